@@ -1,0 +1,167 @@
+// Package model says what a language model is to etui: something that reads a
+// conversation with tools and streams back text and calls.
+//
+// Adapters live in the folders beside this file. Each passes the conformance
+// suite of package modeltest. A [Model] is safe for concurrent use.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+// Model answers a conversation.
+type Model interface {
+	// Info describes the model. It returns the same value every time.
+	Info() Info
+	// Stream asks the model and yields its answer piece by piece. The last
+	// event has Stop set, unless an error, yielded with a zero Event, came
+	// first. When the caller stops ranging or ctx ends, the request is cancelled.
+	// Errors are of type [*Error], or the context's.
+	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
+}
+
+// Info describes a model.
+type Info struct {
+	// Name is what the provider calls it, after the adapter's name:
+	// "openai/gpt-5.4".
+	Name string
+	// Window is how many tokens a request and its answer may have together; 0
+	// means unknown.
+	Window int
+}
+
+// Request is one question to a model.
+type Request struct {
+	// System is the system prompt; empty means none.
+	System string
+	// Messages are the conversation, oldest first. Each call in them is answered
+	// by one message of role tool that follows.
+	Messages []chat.Message
+	// Tools are what the model may call, in the order in which it is told.
+	Tools []tool.Definition
+	// Ranked names the tools that fit the newest message, best first, whether
+	// they are in Tools or announced in a message. Language models find that
+	// out by reading; the offline model cannot.
+	Ranked []string
+	// MaxTokens bounds the answer; 0 leaves it to the model.
+	MaxTokens int
+}
+
+// Event is a piece of an answer. Exactly one field is set, except that the
+// last event carries Stop and may carry Usage.
+type Event struct {
+	// Text continues the answer.
+	Text string
+	// Call is a tool call, complete.
+	Call *chat.Call
+	// Stop says why the answer ended.
+	Stop Stop
+	// Usage is what the provider counted, when it said.
+	Usage *Usage
+}
+
+// Stop says why an answer ended.
+type Stop string
+
+// The reasons for which an answer ends.
+const (
+	// Done: the model has said what it wanted.
+	Done Stop = "done"
+	// ToolCalls: the model waits for the results of its calls.
+	ToolCalls Stop = "tool_calls"
+	// Length: the answer reached MaxTokens or the window's end.
+	Length Stop = "length"
+	// Refused: the provider or the model declined to answer.
+	Refused Stop = "refused"
+)
+
+// Usage counts tokens as the provider bills them.
+type Usage struct {
+	// Input counts all tokens of the request, cached ones included.
+	Input int `json:"input"`
+	// Output counts the tokens of the answer.
+	Output int `json:"output"`
+	// CacheRead is the part of Input that was read from the provider's cache.
+	CacheRead int `json:"cache_read,omitempty"`
+	// CacheWrite is the part of Input that was written to it.
+	CacheWrite int `json:"cache_write,omitempty"`
+}
+
+// Add adds the counts of v to u.
+func (u *Usage) Add(v Usage) {
+	u.Input += v.Input
+	u.Output += v.Output
+	u.CacheRead += v.CacheRead
+	u.CacheWrite += v.CacheWrite
+}
+
+// Kinds of failure. An [*Error] wraps one of them.
+var (
+	// ErrAuth: the key is missing, wrong or not allowed to use the model.
+	ErrAuth = errors.New("the provider refused the key")
+	// ErrRateLimited: too many requests, or no quota left.
+	ErrRateLimited = errors.New("the provider's rate limit is reached")
+	// ErrTooLong: the request does not fit the model's window.
+	ErrTooLong = errors.New("the request is too long for the model")
+	// ErrRequest: the provider did not understand the request, or does not
+	// know the model.
+	ErrRequest = errors.New("the provider refused the request")
+	// ErrUnavailable: the provider cannot be reached, or failed, or was too slow.
+	ErrUnavailable = errors.New("the provider is not available")
+)
+
+// Error is a failed request to a model.
+type Error struct {
+	// Model is the [Info.Name].
+	Model string
+	// Status is the HTTP status; 0 when there was no answer.
+	Status int
+	// Kind is one of the Err values of this package.
+	Kind error
+	// Detail is what the provider said, shortened and without secrets.
+	Detail string
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("model %s: %v", e.Model, e.Kind)
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}
+
+// Unwrap returns the kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// Answer ranges over a stream to its end and returns the whole answer as one
+// message of role assistant.
+func Answer(stream iter.Seq2[Event, error]) (chat.Message, Usage, Stop, error) {
+	m := chat.Message{Role: chat.Assistant}
+	var usage Usage
+	var stop Stop
+	for e, err := range stream {
+		if err != nil {
+			return m, usage, stop, err
+		}
+		m.Text += e.Text
+		if e.Call != nil {
+			m.Calls = append(m.Calls, *e.Call)
+		}
+		if e.Usage != nil {
+			usage.Add(*e.Usage)
+		}
+		if e.Stop != "" {
+			stop = e.Stop
+		}
+	}
+	return m, usage, stop, nil
+}

@@ -1,0 +1,165 @@
+// Package tool says what a tool is: a function that a model can call, with the
+// definition that describes it.
+//
+// A [Tool] is safe for concurrent use: calls of many conversations run at the
+// same time. [Func] turns an ordinary typed Go function into one.
+//
+// The package knows nothing of catalogs, models or channels, and it decides
+// nothing: who may see or call a tool is judged in packages catalog and
+// selection, from the definition and the [FilterFunc] given here.
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// Tool is a function that a model can call.
+type Tool interface {
+	// Definition describes the tool. It returns the same value every time: a
+	// changed tool is a new tool that replaces the old one.
+	Definition() Definition
+	// Call runs the tool. The arguments are a JSON object that matches the
+	// definition's parameters. A failure that the model can do something about
+	// is a Result with Failed set; an error means the same and its text goes to
+	// the model too, so neither may hold a secret. Call returns soon after ctx
+	// ends.
+	Call(ctx context.Context, args json.RawMessage) (chat.Result, error)
+}
+
+// Definition describes a tool to models, to people and to the ranking.
+// Name is the only field that must be set.
+type Definition struct {
+	// Name is what the model calls: 1 to 64 letters, digits, '_', '-' and '.'.
+	Name string
+	// Description tells the model what the tool does and when to use it.
+	Description string
+	// Translations are the description in other languages, by BCP 47 tag
+	// ("zh"). People and the ranking read them; models do not, so they cost no
+	// tokens.
+	Translations map[string]string
+	// Aliases are other names and phrases that people use for the tool, in any
+	// language. The ranking reads them; models do not.
+	Aliases []string
+	// Parameters is a JSON Schema (draft 2020-12) of type object. Nil means
+	// that the tool takes no arguments.
+	Parameters json.RawMessage
+	// Groups are the tags under which the tool is found.
+	Groups []string
+	// Risk is what a call can do to the world. Zero means Write.
+	Risk Risk
+	// Version tells releases of the tool apart; free text, may be empty.
+	Version string
+	// Source says where the tool came from: "builtin", "demo", a file, a
+	// server. Empty means that the program registered it itself.
+	Source string
+}
+
+// Risk is what a call can do to the world.
+type Risk string
+
+// The risks, from harmless to harmful.
+const (
+	// Read looks and changes nothing. Read-only calls may run in parallel.
+	Read Risk = "read"
+	// Write changes something that can be changed back.
+	Write Risk = "write"
+	// Destructive changes something that cannot be undone.
+	Destructive Risk = "destructive"
+)
+
+// Risks lists every risk, from harmless to harmful.
+func Risks() []Risk { return []Risk{Read, Write, Destructive} }
+
+// FilterFunc reports whether the caller may see and call a tool. It must be
+// safe for concurrent use, fast and free of I/O: it runs for every selection.
+// One that panics hides its tool.
+type FilterFunc func(chat.Facts) bool
+
+// Text is a result that says the same to the model and nothing more to the user.
+func Text(text string) chat.Result { return chat.Result{Text: text} }
+
+// Failure is a result that tells the model what went wrong.
+func Failure(format string, args ...any) chat.Result {
+	text := fmt.Sprintf(format, args...)
+	return chat.Result{Text: text, Failed: true, View: &chat.View{Error: text}}
+}
+
+// Check reports the first thing in d that no model or catalog would accept.
+// It does not compile the schema: see [CompileSchema].
+func (d Definition) Check() error {
+	if d.Name == "" {
+		return fmt.Errorf("a tool has no name")
+	}
+	if len(d.Name) > 64 {
+		return fmt.Errorf("tool name %q has %d characters, at most 64 are allowed", d.Name[:64]+"…", len(d.Name))
+	}
+	if i := strings.IndexFunc(d.Name, func(r rune) bool { return !nameRune(r) }); i >= 0 {
+		return fmt.Errorf("tool name %q: only letters, digits, '_', '-' and '.' are allowed", d.Name)
+	}
+	if d.Risk != "" && !slices.Contains(Risks(), d.Risk) {
+		return fmt.Errorf("tool %s: unknown risk %q; it is read, write or destructive", d.Name, d.Risk)
+	}
+	for _, g := range d.Groups {
+		if g == "" || strings.ContainsAny(g, ", \t\n") {
+			return fmt.Errorf("tool %s: group %q is empty or holds a comma or a space", d.Name, g)
+		}
+	}
+	if d.Parameters != nil {
+		var head struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(d.Parameters, &head); err != nil {
+			return fmt.Errorf("tool %s: parameters are not a JSON Schema: %w", d.Name, err)
+		}
+		if head.Type != "object" {
+			return fmt.Errorf("tool %s: parameters have type %q, models need \"object\"", d.Name, head.Type)
+		}
+	}
+	return nil
+}
+
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+}
+
+// noParameters is what a model is told of a tool that takes no arguments.
+var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// Schema returns the parameters that models are told: d.Parameters without
+// insignificant space, or the schema of an empty object.
+func (d Definition) Schema() json.RawMessage {
+	if d.Parameters == nil {
+		return noParameters
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, d.Parameters); err != nil {
+		return noParameters
+	}
+	return b.Bytes()
+}
+
+// MarshalJSON writes the definition as an OpenAI function tool. The bytes
+// depend on nothing but name, description and parameters, so that they are the
+// same from turn to turn and from process to process.
+func (d Definition) MarshalJSON() ([]byte, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", function{d.Name, d.Description, d.Schema()}})
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
