@@ -1,0 +1,86 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// MemoryStore keeps sessions in memory, for tests and for programs that do not
+// need them to last. The zero value is ready to use.
+type MemoryStore struct {
+	mu       sync.Mutex
+	sessions map[Key]*stored
+}
+
+type stored struct {
+	Session
+	created, updated time.Time
+}
+
+var _ Store = (*MemoryStore)(nil)
+
+// Load implements [Store].
+func (m *MemoryStore) Load(_ context.Context, key Key, limit int) (Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.sessions[key]
+	if !ok {
+		return Session{Key: key}, nil
+	}
+	messages := s.Messages
+	if limit > 0 && len(messages) > limit {
+		messages = messages[len(messages)-limit:]
+	}
+	return Session{Key: key, State: s.State.Clone(), Messages: slices.Clone(messages)}, nil
+}
+
+// Append implements [Store].
+func (m *MemoryStore) Append(_ context.Context, key Key, state State, messages ...chat.Message) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.sessions[key]
+	if !ok {
+		if m.sessions == nil {
+			m.sessions = map[Key]*stored{}
+		}
+		s = &stored{Session: Session{Key: key}, created: time.Now()}
+		m.sessions[key] = s
+	}
+	s.State = state.Clone()
+	s.Messages = append(s.Messages, messages...)
+	s.updated = time.Now()
+	return nil
+}
+
+// List implements [Store].
+func (m *MemoryStore) List(_ context.Context, limit int) ([]Summary, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]Summary, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		list = append(list, Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Created: s.created, Updated: s.updated})
+	}
+	slices.SortFunc(list, func(a, b Summary) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Key, b.Key))
+	})
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+	}
+	return list, nil
+}
+
+// Delete implements [Store].
+func (m *MemoryStore) Delete(_ context.Context, key Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.sessions[key]; !ok {
+		return ErrNotFound
+	}
+	delete(m.sessions, key)
+	return nil
+}

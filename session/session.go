@@ -1,0 +1,80 @@
+// Package session is the memory of one conversation: its messages, the skill
+// that is active in it, and what it has already shown to the model.
+//
+// Who runs turns makes sure that a session runs one at a time; the package and
+// its stores do not. Stores themselves are safe for concurrent use.
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// Key names a session: free text of at most 512 bytes. Package route makes
+// keys from agent, channel and peer.
+type Key string
+
+// Session is one conversation as it stands. A zero Session with a Key is a new
+// conversation.
+type Session struct {
+	Key Key `json:"key"`
+	State
+	// Messages are the conversation, oldest first.
+	Messages []chat.Message `json:"messages"`
+}
+
+// State is what a session remembers beside its messages. It is saved together
+// with them, so that a stored conversation and what was shown in it agree.
+type State struct {
+	// Skill is the active skill; empty means the agent's default.
+	Skill string `json:"skill,omitempty"`
+	// Declared are the names of the tools that stand in front of every request
+	// of this session, in order. They are fixed by the session's first question,
+	// because a provider's prompt cache ends at the first byte that changes.
+	Declared []string `json:"declared,omitempty"`
+	// Announced are the names of the tools that a later message described, in
+	// order.
+	Announced []string `json:"announced,omitempty"`
+}
+
+// Clone returns a copy that shares nothing with s.
+func (s State) Clone() State {
+	s.Declared, s.Announced = slices.Clone(s.Declared), slices.Clone(s.Announced)
+	return s
+}
+
+// Shown reports whether the session's model has already been told of a tool.
+func (s State) Shown(name string) bool {
+	return slices.Contains(s.Declared, name) || slices.Contains(s.Announced, name)
+}
+
+// Summary is a line of a list of sessions.
+type Summary struct {
+	Key      Key       `json:"key"`
+	Messages int       `json:"messages"`
+	Skill    string    `json:"skill,omitempty"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+}
+
+// ErrNotFound: there is no session with that key.
+var ErrNotFound = errors.New("no such session")
+
+// Store keeps sessions. Package storetest has its conformance suite.
+type Store interface {
+	// Load returns a session with its newest messages, at most limit of them (0
+	// means all). A key that is not stored gives a new, empty session.
+	Load(ctx context.Context, key Key, limit int) (Session, error)
+	// Append adds messages to the end of a session and replaces its state, both
+	// or neither. It makes the session when it is new.
+	Append(ctx context.Context, key Key, state State, messages ...chat.Message) error
+	// List returns the sessions changed last first, at most limit of them (0
+	// means all).
+	List(ctx context.Context, limit int) ([]Summary, error)
+	// Delete removes a session and all its messages, or returns ErrNotFound.
+	Delete(ctx context.Context, key Key) error
+}
