@@ -32,6 +32,8 @@ type Message struct {
 	// the time, the tools announced with this message. It is stored with the
 	// message, so that a later request repeats the same bytes.
 	Note string `json:"note,omitempty"`
+	// Tools are the names of the tools that Note announces.
+	Tools []string `json:"tools,omitempty"`
 	// Calls are the tool calls an assistant's message asks for.
 	Calls []Call `json:"calls,omitempty"`
 	// Result is what a call gave; only in messages of role [Tool].

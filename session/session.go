@@ -36,20 +36,12 @@ type State struct {
 	// of this session, in order. They are fixed by the session's first question,
 	// because a provider's prompt cache ends at the first byte that changes.
 	Declared []string `json:"declared,omitempty"`
-	// Announced are the names of the tools that a later message described, in
-	// order.
-	Announced []string `json:"announced,omitempty"`
 }
 
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
-	s.Declared, s.Announced = slices.Clone(s.Declared), slices.Clone(s.Announced)
+	s.Declared = slices.Clone(s.Declared)
 	return s
-}
-
-// Shown reports whether the session's model has already been told of a tool.
-func (s State) Shown(name string) bool {
-	return slices.Contains(s.Declared, name) || slices.Contains(s.Announced, name)
 }
 
 // Summary is a line of a list of sessions.

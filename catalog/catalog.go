@@ -1,0 +1,242 @@
+// Package catalog holds everything that exists now: the tools and the named
+// toolsets, with indexes by name, group, source and risk.
+//
+// Writers use a [Registry]. Readers take its [Catalog], an immutable snapshot:
+// reading takes no lock, and a reader that keeps a Catalog sees the same tools
+// for as long as it likes, whatever is registered or removed meanwhile. Indexes
+// are built when something is written and only looked up when it is read.
+//
+// The package decides only who may see a tool ([Entry.Visible]). What a
+// question needs is decided in package selection.
+package catalog
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+// Catalog is an immutable snapshot. The zero value is an empty catalog. It is
+// safe for concurrent use.
+type Catalog struct {
+	entries  []*Entry // those in force, in order of registration
+	shadowed []*Entry // those that a later one of the same name replaced
+	byName   map[string]*Entry
+	byGroup  map[string][]*Entry
+	bySource map[string][]*Entry
+	byRisk   map[tool.Risk][]*Entry
+	toolsets map[string]Toolset
+	skills   []string // names of the toolsets, in order of registration
+	filters  int
+}
+
+// Len returns how many tools are in force.
+func (c *Catalog) Len() int { return len(c.entries) }
+
+// All yields the tools in force, in order of registration.
+func (c *Catalog) All() iter.Seq[*Entry] { return slices.Values(c.entries) }
+
+// At returns the tool at a position, 0 ≤ i < Len. The position of a tool is its
+// [Entry.Position] in this catalog.
+func (c *Catalog) At(i int) *Entry { return c.entries[i] }
+
+// Get finds a tool by its exact name.
+func (c *Catalog) Get(name string) (*Entry, bool) {
+	e, ok := c.byName[name]
+	return e, ok
+}
+
+// Groups returns the tools that have at least one of the groups in a
+// comma-separated list such as "file,shell", each once, in order of
+// registration. The cost is that of the result. Unknown groups are empty.
+func (c *Catalog) Groups(list string) []*Entry {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	if len(names) == 1 {
+		return c.byGroup[names[0]]
+	}
+	var found []*Entry
+	for _, name := range names {
+		found = append(found, c.byGroup[name]...)
+	}
+	slices.SortFunc(found, byPosition)
+	return slices.Compact(found)
+}
+
+// Source returns the tools that came from a source.
+func (c *Catalog) Source(name string) []*Entry { return c.bySource[name] }
+
+// Risk returns the tools of a risk.
+func (c *Catalog) Risk(r tool.Risk) []*Entry { return c.byRisk[r] }
+
+// GroupNames returns the names of all groups, sorted.
+func (c *Catalog) GroupNames() []string { return slices.Sorted(maps.Keys(c.byGroup)) }
+
+// SourceNames returns the names of all sources, sorted.
+func (c *Catalog) SourceNames() []string { return slices.Sorted(maps.Keys(c.bySource)) }
+
+// Names yields the names of all tools in force, in order of registration.
+func (c *Catalog) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range c.entries {
+			if !yield(e.Definition.Name) {
+				return
+			}
+		}
+	}
+}
+
+// Shadowed returns the tools that cannot be reached because a later one has
+// the same name, in order of registration.
+func (c *Catalog) Shadowed() []*Entry { return c.shadowed }
+
+// Filters returns how many different filters guard the catalog's tools. Each
+// has a number from 1 to Filters, its tools' [Entry.Filter].
+func (c *Catalog) Filters() int { return c.filters }
+
+// Definitions returns what the caller may see, in order of registration.
+func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
+	var visible []tool.Definition
+	for _, e := range c.entries {
+		if ok, _ := e.Visible(f); ok {
+			visible = append(visible, e.Definition)
+		}
+	}
+	return visible
+}
+
+// AllDefinitions returns every definition in force, whoever may see it. It is
+// for operators and debugging, never for a model.
+func (c *Catalog) AllDefinitions() []tool.Definition {
+	all := make([]tool.Definition, len(c.entries))
+	for i, e := range c.entries {
+		all[i] = e.Definition
+	}
+	return all
+}
+
+// Toolset finds a toolset by name. The toolset [Full] always exists.
+func (c *Catalog) Toolset(name string) (Toolset, bool) {
+	if t, ok := c.toolsets[name]; ok {
+		return t, true
+	}
+	if name == Full {
+		return Toolset{Name: Full, Description: "all tools"}, true
+	}
+	return Toolset{}, false
+}
+
+// Toolsets returns all toolsets, in order of registration, [Full] among them.
+func (c *Catalog) Toolsets() []Toolset {
+	list := make([]Toolset, 0, len(c.skills)+1)
+	for _, name := range c.skills {
+		list = append(list, c.toolsets[name])
+	}
+	if _, ok := c.toolsets[Full]; !ok {
+		full, _ := c.Toolset(Full)
+		list = append(list, full)
+	}
+	return list
+}
+
+// Members returns the tools of a toolset, in order of registration, and those
+// of its targets that name nothing.
+func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
+	if len(t.Tools) == 0 {
+		return c.entries, nil
+	}
+	for _, target := range t.Tools {
+		found := c.byName[target]
+		group, isGroup := strings.CutPrefix(target, "group:")
+		switch {
+		case isGroup && len(c.byGroup[group]) > 0:
+			members = append(members, c.byGroup[group]...)
+		case found != nil:
+			members = append(members, found)
+		default:
+			unknown = append(unknown, target)
+		}
+	}
+	slices.SortFunc(members, byPosition)
+	return slices.Compact(members), unknown
+}
+
+func byPosition(a, b *Entry) int { return a.position - b.position }
+
+// build makes the snapshot of a list in which a later entry replaces an
+// earlier one of the same name.
+func build(list []*registration, toolsets []Toolset) *Catalog {
+	c := &Catalog{
+		byName:   make(map[string]*Entry, len(list)),
+		byGroup:  map[string][]*Entry{},
+		bySource: map[string][]*Entry{},
+		byRisk:   map[tool.Risk][]*Entry{},
+		toolsets: make(map[string]Toolset, len(toolsets)),
+	}
+	last := make(map[string]*registration, len(list))
+	for _, r := range list {
+		last[r.base.Definition.Name] = r
+	}
+	filters := map[*filter]int{}
+	// One allocation holds all entries of the snapshot.
+	entries := make([]Entry, len(list))
+	for i, r := range list {
+		e := &entries[i]
+		*e = r.base
+		if e.filter != nil {
+			if filters[e.filter] == 0 {
+				filters[e.filter] = len(filters) + 1
+			}
+			e.filterNumber = filters[e.filter]
+		}
+		d := &e.Definition
+		if last[d.Name] != r {
+			e.position = -1
+			c.shadowed = append(c.shadowed, e)
+			continue
+		}
+		e.position = len(c.entries)
+		c.entries = append(c.entries, e)
+		c.byName[d.Name] = e
+		c.bySource[d.Source] = append(c.bySource[d.Source], e)
+		c.byRisk[d.Risk] = append(c.byRisk[d.Risk], e)
+		for _, g := range d.Groups {
+			c.byGroup[g] = append(c.byGroup[g], e)
+		}
+	}
+	c.filters = len(filters)
+	for _, t := range toolsets {
+		c.toolsets[t.Name] = t
+		c.skills = append(c.skills, t.Name)
+	}
+	return c
+}
+
+// Full is the toolset of all tools. It exists even when nobody defined it.
+const Full = "full"
+
+// Toolset is a named choice of tools: the only ones that are shown while the
+// skill of that name is active.
+type Toolset struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Tools are names of tools, or "group:" and the name of a group. An empty
+	// list means all tools.
+	Tools []string `json:"tools"`
+}
+
+// Check reports the first thing that is wrong with t by itself. Whether its
+// tools exist is told by [Catalog.Members].
+func (t Toolset) Check() error {
+	if t.Name == "" {
+		return fmt.Errorf("a skill has no name")
+	}
+	if t.Name == Full && len(t.Tools) > 0 {
+		return fmt.Errorf("the skill %q always means all tools: leave its tools empty, or give it another name", Full)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+// Entry is one tool of one catalog. It is immutable and safe for concurrent use.
+type Entry struct {
+	// Definition describes the tool. Its Risk is never empty.
+	Definition tool.Definition
+	// JSON is the definition as models are told it: the same bytes for the same
+	// definition in every process. Do not change it.
+	JSON json.RawMessage
+	// Tokens estimates what JSON costs in a request.
+	Tokens int
+
+	tool         tool.Tool
+	filter       *filter
+	filterNumber int
+	position     int
+	schema       *lazySchema
+}
+
+// filter is a FilterFunc with an identity, so that tools that were registered
+// with one filter ask it once.
+type filter struct{ allow tool.FilterFunc }
+
+type lazySchema struct {
+	once   sync.Once
+	schema *tool.Schema
+	err    error
+}
+
+func newEntry(t tool.Tool, f *filter) (Entry, error) {
+	d := t.Definition()
+	if err := d.Check(); err != nil {
+		return Entry{}, err
+	}
+	if d.Risk == "" {
+		d.Risk = tool.Write
+	}
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return Entry{}, fmt.Errorf("tool %s: %w", d.Name, err)
+	}
+	return Entry{Definition: d, JSON: raw, Tokens: chat.Tokens(raw), tool: t, filter: f, schema: &lazySchema{}}, nil
+}
+
+// Position is the tool's place in its catalog, -1 when a later tool of the
+// same name has replaced it.
+func (e *Entry) Position() int { return e.position }
+
+// Filter is the number of the filter that guards the tool, from 1 to
+// [Catalog.Filters]; 0 means that everybody may see it.
+func (e *Entry) Filter() int { return e.filterNumber }
+
+// Visible asks the tool's filter whether the caller may see and call the tool.
+// A filter that panics hides its tool, and the panic is the error.
+func (e *Entry) Visible(f chat.Facts) (ok bool, err error) {
+	if e.filter == nil {
+		return true, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			ok, err = false, fmt.Errorf("the filter of tool %s panicked: %v", e.Definition.Name, p)
+		}
+	}()
+	return e.filter.allow(f), nil
+}
+
+// Schema compiles the tool's parameters, once.
+func (e *Entry) Schema() (*tool.Schema, error) {
+	e.schema.once.Do(func() {
+		e.schema.schema, e.schema.err = tool.CompileSchema(e.Definition.Schema())
+	})
+	return e.schema.schema, e.schema.err
+}
+
+// Call runs the tool, whoever asks: visibility is the business of who calls.
+// Arguments that do not match the schema never reach the tool: then the error
+// is a [*tool.Mismatch] or says that they are not JSON. A tool that panics
+// gives an error.
+func (e *Entry) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
+	schema, err := e.Schema()
+	if err != nil {
+		return chat.Result{}, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
+	}
+	if err := schema.Validate(args); err != nil {
+		return chat.Result{}, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{Tool: e.Definition.Name, Value: p}
+		}
+	}()
+	return e.tool.Call(ctx, args)
+}
+
+// PanicError says that a tool panicked.
+type PanicError struct {
+	Tool  string
+	Value any
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("tool %s failed unexpectedly", e.Tool)
+}

@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// Registry is where tools and toolsets are added, replaced and removed. Every
+// change makes a new [Catalog]; changes are made one at a time, reads never
+// wait. Adding many tools in one call makes one catalog, and is much cheaper
+// than adding them one by one.
+type Registry struct {
+	log     *slog.Logger
+	current atomic.Pointer[Catalog]
+
+	mu       sync.Mutex // guards what follows
+	list     []*registration
+	toolsets []Toolset
+}
+
+// registration is a tool that was registered, whether or not it is in force.
+type registration struct{ base Entry }
+
+// NewRegistry returns an empty registry. A nil log discards.
+func NewRegistry(log *slog.Logger) *Registry {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := &Registry{log: log}
+	r.current.Store(build(nil, nil))
+	return r
+}
+
+// Catalog returns what exists now.
+func (r *Registry) Catalog() *Catalog { return r.current.Load() }
+
+// Register adds tools that everybody may see. A tool whose name and source are
+// already there replaces the old one in its place. A tool whose name came from
+// another source shadows it: the later one is in force, the earlier one comes
+// back when the later one is removed. Either all tools are added or, when one is
+// not valid, none.
+func (r *Registry) Register(tools ...tool.Tool) error { return r.add(nil, tools) }
+
+// RegisterWithFilter adds a tool that only those callers may see and call for
+// whom the filter says so. A nil filter is refused.
+func (r *Registry) RegisterWithFilter(t tool.Tool, visible tool.FilterFunc) error {
+	return r.RegisterAllWithFilter(visible, t)
+}
+
+// RegisterAllWithFilter adds tools that share one filter, which is asked once a
+// selection for all of them.
+func (r *Registry) RegisterAllWithFilter(visible tool.FilterFunc, tools ...tool.Tool) error {
+	if visible == nil {
+		return errors.New("registering with a nil filter: use Register for tools that everybody may see")
+	}
+	return r.add(&filter{visible}, tools)
+}
+
+func (r *Registry) add(f *filter, tools []tool.Tool) error {
+	added, err := registrations(f, tools)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(slices.Clone(r.list), added)
+	return nil
+}
+
+func registrations(f *filter, tools []tool.Tool) ([]*registration, error) {
+	added := make([]*registration, len(tools))
+	for i, t := range tools {
+		e, err := newEntry(t, f)
+		if err != nil {
+			return nil, fmt.Errorf("registering: %w", err)
+		}
+		added[i] = &registration{e}
+	}
+	return added, nil
+}
+
+// put adds to a list that the registry does not hold yet, and publishes it.
+func (r *Registry) put(list, added []*registration) {
+	type id struct{ name, source string }
+	place := make(map[id]int, len(list))
+	owner := make(map[string]string, len(list))
+	for i, old := range list {
+		d := &old.base.Definition
+		place[id{d.Name, d.Source}] = i
+		owner[d.Name] = d.Source
+	}
+	for _, n := range added {
+		d := &n.base.Definition
+		if i, ok := place[id{d.Name, d.Source}]; ok {
+			r.log.Debug("tool replaced", "tool", d.Name, "source", d.Source)
+			list[i] = n
+			continue
+		}
+		if source, ok := owner[d.Name]; ok {
+			r.log.Warn("tool name clash: the later tool is in force", "tool", d.Name, "source", d.Source, "shadowed", source)
+		}
+		place[id{d.Name, d.Source}] = len(list)
+		owner[d.Name] = d.Source
+		list = append(list, n)
+	}
+	r.publish(list)
+}
+
+func (r *Registry) publish(list []*registration) {
+	r.list = list
+	r.current.Store(build(list, r.toolsets))
+}
+
+// Replace makes the given tools the only ones of a source, in one step. The
+// source overrides what the definitions say.
+func (r *Registry) Replace(source string, tools ...tool.Tool) error {
+	added, err := registrations(nil, tools)
+	if err != nil {
+		return err
+	}
+	for _, n := range added {
+		n.base.Definition.Source = source
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keep := slices.DeleteFunc(slices.Clone(r.list), func(old *registration) bool {
+		d := &old.base.Definition
+		return d.Source == source && !slices.ContainsFunc(added, func(n *registration) bool { return n.base.Definition.Name == d.Name })
+	})
+	r.put(keep, added)
+	return nil
+}
+
+// Remove takes the tool that is in force under each name away, and reports
+// how many there were. A tool that it shadowed comes back.
+func (r *Registry) Remove(names ...string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.list)
+	removed := 0
+	for _, name := range names {
+		for i, old := range slices.Backward(list) {
+			if old.base.Definition.Name == name {
+				list = slices.Delete(list, i, i+1)
+				removed++
+				break
+			}
+		}
+	}
+	if removed > 0 {
+		r.publish(list)
+	}
+	return removed
+}
+
+// SetToolsets makes the given toolsets the only ones, and returns a warning for
+// every target that names no tool or group. A toolset that is not valid or is
+// named twice is an error, and nothing changes.
+func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, err error) {
+	for i, t := range toolsets {
+		if err := t.Check(); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
+			return nil, fmt.Errorf("the skill %q is defined twice", t.Name)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.toolsets = slices.Clone(toolsets)
+	r.publish(r.list)
+	c := r.current.Load()
+	for _, t := range toolsets {
+		_, missing := c.Members(t)
+		for _, target := range missing {
+			r.log.Warn("skill names an unknown tool", "skill", t.Name, "tool", target)
+			unknown = append(unknown, UnknownTarget{t.Name, target})
+		}
+	}
+	return unknown, nil
+}
+
+// UnknownTarget is an entry of a toolset that names no tool and no group.
+type UnknownTarget struct{ Toolset, Target string }

@@ -1,0 +1,133 @@
+package selection
+
+import (
+	"github.com/etui-run/etui/catalog"
+)
+
+// Stage is a step of the selection. A tool's stage is the one that dropped it,
+// or [Sent].
+type Stage uint8
+
+// The stages, in the order in which they run. Sent comes first so that the
+// zero value is a tool that nothing has dropped.
+const (
+	Sent       Stage = iota
+	Enabled          // it is switched off in the configuration
+	Groups           // it is in none of the agent's groups
+	Visibility       // its filter hides it from this caller
+	Toolset          // it is not part of the active skill
+	Requested        // the request excludes it, or includes only others
+	Rank             // others fit the question better
+	Budget           // its definition is too long for what was left
+)
+
+// Stages lists the stages in the order in which they run.
+func Stages() []Stage {
+	return []Stage{Enabled, Groups, Visibility, Toolset, Requested, Rank, Budget, Sent}
+}
+
+func (s Stage) String() string {
+	return [...]string{"sent", "enabled", "groups", "visibility", "skill", "request", "rank", "budget"}[s]
+}
+
+// MarshalText writes the stage's name.
+func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Usable reports whether a tool at this stage may be called: it was sent, or
+// only ranking or budget left it out.
+func (s Stage) Usable() bool { return s == Sent || s >= Rank }
+
+// admit runs the stages that decide what may be used at all.
+func (sel *Selection) admit() {
+	rules := sel.rules()
+	for e := range sel.selector.catalog.All() {
+		sel.stages[e.Position()] = rules.judge(e)
+	}
+	sel.failed = rules.failed
+}
+
+// Admit judges one tool by name, as Select does, for a call that the model
+// makes. It reports the tool and its stage; a nil entry means that there is no
+// tool of that name. [Stage.Usable] tells whether the call may go on.
+func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
+	e, ok := s.catalog.Get(name)
+	if !ok {
+		return nil, Enabled
+	}
+	sel := Selection{Request: req, selector: s}
+	rules := sel.rules()
+	return e, rules.judge(e)
+}
+
+// rules are the parts of a request that admission asks, made ready for looking
+// up.
+type rules struct {
+	sel              *Selection
+	groups           set
+	toolset          set
+	allTools, known  bool
+	include, exclude set
+	filters          []answer      // by number of filter
+	failed           map[int]error // by number of filter
+}
+
+// answer is what a filter said; it is asked once for all its tools.
+type answer uint8
+
+const (
+	notAsked answer = iota
+	yes
+	no
+)
+
+func (sel *Selection) rules() *rules {
+	s, req := sel.selector, &sel.Request
+	r := &rules{sel: sel, filters: make([]answer, s.catalog.Filters()+1)}
+	if req.Groups != "" {
+		r.groups = s.setOf(s.catalog.Groups(req.Groups))
+	}
+	skill := req.Facts.Skill
+	if skill == "" {
+		skill = catalog.Full
+	}
+	r.toolset, r.known = s.toolsets[skill]
+	r.allTools = r.known && r.toolset == nil
+	r.include, r.exclude = s.members(req.Include), s.members(req.Exclude)
+	return r
+}
+
+// judge returns the stage at which e is dropped, or Sent.
+func (r *rules) judge(e *catalog.Entry) Stage {
+	i := e.Position()
+	switch {
+	case r.sel.selector.disabled.has(i) || reserved(e.Definition.Name):
+		return Enabled
+	case r.groups != nil && !r.groups[i]:
+		return Groups
+	case e.Filter() != 0 && !r.visible(e):
+		return Visibility
+	case !r.allTools && !r.toolset.has(i):
+		return Toolset
+	case r.exclude.has(i) || len(r.sel.Request.Include) > 0 && !r.include.has(i):
+		return Requested
+	}
+	return Sent
+}
+
+func (r *rules) visible(e *catalog.Entry) bool {
+	n := e.Filter()
+	if r.filters[n] == notAsked {
+		ok, err := e.Visible(r.sel.Request.Facts)
+		r.filters[n] = no
+		if ok {
+			r.filters[n] = yes
+		}
+		if err != nil {
+			if r.failed == nil {
+				r.failed = map[int]error{}
+			}
+			r.failed[n] = err
+		}
+	}
+	return r.filters[n] == yes
+}

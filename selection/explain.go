@@ -1,0 +1,259 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+)
+
+// Explanation says what a selection did and why. It is for operators: it names
+// tools that the caller may not see.
+type Explanation struct {
+	Query string     `json:"query"`
+	Facts chat.Facts `json:"facts"`
+	// Direct says that the tools were few enough to be sent without choosing.
+	Direct bool `json:"direct"`
+	// Funnel tells how many tools were left after each stage.
+	Funnel []Step `json:"funnel"`
+	Tokens Tokens `json:"tokens"`
+	// Declared and Announced name what reaches the model, in order.
+	Declared  []string `json:"declared"`
+	Announced []string `json:"announced,omitempty"`
+	// Tools holds a verdict for every tool: first those that are sent, then the
+	// others by score, then by position in the catalog.
+	Tools []Verdict `json:"tools"`
+}
+
+// Step is a stage of the funnel.
+type Step struct {
+	Stage string `json:"stage"`
+	// Left is how many tools were left after the stage.
+	Left int `json:"left"`
+	// Dropped is how many the stage dropped.
+	Dropped int `json:"dropped"`
+}
+
+// Tokens counts what definitions cost in a request, as estimated by
+// [chat.Tokens].
+type Tokens struct {
+	// Usable is what it would cost to send every tool that the caller may use.
+	Usable int `json:"usable"`
+	// Sent is what stands in the request, with the tools for searching.
+	Sent int `json:"sent"`
+	// Saved is the difference, SavedPercent its share of Usable; both are 0 when
+	// nothing is saved.
+	Saved        int     `json:"saved"`
+	SavedPercent float64 `json:"saved_percent"`
+	// Budget is what the definitions might have cost at most.
+	Budget int `json:"budget"`
+}
+
+// Verdict says what became of one tool, and why.
+type Verdict struct {
+	Tool   string   `json:"tool"`
+	Source string   `json:"source,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Stage is the one that dropped the tool, or Sent.
+	Stage  Stage  `json:"stage"`
+	Sent   bool   `json:"sent"`
+	Reason string `json:"reason"`
+	// Score is the tool's score for the question, 0 when no word matches, and
+	// Rank its place among the tools that may be used, from 1; 0 when it has none.
+	Score  float64 `json:"score"`
+	Rank   int     `json:"rank,omitempty"`
+	Tokens int     `json:"tokens"`
+	// Terms are the words that matched, the strongest first.
+	Terms []Term `json:"terms,omitempty"`
+}
+
+// Term is what one word of the question adds to a tool's score.
+type Term struct {
+	Word  string  `json:"word"`
+	Score float64 `json:"score"`
+}
+
+// Explain says what was done and why, for every tool.
+func (sel *Selection) Explain() Explanation {
+	x := Explanation{
+		Query: sel.Request.Query, Facts: sel.Request.Facts, Direct: sel.Direct,
+		Funnel: sel.funnel(), Tokens: sel.Tokens(),
+		Declared: names(sel.Declared), Announced: names(sel.Announced),
+		Tools: make([]Verdict, 0, len(sel.stages)),
+	}
+	because := reasons{Selection: sel, rules: sel.rules(), ranks: sel.ranks(), best: sel.best()}
+	for e := range sel.selector.catalog.All() {
+		x.Tools = append(x.Tools, because.verdict(e))
+	}
+	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score))
+	})
+	return x
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Tokens counts what the selection costs and saves.
+func (sel *Selection) Tokens() Tokens {
+	t := Tokens{Budget: sel.budget}
+	for i, stage := range sel.stages {
+		if stage.Usable() {
+			t.Usable += sel.selector.catalog.At(i).Tokens
+		}
+	}
+	for _, e := range sel.Declared {
+		t.Sent += e.Tokens
+	}
+	for _, e := range sel.Announced {
+		t.Sent += e.Tokens
+	}
+	if t.Saved = t.Usable - t.Sent; t.Saved > 0 {
+		t.SavedPercent = 100 * float64(t.Saved) / float64(t.Usable)
+	} else {
+		t.Saved = 0
+	}
+	return t
+}
+
+// Stage tells what became of a tool of the catalog.
+func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
+
+// Catalog returns the catalog that was selected from.
+func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }
+
+func (sel *Selection) funnel() []Step {
+	dropped := make([]int, len(Stages()))
+	for _, stage := range sel.stages {
+		dropped[stage]++
+	}
+	left := len(sel.stages)
+	steps := []Step{{Stage: "catalog", Left: left}}
+	for _, stage := range Stages() {
+		if stage != Sent {
+			left -= dropped[stage]
+			steps = append(steps, Step{stage.String(), left, dropped[stage]})
+		}
+	}
+	return steps
+}
+
+// ranks gives each matching tool that may be used its place, by position.
+func (sel *Selection) ranks() map[int]int {
+	var matching []Match
+	for i, score := range sel.scores {
+		if score > 0 && sel.stages[i].Usable() {
+			matching = append(matching, Match{sel.selector.catalog.At(i), score})
+		}
+	}
+	slices.SortFunc(matching, compareMatches)
+	ranks := make(map[int]int, len(matching))
+	for i, m := range matching {
+		ranks[m.Position()] = i + 1
+	}
+	return ranks
+}
+
+// reasons finds the words for what a selection did.
+type reasons struct {
+	*Selection
+	rules *rules
+	ranks map[int]int
+	best  float64
+}
+
+func (sel *reasons) verdict(e *catalog.Entry) Verdict {
+	i := e.Position()
+	v := Verdict{
+		Tool: e.Definition.Name, Source: e.Definition.Source, Groups: e.Definition.Groups,
+		Stage: sel.stages[i], Sent: sel.stages[i] == Sent,
+		Score: round(sel.scores[i]), Rank: sel.ranks[i], Tokens: e.Tokens,
+	}
+	for _, q := range sel.query {
+		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
+			v.Terms = append(v.Terms, Term{sel.selector.index.names[q.term], round(score)})
+		}
+	}
+	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	v.Reason = sel.reason(e, v)
+	return v
+}
+
+func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
+	s := sel.selector
+	switch v.Stage {
+	case Enabled:
+		if reserved(v.Tool) {
+			return "its name is reserved"
+		}
+		return "switched off in the configuration"
+	case Groups:
+		return fmt.Sprintf("in none of the groups %q", sel.Request.Groups)
+	case Visibility:
+		if err := sel.failed[e.Filter()]; err != nil {
+			return err.Error()
+		}
+		return "its filter hides it from this caller"
+	case Toolset:
+		if _, ok := s.toolsets[sel.Request.Facts.Skill]; !ok {
+			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
+		}
+		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)
+	case Requested:
+		if sel.rules.exclude.has(e.Position()) {
+			return "excluded by the request"
+		}
+		return "not among the tools that the request includes"
+	case Rank:
+		switch {
+		case v.Rank == 0:
+			return "no word of the question matches"
+		case v.Score < floor*sel.best:
+			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
+		}
+		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
+	case Budget:
+		return fmt.Sprintf("rank %d: its %d tokens do not fit what was left of %d", v.Rank, v.Tokens, sel.budget)
+	}
+	switch {
+	case sel.Direct:
+		return "few enough to send all"
+	case s.pinned.has(e.Position()):
+		return "pinned"
+	case slices.Contains(sel.Request.Declared, v.Tool):
+		return "declared since the session began"
+	case slices.Contains(sel.Request.Announced, v.Tool):
+		return "announced by an earlier message"
+	}
+	return fmt.Sprintf("rank %d", v.Rank)
+}
+
+func (sel *Selection) best() float64 {
+	best := float32(0)
+	for i, score := range sel.scores {
+		if sel.stages[i].Usable() {
+			best = max(best, score)
+		}
+	}
+	return round(best)
+}
+
+func names(entries []*catalog.Entry) []string {
+	list := make([]string, len(entries))
+	for i, e := range entries {
+		list[i] = e.Definition.Name
+	}
+	return list
+}
+
+// round keeps two decimals, which is all that a person reads.
+func round(score float32) float64 { return float64(int(score*100+0.5)) / 100 }
