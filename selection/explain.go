@@ -3,6 +3,7 @@ package selection
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -127,6 +128,11 @@ func (sel *Selection) Tokens() Tokens {
 
 // Stage tells what became of a tool of the catalog.
 func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
+
+// Failed returns the errors of filters that panicked. Their tools are hidden.
+func (sel *Selection) Failed() []error {
+	return slices.Collect(maps.Values(sel.failed))
+}
 
 // Catalog returns the catalog that was selected from.
 func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }

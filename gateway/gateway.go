@@ -1,0 +1,374 @@
+// Package gateway takes messages in and gives replies out: it finds the agent
+// and the session of a message, runs the turn and stores what was said.
+//
+// Messages of one session run one after the other in the order in which they
+// came; different sessions run in parallel. A [Gateway] is safe for concurrent
+// use. [Gateway.Handler] serves it over HTTP.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
+)
+
+// Config says what a gateway serves.
+type Config struct {
+	// Registry holds the tools and skills. Required.
+	Registry *catalog.Registry
+	// Agents are who answers; the first one does when a message names none. At
+	// least one is required.
+	Agents []Agent
+	// Store keeps the sessions; nil keeps them in memory.
+	Store session.Store
+	// Selection bounds what is sent.
+	Selection selection.Config
+	// Turn bounds how turns run. Its Log is set from this Config's.
+	Turn turn.Config
+	// Scope says how finely direct messages are kept apart; empty means
+	// [route.ChannelPeer].
+	Scope route.Scope
+	// Links name the same person on several channels, see [route.Key].
+	Links map[string]string
+	// MaxMessage is how long a message may be, in bytes; 0 means 256 KiB.
+	MaxMessage int
+	// MaxWaiting is how many messages of one session may wait for their turn; 0
+	// means 32. One more is refused with [ErrBusy].
+	MaxWaiting int
+	// Key, when not empty, must be presented by HTTP clients as a bearer token.
+	Key string
+	// Hosts are names under which HTTP clients may address the gateway, beside
+	// localhost and IP addresses.
+	Hosts []string
+	// Version is told to HTTP clients.
+	Version string
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+	// Log takes what operators want to know; nil discards.
+	Log *slog.Logger
+}
+
+// Agent answers messages.
+type Agent struct {
+	// Name is how messages address the agent. Required.
+	Name string
+	// Model answers for it. Required.
+	Model model.Model
+	// Instructions say who the agent is; empty means a general assistant.
+	Instructions string
+	// Groups are those whose tools it has, as in "file,shell"; empty means all.
+	Groups string
+	// Skill is the toolset that is active until another is chosen; empty means
+	// [catalog.Full].
+	Skill string
+	// Strategy is how much context its turns are given.
+	Strategy prompt.Strategy
+	// Memory is what it remembers between conversations; nil means nothing.
+	Memory *memory.Store
+	// HistoryTokens bounds how much of a conversation is sent, see
+	// [prompt.Config].
+	HistoryTokens int
+}
+
+// The ways in which a message can be refused.
+var (
+	// ErrTooLong: the message is longer than MaxMessage.
+	ErrTooLong = errors.New("the message is too long")
+	// ErrEmpty: the message has no text.
+	ErrEmpty = errors.New("the message is empty")
+	// ErrBusy: too many messages of the session wait already.
+	ErrBusy = errors.New("too many messages are waiting in this session")
+	// ErrUnknown: the message names an agent, skill or tool that does not exist.
+	ErrUnknown = errors.New("not found")
+)
+
+// Gateway serves agents.
+type Gateway struct {
+	config   Config
+	selector func() *selection.Selector
+	agents   map[string]*agent
+	queues   queues
+}
+
+// agent is an Agent that is being served.
+type agent struct {
+	Agent
+	runner *turn.Runner
+	skill  current
+}
+
+// New returns a gateway. The error says which part of the configuration does
+// not fit.
+func New(cfg Config) (*Gateway, error) {
+	if cfg.Registry == nil || len(cfg.Agents) == 0 {
+		return nil, errors.New("a gateway needs a registry and at least one agent")
+	}
+	if cfg.Store == nil {
+		cfg.Store = &session.MemoryStore{}
+	}
+	if cfg.MaxMessage == 0 {
+		cfg.MaxMessage = 256 << 10
+	}
+	if cfg.MaxWaiting == 0 {
+		cfg.MaxWaiting = 32
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Turn.Log = cfg.Log
+	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry.Catalog, cfg.Selection)}
+	for _, a := range cfg.Agents {
+		if a.Name == "" || a.Model == nil {
+			return nil, errors.New("an agent needs a name and a model")
+		}
+		if _, twice := g.agents[a.Name]; twice {
+			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
+		}
+		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
+		live := &agent{Agent: a, runner: turn.New(a.Model, g.selector, builder, cfg.Turn)}
+		g.agents[a.Name] = live
+		if err := g.SetSkill(a.Name, a.Skill); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
+		}
+	}
+	return g, nil
+}
+
+// Message is what comes in.
+type Message struct {
+	// Agent names who is to answer; empty means the gateway's first agent.
+	Agent string `json:"agent,omitempty"`
+	// Text is what the user says.
+	Text string `json:"text"`
+	// Where it comes from. Session is a name that the client chose for the
+	// conversation; without it, the conversation is found from the rest.
+	Channel string            `json:"channel,omitempty"`
+	Chat    string            `json:"chat,omitempty"`
+	Account string            `json:"account,omitempty"`
+	Session string            `json:"session,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Roles   []string          `json:"roles,omitempty"`
+	Attrs   map[string]string `json:"attrs,omitempty"`
+	// Skill, when not empty, is the active toolset from this message on.
+	Skill string `json:"skill,omitempty"`
+	// Strategy overrides the agent's for this message: full, lite or custom.
+	Strategy string `json:"strategy,omitempty"`
+	// Include, when not empty, names the only tools and groups ("group:mail")
+	// that this message may use; Exclude names those it may not.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	// Instructions are the client's own, after those of the agent.
+	Instructions string `json:"instructions,omitempty"`
+	// Limit and Budget override the selection's, for this message.
+	Limit  int `json:"limit,omitempty"`
+	Budget int `json:"budget,omitempty"`
+	// History, when not nil, is the conversation so far as the client tells it:
+	// nothing is read from the store or written to it.
+	History []chat.Message `json:"history,omitempty"`
+	// Wait asks to stay until calls that go on after the reply have finished,
+	// and to hear the model on their outcome.
+	Wait bool `json:"wait,omitempty"`
+}
+
+// Agents returns the names of the agents, the default one first.
+func (g *Gateway) Agents() []string {
+	names := make([]string, len(g.config.Agents))
+	for i, a := range g.config.Agents {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// Catalog returns what exists now.
+func (g *Gateway) Catalog() *catalog.Catalog { return g.config.Registry.Catalog() }
+
+func (g *Gateway) agent(name string) (*agent, error) {
+	if name == "" {
+		name = g.config.Agents[0].Name
+	}
+	a, ok := g.agents[name]
+	if !ok {
+		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, nearest.Hint(name, maps.Keys(g.agents)))
+	}
+	return a, nil
+}
+
+func (g *Gateway) key(a *agent, m Message) session.Key {
+	return route.Key(route.Place{
+		Agent: a.Name, Channel: m.Channel, Account: m.Account, Peer: m.User, Chat: m.Chat, Session: m.Session,
+	}, g.config.Scope, g.config.Links)
+}
+
+// check finds the agent of a message and refuses what cannot be answered.
+func (g *Gateway) check(m Message) (*agent, error) {
+	switch {
+	case len(m.Text) > g.config.MaxMessage:
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are taken", ErrTooLong, len(m.Text), g.config.MaxMessage)
+	case m.Text == "":
+		return nil, ErrEmpty
+	}
+	if m.Skill != "" {
+		if err := g.checkSkill(m.Skill); err != nil {
+			return nil, err
+		}
+	}
+	for _, target := range slices.Concat(m.Include, m.Exclude) {
+		if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: []string{target}}); len(unknown) > 0 {
+			return nil, fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, g.Catalog().Names()))
+		}
+	}
+	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return g.agent(m.Agent)
+}
+
+// input makes what a turn may know of a message.
+func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
+	if m.Skill != "" {
+		s.Skill = m.Skill
+	}
+	skill := s.Skill
+	if skill == "" {
+		skill = a.skill.load()
+	}
+	strategy := a.Strategy
+	if m.Strategy != "" {
+		strategy, _ = prompt.ParseStrategy(m.Strategy) // checked before
+	}
+	return turn.Input{
+		Session: s, Text: m.Text, Groups: a.Groups, Limit: m.Limit, Budget: m.Budget,
+		Facts: chat.Facts{
+			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
+			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
+		},
+		Options: prompt.Options{Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, Instructions: m.Instructions, IncludeMemory: true, IncludeRuntime: true},
+	}
+}
+
+// Select makes the selection that a message would get now, without running a
+// turn or storing anything.
+func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, error) {
+	a, err := g.check(m)
+	if err != nil {
+		return nil, err
+	}
+	s, err := g.load(ctx, a, m)
+	if err != nil {
+		return nil, err
+	}
+	return a.runner.Select(g.input(a, m, s)), nil
+}
+
+func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
+	key := g.key(a, m)
+	if m.History != nil {
+		return g.replay(a, m, key), nil
+	}
+	s, err := g.config.Store.Load(ctx, key, 0)
+	if err != nil {
+		return s, fmt.Errorf("loading the session: %w", err)
+	}
+	return s, nil
+}
+
+// replay makes the session of a conversation that the client tells: the same
+// selections for the same earlier questions, so that the same bytes come first
+// in every request.
+func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
+	s := session.Session{Key: key}
+	for _, said := range m.History {
+		if said.Role == chat.User {
+			earlier := m
+			earlier.Text = said.Text
+			in := g.input(a, earlier, s)
+			in.Facts.Time = time.Time{}
+			sel := a.runner.Select(in)
+			s.Declared = s.Declared[:0]
+			for _, e := range sel.Declared {
+				s.Declared = append(s.Declared, e.Definition.Name)
+			}
+			said = prompt.NewMessage(said.Text, in.Facts, sel.Announced, in.Options)
+		}
+		s.Messages = append(s.Messages, said)
+	}
+	return s
+}
+
+// Send runs the turn of a message and yields what happens, as [turn.Runner.Run]
+// does. Every step is stored before the turn goes on; the events that carry
+// steps are not yielded. When the caller stops ranging, the turn is cancelled.
+func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		a, err := g.check(m)
+		if err != nil {
+			yield(turn.Event{}, err)
+			return
+		}
+		key := g.key(a, m)
+		leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)
+		if err != nil {
+			yield(turn.Event{}, err)
+			return
+		}
+		defer leave()
+		late := g.newLate(key, m)
+		defer late.close()
+		for ok := true; ok; m, ok = late.next(ctx, m) {
+			if !g.turn(ctx, a, m, late, yield) {
+				return
+			}
+		}
+	}
+}
+
+// turn runs one turn, and reports whether the caller still ranges.
+func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yield func(turn.Event, error) bool) bool {
+	s, err := g.load(ctx, a, m)
+	if err != nil {
+		return yield(turn.Event{}, err) && false
+	}
+	in := g.input(a, m, s)
+	if m.History == nil {
+		in.Late = late.take
+	}
+	for e, err := range a.runner.Run(ctx, in) {
+		switch {
+		case err != nil:
+			g.config.Log.WarnContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
+			return yield(turn.Event{}, err) && false
+		case e.Step == nil:
+			if e.Result != nil && e.Result.Pending {
+				late.expect()
+			}
+			if !yield(e, nil) {
+				return false
+			}
+		case m.History == nil:
+			// What was done is stored even when the one who asked has gone.
+			if err := g.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
+				return yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
+			}
+		}
+	}
+	return true
+}

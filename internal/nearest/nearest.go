@@ -1,0 +1,59 @@
+// Package nearest finds the known name that a mistyped one was meant to be.
+package nearest
+
+import (
+	"iter"
+	"strings"
+)
+
+// Name returns the name closest to what was written, when it is close enough
+// to be a slip: at most a third of its letters changed, or one the beginning of
+// the other. Of equally close ones it returns the first.
+func Name(written string, known iter.Seq[string]) (string, bool) {
+	best, distance := "", len(written)/3+2
+	for name := range known {
+		d := edits(strings.ToLower(written), strings.ToLower(name))
+		if d > 0 && len(written) >= 3 && (strings.HasPrefix(name, written) || strings.HasPrefix(written, name) && len(name) >= 3) {
+			d = 1
+		}
+		if d < distance && d < max(len(name), len(written)) {
+			best, distance = name, d
+		}
+	}
+	return best, best != ""
+}
+
+// Hint is Name as the end of a sentence: `; did you mean "x"?`, or nothing.
+func Hint(written string, known iter.Seq[string]) string {
+	if name, ok := Name(written, known); ok {
+		return `; did you mean "` + name + `"?`
+	}
+	return ""
+}
+
+// edits counts the letters to insert, remove, replace or swap with a neighbour
+// to get from a to b.
+func edits(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

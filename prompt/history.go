@@ -1,0 +1,87 @@
+package prompt
+
+import (
+	"slices"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// bytesPerToken turns a limit in tokens into one in bytes, so that a history
+// need not be read to be measured. English has about four, Chinese about three.
+const bytesPerToken = 3
+
+// History returns the part of a conversation that is sent, as a new slice with
+// room for one more. It begins with a user's message and answers every call: one
+// that was cut off gets a result that says so.
+func (b *Builder) History(history []chat.Message) []chat.Message {
+	history = history[b.cut(history):]
+	kept := make([]chat.Message, 0, len(history)+1)
+	var open []chat.Call
+	settle := func() {
+		for _, call := range open {
+			kept = append(kept, chat.Message{Role: chat.Tool, Result: &chat.Result{
+				CallID: call.ID, Name: call.Name, Failed: true, Text: "The call was interrupted; its outcome is not known.",
+			}})
+		}
+		open = nil
+	}
+	for _, m := range history {
+		if m.Role == chat.Tool {
+			i := slices.IndexFunc(open, func(c chat.Call) bool { return m.Result != nil && c.ID == m.Result.CallID })
+			if i < 0 {
+				continue // an answer to nothing
+			}
+			open = slices.Delete(open, i, i+1)
+		} else {
+			settle()
+			open = slices.Clone(m.Calls)
+		}
+		kept = append(kept, m)
+	}
+	settle()
+	return kept
+}
+
+// cut returns where the part of a conversation begins that is sent. It moves
+// on in steps of half the limit, so that it stays where it is for many turns.
+func (b *Builder) cut(history []chat.Message) int {
+	limit := b.config.HistoryTokens * bytesPerToken
+	total := 0
+	for i := range history {
+		total += size(&history[i])
+	}
+	over, step := total-limit, max(limit/2, 1)
+	start, before := 0, 0
+	if over > 0 {
+		target := (over + step - 1) / step * step
+		for start < len(history) && before < target {
+			before += size(&history[start])
+			start++
+		}
+	}
+	for start < len(history) && history[start].Role != chat.User {
+		start++
+	}
+	return start
+}
+
+func size(m *chat.Message) int {
+	n := len(m.Text) + len(m.Note)
+	for _, c := range m.Calls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	if m.Result != nil {
+		n += len(m.Result.Text)
+	}
+	return n
+}
+
+// Announced returns the names of the tools that the part of a conversation
+// that is sent describes.
+func (b *Builder) Announced(history []chat.Message) []string {
+	var names []string
+	for _, m := range history[b.cut(history):] {
+		names = append(names, m.Tools...)
+	}
+	return names
+}

@@ -1,0 +1,59 @@
+package prompt
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+)
+
+// NewMessage makes the user's message of a turn, with a note of the runtime
+// facts, where the options want them, and of the tools that are announced.
+func NewMessage(text string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
+	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
+	var note strings.Builder
+	if opts.runtime() {
+		note.WriteString(runtime(facts))
+	}
+	if len(announced) > 0 {
+		if note.Len() > 0 {
+			note.WriteByte('\n')
+		}
+		note.WriteString("Tools that fit this message, to be called with call_tool:")
+		for _, e := range announced {
+			note.WriteByte('\n')
+			note.Write(function(e.JSON))
+			m.Tools = append(m.Tools, e.Definition.Name)
+		}
+	}
+	m.Note = note.String()
+	return m
+}
+
+// runtime are the facts that a model may need to know.
+func runtime(f chat.Facts) string {
+	var parts []string
+	if !f.Time.IsZero() {
+		parts = append(parts, f.Time.Format("Mon 2006-01-02 15:04 MST"))
+	}
+	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User}, {"skill", f.Skill}} {
+		if p.value != "" {
+			// What others chose must not be able to write lines of the note.
+			parts = append(parts, p.name+" "+strings.Join(strings.Fields(p.value), " "))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// function takes the envelope off a definition.
+func function(definition []byte) []byte {
+	inner, ok := bytes.CutPrefix(definition, []byte(`{"type":"function","function":`))
+	if !ok {
+		return definition
+	}
+	return bytes.TrimSuffix(inner, []byte("}"))
+}

@@ -1,0 +1,212 @@
+// Package prompt makes what a model reads of a turn: the system prompt and the
+// messages.
+//
+// The system prompt holds nothing that changes from turn to turn: no clock, no
+// counts, nothing in random order. What does change - the time, the tools that
+// a question needs - is a note on the message it belongs to ([NewMessage]) and is
+// stored with it, so that every later request begins with the same bytes.
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/memory"
+)
+
+// Strategy is how much context a turn is given.
+type Strategy int
+
+// The strategies.
+const (
+	// Full gives identity, memory, skills, runtime facts and history.
+	Full Strategy = iota
+	// Lite gives identity and history: fast, for simple questions.
+	Lite
+	// Custom gives what its [Options] say.
+	Custom
+)
+
+var strategies = [...]string{Full: "full", Lite: "lite", Custom: "custom"}
+
+func (s Strategy) String() string { return strategies[s] }
+
+// ParseStrategy reads a strategy's name; the empty name is Full.
+func ParseStrategy(name string) (Strategy, error) {
+	if name == "" {
+		return Full, nil
+	}
+	if i := slices.Index(strategies[:], name); i >= 0 {
+		return Strategy(i), nil
+	}
+	return Full, fmt.Errorf("unknown strategy %q: it is full, lite or custom", name)
+}
+
+// Options choose what goes into a prompt. The zero value is Full.
+type Options struct {
+	Strategy Strategy
+	// IncludeSkills, when not empty, names the only skills that are listed;
+	// ExcludeSkills names skills that are not. Any strategy but Lite.
+	IncludeSkills, ExcludeSkills []string
+	// IncludeTools and ExcludeTools do the same for tools, under any strategy.
+	// Selection carries them out, not the prompt.
+	IncludeTools, ExcludeTools []string
+	// Instructions are the client's own, after those of the agent.
+	Instructions string
+	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
+	// under Custom.
+	IncludeMemory, IncludeRuntime bool
+}
+
+func (o Options) memory() bool { return o.Strategy == Full || o.Strategy == Custom && o.IncludeMemory }
+func (o Options) runtime() bool {
+	return o.Strategy == Full || o.Strategy == Custom && o.IncludeRuntime
+}
+
+// equal reports whether two options give the same system prompt.
+func (o Options) equal(p Options) bool {
+	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions &&
+		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills)
+}
+
+// Config says what a [Builder] builds from. The zero value builds prompts
+// without memory for an assistant without a special identity.
+type Config struct {
+	// Instructions say who the agent is and how it works; empty means a general
+	// assistant.
+	Instructions string
+	// Memory is what the agent remembers between conversations; nil means nothing.
+	Memory *memory.Store
+	// HistoryTokens is about how much of a conversation is sent; 0 means 24,000.
+	// What is older is left out, half of this at a time, so that the beginning
+	// of the request stays the same for many turns.
+	HistoryTokens int
+}
+
+// Builder builds prompts for one agent. It is safe for concurrent use.
+type Builder struct {
+	config Config
+	lite   string
+	cached [Custom + 1]atomic.Pointer[system] // by strategy: the last one built
+}
+
+// system is a system prompt with what it was made from.
+type system struct {
+	options Options
+	memory  *memory.Memory
+	skills  []catalog.Toolset
+	text    string
+}
+
+// Prompt is what a model reads of a turn.
+type Prompt struct {
+	System   string
+	Messages []chat.Message
+}
+
+const general = "You are a helpful assistant."
+
+const rules = `Use a tool whenever it can give the answer, and never make up what a tool would say. If a tool fails, say so. Answer briefly, in the user's language.`
+
+// New returns a builder.
+func New(cfg Config) *Builder {
+	if cfg.Instructions == "" {
+		cfg.Instructions = general
+	}
+	if cfg.HistoryTokens == 0 {
+		cfg.HistoryTokens = 24_000
+	}
+	return &Builder{config: cfg, lite: strings.TrimSpace(cfg.Instructions) + "\n" + rules}
+}
+
+// BuildMessages builds the full prompt of a turn: all of the history, then the
+// message.
+func (b *Builder) BuildMessages(c *catalog.Catalog, history []chat.Message, message chat.Message) (Prompt, error) {
+	return b.BuildMessagesWithOptions(c, history, message, Options{})
+}
+
+// BuildMessagesWithOptions builds the prompt of a turn under a strategy. The
+// error says that the memory could not be read.
+func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Message, message chat.Message, opts Options) (Prompt, error) {
+	text, err := b.system(c, message.Time, opts)
+	if err != nil {
+		return Prompt{}, err
+	}
+	return Prompt{System: text, Messages: append(b.History(history), message)}, nil
+}
+
+// system returns the system prompt, from the cache while nothing that it is
+// made from has changed.
+func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (string, error) {
+	if opts.Strategy == Lite {
+		return own(b.lite, opts), nil
+	}
+	var remembered *memory.Memory
+	if b.config.Memory != nil && opts.memory() {
+		var err error
+		if remembered, err = b.config.Memory.Load(now); err != nil {
+			return "", err
+		}
+	}
+	last := b.cached[opts.Strategy].Load()
+	if last != nil && last.memory == remembered && last.options.equal(opts) && sameSkills(last.skills, c.Toolsets()) {
+		return last.text, nil
+	}
+	next := &system{opts, remembered, c.Toolsets(), ""}
+	next.text = b.write(next)
+	b.cached[opts.Strategy].Store(next)
+	return next.text, nil
+}
+
+func sameSkills(a, b []catalog.Toolset) bool {
+	return slices.EqualFunc(a, b, func(x, y catalog.Toolset) bool {
+		return x.Name == y.Name && x.Description == y.Description
+	})
+}
+
+// own adds the client's instructions to the agent's.
+func own(text string, opts Options) string {
+	if opts.Instructions == "" {
+		return text
+	}
+	return text + "\n\n" + opts.Instructions
+}
+
+func (b *Builder) write(s *system) string {
+	var text strings.Builder
+	text.WriteString(own(b.lite, s.options))
+	if list := SkillsSummary(s.skills, s.options.IncludeSkills, s.options.ExcludeSkills); list != "" {
+		text.WriteString("\n\n# Skills\nWays of working that the user can switch to:\n" + list)
+	}
+	if m := s.memory; m != nil {
+		if m.LongTerm != "" {
+			text.WriteString("\n\n# Memory\n" + strings.TrimSpace(m.LongTerm))
+		}
+		for _, note := range m.Notes {
+			text.WriteString("\n\n# Notes of " + note.Day + "\n" + strings.TrimSpace(note.Text))
+		}
+	}
+	return text.String()
+}
+
+// SkillsSummary lists skills, a line each. An empty include means all of them;
+// the toolset of all tools goes without saying.
+func SkillsSummary(skills []catalog.Toolset, include, exclude []string) string {
+	var lines []string
+	for _, s := range skills {
+		if s.Name == catalog.Full || len(include) > 0 && !slices.Contains(include, s.Name) || slices.Contains(exclude, s.Name) {
+			continue
+		}
+		line := "- " + s.Name
+		if s.Description != "" {
+			line += ": " + s.Description
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}

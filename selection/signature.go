@@ -1,0 +1,48 @@
+package selection
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// Signature describes a tool's parameters in a line, as in
+// `get_weather(city: string, days?: integer, units?: "metric"|"imperial")`.
+// Required parameters come first. What a line cannot say, such as the fields of
+// nested objects, is left out.
+func Signature(d tool.Definition) string {
+	var schema struct {
+		Properties map[string]struct {
+			Type any   `json:"type"`
+			Enum []any `json:"enum"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	// A part that is not as expected stays empty.
+	_ = json.Unmarshal(d.Parameters, &schema)
+	var required, optional []string
+	for name, p := range schema.Properties {
+		kind := "any"
+		if text, ok := p.Type.(string); ok {
+			kind = text
+		}
+		if 0 < len(p.Enum) && len(p.Enum) <= 12 {
+			values := make([]string, len(p.Enum))
+			for i, v := range p.Enum {
+				values[i] = fmt.Sprintf("%#v", v)
+			}
+			kind = strings.Join(values, "|")
+		}
+		if slices.Contains(schema.Required, name) {
+			required = append(required, name+": "+kind)
+		} else {
+			optional = append(optional, name+"?: "+kind)
+		}
+	}
+	slices.Sort(required)
+	slices.Sort(optional)
+	return d.Name + "(" + strings.Join(append(required, optional...), ", ") + ")"
+}

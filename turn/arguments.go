@@ -1,0 +1,108 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/kaptinlin/jsonrepair"
+)
+
+// maxArguments is how long a call's arguments may be, in bytes.
+const maxArguments = 1 << 20
+
+var (
+	errTooLong   = errors.New("longer than 1 MiB")
+	errNotJSON   = errors.New("not JSON")
+	errCutOff    = errors.New("not JSON: they end in the middle of a text")
+	errNotObject = errors.New("not a JSON object")
+)
+
+// repair returns a call's arguments as a JSON object. What a model wrote with
+// slips that can be read in one way only (trailing commas, single quotes, a
+// missing last brace, a code fence) is mended; text that was cut off is not,
+// because nobody knows how it would have gone on.
+func repair(args json.RawMessage) (json.RawMessage, error) {
+	args = bytes.TrimSpace(args)
+	if len(args) == 0 || string(args) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	if len(args) > maxArguments {
+		return nil, errTooLong
+	}
+	// Some servers send the object as a JSON text.
+	var text string
+	if args[0] == '"' && json.Unmarshal(args, &text) == nil {
+		args = bytes.TrimSpace([]byte(text))
+	}
+	if !json.Valid(args) {
+		if cutOff(args) {
+			return nil, errCutOff
+		}
+		mended, err := jsonrepair.Repair(string(args))
+		if err != nil || !json.Valid([]byte(mended)) {
+			return nil, errNotJSON
+		}
+		args = bytes.TrimSpace([]byte(mended))
+	}
+	if args[0] != '{' {
+		return nil, errNotObject
+	}
+	return args, nil
+}
+
+// cutOff reports whether JSON ends inside a text in double quotes, or after a
+// number, word or colon that could have gone on.
+func cutOff(args []byte) bool {
+	inside := false
+	for i := 0; i < len(args); i++ {
+		switch {
+		case inside && args[i] == '\\':
+			i++
+		case args[i] == '"':
+			inside = !inside
+		}
+	}
+	if inside {
+		return true
+	}
+	last := bytes.TrimRight(args, " \t\r\n`")
+	if len(last) == 0 {
+		return false
+	}
+	c := last[len(last)-1]
+	return c != '}' && c != ']' && c != '"' && c != '\'' && c != ',' && c != ';'
+}
+
+// valid returns arguments that can stand in a conversation: as they are when
+// they are JSON, mended when they can be, else as a JSON text of what was
+// written, so that the model sees its own slip.
+func valid(args json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(args)) == 0 {
+		return json.RawMessage("{}")
+	}
+	if json.Valid(args) {
+		return args
+	}
+	if mended, err := repair(args); err == nil {
+		return mended
+	}
+	text, _ := json.Marshal(string(args)) // a string always marshals
+	return text
+}
+
+// target reads the arguments of call_tool.
+func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
+	raw, err := repair(args)
+	if err != nil {
+		return "", nil, errors.New(`the arguments are ` + err.Error() + `; call_tool needs {"name": "…", "arguments": {…}}`)
+	}
+	var call map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &call); err != nil {
+		return "", nil, err
+	}
+	if json.Unmarshal(call["name"], &name) != nil || name == "" {
+		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
+	}
+	return name, call["arguments"], nil
+}

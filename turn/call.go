@@ -1,0 +1,261 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// job is a call with the tool that it reaches.
+type job struct {
+	call   chat.Call // as the model wrote it
+	entry  *catalog.Entry
+	args   json.RawMessage
+	result chat.Result // set when done
+}
+
+// call runs the calls of an answer and remembers answer and results together:
+// read-only neighbours in parallel, everything else one by one and in order. It
+// reports whether the turn goes on.
+func (t *run) call(answer chat.Message) bool {
+	jobs := make([]*job, len(answer.Calls))
+	for i := range answer.Calls {
+		// Models may leave the ID out; the result must still find its call.
+		if answer.Calls[i].ID == "" {
+			answer.Calls[i].ID = fmt.Sprintf("call-%d-%d", t.done.Steps, i+1)
+		}
+		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
+		jobs[i] = t.resolve(answer.Calls[i])
+	}
+	for rest := jobs; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly() && rest[n].readOnly() {
+			n++
+		}
+		t.runAll(rest[:n])
+		rest = rest[n:]
+	}
+	messages := []chat.Message{answer}
+	for _, j := range jobs {
+		messages = append(messages, chat.Message{Role: chat.Tool, Result: &j.result})
+	}
+	t.done.Calls += len(jobs)
+	if !t.remember(messages...) {
+		return false
+	}
+	if err := t.ctx.Err(); err != nil {
+		t.fail(err)
+		return false
+	}
+	return true
+}
+
+func (j *job) readOnly() bool { return j.entry == nil || j.entry.Definition.Risk == tool.Read }
+
+// runAll runs jobs side by side and yields what happens, from this goroutine
+// alone.
+func (t *run) runAll(jobs []*job) {
+	for _, j := range jobs {
+		t.emit(Event{Call: &j.call})
+	}
+	// Progress that comes faster than it is read is dropped.
+	progress := make(chan Progress, 16)
+	finished := make(chan *job, len(jobs))
+	for _, j := range jobs {
+		go func() {
+			t.do(j, progress)
+			finished <- j
+		}()
+	}
+	for range jobs {
+		for waiting := true; waiting; {
+			select {
+			case p := <-progress:
+				t.emit(Event{Progress: &p})
+			case j := <-finished:
+				t.emit(Event{Result: &j.result})
+				waiting = false
+			}
+		}
+	}
+}
+
+// resolve finds the tool that a call reaches and judges whether it may be
+// called, whatever the model was shown. A job without an entry has its result
+// already, or is a search.
+func (t *run) resolve(call chat.Call) *job {
+	j := &job{call: call, args: call.Arguments}
+	name := call.Name
+	switch name {
+	case selection.FindTools:
+		return j
+	case selection.CallTool:
+		var err error
+		if name, j.args, err = target(call.Arguments); err != nil {
+			j.result = tool.Failure("%v", err)
+			return j
+		}
+	}
+	entry, stage := t.selector.Admit(t.selected.Request, name)
+	if entry == nil || !stage.Usable() {
+		// The model learns nothing of tools that it may not use; the operator does.
+		if entry != nil {
+			t.config.Log.WarnContext(t.ctx, "call refused", "tool", name, "stage", stage.String(), "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
+		}
+		j.result = tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.usable()))
+		return j
+	}
+	j.entry = entry
+	return j
+}
+
+// usable yields the names of the tools that this turn may call.
+func (t *run) usable() func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for e := range t.selector.Catalog().All() {
+			if t.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
+				return
+			}
+		}
+	}
+}
+
+// do carries a job out; afterwards its result is set.
+func (t *run) do(j *job, progress chan<- Progress) {
+	switch {
+	case j.result.Failed: // refused before
+	case j.entry == nil:
+		j.result = t.find(j.args)
+	default:
+		j.result = t.execute(j, progress)
+	}
+	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+	j.result.Text = cut(j.result.Text, t.config.MaxResult)
+}
+
+func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
+	args, err := repair(j.args)
+	if err != nil {
+		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
+	defer cancel()
+	host := tool.Host{Progress: func(p tool.Progress) {
+		select {
+		case progress <- Progress{j.call.ID, p}:
+		default:
+		}
+	}}
+	if t.in.Late != nil {
+		host.Finish = func(r chat.Result) { t.in.Late(j.call, r) }
+	}
+	result, err := wait(ctx, func() (chat.Result, error) { return j.entry.Call(tool.WithHost(ctx, host), args) })
+	return t.outcome(j, result, err)
+}
+
+// outcome turns whatever a call gave into a result for the model.
+func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
+	name := j.entry.Definition.Name
+	var mismatch *tool.Mismatch
+	var panicked *catalog.PanicError
+	switch {
+	case err == nil:
+		return result
+	case errors.As(err, &mismatch):
+		return tool.Failure("the arguments do not fit: %s. Parameters of %s: %s", mismatch, name, j.entry.Definition.Schema())
+	case t.ctx.Err() != nil:
+		return tool.Failure("the call was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		return tool.Failure("%s did not finish within %v", name, t.config.CallTimeout)
+	case errors.As(err, &panicked):
+		t.config.Log.ErrorContext(t.ctx, "tool panicked", "tool", name, "panic", panicked.Value, "session", t.in.Session.Key)
+	}
+	return tool.Failure("%v", err)
+}
+
+// wait returns when f does or when ctx ends, whichever comes first. A tool that
+// does not heed ctx keeps its goroutine until it returns.
+func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, error) {
+	type outcome struct {
+		result chat.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		r, err := f()
+		done <- outcome{r, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		return chat.Result{}, ctx.Err()
+	}
+}
+
+// find answers a search among the tools that the caller may use.
+func (t *run) find(args json.RawMessage) chat.Result {
+	var query struct {
+		Query string `json:"query"`
+		Limit int    `json:"limit"`
+	}
+	raw, err := repair(args)
+	if err == nil {
+		err = json.Unmarshal(raw, &query)
+	}
+	if err != nil || strings.TrimSpace(query.Query) == "" {
+		return tool.Failure(`%s needs {"query": "what the tool should do"}`, selection.FindTools)
+	}
+	if query.Limit < 1 || query.Limit > 20 {
+		query.Limit = 5
+	}
+	req := t.selected.Request
+	req.Query = query.Query
+	found := t.selector.Search(req, query.Limit)
+	if len(found) == 0 {
+		return tool.Text("No tool matches. Try other words, or answer without a tool.")
+	}
+	var text strings.Builder
+	for _, m := range found {
+		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(m.Definition), m.Definition.Description)
+	}
+	text.WriteString("Call one with call_tool.")
+	return tool.Text(text.String())
+}
+
+// cut shortens text to at most limit bytes, between characters.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	at := limit
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", text[:at], at, len(text))
+}
+
+// ErrNoTool: there is no such tool for this caller.
+var ErrNoTool = errors.New("there is no such tool")
+
+// Call runs one call without a model, judged as a call of the turn of in would
+// be. A failure of the tool is a result; the error is [ErrNoTool].
+func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
+	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	t.selected = t.selector.Select(r.request(in))
+	j := t.resolve(chat.Call{ID: "call", Name: name, Arguments: args})
+	if j.entry == nil && j.result.Failed {
+		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)
+	}
+	t.do(j, make(chan Progress))
+	return j.result, nil
+}

@@ -1,0 +1,313 @@
+// Package turn runs one message to one reply: select, ask, call, repeat.
+//
+// A [Runner] is safe for concurrent use, but the turns of one session must run
+// one after the other; package gateway sees to that. A turn holds one catalog
+// from its selection to its last call. Everything that becomes part of the
+// conversation leaves the turn as an event before the next step begins, so that
+// whoever stores it loses nothing that was done.
+package turn
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+// Config says how turns run. Zero values have sensible limits.
+type Config struct {
+	// MaxSteps is how often a turn asks the model; 0 means 16. A turn that
+	// reaches it ends with a reply that says so.
+	MaxSteps int
+	// CallTimeout is how long one call may take; 0 means a minute. A call that
+	// takes longer is a failed result for the model.
+	CallTimeout time.Duration
+	// Parallel is how many read-only calls run at once; 0 means 8.
+	Parallel int
+	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
+	// The rest is cut, and the model is told.
+	MaxResult int
+	// Log takes what operators want to know; nil discards.
+	Log *slog.Logger
+}
+
+// Runner runs turns for one agent.
+type Runner struct {
+	model    model.Model
+	selector func() *selection.Selector
+	prompt   *prompt.Builder
+	config   Config
+}
+
+// New returns a runner that asks m. The selector is taken anew for each turn,
+// so that a turn sees the catalog as it is when it begins.
+func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, cfg Config) *Runner {
+	if cfg.MaxSteps == 0 {
+		cfg.MaxSteps = 16
+	}
+	if cfg.CallTimeout == 0 {
+		cfg.CallTimeout = time.Minute
+	}
+	if cfg.Parallel == 0 {
+		cfg.Parallel = 8
+	}
+	if cfg.MaxResult == 0 {
+		cfg.MaxResult = 32 << 10
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Runner{m, selector, p, cfg}
+}
+
+// Input is one message, with everything that its turn may know.
+type Input struct {
+	// Session is the conversation so far.
+	Session session.Session
+	// Facts are about the caller. Facts.Skill, when empty, is taken from the
+	// session.
+	Facts chat.Facts
+	// Text is the message.
+	Text string
+	// Groups are those whose tools the agent has; empty means all.
+	Groups string
+	// Options choose the strategy, and the tools and skills that are let in.
+	Options prompt.Options
+	// Limit and Budget override the selection's when above zero.
+	Limit, Budget int
+	// Late takes the outcome of a call that goes on after its turn; nil means
+	// that tools must finish before they return. It may be called at any time,
+	// from any goroutine.
+	Late func(call chat.Call, result chat.Result)
+}
+
+// Event is something that happened in a turn. Exactly one field is set.
+type Event struct {
+	// Selection is what the turn works with; it comes first.
+	Selection *selection.Selection
+	// Text continues the reply, or what the model says before a call.
+	Text string
+	// Call is about to run.
+	Call *chat.Call
+	// Progress is how far a running call has come.
+	Progress *Progress
+	// Result is what a call gave.
+	Result *chat.Result
+	// Step is what has become part of the conversation: to be stored before the
+	// turn goes on.
+	Step *Step
+	// Done ends the turn.
+	Done *Done
+}
+
+// Progress is how far a running call has come.
+type Progress struct {
+	CallID string `json:"call_id"`
+	tool.Progress
+}
+
+// Step is a piece of the conversation that is complete: the question, a reply,
+// or a round of calls with all their results.
+type Step struct {
+	State    session.State
+	Messages []chat.Message
+}
+
+// Done tells how a turn ended.
+type Done struct {
+	// Reply is the answer to the user.
+	Reply string `json:"reply"`
+	// Stop says why the model's last answer ended.
+	Stop model.Stop `json:"stop"`
+	// Usage adds up what the provider counted.
+	Usage model.Usage `json:"usage"`
+	// Steps is how often the model was asked, Calls how many calls ran.
+	Steps int `json:"steps"`
+	Calls int `json:"calls"`
+}
+
+// Select makes the selection of a turn without running it.
+func (r *Runner) Select(in Input) *selection.Selection {
+	return r.selector().Select(r.request(in))
+}
+
+func (r *Runner) request(in Input) selection.Request {
+	if in.Facts.Skill == "" {
+		in.Facts.Skill = in.Session.Skill
+	}
+	return selection.Request{
+		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
+		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
+		Limit: in.Limit, Budget: in.Budget, Window: r.model.Info().Window,
+		Declared:  in.Session.Declared,
+		Announced: r.prompt.Announced(in.Session.Messages),
+	}
+}
+
+// Run runs a turn and yields what happens. The last event is Done, unless an
+// error, yielded with a zero Event, came first: then the model failed or ctx
+// ended, and what was yielded as Step stands. A tool's failure is not an error:
+// the model is told. When the caller stops ranging, the model and the running
+// calls are cancelled.
+func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		t := r.begin(ctx, in, yield)
+		for t.running() {
+			answer, ok := t.ask()
+			if !ok {
+				return
+			}
+			if len(answer.Calls) == 0 {
+				t.finish(answer)
+				return
+			}
+			if !t.call(answer) {
+				return
+			}
+		}
+		t.giveUp()
+	}
+}
+
+// run is one turn under way.
+type run struct {
+	*Runner
+	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
+	in       Input
+	yield    func(Event, error) bool
+	selector *selection.Selector
+	selected *selection.Selection
+	state    session.State
+	prompt   prompt.Prompt
+	done     Done
+	stopped  bool
+}
+
+// begin selects, builds the prompt and yields both.
+func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
+	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector()}
+	t.selected = t.selector.Select(r.request(in))
+	t.logHidden()
+	t.state = in.Session.State.Clone()
+	t.state.Declared = t.state.Declared[:0]
+	for _, e := range t.selected.Declared {
+		t.state.Declared = append(t.state.Declared, e.Definition.Name)
+	}
+	question := prompt.NewMessage(in.Text, t.selected.Request.Facts, t.selected.Announced, in.Options)
+	var err error
+	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, in.Options)
+	if err != nil {
+		t.fail(err)
+		return t
+	}
+	t.emit(Event{Selection: t.selected})
+	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
+	return t
+}
+
+// running reports whether the turn may ask the model once more.
+func (t *run) running() bool { return !t.stopped && t.done.Steps < t.config.MaxSteps }
+
+// emit yields an event, and reports whether the turn goes on.
+func (t *run) emit(e Event) bool {
+	if !t.stopped && !t.yield(e, nil) {
+		t.stopped = true
+	}
+	return !t.stopped
+}
+
+func (t *run) fail(err error) {
+	if !t.stopped {
+		t.stopped = true
+		t.yield(Event{}, err)
+	}
+}
+
+// ask asks the model and yields its words as they come.
+func (t *run) ask() (answer chat.Message, ok bool) {
+	t.done.Steps++
+	answer.Role = chat.Assistant
+	for e, err := range t.model.Stream(t.ctx, t.question()) {
+		if err != nil {
+			t.fail(err)
+			return answer, false
+		}
+		if e.Text != "" {
+			answer.Text += e.Text
+			if !t.emit(Event{Text: e.Text}) {
+				return answer, false
+			}
+		}
+		if e.Call != nil {
+			answer.Calls = append(answer.Calls, *e.Call)
+		}
+		if e.Usage != nil {
+			t.done.Usage.Add(*e.Usage)
+		}
+		if e.Stop != "" {
+			t.done.Stop = e.Stop
+		}
+	}
+	return answer, true
+}
+
+// question is what the model is asked in this step.
+func (t *run) question() model.Request {
+	req := model.Request{System: t.prompt.System, Messages: t.prompt.Messages}
+	for _, e := range t.selected.Declared {
+		req.Tools = append(req.Tools, e.Definition)
+	}
+	for _, m := range t.selected.Ranked {
+		req.Ranked = append(req.Ranked, m.Definition.Name)
+	}
+	return req
+}
+
+// remember makes messages part of the conversation.
+func (t *run) remember(messages ...chat.Message) bool {
+	t.prompt.Messages = append(t.prompt.Messages, messages...)
+	return t.emit(Event{Step: &Step{t.state, messages}})
+}
+
+func (t *run) finish(answer chat.Message) {
+	t.done.Reply = answer.Text
+	if t.remember(answer) {
+		t.emit(Event{Done: &t.done})
+	}
+}
+
+// giveUp ends a turn that has asked the model as often as it may.
+func (t *run) giveUp() {
+	if t.stopped {
+		return
+	}
+	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.done.Steps)
+	t.config.Log.WarnContext(t.ctx, "turn reached its limit of steps", "session", t.in.Session.Key, "steps", t.done.Steps)
+	t.emit(Event{Text: text})
+	t.finish(chat.Message{Role: chat.Assistant, Text: text})
+}
+
+// logHidden tells operators what this caller was not shown, and why.
+func (t *run) logHidden() {
+	for _, err := range t.selected.Failed() {
+		t.config.Log.ErrorContext(t.ctx, "filter failed, its tools are hidden", "error", err, "session", t.in.Session.Key)
+	}
+	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
+		return
+	}
+	for _, v := range t.selected.Explain().Tools {
+		if !v.Stage.Usable() {
+			t.config.Log.DebugContext(t.ctx, "tool hidden", "tool", v.Tool, "stage", v.Stage.String(), "reason", v.Reason, "user", t.in.Facts.User, "channel", t.in.Facts.Channel)
+		}
+	}
+}
