@@ -1,0 +1,163 @@
+// Package storetest is the conformance suite of session.Store.
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+)
+
+// Test runs the suite on stores that open makes, each empty.
+func Test(t *testing.T, open func(t *testing.T) session.Store) {
+	t.Run("unknown session is new and empty", func(t *testing.T) {
+		s, err := open(t).Load(t.Context(), "nobody", 0)
+		if err != nil || s.Key != "nobody" || len(s.Messages) != 0 || len(s.Declared) != 0 {
+			t.Fatalf("Load = %+v, %v", s, err)
+		}
+	})
+	t.Run("everything comes back as it was", func(t *testing.T) { everything(t, open(t)) })
+	t.Run("limit gives the newest", func(t *testing.T) { newest(t, open(t)) })
+	t.Run("state is replaced", func(t *testing.T) { state(t, open(t)) })
+	t.Run("list and delete", func(t *testing.T) { list(t, open(t)) })
+	t.Run("keys are kept apart", func(t *testing.T) { keys(t, open(t)) })
+	t.Run("many writers", func(t *testing.T) { many(t, open(t)) })
+	t.Run("what is loaded is the caller's own", func(t *testing.T) { own(t, open(t)) })
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(t *testing.T, store session.Store, key session.Key, limit int) session.Session {
+	t.Helper()
+	s, err := store.Load(t.Context(), key, limit)
+	must(t, err)
+	return s
+}
+
+func everything(t *testing.T, store session.Store) {
+	want := []chat.Message{
+		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"}, Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
+		{Role: chat.Assistant, Text: "one moment", Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`)}}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Failed: true, Pending: true, View: &chat.View{
+			Text: "t", Data: []byte(`[1]`), Error: "e", Files: []chat.File{{Name: "f", MediaType: "text/plain", Data: []byte{0, 255}}},
+		}}},
+	}
+	must(t, store.Append(t.Context(), "k", session.State{Skill: "s", Declared: []string{"a"}}, want...))
+	got := load(t, store, "k", 0)
+	if !reflect.DeepEqual(got.Messages, want) {
+		t.Errorf("messages:\ngot  %+v\nwant %+v", got.Messages, want)
+	}
+	if got.Skill != "s" || !reflect.DeepEqual(got.Declared, []string{"a"}) {
+		t.Errorf("state: %+v", got.State)
+	}
+}
+
+func texts(messages []chat.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(m.Text + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func newest(t *testing.T, store session.Store) {
+	for i := range 5 {
+		must(t, store.Append(t.Context(), "k", session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
+	}
+	for limit, want := range map[int]string{0: "0 1 2 3 4", 2: "3 4", 9: "0 1 2 3 4"} {
+		if got := texts(load(t, store, "k", limit).Messages); got != want {
+			t.Errorf("limit %d: got %q, want %q", limit, got, want)
+		}
+	}
+}
+
+func state(t *testing.T, store session.Store) {
+	must(t, store.Append(t.Context(), "k", session.State{Skill: "a", Declared: []string{"x"}}))
+	must(t, store.Append(t.Context(), "k", session.State{Skill: "b"}))
+	if got := load(t, store, "k", 0); got.Skill != "b" || len(got.Declared) != 0 {
+		t.Errorf("state: %+v", got.State)
+	}
+}
+
+func list(t *testing.T, store session.Store) {
+	for _, key := range []session.Key{"a", "b"} {
+		must(t, store.Append(t.Context(), key, session.State{Skill: "s" + string(key)}, chat.Message{Role: chat.User, Text: "hi"}, chat.Message{Role: chat.Assistant, Text: "ho"}))
+	}
+	all, err := store.List(t.Context(), 0)
+	must(t, err)
+	if len(all) != 2 || all[0].Messages != 2 || all[0].Created.IsZero() || all[0].Skill != "s"+string(all[0].Key) {
+		t.Errorf("List = %+v", all)
+	}
+	one, err := store.List(t.Context(), 1)
+	must(t, err)
+	if len(one) != 1 {
+		t.Errorf("List with limit 1 = %+v", one)
+	}
+	must(t, store.Delete(t.Context(), "a"))
+	if got := load(t, store, "a", 0); len(got.Messages) != 0 || got.Skill != "" {
+		t.Errorf("deleted session still has %+v", got)
+	}
+	if err := store.Delete(t.Context(), "a"); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("deleting twice: %v", err)
+	}
+}
+
+func keys(t *testing.T, store session.Store) {
+	odd := []session.Key{"a:b", "a%3Ab", "A:b", "' OR 1=1 --", "键", "a:b "}
+	for _, key := range odd {
+		must(t, store.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: string(key)}))
+	}
+	for _, key := range odd {
+		if got := load(t, store, key, 0); len(got.Messages) != 1 || got.Messages[0].Text != string(key) {
+			t.Errorf("session %q holds %+v", key, got.Messages)
+		}
+	}
+}
+
+func many(t *testing.T, store session.Store) {
+	const writers, each = 8, 10
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			own := session.Key(fmt.Sprint("own", w))
+			for i := range each {
+				m := chat.Message{Role: chat.User, Text: fmt.Sprintf("%d.%d", w, i)}
+				if err := errors.Join(store.Append(t.Context(), own, session.State{}, m), store.Append(t.Context(), "shared", session.State{}, m)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := load(t, store, "shared", 0); len(got.Messages) != writers*each {
+		t.Errorf("%d messages, want %d", len(got.Messages), writers*each)
+	}
+	next := map[string]int{}
+	for _, m := range load(t, store, "shared", 0).Messages {
+		w, i, _ := strings.Cut(m.Text, ".")
+		if i != fmt.Sprint(next[w]) {
+			t.Fatalf("writer %s: message %s came when %d was next", w, i, next[w])
+		}
+		next[w]++
+	}
+}
+
+func own(t *testing.T, store session.Store) {
+	must(t, store.Append(t.Context(), "k", session.State{Declared: []string{"x"}}, chat.Message{Role: chat.User, Text: "a"}))
+	s := load(t, store, "k", 0)
+	s.Declared[0], s.Messages[0].Text = "changed", "changed"
+	if again := load(t, store, "k", 0); again.Declared[0] != "x" || again.Messages[0].Text != "a" {
+		t.Errorf("the stored session changed: %+v", again)
+	}
+}
