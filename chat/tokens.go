@@ -7,7 +7,7 @@ import "unicode/utf8"
 // anything else, rounded up. It is an estimate, deliberately free of any
 // model's vocabulary: within about 15 % for English prose and JSON. The zero
 // value of nothing is nothing: empty text is 0 tokens.
-func Tokens[T string | []byte](text T) int {
+func Tokens[T ~string | ~[]byte](text T) int {
 	wide, rest := 0, 0
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {

@@ -1,0 +1,167 @@
+// Package config reads etui.yaml and the environment.
+//
+// Everything is checked before anything starts: a key that does not exist, a
+// value of the wrong kind, a missing environment variable are errors with file,
+// line and column. Nothing starts half-configured.
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is the content of etui.yaml. The help texts are the reference in
+// docs/configuration.md and in the JSON Schema.
+type Config struct {
+	Listen    string    `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. Other than loopback addresses need api.key."`
+	State     string    `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
+	Demo      bool      `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
+	Log       Log       `yaml:"log" help:"What is logged, to standard error."`
+	API       API       `yaml:"api" help:"Who may talk to the gateway over HTTP."`
+	Models    []Model   `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
+	Agents    []Agent   `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
+	Skills    []Skill   `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
+	Workflow  Workflow  `yaml:"workflow" help:"How skills are used."`
+	Tools     Tools     `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
+	Selection Selection `yaml:"selection" help:"How much of the tools reaches the model."`
+	Limits    Limits    `yaml:"limits" help:"Bounds of messages, turns and calls."`
+	Sessions  Sessions  `yaml:"sessions" help:"Which messages belong to one conversation."`
+}
+
+// Log says what is logged.
+type Log struct {
+	Level string `yaml:"level" default:"info" enum:"debug,info,warn,error" help:"The least important level that is logged."`
+	JSON  bool   `yaml:"json" help:"Log lines of JSON."`
+}
+
+// API says who may talk to the gateway.
+type API struct {
+	Key   Secret   `yaml:"key" help:"Bearer token that HTTP clients must present. Use ${NAME}. Whoever has it is trusted to say which user a message is from."`
+	Hosts []string `yaml:"hosts" help:"Host names under which clients address the gateway, beside localhost and IP addresses."`
+}
+
+// Model is a language model.
+type Model struct {
+	Name      string            `yaml:"name" required:"true" help:"How agents name it."`
+	Provider  string            `yaml:"provider" required:"true" enum:"openai,anthropic,offline" help:"openai is any server with OpenAI's chat completions."`
+	Model     string            `yaml:"model" help:"What the provider calls it."`
+	BaseURL   string            `yaml:"base_url" help:"Where the provider is, for servers of your own: http://127.0.0.1:11434/v1."`
+	APIKey    Secret            `yaml:"api_key" help:"Use ${NAME}."`
+	Window    int               `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
+	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
+	Headers   map[string]string `yaml:"headers" help:"Sent with every request."`
+	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
+	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
+}
+
+// Agent answers messages.
+type Agent struct {
+	Name         string   `yaml:"name" required:"true" help:"How messages address it."`
+	Model        string   `yaml:"model" help:"Name of its model. Default: the first one."`
+	Fallback     []string `yaml:"fallback" help:"Models that are asked in turn when the one before is not available."`
+	Instructions string   `yaml:"instructions" help:"Who the agent is and how it works."`
+	Groups       string   `yaml:"groups" help:"Groups whose tools it has, as in file,shell. Default: all."`
+	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
+	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
+}
+
+// Skill is a named toolset.
+type Skill struct {
+	Name        string   `yaml:"name" required:"true" help:"How it is chosen."`
+	Description string   `yaml:"description" help:"Told to the model and to users."`
+	Tools       []string `yaml:"tools" help:"Names of tools, or group: and a group. Empty: all."`
+}
+
+// Workflow says how skills are used.
+type Workflow struct {
+	DefaultSkill string `yaml:"default_skill" default:"full" help:"Skill that is active until another is chosen."`
+}
+
+// Tools says which tools etui brings.
+type Tools struct {
+	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, time, arithmetic."`
+	Disabled []string `yaml:"disabled" help:"Tools that nobody may use, by name or as group: and a group."`
+}
+
+// Selection bounds what is sent.
+type Selection struct {
+	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
+	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
+	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
+	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
+	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
+}
+
+// Limits bounds messages, turns and calls.
+type Limits struct {
+	Message       Size          `yaml:"message" default:"256KiB" help:"How long a message may be."`
+	Waiting       int           `yaml:"waiting" default:"32" help:"How many messages of one conversation may wait for their turn."`
+	Steps         int           `yaml:"steps" default:"16" help:"How often one turn asks the model."`
+	Call          time.Duration `yaml:"call" default:"1m" help:"How long one call may take."`
+	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
+	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how much of a conversation is sent."`
+}
+
+// Sessions says which messages belong together.
+type Sessions struct {
+	Scope string            `yaml:"scope" default:"channel-peer" enum:"main,peer,channel-peer,account-channel-peer" help:"How finely direct messages are kept apart."`
+	Links map[string]string `yaml:"links" help:"One name for a person on several channels: telegram:42 maps to alice."`
+}
+
+// Secret is a text that is never shown.
+type Secret string
+
+const hidden = "(hidden)"
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalJSON hides the secret.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// MarshalYAML hides the secret.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// Size is a number of bytes, written as 256KiB, 1MiB or a plain number.
+type Size int
+
+var units = []struct {
+	suffix string
+	bytes  int
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1000}, {"MB", 1_000_000}, {"B", 1}, {"", 1}}
+
+// ParseSize reads a size.
+func ParseSize(text string) (Size, error) {
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(text, u.suffix); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err != nil || n < 0 || n*float64(u.bytes) > 1<<40 {
+				break
+			}
+			return Size(n * float64(u.bytes)), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not a size such as 256KiB", text)
+}
+
+func (s Size) String() string {
+	for _, u := range []int{2, 1, 0} {
+		if b := Size(units[u].bytes); s >= b && s%b == 0 {
+			return fmt.Sprintf("%d%s", s/b, units[u].suffix)
+		}
+	}
+	return strconv.Itoa(int(s))
+}
+
+// MarshalText writes the size as it is written in the file.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

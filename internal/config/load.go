@@ -1,0 +1,327 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/nearest"
+)
+
+// File is the name of the configuration in a workspace.
+const File = "etui.yaml"
+
+// maxFile bounds the configuration, in bytes.
+const maxFile = 1 << 20
+
+// Prefix begins the names of the environment variables that override keys:
+// ETUI_LOG_LEVEL is log.level. Values of lists and mappings are written as YAML:
+// ETUI_SELECTION_PINNED="[read_file]".
+const Prefix = "ETUI_"
+
+// notKeys are variables with the prefix that mean something else.
+var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
+
+// Load reads the configuration of a file, which need not exist when it is
+// optional, and of an environment as os.Environ gives it. The error joins an
+// [*Error] for everything that is wrong.
+func Load(path string, optional bool, environ []string) (*Config, error) {
+	text, err := readFile(path)
+	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, err
+	}
+	return Parse(path, text, environ)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	if len(text) > maxFile {
+		return nil, &Error{File: path, Reason: "the file is longer than 1 MiB"}
+	}
+	return text, nil
+}
+
+// Parse reads the configuration from a text, for messages named after file.
+func Parse(file string, text []byte, environ []string) (*Config, error) {
+	env := map[string]string{}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		env[name] = value
+	}
+	d := &decoder{file: file, origin: map[*yaml.Node]string{}, lookup: func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}}
+	root, err := d.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	d.override(root, env)
+	c := &Config{}
+	setDefaults(reflect.ValueOf(c).Elem())
+	d.decode(root, reflect.ValueOf(c).Elem(), "", 0)
+	if len(d.errors) == 0 {
+		d.relations(c, root)
+	}
+	return c, errors.Join(d.errors...)
+}
+
+// parse returns the file's mapping; an empty file is an empty one.
+func (d *decoder) parse(text []byte) (*yaml.Node, error) {
+	empty := &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}
+	var doc yaml.Node
+	if len(bytes.TrimSpace(text)) == 0 {
+		return empty, nil
+	}
+	if err := yaml.Load(text, &doc); err != nil {
+		e := &Error{File: d.file, Reason: err.Error()}
+		var at *yaml.LoadError
+		if errors.As(err, &at) {
+			e.Line, e.Column, e.Reason = at.Mark.Line, at.Mark.Column, at.Message
+			if e.Line == 0 {
+				e.Line, e.Column = at.ContextMark.Line, at.ContextMark.Column
+			}
+		}
+		return nil, e
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return empty, nil
+	}
+	return doc.Content[0], nil
+}
+
+// override puts the values of environment variables into the file's nodes, so
+// that both are read in one way.
+func (d *decoder) override(root *yaml.Node, env map[string]string) {
+	names := make([]string, 0, len(env))
+	for name := range env {
+		if strings.HasPrefix(name, Prefix) && !slices.Contains(notKeys, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	known := variables(reflect.TypeFor[Config](), Prefix, nil)
+	for _, name := range names {
+		path, ok := known[name]
+		if !ok {
+			d.errors = append(d.errors, &Error{File: name, Reason: "there is no such key" + nearest.Hint(name, func(yield func(string) bool) {
+				for _, v := range sortedKeys(known) {
+					if !yield(v) {
+						return
+					}
+				}
+			})})
+			continue
+		}
+		value := &yaml.Node{Kind: yaml.ScalarNode, Value: env[name]}
+		if kind := path.kind; kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
+			var doc yaml.Node
+			if err := yaml.Load([]byte(env[name]), &doc); err != nil || len(doc.Content) == 0 {
+				d.errors = append(d.errors, &Error{File: name, Reason: "the value must be YAML, as in [a, b]"})
+				continue
+			}
+			value = doc.Content[0]
+		}
+		d.mark(value, name)
+		set(root, path.keys, value)
+	}
+}
+
+// mark notes that a node and those in it came from a variable.
+func (d *decoder) mark(n *yaml.Node, name string) {
+	d.origin[n] = name
+	for _, c := range n.Content {
+		d.mark(c, name)
+	}
+}
+
+// target is the key that a variable overrides.
+type target struct {
+	keys []string
+	kind reflect.Kind
+}
+
+// variables lists the environment variables of a type's keys.
+func variables(t reflect.Type, prefix string, path []string) map[string]target {
+	all := map[string]target{}
+	for f := range fields(t) {
+		key := f.Tag.Get("yaml")
+		name, keys := prefix+strings.ToUpper(key), append(slices.Clone(path), key)
+		all[name] = target{keys, f.Type.Kind()}
+		if f.Type.Kind() == reflect.Struct {
+			for n, inner := range variables(f.Type, name+"_", keys) {
+				all[n] = inner
+			}
+		}
+	}
+	return all
+}
+
+func sortedKeys(m map[string]target) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// set stores a value under a path of keys, making mappings on the way.
+func set(n *yaml.Node, path []string, value *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return // it is reported when it is decoded
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != path[0] {
+			continue
+		}
+		if len(path) == 1 {
+			n.Content[i+1] = value
+		} else {
+			if n.Content[i+1].Tag == "!!null" {
+				n.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode}
+			}
+			set(n.Content[i+1], path[1:], value)
+		}
+		return
+	}
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: path[0]}
+	if len(path) > 1 {
+		inner := &yaml.Node{Kind: yaml.MappingNode}
+		set(inner, path[1:], value)
+		value = inner
+	}
+	n.Content = append(n.Content, key, value)
+}
+
+// relations checks what several keys must agree on.
+func (d *decoder) relations(c *Config, root *yaml.Node) {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		d.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
+	} else if ip := net.ParseIP(host); c.API.Key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
+	}
+	models, agents, skills := map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}
+	for i, m := range c.Models {
+		n := find(root, "models", i)
+		if models[m.Name] {
+			d.fail(n, "the model %q is defined twice", m.Name)
+		}
+		if m.Provider != "offline" && m.Model == "" {
+			d.fail(n, "model %s: the key \"model\" must say what the provider calls it", m.Name)
+		}
+		models[m.Name] = true
+	}
+	for i, s := range c.Skills {
+		if skills[s.Name] && s.Name != "full" {
+			d.fail(find(root, "skills", i), "the skill %q is defined twice", s.Name)
+		}
+		if s.Name == "full" && len(s.Tools) > 0 {
+			d.fail(find(root, "skills", i), "the skill full always means all tools: leave its tools empty")
+		}
+		skills[s.Name] = true
+	}
+	known := func(set map[string]bool) []string {
+		names := make([]string, 0, len(set))
+		for name := range set {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	if !skills[c.Workflow.DefaultSkill] {
+		d.fail(find(root, "workflow", "default_skill"), "there is no skill %q%s", c.Workflow.DefaultSkill, nearest.Hint(c.Workflow.DefaultSkill, slices.Values(known(skills))))
+	}
+	for i, a := range c.Agents {
+		n := find(root, "agents", i)
+		if agents[a.Name] {
+			d.fail(n, "the agent %q is defined twice", a.Name)
+		}
+		agents[a.Name] = true
+		for _, m := range append([]string{a.Model}, a.Fallback...) {
+			if m != "" && !models[m] {
+				d.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, slices.Values(known(models))))
+			}
+		}
+		if a.Skill != "" && !skills[a.Skill] {
+			d.fail(n, "agent %s: there is no skill %q%s", a.Name, a.Skill, nearest.Hint(a.Skill, slices.Values(known(skills))))
+		}
+	}
+}
+
+// find returns the node at a path of keys and positions, or the last on the way
+// to it.
+func find(n *yaml.Node, path ...any) *yaml.Node {
+	for _, step := range path {
+		var next *yaml.Node
+		switch step := step.(type) {
+		case string:
+			for key, value := range pairs(n) {
+				if key.Value == step {
+					next = value
+				}
+			}
+		case int:
+			if step < len(n.Content) {
+				next = n.Content[step]
+			}
+		}
+		if next == nil {
+			return n
+		}
+		n = next
+	}
+	return n
+}
+
+// Place finds the line of a skill's tool in a file that was read before, for
+// messages about it.
+func Place(file string, text []byte, skill, tool string) string {
+	d := &decoder{file: file}
+	root, err := d.parse(text)
+	if err != nil {
+		return file
+	}
+	list := find(root, "skills")
+	for _, item := range list.Content {
+		if find(item, "name").Value != skill {
+			continue
+		}
+		for _, t := range find(item, "tools").Content {
+			if t.Value == tool {
+				return fmt.Sprintf("%s:%d:%d", file, t.Line, t.Column)
+			}
+		}
+	}
+	return file
+}
+
+// Abs makes a path of the configuration absolute, from the file's folder.
+func Abs(file, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}

@@ -1,0 +1,492 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The kinds of evidence, from strong to weak. Each looks for the value of one
+// parameter and marks what it takes from the message as used.
+
+var (
+	quoted   = regexp.MustCompile("\"([^\"\n]{1,500})\"|“([^”\n]{1,500})”|「([^」\n]{1,500})」|《([^》\n]{1,500})》|`([^`\n]{1,500})`|(?:^|[\\s(,:：])'([^'\n]{1,500})'(?:$|[\\s),.?!])")
+	urlText  = regexp.MustCompile(`(https?://[^\s"'<>，。）)]+)`)
+	mail     = regexp.MustCompile(`([A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)
+	address  = regexp.MustCompile(`\b(\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?)\b`)
+	uuid     = regexp.MustCompile(`\b([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b`)
+	ident    = regexp.MustCompile(`\b([A-Z][A-Z0-9]{0,9}(?:-[A-Z0-9]+)*-\d[\w-]*)\b`)
+	hashed   = regexp.MustCompile(`#(\d+)`)
+	filePath = regexp.MustCompile(`((?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:md|txt|go|py|js|ts|json|ya?ml|csv|tsv|pdf|log|xlsx?|docx?|pptx?|html|toml|ini|conf|sh|sql|png|jpe?g|zip))`)
+	number   = regexp.MustCompile(`(?:^|[^\w.-])[$€£¥￥]?(-?\d[\d,]*(?:\.\d+)?)(?:[^\w.-]|[kK%]|$|[\p{Han}A-Za-z])`)
+	duration = regexp.MustCompile(`(?i)\b(\d+)\s*(s|sec|seconds?|m|min|mins|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b|(\d+|一|两|二|三|五|六|十|半)\s*个?(秒|分钟|小时|钟头|天|周|星期)|(?i)\b(?:last|past|previous)\s+(hour|day|week|minute)\b`)
+)
+
+// explicit finds name=value and name: value.
+func explicit(m *message, p *parameter) (any, bool) {
+	for _, name := range p.names() {
+		for from := 0; ; {
+			i := strings.Index(m.lower[from:], name)
+			if i < 0 {
+				break
+			}
+			start := from + i
+			from = start + len(name)
+			if start > 0 && inName(m.lower[start-1]) || from >= len(m.text) {
+				continue
+			}
+			rest := strings.TrimLeft(m.text[from:], " ")
+			sign, cut := "", 0
+			for _, s := range []string{"=", ":", "：", "为", "是"} {
+				if strings.HasPrefix(rest, s) {
+					sign, cut = s, len(m.text)-len(rest)+len(s)
+				}
+			}
+			if sign == "" || strings.HasPrefix(rest, "://") {
+				continue
+			}
+			if value, ok := m.valueAt(p, cut); ok && m.free(start) {
+				for j := start; j < from; j++ {
+					m.used[j] = true
+				}
+				return value, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func (m *message) free(i int) bool { return !m.used[i] }
+
+func inName(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
+}
+
+// valueAt reads the value that begins at a place: quoted text, the rest of the
+// line for long texts, else a word.
+func (m *message) valueAt(p *parameter, at int) (any, bool) {
+	start := at + len(m.text[at:]) - len(strings.TrimLeft(m.text[at:], " "))
+	end := start
+	rest := m.text[start:]
+	if loc := quoted.FindStringSubmatchIndex(rest); loc != nil && loc[0] <= 1 {
+		for g := 2; g < len(loc); g += 2 {
+			if loc[g] >= 0 {
+				start, end = start+loc[g], start+loc[g+1]
+				break
+			}
+		}
+	} else {
+		stop := " \t\n,，。;；"
+		if longText[p.name] {
+			stop = "\n,，。;；"
+		}
+		if i := strings.IndexAny(rest, stop); i >= 0 {
+			end = start + i
+		} else {
+			end = len(m.text)
+		}
+	}
+	value, ok := m.convert(p, m.text[start:end])
+	if !ok || !m.take(start, end) {
+		return nil, false
+	}
+	return value, true
+}
+
+// oneOf finds one of the values of an enum.
+func oneOf(m *message, p *parameter) (any, bool) {
+	enum, list := p.Enum, false
+	if len(enum) == 0 && p.is("array") && p.Items != nil {
+		enum, list = p.Items.Enum, true
+	}
+	for _, v := range enum {
+		s, ok := v.(string)
+		if !ok || s == "" {
+			continue
+		}
+		if m.says(strings.ToLower(s)) {
+			if list {
+				return []any{s}, true
+			}
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// says reports whether the message has a value of an enum in one of its forms.
+func (m *message) says(value string) bool {
+	plain := strings.ReplaceAll(strings.ReplaceAll(value, "_", " "), "-", " ")
+	forms := []string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"}
+	for _, form := range forms {
+		for from := 0; form != ""; {
+			i := strings.Index(m.lower[from:], form)
+			if i < 0 {
+				break
+			}
+			start, end := from+i, from+i+len(form)
+			from = end
+			edge := (start == 0 || !inName(m.lower[start-1])) && (end == len(m.lower) || !inName(m.lower[end]))
+			if edge && len(form) > 1 && m.take(start, end) {
+				return true
+			}
+		}
+	}
+	for _, form := range enumChinese[value] {
+		if i := strings.Index(m.lower, form); i >= 0 && m.take(i, i+len(form)) {
+			return true
+		}
+	}
+	return false
+}
+
+// enumChinese are Chinese words for common values.
+var enumChinese = map[string][]string{
+	"error": {"错误", "报错", "异常"}, "warning": {"警告", "告警"}, "warn": {"警告"}, "info": {"信息级"}, "debug": {"调试"}, "critical": {"严重", "紧急"}, "fatal": {"致命"},
+	"high": {"高优先级", "高"}, "medium": {"中等", "中优先级"}, "low": {"低优先级", "低"}, "urgent": {"紧急", "加急"}, "open": {"未关闭", "打开", "未解决", "待处理"}, "closed": {"已关闭", "关闭的"},
+	"pending": {"待处理", "待审批", "未审批"}, "approved": {"已批准", "通过", "同意", "批准"}, "rejected": {"拒绝", "驳回"}, "overdue": {"逾期", "过期未付"}, "paid": {"已付", "已支付"}, "unpaid": {"未付", "未支付"}, "draft": {"草稿"},
+	"running": {"运行中", "正在运行"}, "failed": {"失败"}, "success": {"成功"}, "active": {"活跃", "启用"}, "inactive": {"停用"}, "resolved": {"已解决"}, "in_progress": {"进行中", "处理中"},
+	"annual": {"年假", "年休"}, "sick": {"病假"}, "personal": {"事假"}, "maternity": {"产假"}, "vacation": {"年假", "休假"},
+	"daily": {"每天", "每日", "按天"}, "weekly": {"每周", "按周", "周报"}, "monthly": {"每月", "按月", "月报"}, "quarterly": {"季度"}, "yearly": {"每年", "年度"},
+	"today": {"今天", "今日"}, "tomorrow": {"明天"}, "yesterday": {"昨天"}, "zh": {"中文", "汉语"}, "en": {"英文", "英语"}, "ja": {"日文", "日语"}, "fr": {"法语", "法文"}, "de": {"德语", "德文"},
+	"english": {"英文", "英语"}, "chinese": {"中文"}, "usd": {"美元"}, "cny": {"人民币"}, "eur": {"欧元"}, "jpy": {"日元"}, "gbp": {"英镑"}, "hkd": {"港币"},
+	"production": {"生产", "线上"}, "prod": {"生产", "线上"}, "staging": {"预发", "测试环境"}, "dev": {"开发环境"}, "cpu": {"处理器"}, "memory": {"内存"}, "disk": {"磁盘"},
+	"economy": {"经济舱"}, "business": {"商务舱"}, "flight": {"机票", "航班"}, "train": {"火车", "高铁"}, "hotel": {"酒店"}, "meal": {"餐费", "餐饮"}, "travel": {"差旅"}, "taxi": {"打车"},
+}
+
+// formatted finds values that are known by their form.
+func formatted(m *message, p *parameter) (any, bool) {
+	if p.is("array") && p.Items != nil && !p.is("string") {
+		var all []any
+		item := *p.Items
+		item.name = p.name
+		for len(all) < 20 {
+			v, ok := formatted(m, &item)
+			if !ok {
+				break
+			}
+			all = append(all, v)
+		}
+		return all, len(all) > 0
+	}
+	if !p.is("string") || len(p.Enum) > 0 {
+		if p.is("integer") && (p.name == "number" || strings.HasSuffix(p.name, "_number") || p.is("integer") && strings.HasSuffix(p.name, "id")) {
+			if text, ok := m.match(hashed); ok {
+				n, err := strconv.Atoi(text)
+				return n, err == nil
+			}
+		}
+		return nil, false
+	}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
+	}
+	var patterns []*regexp.Regexp
+	switch {
+	case p.Format == "email" || has("email"):
+		patterns = append(patterns, mail)
+	case has("to", "recipient", "recipients", "from", "attendees", "attendee", "cc"):
+		patterns = append(patterns, mail)
+	case p.Format == "uri" || p.Format == "url" || has("url", "link", "uri"):
+		patterns = append(patterns, urlText)
+	case p.Format == "uuid":
+		patterns = append(patterns, uuid)
+	case strings.HasPrefix(p.Format, "ip") || has("ip", "cidr", "address"):
+		patterns = append(patterns, address)
+	case p.Format == "date", p.Format == "date-time", p.Format == "time", has("date", "day", "time", "start", "end", "deadline", "due", "from", "until", "at", "when"):
+		return m.moment(p)
+	case has("since", "duration", "window", "period", "range", "last", "interval", "timeframe", "time_range", "lookback"):
+		return m.span(p)
+	case has("path", "file", "filename", "folder", "directory", "file_path", "source", "destination", "target_path"):
+		patterns = append(patterns, filePath)
+	case has("id", "key", "number", "ticket", "issue", "invoice", "order", "sku", "case", "incident", "code", "po", "contract", "quote", "opportunity", "lead", "asset", "shipment", "expense", "report", "flight", "requisition", "candidate", "claim", "booking", "payment", "ref", "reference", "deal", "name"):
+		patterns = append(patterns, ident, hashed, uuid)
+	}
+	for _, pattern := range patterns {
+		if text, ok := m.match(pattern); ok {
+			return text, true
+		}
+	}
+	return nil, false
+}
+
+// span finds a length of time, as in "last 2 hours", and writes it as 2h.
+func (m *message) span(*parameter) (any, bool) {
+	at := duration.FindStringSubmatchIndex(m.text)
+	if at == nil || !m.take(at[0], at[1]) {
+		return nil, false
+	}
+	group := func(i int) string {
+		if at[2*i] < 0 {
+			return ""
+		}
+		return strings.ToLower(m.text[at[2*i]:at[2*i+1]])
+	}
+	count, unit := group(1)+group(3), group(2)+group(4)+group(5)
+	if count == "" {
+		count = "1"
+	}
+	if count == "半" {
+		count, unit = "30", "m"
+	}
+	if n, ok := numerals[count]; ok {
+		count = strconv.Itoa(n)
+	}
+	short, ok := map[string]string{"秒": "s", "分钟": "m", "小时": "h", "钟头": "h", "天": "d", "周": "w", "星期": "w"}[unit]
+	if !ok {
+		short = unit[:1]
+	}
+	return count + short, true
+}
+
+var numerals = map[string]int{"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
+
+// beside finds a value next to the parameter's name: "namespace prod", "the
+// checkout pod", "prod 命名空间".
+func beside(m *message, p *parameter) (any, bool) {
+	if p.is("boolean") || longText[p.name] {
+		return nil, false
+	}
+	for _, name := range p.names() {
+		for i, w := range m.words {
+			at, ok := w.holds(name)
+			if !ok || m.used[at] {
+				continue
+			}
+			for _, candidate := range m.neighbours(i) {
+				value, ok := m.convert(p, m.text[candidate[0]:candidate[1]])
+				if ok && m.take(candidate[0], candidate[1]) {
+					return value, true
+				}
+			}
+		}
+	}
+	return nil, false
+}
+
+// holds reports where a word is, or a run of Chinese contains, a name.
+func (w word) holds(name string) (int, bool) {
+	if w.wide {
+		i := strings.Index(w.text, name)
+		return w.start + max(i, 0), i >= 0
+	}
+	return w.start, w.text == name || w.text == name+"s" || w.text == name+"'s"
+}
+
+// neighbours are the places of the values that may stand beside the name in
+// the i-th word, likelier ones first.
+func (m *message) neighbours(i int) [][2]int {
+	var found [][2]int
+	value := func(w word) bool {
+		return !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && !m.used[w.start]
+	}
+	for j := i + 1; j < len(m.words) && j <= i+3; j++ {
+		w := m.words[j]
+		if value(w) {
+			found = append(found, [2]int{w.start, w.end})
+			break
+		}
+		if !fillers[w.text] {
+			break
+		}
+	}
+	for j := i - 1; j >= 0 && j >= i-3; j-- {
+		w := m.words[j]
+		if value(w) {
+			found = append(found, [2]int{w.start, w.end})
+			break
+		}
+		if !fillers[w.text] && (!w.wide || len(w.text) > 9) {
+			break
+		}
+	}
+	// "the checkout pod" comes more often than "pod the checkout": where the
+	// name is followed by a word that begins something new, look before it.
+	if len(found) == 2 && i+1 < len(m.words) && fillers[m.words[i+1].text] {
+		found[0], found[1] = found[1], found[0]
+	}
+	return found
+}
+
+// listed finds the items of a list among quoted texts and words beside its name.
+func listed(m *message, p *parameter) (any, bool) {
+	if !p.is("array") || p.Items == nil || !p.Items.is("string") {
+		return nil, false
+	}
+	single := *p.Items
+	single.name, single.required = strings.TrimSuffix(p.name, "s"), p.required
+	for _, find := range []func(*message, *parameter) (any, bool){beside, named} {
+		if v, ok := find(m, &single); ok {
+			return []any{v}, true
+		}
+	}
+	return nil, false
+}
+
+// counted finds numbers, and texts of numbers with units for counts of time.
+func counted(m *message, p *parameter) (any, bool) {
+	if p.is("string") || !p.is("integer") && !p.is("number") {
+		return nil, false
+	}
+	if unit := strings.TrimSuffix(p.name, "s"); slices.Contains([]string{"minute", "hour", "day", "week"}, unit) {
+		if v, ok := m.span(p); ok {
+			text := v.(string)
+			n, err := strconv.Atoi(text[:len(text)-1])
+			minutes := map[byte]int{'m': 1, 'h': 60, 'd': 1440, 'w': 10080}
+			return n * minutes[text[len(text)-1]] / minutes[unit[0]], err == nil && minutes[text[len(text)-1]] >= minutes[unit[0]]
+		}
+	}
+	if !p.required && !m.mentions(p) {
+		return nil, false
+	}
+	text, ok := m.match(number)
+	if !ok {
+		for _, w := range m.words {
+			for zh, n := range numerals {
+				if i := strings.Index(w.text, zh); w.wide && i >= 0 && p.is("integer") && p.required && m.take(w.start+i, w.start+i+len(zh)) {
+					return n, true
+				}
+			}
+		}
+		return nil, false
+	}
+	return m.convert(p, text)
+}
+
+// mentions reports whether the message has the parameter's name, or units that
+// it is counted in.
+func (m *message) mentions(p *parameter) bool {
+	for _, name := range append(p.names(), units[p.name]...) {
+		if strings.Contains(m.lower, strings.TrimSuffix(name, "s")) {
+			return true
+		}
+	}
+	return false
+}
+
+var units = map[string][]string{
+	"capacity": {"people", "persons", "人"}, "people": {"persons", "人"}, "guests": {"people", "人"}, "amount": {"$", "€", "¥", "元", "usd", "yuan", "dollar"},
+	"tail": {"lines", "行"}, "lines": {"行"}, "limit": {"first", "top", "前", "最近", "latest", "last"}, "quantity": {"pieces", "units", "件", "个", "台", "箱"}, "nights": {"晚"},
+	"replicas": {"scale", "扩", "副本"}, "attendees": {"people", "人"}, "seats": {"people", "人"}, "price": {"$", "元"}, "budget": {"$", "元"}, "days": {"天"}, "hours": {"小时"},
+}
+
+var (
+	person  = regexp.MustCompile(`\b(?:to|for|with|by|from|assign(?:ed)?(?: it)? to|of|tell|ask|email|invite|notify|message)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	personZ = regexp.MustCompile(`(?:给|向|和|由|找|跟|通知|邀请|请|指派给|分配给|转给)([\p{Han}]{2,3}?)(?:发|说|写|处理|的|，|。|$|、|开|安排|预约|一|看|负责|参加|打)`)
+	placeTo = regexp.MustCompile(`\b(?:to|in|at|for|near|around)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	placeOf = regexp.MustCompile(`\b(?:from|leaving)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	cities  = regexp.MustCompile(`(北京|上海|广州|深圳|杭州|成都|武汉|西安|南京|重庆|苏州|天津|香港|台北|东京|大阪|首尔|新加坡|伦敦|巴黎|纽约|旧金山|柏林|悉尼)`)
+	proper  = regexp.MustCompile(`\b([A-Z][A-Za-z0-9&]*(?:\s+(?:[A-Z][A-Za-z0-9&]*|Inc|Ltd|GmbH))*)\b`)
+	fromZ   = regexp.MustCompile(`从([\p{Han}]{2,3}?)(?:到|去|飞|出发|坐)`)
+)
+
+// named finds people, places and companies.
+func named(m *message, p *parameter) (any, bool) {
+	if !p.is("string") || len(p.Enum) > 0 {
+		return nil, false
+	}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
+	}
+	var patterns []*regexp.Regexp
+	switch {
+	case has("origin", "from", "departure", "from_city"):
+		patterns = []*regexp.Regexp{fromZ, placeOf}
+	case has("city", "location", "destination", "place", "to_city"):
+		patterns = []*regexp.Regexp{placeTo, cities, proper}
+	case has("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees", "manager", "approver", "contact", "contact_name", "colleague", "reviewer", "delegate", "participant", "username", "employee_name", "name", "candidate"):
+		patterns = []*regexp.Regexp{person, personZ}
+		if p.required {
+			patterns = append(patterns, proper)
+		}
+	case has("customer", "company", "account", "client", "vendor", "supplier", "organization", "party", "counterparty", "brand", "competitor"):
+		patterns = []*regexp.Regexp{person, proper}
+	}
+	for _, pattern := range patterns {
+		if text, ok := m.match(pattern); ok && !common[strings.ToLower(text)] {
+			return text, true
+		}
+	}
+	return nil, false
+}
+
+// longText are parameters that take sentences.
+var longText = set("title summary subject query message text body content description comment note notes reason details question q keyword keywords search topic expression prompt sql agenda feedback answer goal old_text new_text pattern term")
+
+var cue = regexp.MustCompile(`(?i)(?:\b(?:titled|saying|that says|about|called|named|regarding|with the (?:title|text|message|subject)|because(?: of)?|for|mentioning|containing|matching)\s+|(?:标题是|标题为|内容是|内容为|原因是|因为|关于|主题是|说|写着|搜索|查找|查一下|搜一下)[:：]?\s*)([^\n]+)`)
+
+// free finds a text that nothing but its place tells: quoted, after a cue word,
+// and for required parameters in the end the message itself.
+func free(m *message, p *parameter) (any, bool) {
+	if !p.is("string") || len(p.Enum) > 0 || p.Format != "" {
+		return nil, false
+	}
+	if !p.required && !longText[p.name] {
+		return nil, false
+	}
+	for _, at := range quoted.FindAllStringSubmatchIndex(m.text, 20) {
+		for g := 2; g < len(at); g += 2 {
+			if at[g] >= 0 && m.take(at[g], at[g+1]) {
+				return m.text[at[g]:at[g+1]], true
+			}
+		}
+	}
+	if p.name == "expression" {
+		return m.arithmetic()
+	}
+	if p.required || p.name == "reason" {
+		if at := cue.FindStringSubmatchIndex(m.text); at != nil && m.take(at[2], at[3]) {
+			return strings.TrimRight(m.text[at[2]:at[3]], " .?!。？！"), true
+		}
+	}
+	if !p.required {
+		return nil, false
+	}
+	if longText[p.name] {
+		if text := m.rest(); text != "" {
+			return text, true
+		}
+		return nil, false
+	}
+	// The last word that could be a name of something.
+	for _, w := range slices.Backward(m.words) {
+		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && strings.ContainsAny(w.text, "-_0123456789./") && m.take(w.start, w.end) {
+			return m.text[w.start:w.end], true
+		}
+	}
+	if text, ok := m.match(proper); ok && !common[strings.ToLower(text)] {
+		return text, true
+	}
+	return nil, false
+}
+
+var (
+	percentOf = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*%\s*of\s*`)
+	formula   = regexp.MustCompile(`(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*\d(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*`)
+)
+
+// arithmetic finds an expression.
+func (m *message) arithmetic() (any, bool) {
+	text := strings.NewReplacer("×", "*", "÷", "/", "乘以", "*", "乘", "*", "除以", "/", "加", "+", "减", "-", " times ", " * ", " plus ", " + ", " minus ", " - ", " divided by ", " / ", "（", "(", "）", ")").Replace(m.text)
+	text = percentOf.ReplaceAllString(text, "$1/100*")
+	best := ""
+	for _, f := range formula.FindAllString(text, 20) {
+		if f = strings.Trim(f, " ,."); len(f) > len(best) {
+			best = f
+		}
+	}
+	return best, best != ""
+}
+
+var command = regexp.MustCompile(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|搜一下|找一下|翻译一下|翻译|计算|看看|看一下|创建|发送)?`)
+
+// rest is the message without what asks for it to be done.
+func (m *message) rest() string {
+	text := strings.TrimSpace(command.ReplaceAllString(m.text, ""))
+	text = strings.TrimRight(text, " .?!。？！")
+	if text == "" || len(text) > 2000 {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,177 @@
+package offline
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// parameter is a property of a tool's schema.
+type parameter struct {
+	name        string
+	required    bool
+	Type        json.RawMessage `json:"type"`
+	Format      string          `json:"format"`
+	Description string          `json:"description"`
+	Enum        []any           `json:"enum"`
+	Items       *parameter      `json:"items"`
+}
+
+// is reports whether the parameter takes values of a type; one without a type
+// takes texts.
+func (p *parameter) is(kind string) bool {
+	if len(p.Type) == 0 {
+		return kind == "string"
+	}
+	return strings.Contains(string(p.Type), `"`+kind+`"`)
+}
+
+// parameters reads a schema's properties: required ones first, then by name.
+func parameters(d tool.Definition) []parameter {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if json.Unmarshal(d.Parameters, &schema) != nil {
+		return nil
+	}
+	var list []parameter
+	for name, raw := range schema.Properties {
+		p := parameter{name: name, required: slices.Contains(schema.Required, name)}
+		// A property that is not as expected is treated as a text.
+		_ = json.Unmarshal(raw, &p)
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b parameter) int {
+		switch {
+		case a.required != b.required && a.required:
+			return -1
+		case a.required != b.required:
+			return 1
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return list
+}
+
+// fill finds a tool's arguments in a message. Missing are the required
+// parameters of which the message says nothing.
+func fill(d tool.Definition, text string, now time.Time) (args map[string]any, missing []parameter) {
+	params := parameters(d)
+	m := read(text, params, now)
+	args = map[string]any{}
+	// Strong evidence is looked at for every parameter before weak evidence for
+	// any, because a value belongs to one parameter only.
+	for _, find := range []func(*message, *parameter) (any, bool){explicit, oneOf, formatted, beside, listed, counted, named, free} {
+		for i := range params {
+			p := &params[i]
+			if _, have := args[p.name]; have {
+				continue
+			}
+			if value, ok := find(m, p); ok {
+				args[p.name] = value
+			}
+		}
+	}
+	schema, err := tool.CompileSchema(d.Schema())
+	for _, p := range slices.Backward(params) {
+		if err != nil {
+			break // it cannot be checked here; the call will say so
+		}
+		if p.required {
+			continue
+		}
+		if _, have := args[p.name]; have && !fits(schema, args) {
+			value := args[p.name]
+			delete(args, p.name)
+			if !fits(schema, args) && !breaks(schema, args, p.name, value) {
+				args[p.name] = value
+			}
+		}
+	}
+	for _, p := range params {
+		if _, have := args[p.name]; p.required && !have {
+			missing = append(missing, p)
+		}
+	}
+	return args, missing
+}
+
+func fits(schema *tool.Schema, args map[string]any) bool {
+	raw, err := json.Marshal(args)
+	return err == nil && schema.Validate(raw) == nil
+}
+
+// breaks reports whether one argument is itself a reason why the rest does not
+// fit: with it there are more problems than without.
+func breaks(schema *tool.Schema, rest map[string]any, name string, value any) bool {
+	with := map[string]any{name: value}
+	for k, v := range rest {
+		with[k] = v
+	}
+	return problems(schema, with) > problems(schema, rest)
+}
+
+func problems(schema *tool.Schema, args map[string]any) int {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return 1
+	}
+	var mismatch *tool.Mismatch
+	switch err := schema.Validate(raw); {
+	case err == nil:
+		return 0
+	case errors.As(err, &mismatch):
+		return len(mismatch.Problems)
+	}
+	return 1
+}
+
+// convert makes a text the kind of value that a parameter takes.
+func (m *message) convert(p *parameter, text string) (any, bool) {
+	text = strings.Trim(text, " ,.;!?，。；！？")
+	switch {
+	case text == "":
+		return nil, false
+	case len(p.Enum) > 0:
+		return enumValue(p, text)
+	case p.is("string"):
+		return text, true
+	case p.is("integer"):
+		n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+		return n, err == nil
+	case p.is("number"):
+		n, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimLeft(text, "$€£¥￥"), ",", ""), 64)
+		return n, err == nil
+	case p.is("boolean"):
+		switch strings.ToLower(text) {
+		case "true", "yes", "on", "是":
+			return true, true
+		case "false", "no", "off", "否":
+			return false, true
+		}
+	case p.is("array") && p.Items != nil:
+		var list []any
+		for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '，' || r == '、' }) {
+			if v, ok := m.convert(p.Items, part); ok {
+				list = append(list, v)
+			}
+		}
+		return list, len(list) > 0
+	}
+	return nil, false
+}
+
+func enumValue(p *parameter, text string) (any, bool) {
+	for _, v := range p.Enum {
+		if s, ok := v.(string); ok && strings.EqualFold(s, text) {
+			return s, true
+		}
+	}
+	return nil, false
+}

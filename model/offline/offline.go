@@ -1,0 +1,262 @@
+// Package offline answers without a language model, and says so: it takes the
+// tool that fits the message best, fills its arguments from the message, calls
+// it and reports what it gave. It makes the first run, the demo and the tests
+// work without a network.
+//
+// It makes one call for each message, and never invents an argument: what the
+// message does not say is left out or asked for. The same conversation gives the
+// same answer.
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/tool"
+)
+
+// Config says what the model may know. The zero value works.
+type Config struct {
+	// Lookup finds the definitions of tools that are announced in messages and
+	// so are not among a request's Tools; nil finds none.
+	Lookup func(name string) (tool.Definition, bool)
+	// Now tells the time, for words such as "tomorrow"; nil means time.Now.
+	Now func() time.Time
+}
+
+// Model is the offline model.
+type Model struct{ config Config }
+
+var _ model.Model = (*Model)(nil)
+
+// New returns the model.
+func New(cfg Config) *Model {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Lookup == nil {
+		cfg.Lookup = func(string) (tool.Definition, bool) { return tool.Definition{}, false }
+	}
+	return &Model{cfg}
+}
+
+// Info implements [model.Model].
+func (m *Model) Info() model.Info { return model.Info{Name: "offline"} }
+
+// Stream implements [model.Model]. Its usage is an estimate.
+func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(model.Event{}, err)
+			return
+		}
+		usage := model.Usage{Input: size(req)}
+		call, text := m.answer(req)
+		if call != nil {
+			usage.Output = chat.Tokens(call.Arguments)
+			if yield(model.Event{Call: call}, nil) {
+				yield(model.Event{Stop: model.ToolCalls, Usage: &usage}, nil)
+			}
+			return
+		}
+		usage.Output = chat.Tokens(text)
+		for line := range strings.SplitAfterSeq(text, "\n") {
+			if line != "" && !yield(model.Event{Text: line}, nil) {
+				return
+			}
+		}
+		yield(model.Event{Stop: model.Done, Usage: &usage}, nil)
+	}
+}
+
+func size(req model.Request) int {
+	n := chat.Tokens(req.System)
+	for _, m := range req.Messages {
+		n += chat.Tokens(m.Note) + chat.Tokens(m.Text)
+		if m.Result != nil {
+			n += chat.Tokens(m.Result.Text)
+		}
+	}
+	for _, d := range req.Tools {
+		n += chat.Tokens(d.Name) + chat.Tokens(d.Description) + chat.Tokens(d.Parameters)
+	}
+	return n
+}
+
+// answer decides what to say or call.
+func (m *Model) answer(req model.Request) (*chat.Call, string) {
+	question, results := newest(req.Messages)
+	lang := languageOf(question)
+	if len(results) > 0 {
+		return nil, lang.report(req.Messages, results)
+	}
+	for _, name := range req.Ranked {
+		d, ok := m.definition(req, name)
+		if !ok {
+			continue
+		}
+		args, missing := fill(d, question, m.config.Now())
+		if len(missing) > 0 {
+			return nil, lang.ask(d, missing)
+		}
+		raw, err := json.Marshal(args)
+		if err != nil {
+			continue
+		}
+		return &chat.Call{ID: fmt.Sprintf("offline-%d", calls(req.Messages)+1), Name: name, Arguments: raw}, ""
+	}
+	return nil, lang.nothing(question)
+}
+
+func (m *Model) definition(req model.Request, name string) (tool.Definition, bool) {
+	for _, d := range req.Tools {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return m.config.Lookup(name)
+}
+
+// newest returns the newest question, with the one before it when that was
+// answered by asking for more, and the results that came after it.
+func newest(messages []chat.Message) (question string, results []chat.Result) {
+	i := len(messages) - 1
+	for ; i >= 0 && messages[i].Role != chat.User; i-- {
+		if r := messages[i].Result; r != nil {
+			results = append([]chat.Result{*r}, results...)
+		}
+	}
+	if i < 0 {
+		return "", results
+	}
+	question = messages[i].Text
+	if i >= 2 && messages[i-1].Role == chat.Assistant && asked(messages[i-1].Text) && messages[i-2].Role == chat.User {
+		question = messages[i-2].Text + "\n" + question
+	}
+	return question, results
+}
+
+func calls(messages []chat.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += len(m.Calls)
+	}
+	return n
+}
+
+// language is one in which the model answers.
+type language int
+
+const (
+	english language = iota
+	chinese
+)
+
+func languageOf(text string) language {
+	for _, r := range text {
+		if chat.Wide(r) {
+			return chinese
+		}
+	}
+	return english
+}
+
+func (l language) pick(en, zh string) string {
+	if l == chinese {
+		return zh
+	}
+	return en
+}
+
+const (
+	askEnglish = "(offline model) To use "
+	askChinese = "（离线模型）要使用 "
+)
+
+// asked reports whether an answer asked for missing arguments.
+func asked(text string) bool {
+	return strings.HasPrefix(text, askEnglish) || strings.HasPrefix(text, askChinese)
+}
+
+// ask asks for arguments that the message does not give.
+func (l language) ask(d tool.Definition, missing []parameter) string {
+	parts := make([]string, len(missing))
+	for i, p := range missing {
+		parts[i] = p.name
+		if p.Description != "" {
+			parts[i] += " (" + strings.TrimSuffix(p.Description, ".") + ")"
+		}
+	}
+	return l.pick(
+		askEnglish+d.Name+" I need: "+strings.Join(parts, ", ")+".",
+		askChinese+d.Name+" 还需要："+strings.Join(parts, "，")+"。")
+}
+
+// nothing answers a message that no tool fits.
+func (l language) nothing(question string) string {
+	if greeting(question) {
+		return l.pick(
+			"Hello! I am etui's offline model: no language model is set up, so I can only call the tool that fits a message best. Ask for something a tool can do; `etui tools list` shows them.",
+			"你好！我是 etui 的离线模型：还没有配置语言模型，所以我只能调用最适合消息的工具。请提出工具能完成的请求；`etui tools list` 会列出所有工具。")
+	}
+	return l.pick(
+		"No tool fits this message, and I am only the offline model. Ask for something a tool can do (`etui tools list` shows them), or set OPENAI_API_KEY or ANTHROPIC_API_KEY to use a language model.",
+		"没有工具适合这条消息，而我只是离线模型。请提出工具能完成的请求（`etui tools list` 会列出），或设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY 来使用语言模型。")
+}
+
+func greeting(text string) bool {
+	text = strings.ToLower(strings.Trim(text, " \t\r\n!.,?~！。，？"))
+	for _, g := range []string{"hi", "hello", "hey", "good morning", "good evening", "hi there", "你好", "您好", "嗨", "早上好", "大家好"} {
+		if text == g {
+			return true
+		}
+	}
+	return false
+}
+
+// report tells what calls gave.
+func (l language) report(messages []chat.Message, results []chat.Result) string {
+	var b strings.Builder
+	for i, r := range results {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		call := r.Name + arguments(messages, r.CallID)
+		switch {
+		case r.Failed:
+			fmt.Fprintf(&b, l.pick("I called %s, but it failed:\n", "我调用了 %s，但是失败了：\n"), call)
+		case r.Pending:
+			fmt.Fprintf(&b, l.pick("I called %s; it is still running:\n", "我调用了 %s，它仍在运行：\n"), call)
+		default:
+			fmt.Fprintf(&b, l.pick("I called %s and got:\n", "我调用了 %s，结果是：\n"), call)
+		}
+		b.WriteString(r.Text)
+	}
+	return b.String()
+}
+
+// arguments shows those of a call, as in " (namespace: prod, pod: checkout)".
+func arguments(messages []chat.Message, id string) string {
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			var args map[string]json.RawMessage
+			if c.ID != id || json.Unmarshal(c.Arguments, &args) != nil || len(args) == 0 {
+				continue
+			}
+			parts := make([]string, 0, len(args))
+			for name, value := range args {
+				parts = append(parts, name+": "+strings.Trim(string(value), `"`))
+			}
+			sort.Strings(parts)
+			return " (" + strings.Join(parts, ", ") + ")"
+		}
+	}
+	return ""
+}
