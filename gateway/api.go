@@ -175,6 +175,8 @@ type Skills struct {
 	// Tools is how many tools the active one has.
 	Tools  int               `json:"tools"`
 	Skills []catalog.Toolset `json:"skills"`
+	// Counts is how many tools each skill has.
+	Counts map[string]int `json:"counts"`
 }
 
 func (g *Gateway) skills(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +192,13 @@ func (g *Gateway) replySkills(w http.ResponseWriter, agent string) {
 	if agent == "" {
 		agent = g.config.Agents[0].Name
 	}
-	reply(w, http.StatusOK, Skills{Agent: agent, Active: name, Tools: tools, Skills: g.Catalog().Toolsets()})
+	c := g.Catalog()
+	s := Skills{Agent: agent, Active: name, Tools: tools, Skills: c.Toolsets(), Counts: map[string]int{}}
+	for _, t := range s.Skills {
+		members, _ := c.Members(t)
+		s.Counts[t.Name] = len(members)
+	}
+	reply(w, http.StatusOK, s)
 }
 
 func (g *Gateway) setSkill(w http.ResponseWriter, r *http.Request) {

@@ -57,6 +57,12 @@ type Model struct {
 	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
 
+// What Timeout and Retries of a model are when nothing is said.
+const (
+	DefaultTimeout = time.Minute
+	DefaultRetries = 2
+)
+
 // Agent answers messages.
 type Agent struct {
 	Name         string   `yaml:"name" required:"true" help:"How messages address it."`

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/anthropic"
+	"github.com/etui-run/etui/model/offline"
+	"github.com/etui-run/etui/model/openai"
+	"github.com/etui-run/etui/tool"
+)
+
+// The models that are used when the configuration names none.
+const (
+	openaiModel    = "gpt-5.4-mini"
+	anthropicModel = "claude-sonnet-5-5"
+)
+
+// newModel makes a model. This is the one list of adapters: a new one costs its
+// folder and a line here.
+func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
+	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
+	if m.Retries == 0 {
+		transport.Retries = -1
+	}
+	adapters := map[string]func() (model.Model, error){
+		"openai": func() (model.Model, error) {
+			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: m.Headers, Transport: model.Transport(transport)})
+		},
+		"anthropic": func() (model.Model, error) {
+			return anthropic.New(anthropic.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: m.Headers, Transport: model.Transport(transport)})
+		},
+		"offline": func() (model.Model, error) {
+			return offline.New(offline.Config{Lookup: func(name string) (tool.Definition, bool) {
+				e, ok := registry.Catalog().Get(name)
+				if !ok {
+					return tool.Definition{}, false
+				}
+				return e.Definition, true
+			}}), nil
+		},
+	}
+	adapter, ok := adapters[m.Provider]
+	if !ok {
+		return nil, fmt.Errorf("there is no provider %q%s", m.Provider, nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
+	}
+	return adapter()
+}
+
+// modelsOf chooses the models that the environment allows, and says why.
+func modelsOf(getenv func(string) string) (models []config.Model, why string) {
+	base := config.Model{Timeout: config.DefaultTimeout, Retries: config.DefaultRetries}
+	add := func(m config.Model) []config.Model {
+		m.Timeout, m.Retries = base.Timeout, base.Retries
+		return []config.Model{m}
+	}
+	named := func(variable, otherwise string) string {
+		if name := getenv(variable); name != "" {
+			return name
+		}
+		return otherwise
+	}
+	switch key, url := getenv("OPENAI_API_KEY"), getenv("OPENAI_BASE_URL"); {
+	case key != "" || url != "":
+		why = "OPENAI_API_KEY is set"
+		if key == "" {
+			why = "OPENAI_BASE_URL is set"
+		}
+		return add(config.Model{Name: "openai", Provider: "openai", Model: named("OPENAI_MODEL", openaiModel), BaseURL: url, APIKey: config.Secret(key)}), why
+	case getenv("ANTHROPIC_API_KEY") != "":
+		return add(config.Model{
+			Name: "anthropic", Provider: "anthropic", Model: named("ANTHROPIC_MODEL", anthropicModel),
+			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: config.Secret(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
+		}), "ANTHROPIC_API_KEY is set"
+	}
+	return add(config.Model{Name: "offline", Provider: "offline"}), "no language model is set up"
+}

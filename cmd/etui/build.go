@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// built is a workspace's gateway, ready to serve.
+type built struct {
+	gateway *gateway.Gateway
+	// models names the model of each agent, in the order of the configuration.
+	models []string
+	// source says why these models, when the configuration does not.
+	source string
+	// unknown are the tools that skills name and that do not exist.
+	unknown []catalog.UnknownTarget
+	close   []func() error
+}
+
+// Close ends what build began, last first.
+func (b *built) Close() error {
+	var errs []error
+	for i := len(b.close) - 1; i >= 0; i-- {
+		errs = append(errs, b.close[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// logger writes to standard error, in colours on a terminal.
+func (a *app) logger(c config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // the configuration allows four words
+	if c.JSON {
+		return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
+}
+
+// build makes the gateway of a workspace. Without a store nothing is kept.
+func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (b *built, err error) {
+	b = &built{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	registry := catalog.NewRegistry(log)
+	if err := b.addTools(registry, w); err != nil {
+		return b, err
+	}
+	if b.unknown, err = registry.SetToolsets(toolsets(w.config)...); err != nil {
+		return b, err
+	}
+	var store session.Store
+	if stored {
+		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
+		if err != nil {
+			return b, err
+		}
+		b.close = append(b.close, s.Close)
+		store = s
+	}
+	agents, err := b.agents(registry, w)
+	if err != nil {
+		return b, err
+	}
+	c := w.config
+	scope, err := route.ParseScope(c.Sessions.Scope)
+	if err != nil {
+		return b, err
+	}
+	b.gateway, err = gateway.New(gateway.Config{
+		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
+		Selection: selection.Config{
+			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
+			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
+		},
+		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+	})
+	return b, err
+}
+
+// addTools registers the tools that the configuration asks for.
+func (b *built) addTools(registry *catalog.Registry, w *workspace) error {
+	if w.config.Tools.Builtin {
+		files, err := builtin.Open(w.dir, w.file)
+		if err != nil {
+			return err
+		}
+		b.close = append(b.close, files.Close)
+		if err := registry.Register(append(files.Tools(), builtin.Tools(nil)...)...); err != nil {
+			return err
+		}
+	}
+	if !w.config.Demo {
+		return nil
+	}
+	tools, stop, err := startDemo()
+	if err != nil {
+		return err
+	}
+	b.close = append(b.close, stop)
+	return registry.Register(tools...)
+}
+
+// startDemo starts the demo's service on a loopback port of its own.
+func startDemo() ([]tool.Tool, func() error, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
+	}
+	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // it ends with server.Close
+	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
+}
+
+func toolsets(c *config.Config) []catalog.Toolset {
+	list := make([]catalog.Toolset, len(c.Skills))
+	for i, s := range c.Skills {
+		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools}
+	}
+	return list
+}
+
+// agents makes the agents and their models.
+func (b *built) agents(registry *catalog.Registry, w *workspace) ([]gateway.Agent, error) {
+	c := w.config
+	configs := c.Models
+	if len(configs) == 0 {
+		configs, b.source = modelsOf(os.Getenv)
+	}
+	models := map[string]model.Model{}
+	for _, m := range configs {
+		made, err := newModel(m, registry)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		models[m.Name] = made
+	}
+	list := c.Agents
+	if len(list) == 0 {
+		list = []config.Agent{{Name: "main"}}
+	}
+	remembered := memory.New(w.dir)
+	agents := make([]gateway.Agent, len(list))
+	for i, a := range list {
+		chain := []model.Model{models[cmp.Or(a.Model, configs[0].Name)]}
+		for _, name := range a.Fallback {
+			chain = append(chain, models[name])
+		}
+		strategy, err := prompt.ParseStrategy(a.Strategy)
+		if err != nil {
+			return nil, err
+		}
+		agents[i] = gateway.Agent{
+			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
+			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+		}
+		b.models = append(b.models, agents[i].Model.Info().Name)
+	}
+	return agents, nil
+}
+
+// describeModels says which models answer, for the line at the start.
+func (b *built) describeModels() string {
+	text := strings.Join(b.models, ", ")
+	if b.source != "" {
+		text += " (" + b.source + ")"
+	}
+	return text
+}

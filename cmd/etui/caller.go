@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/gateway"
+)
+
+// caller holds the flags that say who asks, where and with what.
+type caller struct {
+	message gateway.Message
+	roles   []string
+	attrs   map[string]string
+}
+
+func (c *caller) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.message.Agent, "agent", "", "agent to ask (default: the first one)")
+	f.StringVar(&c.message.Channel, "channel", "cli", "channel the message comes from")
+	f.StringVar(&c.message.Chat, "chat", "", "chat or group in the channel")
+	f.StringVar(&c.message.User, "user", "", "user who asks")
+	f.StringSliceVar(&c.roles, "role", nil, "role of the user (may be repeated)")
+	f.StringToStringVar(&c.attrs, "attr", nil, "attribute of the user, as name=value (may be repeated)")
+	f.StringVar(&c.message.Session, "session", "", "name of the conversation")
+	f.StringVar(&c.message.Skill, "skill", "", "active skill")
+	f.StringVar(&c.message.Strategy, "strategy", "", "full, lite or custom")
+	f.StringSliceVar(&c.message.Include, "include", nil, "the only tools to use, by name or group:NAME")
+	f.StringSliceVar(&c.message.Exclude, "exclude", nil, "tools not to use")
+	f.IntVar(&c.message.Limit, "limit", 0, "how many tools are sent (default: as configured)")
+	f.IntVar(&c.message.Budget, "budget", 0, "how many tokens they may have (default: as configured)")
+}
+
+// says makes the message of a text.
+func (c *caller) says(text string) (gateway.Message, error) {
+	m := c.message
+	if m.Limit < 0 || m.Budget < 0 {
+		return m, usagef("--limit and --budget must not be negative")
+	}
+	if strings.TrimSpace(text) == "" {
+		return m, usagef("the message is empty")
+	}
+	m.Text, m.Roles, m.Attrs = text, c.roles, c.attrs
+	return m, nil
+}
+
+// with runs f with the gateway of the command.
+func (a *app) with(ctx context.Context, stored bool, f func(*client) error) (err error) {
+	c, err := a.connect(ctx, stored)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := c.close(); err == nil && closing != nil {
+			err = fmt.Errorf("closing: %w", closing)
+		}
+	}()
+	return f(c)
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/gateway"
+)
+
+func (a *app) chatCommand() *cobra.Command {
+	var who caller
+	var text string
+	c := &cobra.Command{
+		Use: "chat", Short: "Talk to an agent in the terminal", Args: cobra.NoArgs,
+		Long: `Talk to an agent in the terminal: one message with -m, or a conversation. A message of "-" is
+read from standard input. The gateway of the workspace answers if it runs; else this process does.`,
+		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"
+  etui chat -m "我还剩几天年假？" --user alice
+  git diff | etui chat -m -
+  etui chat --skill oncall`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), true, func(c *client) error {
+				if text == "-" {
+					all, err := io.ReadAll(io.LimitReader(a.in, 64<<20))
+					if err != nil {
+						return err
+					}
+					text = string(all)
+				}
+				if cmd.Flags().Changed("message") {
+					m, err := who.says(text)
+					if err != nil {
+						return err
+					}
+					m.Wait = true
+					return a.say(cmd.Context(), c, m)
+				}
+				return a.converse(cmd.Context(), c, who)
+			})
+		},
+	}
+	who.flags(c)
+	c.Flags().StringVarP(&text, "message", "m", "", `the message; "-" reads it from standard input`)
+	return c
+}
+
+// say sends one message and prints what happens.
+func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
+	faint := a.faint()
+	fresh := true // at the beginning of a line
+	for e, err := range c.chat(ctx, m) {
+		if err != nil {
+			if !fresh {
+				fmt.Fprintln(a.out)
+			}
+			return err
+		}
+		if a.json {
+			if err := json.NewEncoder(a.out).Encode(e); err != nil {
+				return err
+			}
+			continue
+		}
+		note := func(format string, args ...any) {
+			if !fresh {
+				fmt.Fprintln(a.out)
+			}
+			fmt.Fprintln(a.err, faint.Render(fmt.Sprintf(format, args...)))
+			fresh = true
+		}
+		switch {
+		case e.Selected != nil:
+			note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.Usable, e.Selected.TokensSent, e.Selected.SavedPercent)
+		case e.Text != "":
+			fmt.Fprint(a.out, e.Text)
+			fresh = strings.HasSuffix(e.Text, "\n")
+		case e.Call != nil:
+			note("· %s %s", e.Call.Name, e.Call.Arguments)
+		case e.Progress != nil && e.Progress.Total > 0:
+			note("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total)
+		case e.Result != nil && e.Result.View != nil:
+			if e.Result.View.Text != "" {
+				note("%s", e.Result.View.Text)
+			}
+			for _, f := range e.Result.View.Files {
+				note("· file %s (%d bytes)", f.Name, len(f.Data))
+			}
+		case e.Done != nil:
+			if !fresh {
+				fmt.Fprintln(a.out)
+				fresh = true
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) faint() lipgloss.Style {
+	if !isTerminal(a.err) || os.Getenv("NO_COLOR") != "" {
+		return lipgloss.NewStyle()
+	}
+	return lipgloss.NewStyle().Faint(true)
+}
+
+// isTerminal reports whether a person reads what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+const chatHelp = `/skills         list the skills, and which one is active
+/skill NAME     make a skill active in this conversation
+/why [MESSAGE]  explain what the last message got, or another one would get
+/tools WORDS    find tools
+/new            begin a new conversation
+/help           this list
+/quit           leave (or Ctrl-D)
+Ctrl-C stops a running answer.`
+
+// converse talks until the input ends.
+func (a *app) converse(ctx context.Context, c *client, who caller) error {
+	prompting := isTerminal(a.out)
+	if prompting {
+		fmt.Fprintf(a.out, "Connected to %s. /help lists the commands.\n", c.where)
+	}
+	lines := bufio.NewScanner(a.in)
+	lines.Buffer(make([]byte, 64<<10), 64<<20)
+	last := ""
+	for n := 1; ; {
+		if prompting {
+			fmt.Fprint(a.out, "> ")
+		}
+		if !lines.Scan() || ctx.Err() != nil {
+			break
+		}
+		text := strings.TrimSpace(lines.Text())
+		command, rest, _ := strings.Cut(text, " ")
+		rest = strings.TrimSpace(rest)
+		var err error
+		switch command {
+		case "":
+			continue
+		case "/quit", "/exit":
+			return nil
+		case "/help":
+			fmt.Fprintln(a.out, chatHelp)
+		case "/new":
+			n++
+			who.message.Session = fmt.Sprintf("cli-%d-%d", os.Getpid(), n)
+			fmt.Fprintln(a.out, "A new conversation.")
+		case "/skills":
+			err = a.printSkills(ctx, c, who.message.Agent, who.message.Skill)
+		case "/skill":
+			err = a.switchSkill(ctx, c, &who, rest)
+		case "/why":
+			if rest == "" {
+				rest = last
+			}
+			err = a.explain(ctx, c, who, rest, false)
+		case "/tools":
+			err = a.explain(ctx, c, who, rest, false)
+		default:
+			last = text
+			var m gateway.Message
+			if m, err = who.says(text); err == nil {
+				m.Wait = true
+				err = a.interruptible(ctx, func(ctx context.Context) error { return a.say(ctx, c, m) })
+			}
+		}
+		if err != nil {
+			fmt.Fprintf(a.err, "etui: %v\n", err)
+		}
+	}
+	return lines.Err()
+}
+
+// interruptible runs f; Ctrl-C ends f and not the program.
+func (a *app) interruptible(ctx context.Context, f func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt)
+	defer stop()
+	if err := f(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	fmt.Fprintln(a.out, "\n(stopped)")
+	return nil
+}
+
+// switchSkill makes a skill active for the messages that follow.
+func (a *app) switchSkill(ctx context.Context, c *client, who *caller, name string) error {
+	if name == "" {
+		name = catalog.Full
+	}
+	m := who.message
+	m.Skill, m.Text = name, "hi"
+	var x struct{ Funnel []struct{ Left int } }
+	if err := c.do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
+		return err
+	}
+	who.message.Skill = name
+	fmt.Fprintf(a.out, "The skill %s is active.\n", name)
+	return nil
+}
+
+func (a *app) printSkills(ctx context.Context, c *client, agent, chosen string) error {
+	var s gateway.Skills
+	if err := c.do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(s)
+	}
+	if chosen != "" {
+		s.Active = chosen
+	}
+	for _, skill := range s.Skills {
+		mark := " "
+		if skill.Name == s.Active {
+			mark = "*"
+		}
+		fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, skill.Name, s.Counts[skill.Name], skill.Description)
+	}
+	return nil
+}

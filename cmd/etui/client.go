@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/gateway"
+)
+
+// client talks to a gateway: one that runs, or one that was made for this
+// command and is reached without a network.
+type client struct {
+	url   string
+	key   string
+	http  *http.Client
+	where string // for people: the URL, or "this process"
+	close func() error
+}
+
+// connect finds the gateway for a command. With --url it is that one; else the
+// one that serves the workspace, if it runs; else, for a folder without
+// configuration, the one on the default address; else one is made in this
+// process. Stored says whether the command changes the workspace's state.
+func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
+	nothing := func() error { return nil }
+	if a.url != "" {
+		u, err := url.Parse(a.url)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
+		}
+		return &client{url: strings.TrimSuffix(a.url, "/"), key: os.Getenv("ETUI_API_KEY"), http: &http.Client{}, where: a.url, close: nothing}, nil
+	}
+	w, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	remote := func(url string) *client {
+		return &client{url: url, key: string(w.config.API.Key), http: &http.Client{}, where: url, close: nothing}
+	}
+	if url := running(w.state); url != "" {
+		return remote(url), nil
+	}
+	if !w.found {
+		if url := "http://" + w.config.Listen; isGateway(ctx, url) {
+			return remote(url), nil
+		}
+	}
+	var unlock func() error
+	if stored {
+		if unlock, err = lockState(w.state, ""); err != nil {
+			return nil, err
+		}
+	}
+	w.config.Log.Level = quieter(w.config.Log.Level)
+	b, err := a.build(ctx, w, stored, a.logger(w.config.Log))
+	if err != nil {
+		if unlock != nil {
+			err = errors.Join(err, unlock())
+		}
+		return nil, err
+	}
+	return &client{
+		url: "http://localhost", key: string(w.config.API.Key), where: "this process",
+		http: &http.Client{Transport: direct{b.gateway.Handler()}},
+		close: func() error {
+			err := b.Close()
+			if unlock != nil {
+				err = errors.Join(err, unlock())
+			}
+			return err
+		},
+	}, nil
+}
+
+// quieter leaves out what only a server's operator wants to read.
+func quieter(level string) string {
+	if level == "info" {
+		return "warn"
+	}
+	return level
+}
+
+// isGateway reports whether an etui listens at a URL.
+func isGateway(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	var h gateway.Health
+	return json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&h) == nil && h.Service == "etui"
+}
+
+// do sends a request and decodes the answer.
+func (c *client) do(ctx context.Context, method, path string, body, into any) error {
+	resp, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err)
+	}
+	return nil
+}
+
+func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		reader = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, reader)
+	if err != nil {
+		return nil, err
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the gateway at %s does not answer: %w", c.where, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	var p gateway.Problem
+	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
+		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.where, resp.StatusCode)
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		return nil, usagef("%s", p.Error.Message)
+	}
+	return nil, errors.New(p.Error.Message)
+}
+
+// chat sends a message and yields what happens.
+func (c *client) chat(ctx context.Context, m gateway.Message) iter.Seq2[gateway.Event, error] {
+	return func(yield func(gateway.Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		resp, err := c.send(ctx, http.MethodPost, "/api/chat", m)
+		if err != nil {
+			yield(gateway.Event{}, err)
+			return
+		}
+		defer resp.Body.Close()
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(make([]byte, 64<<10), 64<<20)
+		for lines.Scan() {
+			var e gateway.Event
+			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+				yield(gateway.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
+				return
+			}
+			if e.Error != "" {
+				yield(gateway.Event{}, errors.New(e.Error))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(gateway.Event{}, err)
+		}
+	}
+}
+
+// direct is a transport that calls a handler in this process.
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
+	reader, writer := io.Pipe()
+	w := &response{body: writer, header: http.Header{}, begun: make(chan struct{})}
+	if req.Body == nil {
+		req.Body = http.NoBody
+	}
+	go func() {
+		d.handler.ServeHTTP(w, req)
+		w.WriteHeader(http.StatusOK)
+		_ = writer.Close() // a pipe's Close does not fail
+	}()
+	select {
+	case <-w.begun:
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: reader, Request: req, ContentLength: -1,
+	}, nil
+}
+
+// response is what the handler writes to. Only its goroutine uses it, but for
+// what is set before begun is closed.
+type response struct {
+	body   *io.PipeWriter
+	header http.Header
+	sent   http.Header
+	status int
+	begun  chan struct{}
+}
+
+func (r *response) Header() http.Header { return r.header }
+
+func (r *response) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status, r.sent = status, r.header.Clone()
+		close(r.begun)
+	}
+}
+
+func (r *response) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+// Flush implements http.Flusher: nothing is held back.
+func (r *response) Flush() { r.WriteHeader(http.StatusOK) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/nearest"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: unknownCommand, RunE: group}
+	c.AddCommand(&cobra.Command{
+		Use: "validate", Short: "Check the configuration, and everything that it names", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
+	}, &cobra.Command{
+		Use: "show", Short: "Print the configuration in force, without secrets", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			w, err := a.open()
+			if err != nil {
+				return err
+			}
+			text, err := yaml.Dump(w.config)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				var fields map[string]any
+				if err := yaml.Load(text, &fields); err != nil {
+					return err
+				}
+				return json.NewEncoder(a.out).Encode(fields)
+			}
+			_, err = a.out.Write(text)
+			return err
+		},
+	}, &cobra.Command{
+		Use: "path", Short: "Print where the configuration and the state are", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			w, err := a.open()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return json.NewEncoder(a.out).Encode(map[string]any{"config": w.file, "exists": w.found, "workspace": w.dir, "state": w.state})
+			}
+			missing := ""
+			if !w.found {
+				missing = " (does not exist)"
+			}
+			_, err = fmt.Fprintf(a.out, "config     %s%s\nworkspace  %s\nstate      %s\n", w.file, missing, w.dir, w.state)
+			return err
+		},
+	}, &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.out.Write(config.Schema())
+			return err
+		},
+	})
+	return c
+}
+
+// validate checks the configuration as serve would, and the names in it.
+func (a *app) validate(ctx context.Context) error {
+	w, err := a.open()
+	if err != nil {
+		return err
+	}
+	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	catalog := b.gateway.Catalog()
+	for _, u := range b.unknown {
+		errs = append(errs, fmt.Errorf("%s: the skill %q names the tool %q, which does not exist%s",
+			config.Place(w.file, w.text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))
+	}
+	for e := range catalog.All() {
+		if _, err := e.Schema(); err != nil {
+			errs = append(errs, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err))
+		}
+	}
+	if err := errors.Join(append(errs, b.Close())...); err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len()})
+	}
+	what := filepath.Base(w.file) + " is valid"
+	if !w.found {
+		what = "There is no " + w.file + "; the defaults are valid"
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), b.describeModels())
+	return err
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/internal/store/sqlite"
+)
+
+// finding is a line of the doctor's report.
+type finding struct {
+	Check string `json:"check"`
+	OK    bool   `json:"ok"`
+	Says  string `json:"says"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check that everything etui needs is there", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report := a.examine(cmd.Context())
+			if a.json {
+				if err := json.NewEncoder(a.out).Encode(report); err != nil {
+					return err
+				}
+			}
+			sick := 0
+			for _, f := range report {
+				mark := "ok  "
+				if !f.OK {
+					mark, sick = "FAIL", sick+1
+				}
+				if !a.json {
+					fmt.Fprintf(a.out, "%s  %-14s %s\n", mark, f.Check, f.Says)
+				}
+			}
+			if sick > 0 {
+				return fmt.Errorf("%d of %d checks failed", sick, len(report))
+			}
+			return nil
+		},
+	}
+}
+
+// examine looks at everything, one thing after the other, and goes on when one
+// fails.
+func (a *app) examine(ctx context.Context) []finding {
+	report := []finding{{"etui", true, fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	add := func(check string, err error, says string) {
+		if err != nil {
+			says = err.Error()
+		}
+		report = append(report, finding{check, err == nil, says})
+	}
+	w, err := a.open()
+	if err != nil {
+		add("configuration", err, "")
+		return report
+	}
+	says := w.file
+	if !w.found {
+		says = "no " + w.file + "; everything has its default value"
+	}
+	add("configuration", nil, says)
+	if url := running(w.state); url != "" {
+		add("gateway", nil, "running at "+url)
+	} else {
+		add("gateway", nil, "not running")
+		if listener, err := listen(w.config.Listen); err != nil {
+			add("address", err, "")
+		} else {
+			add("address", listener.Close(), w.config.Listen+" is free")
+		}
+	}
+	add("state", a.checkState(ctx, w.state), w.state)
+	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		add("tools", err, "")
+		return report
+	}
+	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
+	for _, u := range b.unknown {
+		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
+	}
+	add("model", nil, b.describeModels())
+	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")
+	exposed := "only programs on this machine can reach the gateway"
+	if w.config.API.Key != "" {
+		exposed = "HTTP clients need the API key"
+	}
+	add("access", nil, exposed)
+	if err := b.Close(); err != nil {
+		add("closing", err, "")
+	}
+	return report
+}
+
+// checkState opens the database without leaving one behind.
+func (a *app) checkState(ctx context.Context, state string) error {
+	path := filepath.Join(state, "etui.db")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil // it is made at the first start
+	}
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	_, err = s.List(ctx, 1)
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/nearest"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group}
+	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand())
+	return c
+}
+
+func (a *app) listTools(cmd *cobra.Command, c *client) ([]gateway.Tool, error) {
+	var list []gateway.Tool
+	err := c.do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
+	return list, err
+}
+
+func (a *app) toolsListCommand() *cobra.Command {
+	var inGroup, source, risk string
+	c := &cobra.Command{
+		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
+		Example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error {
+				list, err := a.listTools(cmd, c)
+				if err != nil {
+					return err
+				}
+				var groups, sources []string
+				for _, t := range list {
+					groups, sources = append(groups, t.Groups...), append(sources, t.Source)
+				}
+				for name := range strings.SplitSeq(inGroup, ",") {
+					if name != "" && !slices.Contains(groups, name) {
+						return usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+					}
+				}
+				if source != "" && !slices.Contains(sources, source) {
+					return usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+				}
+				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
+					return usagef("there is no risk %q; it is read, write or destructive", risk)
+				}
+				list = slices.DeleteFunc(list, func(t gateway.Tool) bool {
+					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
+					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
+				})
+				return a.printTools(list)
+			})
+		},
+	}
+	c.Flags().StringVar(&inGroup, "group", "", "only these groups, as in file,shell")
+	c.Flags().StringVar(&source, "source", "", "only this source")
+	c.Flags().StringVar(&risk, "risk", "", "only this risk: read, write or destructive")
+	return c
+}
+
+func (a *app) printTools(list []gateway.Tool) error {
+	if a.json {
+		if list == nil {
+			list = []gateway.Tool{}
+		}
+		return json.NewEncoder(a.out).Encode(list)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TOOL\tRISK\tGROUPS\tSOURCE\tTOKENS\tDESCRIPTION")
+	tokens := 0
+	room := max(width()-75, 20)
+	for _, t := range list {
+		tokens += t.Tokens
+		text := []rune(t.Description)
+		if len(text) > room {
+			text = append(text[:room-1], '…')
+		}
+		name := t.Name
+		switch {
+		case t.Shadowed:
+			name += " (shadowed)"
+		case t.Filtered:
+			name += " (filtered)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", name, t.Risk, strings.Join(t.Groups, ","), t.Source, t.Tokens, string(text))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%d tools, %d tokens if all were sent\n", len(list), tokens)
+	return err
+}
+
+func (a *app) toolsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a tool with its parameters", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error {
+				list, err := a.listTools(cmd, c)
+				if err != nil {
+					return err
+				}
+				i := slices.IndexFunc(list, func(t gateway.Tool) bool { return t.Name == args[0] && !t.Shadowed })
+				if i < 0 {
+					return usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+						for _, t := range list {
+							if !yield(t.Name) {
+								return
+							}
+						}
+					}))
+				}
+				t := list[i]
+				e := json.NewEncoder(a.out)
+				e.SetIndent("", "  ")
+				if a.json {
+					return e.Encode(t)
+				}
+				fmt.Fprintf(a.out, "%s\n  %s\n", t.Name, t.Description)
+				for lang, text := range t.Translations {
+					fmt.Fprintf(a.out, "  %s: %s\n", lang, text)
+				}
+				if len(t.Aliases) > 0 {
+					fmt.Fprintf(a.out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+				}
+				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
+				return e.Encode(t.Parameters)
+			})
+		},
+	}
+}
+
+func (a *app) toolsCallCommand() *cobra.Command {
+	var who caller
+	c := &cobra.Command{
+		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model; the arguments are a JSON object", Args: cobra.RangeArgs(1, 2),
+		Example: `  etui tools call list_pods '{"namespace":"prod"}'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			call := gateway.Call{Message: who.message, Arguments: json.RawMessage("{}")}
+			call.Roles, call.Attrs = who.roles, who.attrs
+			if len(args) == 2 {
+				if !json.Valid([]byte(args[1])) {
+					return usagef("the arguments are not JSON: %s", args[1])
+				}
+				call.Arguments = json.RawMessage(args[1])
+			}
+			return a.with(cmd.Context(), true, func(c *client) error {
+				var r chat.Result
+				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+args[0], call, &r); err != nil {
+					return err
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(r)
+				}
+				if r.Failed {
+					return fmt.Errorf("%s failed: %s", args[0], r.Text)
+				}
+				_, err := fmt.Fprintln(a.out, strings.TrimRight(r.Text, "\n"))
+				return err
+			})
+		},
+	}
+	who.flags(c)
+	return c
+}
+
+func (a *app) skillsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "skills", Short: "List skills and choose the active one", Args: unknownCommand, RunE: group}
+	var agent string
+	c.PersistentFlags().StringVar(&agent, "agent", "", "agent (default: the first one)")
+	list := &cobra.Command{
+		Use: "list", Short: "List the skills, how many tools each has, and which is active", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error { return a.printSkills(cmd.Context(), c, agent, "") })
+		},
+	}
+	use := &cobra.Command{
+		Use: "use NAME", Short: "Make a skill the active one of a running gateway", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error {
+				if c.where == "this process" {
+					return usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
+				}
+				var s gateway.Skills
+				if err := c.do(cmd.Context(), http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, &s); err != nil {
+					return err
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(s)
+				}
+				_, err := fmt.Fprintf(a.out, "The skill %s is active for %s: %d tools.\n", s.Active, s.Agent, s.Tools)
+				return err
+			})
+		},
+	}
+	c.AddCommand(list, use)
+	return c
+}

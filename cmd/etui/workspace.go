@@ -1,0 +1,133 @@
+package main
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/etui-run/etui/internal/config"
+)
+
+// workspace is a folder with its configuration.
+type workspace struct {
+	file   string // the configuration, which may not exist
+	found  bool   // it exists
+	text   []byte // its content
+	dir    string // the folder
+	state  string // where the database is
+	config *config.Config
+}
+
+//go:embed demo/*
+var demoFiles embed.FS
+
+// open finds and reads the workspace that the flags mean.
+func (a *app) open() (*workspace, error) {
+	w := &workspace{file: a.config}
+	if a.demo {
+		dir, err := demoWorkspace()
+		if err != nil {
+			return nil, err
+		}
+		a.workspace = dir
+	}
+	if w.file == "" {
+		w.file = filepath.Join(a.workspace, config.File)
+	}
+	file, err := filepath.Abs(w.file)
+	if err != nil {
+		return nil, err
+	}
+	w.file, w.dir = file, filepath.Dir(file)
+	if a.workspace != "" && a.config != "" {
+		w.dir = a.workspace
+	}
+	if info, err := os.Stat(w.dir); err != nil || !info.IsDir() {
+		return nil, usagef("there is no folder %s", w.dir)
+	}
+	optional := a.config == "" && !a.demo
+	if w.config, err = config.Load(w.file, optional, os.Environ()); err != nil {
+		return nil, err
+	}
+	w.text, err = os.ReadFile(w.file)
+	w.found = err == nil
+	w.state = config.Abs(w.file, w.config.State)
+	if w.state == "" {
+		w.state, err = stateFolder(w.dir)
+	}
+	if a.demo && w.config.State == "" {
+		w.state = filepath.Dir(w.dir)
+		err = nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return w, err
+}
+
+// stateHome is the user's folder for state, by the XDG base directory
+// specification.
+func stateHome() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a place for the state: %w; set state in etui.yaml or ETUI_STATE", err)
+	}
+	return filepath.Join(home, ".local", "state"), nil
+}
+
+// stateFolder is where a workspace's state is kept: outside of it, so that its
+// tools cannot reach what other users said.
+func stateFolder(dir string) (string, error) {
+	home, err := stateHome()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(dir))
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, filepath.Base(dir))
+	return filepath.Join(home, "etui", name+"-"+hex.EncodeToString(sum[:4])), nil
+}
+
+// demoWorkspace makes the demo's workspace where it is missing, and returns its
+// folder.
+func demoWorkspace() (string, error) {
+	home, err := stateHome()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(home, "etui", "demo", "workspace")
+	err = fs.WalkDir(demoFiles, "demo", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, strings.TrimPrefix(path, "demo"))
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		if _, err := os.Lstat(target); err == nil {
+			return nil // the user may have changed it
+		}
+		text, err := demoFiles.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o600)
+	})
+	if err != nil {
+		return "", fmt.Errorf("making the demo workspace: %w", err)
+	}
+	return dir, nil
+}

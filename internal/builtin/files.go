@@ -1,0 +1,224 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// Limits of the file tools.
+const (
+	maxFile  = 1 << 20 // bytes of a file that is read or written
+	maxLines = 2000    // lines of one reading
+	maxList  = 500     // entries of a listing or search
+	maxWalk  = 50_000  // entries that a search looks at
+	maxHits  = 100     // lines that a text search gives
+	maxWidth = 300     // bytes of such a line
+)
+
+// Files are the file tools of one workspace.
+type Files struct {
+	root      *os.Root
+	dir       string
+	protected string // the configuration, which is not to be changed
+}
+
+// Open opens the files of a workspace. The protected file, which need not exist,
+// can be read but not changed.
+func Open(workspace, protected string) (*Files, error) {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	return &Files{root: root, dir: workspace, protected: protected}, nil
+}
+
+// Close ends the use of the workspace.
+func (f *Files) Close() error { return f.root.Close() }
+
+// Tools returns the file tools.
+func (f *Files) Tools() []tool.Tool {
+	return []tool.Tool{f.readFile(), f.listDir(), f.writeFile(), f.editFile(), f.findFiles(), f.searchText()}
+}
+
+// clean makes a path of a model one that the root takes: relative, with slashes.
+// An absolute path inside of the workspace is taken as it is meant.
+func (f *Files) clean(name string) (string, error) {
+	if strings.ContainsRune(name, 0) {
+		return "", errors.New("the path holds a NUL character")
+	}
+	if name == "" {
+		return ".", nil
+	}
+	if filepath.IsAbs(name) {
+		inside, err := filepath.Rel(f.dir, name)
+		if err != nil || !filepath.IsLocal(inside) {
+			return "", fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
+		}
+		name = inside
+	}
+	return path.Clean(filepath.ToSlash(name)), nil
+}
+
+// say makes an error of the file system one for the model: without the
+// workspace's own place.
+func say(name string, err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %s; list_dir shows what is there", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: permission denied", name)
+	case errors.As(err, &p):
+		return fmt.Errorf("%s: %w", name, p.Err)
+	}
+	return err
+}
+
+// open opens a regular file for reading; it does not wait for pipes.
+func (f *Files) open(name string) (*os.File, fs.FileInfo, error) {
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, say(name, err)
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = say(name, err)
+	case info.IsDir():
+		err = fmt.Errorf("%s is a folder; use list_dir", name)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file", name)
+	default:
+		return file, info, nil
+	}
+	return nil, nil, errors.Join(err, file.Close())
+}
+
+// read returns a text file whole.
+func (f *Files) read(name string) (string, error) {
+	file, info, err := f.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	if info.Size() > maxFile {
+		return "", fmt.Errorf("%s has %d bytes; files up to 1 MiB are read. search_text finds lines in it", name, info.Size())
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return "", say(name, err)
+	case len(raw) > maxFile:
+		return "", fmt.Errorf("%s is longer than 1 MiB", name)
+	case bytes.ContainsRune(raw, 0) || !utf8.Valid(raw):
+		return "", fmt.Errorf("%s is a binary file of %d bytes", name, len(raw))
+	}
+	return string(raw), nil
+}
+
+// writable refuses the configuration, under whatever name, and what is no
+// regular file. It returns the mode that the file has, or that a new one gets.
+func (f *Files) writable(name string) (fs.FileMode, error) {
+	info, err := f.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if strings.EqualFold(path.Join(f.dir, name), f.protected) {
+			return 0, errProtected
+		}
+		return 0o644, nil
+	}
+	if err != nil {
+		return 0, say(name, err)
+	}
+	if own, err := os.Stat(f.protected); err == nil && os.SameFile(own, info) {
+		return 0, errProtected
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s is not a regular file", name)
+	}
+	return info.Mode().Perm(), nil
+}
+
+var errProtected = errors.New("the configuration of the workspace cannot be changed by tools")
+
+// write replaces a file in one step, so that no reader sees half of it.
+func (f *Files) write(name, text string) error {
+	if len(text) > maxFile {
+		return fmt.Errorf("%d bytes are too much; files up to 1 MiB are written", len(text))
+	}
+	mode, err := f.writable(name)
+	if err != nil {
+		return err
+	}
+	if folder := path.Dir(name); folder != "." {
+		if err := f.root.MkdirAll(folder, 0o755); err != nil {
+			return say(folder, err)
+		}
+	}
+	// A link is followed, inside of the workspace: its target is replaced.
+	for range 10 {
+		target, err := f.root.Readlink(name)
+		if err != nil {
+			break
+		}
+		if path.IsAbs(target) {
+			return fmt.Errorf("%s is a link to an absolute path", name)
+		}
+		name = path.Join(path.Dir(name), target)
+	}
+	temporary := path.Join(path.Dir(name), ".etui-"+path.Base(name)+".tmp")
+	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return say(name, err)
+	}
+	_, err = file.WriteString(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = f.root.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(say(name, err), f.root.Remove(temporary))
+	}
+	return nil
+}
+
+// walk calls f for every file and folder below a folder, in order, but not for
+// what lies in .git and node_modules. Links are not followed.
+func (f *Files) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) error {
+	seen := 0
+	return fs.WalkDir(f.root.FS(), folder, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if name == folder {
+				return say(folder, err)
+			}
+			return nil // a folder that may not be read does not end the search
+		}
+		if seen++; seen > maxWalk {
+			return fs.SkipAll
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.IsDir() && name != folder && (e.Name() == ".git" || e.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if name == folder {
+			return nil
+		}
+		return each(name, e)
+	})
+}

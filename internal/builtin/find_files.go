@@ -1,0 +1,84 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/etui-run/etui/tool"
+)
+
+func (f *Files) findFiles() tool.Tool {
+	type input struct {
+		Pattern string `json:"pattern"`
+		Path    string `json:"path,omitempty"`
+	}
+	return tool.Func(definition("find_files", "Find files of the workspace by name.", "按文件名查找工作区中的文件。", tool.Read,
+		`{"type":"object","properties":{"pattern":{"type":"string","description":"such as *.md or docs/**/*.txt"},"path":{"type":"string"}},"required":["pattern"]}`,
+		"glob", "locate file", "找文件", "文件在哪"),
+		func(ctx context.Context, in input) (string, error) {
+			folder, err := f.clean(in.Path)
+			if err != nil {
+				return "", err
+			}
+			if err := checkPattern(in.Pattern); err != nil {
+				return "", err
+			}
+			var found []string
+			err = f.walk(ctx, folder, func(name string, e fs.DirEntry) error {
+				if !e.IsDir() && matches(in.Pattern, strings.TrimPrefix(name, folder+"/")) {
+					found = append(found, name)
+				}
+				if len(found) == maxList {
+					return fs.SkipAll
+				}
+				return nil
+			})
+			if err != nil {
+				return "", err
+			}
+			switch len(found) {
+			case 0:
+				return fmt.Sprintf("No file matches %s.", in.Pattern), nil
+			case maxList:
+				found = append(found, fmt.Sprintf("(the first %d)", maxList))
+			}
+			return strings.Join(found, "\n"), nil
+		})
+}
+
+func checkPattern(pattern string) error {
+	if _, err := path.Match(pattern, "x"); err != nil || pattern == "" {
+		return fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.txt", pattern)
+	}
+	return nil
+}
+
+// matches holds a path against a pattern in which ** stands for any folders. A
+// pattern without a slash is held against the last part of the path.
+func matches(pattern, name string) bool {
+	if !strings.Contains(pattern, "/") {
+		ok, _ := path.Match(pattern, path.Base(name)) // checked before
+		return ok
+	}
+	return matchParts(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/"))
+}
+
+func matchParts(pattern, name []string) bool {
+	// Repeated ** say the same as one.
+	for len(pattern) > 1 && pattern[0] == "**" && pattern[1] == "**" {
+		pattern = pattern[1:]
+	}
+	switch {
+	case len(pattern) == 0:
+		return len(name) == 0
+	case pattern[0] == "**":
+		return matchParts(pattern[1:], name) || len(name) > 0 && matchParts(pattern, name[1:])
+	case len(name) == 0:
+		return false
+	}
+	ok, _ := path.Match(pattern[0], name[0]) // checked before
+	return ok && matchParts(pattern[1:], name[1:])
+}

@@ -1,0 +1,123 @@
+package demo
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// call is one request to one tool.
+type call struct {
+	tool  endpoint
+	world *world
+	now   time.Time
+	args  map[string]string
+}
+
+// answer carries the call out.
+func (c *call) answer() (reply, error) {
+	switch c.tool.verb {
+	case "list":
+		return c.list()
+	case "get":
+		return c.get()
+	case "create":
+		return c.create()
+	case "update":
+		return c.update()
+	case "delete":
+		return c.delete()
+	case "do":
+		return c.say(c.fill(c.tool.object)), nil
+	case "logs":
+		return c.logs()
+	case "metric":
+		return c.metric()
+	case "weather":
+		return c.weather()
+	case "convert":
+		return c.convert()
+	case "timezone":
+		return c.timezone()
+	case "slots":
+		return c.slots()
+	case "translate":
+		return c.translate()
+	case "language":
+		return c.language()
+	case "summary":
+		return c.summary()
+	}
+	return reply{}, refuse(http.StatusNotImplemented, "%s has no answer", c.tool.name)
+}
+
+// say is an answer in words, with the arguments as its data.
+func (c *call) say(text string) reply {
+	data, _ := json.Marshal(map[string]any{"tool": c.tool.name, "arguments": c.args, "result": text}) // strings only
+	return reply{Text: text, Data: data}
+}
+
+// seed is where the call's drawn figures come from.
+func (c *call) seed() seed {
+	words := []string{c.tool.name}
+	for _, name := range slices.Sorted(maps.Keys(c.args)) {
+		words = append(words, name, c.args[name])
+	}
+	return seedOf(words...)
+}
+
+// subject is what a call is about: the first argument that it needs.
+func (c *call) subject() string {
+	if len(c.tool.required) == 0 {
+		return ""
+	}
+	return c.tool.required[0]
+}
+
+// resolve replaces arguments that name something of the world by its proper
+// name, and refuses what the world does not know.
+func (c *call) resolve() error {
+	for name, value := range c.args {
+		switch strings.ToLower(value) {
+		case "me", "myself", "我", "我的":
+			c.args[name] = c.world.Lists["person"][0]
+			continue
+		}
+		target := c.world.References[name]
+		if list, ok := strings.CutPrefix(target, "@"); ok {
+			known := c.world.Lists[list]
+			i := slices.IndexFunc(known, func(k string) bool { return fold(k) == fold(value) })
+			if i < 0 {
+				return unknown(name, value, known)
+			}
+			c.args[name] = known[i]
+		} else if target != "" {
+			all := c.world.records(target, c.now, true)
+			r, ok := find(all, value)
+			if !ok {
+				return unknown(c.world.Kinds[target].One, value, names(all))
+			}
+			c.args[name] = r.id
+		}
+	}
+	return nil
+}
+
+func unknown(what, value string, known []string) error {
+	more := ""
+	if len(known) > 10 {
+		known, more = known[:10], ", …"
+	}
+	return refuse(http.StatusNotFound, "unknown %s %q; known: %s%s", strings.ReplaceAll(what, "_", " "), value, strings.Join(known, ", "), more)
+}
+
+func names(all []record) []string {
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.id
+	}
+	return ids
+}

@@ -1,0 +1,65 @@
+package demo
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// minutely is how a moment is written in answers.
+const minutely = "2006-01-02 15:04"
+
+// moment resolves a relative date of the tables: "@+2" is the day after
+// tomorrow, "@+2 10:00" a time on it, "@-20m" and "@-3h" a while ago. Anything
+// else is returned as it is.
+func moment(value string, now time.Time) string {
+	rest, ok := strings.CutPrefix(value, "@")
+	if !ok {
+		return value
+	}
+	if d, err := time.ParseDuration(rest); err == nil && rest != "0" {
+		return now.Add(d).Format(minutely)
+	}
+	offset, clock, _ := strings.Cut(rest, " ")
+	days, err := strconv.Atoi(offset)
+	if err != nil {
+		return value
+	}
+	return strings.TrimSpace(now.AddDate(0, 0, days).Format(time.DateOnly) + " " + clock)
+}
+
+// readDate reads a day or a moment as people and models write it.
+func readDate(text string, now time.Time) (time.Time, bool) {
+	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	switch strings.ToLower(text) {
+	case "today", "now", "今天":
+		return day, true
+	case "tomorrow", "明天":
+		return day.AddDate(0, 0, 1), true
+	case "yesterday", "昨天":
+		return day.AddDate(0, 0, -1), true
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", minutely, time.DateOnly, "2006-01"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// readSince reads how far back to look: a date, or a length such as 30m, 2h, 7d
+// or 2w.
+func readSince(text string, now time.Time) (time.Time, bool) {
+	if t, ok := readDate(text, now); ok {
+		return t, true
+	}
+	if n := len(text); n > 1 && (text[n-1] == 'd' || text[n-1] == 'w') {
+		days, err := strconv.Atoi(text[:n-1])
+		if text[n-1] == 'w' {
+			days *= 7
+		}
+		return now.AddDate(0, 0, -days), err == nil
+	}
+	d, err := time.ParseDuration(text)
+	return now.Add(-d), err == nil
+}

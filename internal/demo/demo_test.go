@@ -1,0 +1,351 @@
+package demo_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/tool"
+)
+
+// friday is the moment at which all tests run.
+var friday = time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
+
+// company is a demo of a test's own.
+type company struct {
+	t     *testing.T
+	url   string
+	tools map[string]tool.Tool
+}
+
+func open(t *testing.T) *company {
+	t.Helper()
+	server := httptest.NewServer(demo.Handler(demo.Config{Now: func() time.Time { return friday }, Step: -1}))
+	t.Cleanup(server.Close)
+	c := &company{t, server.URL, map[string]tool.Tool{}}
+	for _, tl := range demo.Tools(server.URL, server.Client()) {
+		c.tools[tl.Definition().Name] = tl
+	}
+	return c
+}
+
+func (c *company) call(name, args string) chat.Result {
+	c.t.Helper()
+	tl := c.tools[name]
+	if tl == nil {
+		c.t.Fatalf("there is no tool %s", name)
+	}
+	got, err := tl.Call(c.t.Context(), json.RawMessage(args))
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", name, args, err)
+	}
+	return got
+}
+
+// text calls a tool that is to succeed.
+func (c *company) text(name, args string) string {
+	c.t.Helper()
+	got := c.call(name, args)
+	if got.Failed {
+		c.t.Fatalf("%s %s failed: %s", name, args, got.Text)
+	}
+	return got.Text
+}
+
+func TestDefinitions(t *testing.T) {
+	defs := demo.Definitions()
+	names, groups, chinese := map[string]bool{}, map[string]bool{}, regexp.MustCompile(`\p{Han}`)
+	for _, d := range defs {
+		if err := d.Check(); err != nil {
+			t.Error(err)
+		}
+		if _, err := tool.CompileSchema(d.Parameters); err != nil {
+			t.Errorf("%s: %v", d.Name, err)
+		}
+		if names[d.Name] {
+			t.Errorf("%s is there twice", d.Name)
+		}
+		names[d.Name] = true
+		for _, g := range d.Groups {
+			groups[g] = true
+		}
+		if n := len(d.Description); n < 60 || n > 200 {
+			t.Errorf("%s: the description has %d characters, want 60 to 200: %s", d.Name, n, d.Description)
+		}
+		if !chinese.MatchString(d.Translations["zh"]) {
+			t.Errorf("%s: no Chinese description", d.Name)
+		}
+		if len(d.Groups) < 1 || len(d.Groups) > 2 || len(d.Aliases) > 4 || d.Risk == "" || d.Source != "demo" {
+			t.Errorf("%s: groups %v, aliases %v, risk %q, source %q", d.Name, d.Groups, d.Aliases, d.Risk, d.Source)
+		}
+	}
+	if len(defs) < 320 || len(groups) < 24 {
+		t.Errorf("%d tools in %d groups, want 320 in 24", len(defs), len(groups))
+	}
+}
+
+// minimal builds the least arguments that a tool takes.
+func minimal(t *testing.T, d tool.Definition) json.RawMessage {
+	t.Helper()
+	var schema struct {
+		Properties map[string]struct {
+			Type, Format, Pattern, Description string
+			Enum                               []string
+		}
+		Required []string
+	}
+	if err := json.Unmarshal(d.Parameters, &schema); err != nil {
+		t.Fatal(err)
+	}
+	args := map[string]any{}
+	for _, name := range schema.Required {
+		p := schema.Properties[name]
+		var v any = "example"
+		if _, like, ok := strings.Cut(p.Description, "such as "); ok {
+			v = like
+		}
+		switch {
+		case p.Enum != nil:
+			v = p.Enum[0]
+		case p.Type == "integer", p.Type == "number":
+			v = 3
+		case p.Type == "boolean":
+			v = true
+		case p.Type == "array":
+			v = []string{"Mei Lin", "Tom Okafor"}
+		case p.Format == "date":
+			v = "2026-11-23"
+		case p.Format == "date-time":
+			v = "2026-11-23T10:00:00Z"
+		case p.Format == "email":
+			v = "mei.lin@example.com"
+		case p.Format == "uri":
+			v = "https://www.example.com/"
+		case p.Pattern != "":
+			v = "9:30"
+		}
+		args[name] = v
+	}
+	data, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestEveryToolAnswers(t *testing.T) {
+	c := open(t)
+	for _, risk := range tool.Risks() { // what deletes comes last
+		for _, d := range demo.Definitions() {
+			if d.Risk != risk {
+				continue
+			}
+			args := minimal(t, d)
+			schema, err := tool.CompileSchema(d.Parameters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(args); err != nil {
+				t.Errorf("%s: the test's own arguments %s: %v", d.Name, args, err)
+			}
+			first := c.text(d.Name, string(args))
+			if strings.TrimSpace(first) == "" || len(first) > 2000 || strings.ContainsAny(first, "{}") && !strings.Contains(string(args), "{") {
+				t.Errorf("%s %s answered %q", d.Name, args, first)
+			}
+			if second := c.text(d.Name, string(args)); second != first {
+				t.Errorf("%s %s answered\n%s\nand then\n%s", d.Name, args, first, second)
+			}
+		}
+	}
+}
+
+func TestServiceRefuses(t *testing.T) {
+	c := open(t)
+	post := func(path, media, body string) *http.Response {
+		t.Helper()
+		resp, err := http.Post(c.url+path, media, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp
+	}
+	for _, test := range []struct {
+		path, media, body string
+		status            int
+	}{
+		{"/tools/list_pods", "application/json", `{}`, 200},
+		{"/tools/make_coffee", "application/json", `{}`, 404},
+		{"/elsewhere", "application/json", `{}`, 404},
+		{"/tools/list_pods", "application/json", `{"namespace`, 400},
+		{"/tools/list_pods", "application/json", `[]`, 400},
+		{"/tools/get_ticket", "application/json", `{}`, 400},
+		{"/tools/list_pods", "application/json", `{"status":"sleeping"}`, 400},
+		{"/tools/list_pods", "text/plain", `{}`, 415},
+		{"/tools/list_pods", "application/json", `{"x":"` + strings.Repeat("y", 256<<10) + `"}`, 413},
+	} {
+		resp := post(test.path, test.media, test.body)
+		var body struct{ Text, Error string }
+		if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+			t.Errorf("%s %.40s: %v", test.path, test.body, err)
+		}
+		if resp.StatusCode != test.status || (body.Error == "") != (test.status == 200) {
+			t.Errorf("%s %.40s: status %d and error %q, want %d", test.path, test.body, resp.StatusCode, body.Error, test.status)
+		}
+	}
+	resp, err := http.Get(c.url + "/tools/list_pods")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" {
+		t.Errorf("GET: status %d, allowed %q", resp.StatusCode, resp.Header.Get("Allow"))
+	}
+}
+
+func TestUnknownIsSaid(t *testing.T) {
+	c := open(t)
+	for _, test := range []struct{ tool, args, want string }{
+		{"list_pods", `{"namespace":"production"}`, `unknown namespace "production"; known: prod, staging, dev`},
+		{"get_pod_logs", `{"pod":"checkout","namespace":"qa"}`, `known: prod, staging, dev`},
+		{"get_ticket", `{"ticket_id":"OPS-1"}`, `unknown ticket "OPS-1"; known: OPS-10`},
+		{"get_error_rate", `{"service":"billing"}`, `known: checkout, payments`},
+		{"create_invoice", `{"customer":"Nobody","amount":3}`, `unknown customer "Nobody"; known: Acme Robotics`},
+	} {
+		got := c.call(test.tool, test.args)
+		if !got.Failed || !strings.Contains(got.Text, test.want) || got.View.Error != got.Text {
+			t.Errorf("%s %s: %+v, want a failure with %q", test.tool, test.args, got, test.want)
+		}
+	}
+}
+
+func TestLogs(t *testing.T) {
+	c := open(t)
+	got := c.text("get_pod_logs", `{"pod":"checkout","namespace":"prod","level":"error"}`)
+	lines := strings.Split(got, "\n")
+	if n := len(lines) - 1; n < 8 || n > 12 || !strings.Contains(lines[0], "pod checkout-") {
+		t.Errorf("got %d lines, want 8 to 12:\n%s", n, got)
+	}
+	for _, line := range lines[1:] {
+		if !regexp.MustCompile(`^\d\d:\d\d:\d\d ERROR   \S`).MatchString(line) {
+			t.Errorf("no error line: %s", line)
+		}
+	}
+	if got := c.text("search_logs", `{"query":"payments timed out","level":"error"}`); !strings.Contains(got, "timed out") {
+		t.Errorf("search_logs:\n%s", got)
+	}
+}
+
+func TestWrittenIsFoundAgain(t *testing.T) {
+	for _, test := range []struct{ write, args, read, readArgs, want string }{
+		{"create_ticket", `{"title":"Coffee machine leaks","priority":"high"}`, "search_tickets", `{"query":"coffee machine"}`, "Coffee machine leaks"},
+		{"create_calendar_event", `{"title":"Launch talk","start":"2026-11-24T15:00:00Z"}`, "list_calendar_events", `{"date":"2026-11-24"}`, "Launch talk"},
+		{"request_leave", `{"start":"2026-12-21","end":"2026-12-23"}`, "list_leave_requests", `{"status":"pending"}`, "2026-12-21"},
+		{"submit_expense", `{"amount":23.8,"description":"taxi to the fair"}`, "list_expenses", `{"status":"pending"}`, "23.8"},
+		{"assign_ticket", `{"ticket_id":"OPS-1042","assignee":"Yuki Tanaka"}`, "get_ticket", `{"ticket_id":"OPS-1042"}`, "assignee: Yuki Tanaka"},
+		{"create_customer", `{"name":"Quill & Sons","city":"London"}`, "get_customer", `{"customer":"quill"}`, "Quill & Sons"},
+	} {
+		c := open(t)
+		c.text(test.write, test.args)
+		if got := c.text(test.read, test.readArgs); !strings.Contains(got, test.want) {
+			t.Errorf("after %s, %s answers\n%s\nwhich lacks %q", test.write, test.read, got, test.want)
+		}
+	}
+}
+
+func TestDeletedIsGone(t *testing.T) {
+	c := open(t)
+	c.text("cancel_calendar_event", `{"event":"Sprint planning"}`)
+	if got := c.text("list_calendar_events", `{}`); strings.Contains(got, "Sprint planning") {
+		t.Errorf("still there:\n%s", got)
+	}
+}
+
+func TestCreatedRecordsAreBounded(t *testing.T) {
+	c := open(t)
+	for i := range 1010 {
+		c.text("create_ticket", fmt.Sprintf(`{"title":"flood %d"}`, i))
+	}
+	if got := c.text("search_tickets", `{"query":"flood","limit":3}`); !strings.HasPrefix(got, "1000 tickets") {
+		t.Errorf("got %.60s", got)
+	}
+}
+
+func TestLongWork(t *testing.T) {
+	for _, name := range []string{"run_load_test", "generate_quarterly_report"} {
+		c := open(t)
+		args := `{"service":"checkout"}`
+		var mu sync.Mutex
+		var seen []tool.Progress
+		done := make(chan chat.Result, 1)
+		host := tool.Host{Progress: func(p tool.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, p)
+		}}
+		call := func() chat.Result {
+			ctx, cancel := context.WithCancel(tool.WithHost(t.Context(), host))
+			defer cancel() // the turn ends with the call
+			got, err := c.tools[name].Call(ctx, json.RawMessage(args))
+			if err != nil || got.Failed {
+				t.Fatalf("%s: %+v, %v", name, got, err)
+			}
+			return got
+		}
+
+		now := call()
+		if now.Pending || now.Text == "" || len(seen) < 3 || seen[1].Done != 1 {
+			t.Errorf("%s without later outcomes: %+v after %v", name, now, seen)
+		}
+
+		seen = nil
+		host.Finish = func(r chat.Result) { done <- r }
+		if got := call(); !got.Pending {
+			t.Errorf("%s: %+v, want a pending result", name, got)
+		}
+		late := <-done
+		mu.Lock()
+		if late.Text != now.Text || late.Failed || len(seen) < 3 {
+			t.Errorf("%s finished with %+v after %v, want %q", name, late, seen, now.Text)
+		}
+		mu.Unlock()
+	}
+}
+
+func TestCallEndsWithItsContext(t *testing.T) {
+	server := httptest.NewServer(demo.Handler(demo.Config{Step: time.Hour}))
+	defer server.Close()
+	for _, tl := range demo.Tools(server.URL, server.Client()) {
+		if tl.Definition().Name != "run_load_test" {
+			continue
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ctx = tool.WithHost(ctx, tool.Host{Progress: func(tool.Progress) { cancel() }})
+		if got, err := tl.Call(ctx, json.RawMessage(`{"service":"checkout"}`)); err == nil && !got.Failed {
+			t.Errorf("a cancelled call answers %+v", got)
+		}
+		cancel()
+	}
+}
+
+func BenchmarkDefinitions(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		demo.Definitions()
+	}
+}
+
+func BenchmarkHandler(b *testing.B) {
+	for b.Loop() {
+		demo.Handler(demo.Config{})
+	}
+}

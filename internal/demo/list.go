@@ -1,0 +1,207 @@
+package demo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// list answers with the records of a kind that fit the arguments. An argument
+// that is named like a column filters by it; words of a query are looked for
+// everywhere; dates hold the records' first date against them. An argument of
+// which the records know nothing is repeated in the answer and filters nothing.
+func (c *call) list() (reply, error) {
+	name, fixed, _ := strings.Cut(c.tool.object, " ")
+	k := c.world.Kinds[name]
+	all := c.world.records(name, c.now, false)
+	if column, value, ok := strings.Cut(fixed, "="); ok {
+		all = slices.DeleteFunc(all, func(r record) bool { return r.fields[column] != value })
+	}
+	limit := 10
+	var said []string
+	for _, arg := range slices.Sorted(maps.Keys(c.args)) {
+		value := c.args[arg]
+		switch arg {
+		case "limit":
+			if n, err := strconv.Atoi(value); err == nil && n > 0 {
+				limit = min(n, 50)
+			}
+			continue
+		case "end_date": // read with date
+			continue
+		}
+		said = append(said, strings.ReplaceAll(arg, "_", " ")+" "+value)
+		kept, hint := c.filter(k, all, arg, value)
+		if len(kept) == 0 && k.Draw != nil {
+			kept = force(all, columnOf(k, arg), value, c.seed())
+		}
+		if len(kept) == 0 {
+			return c.say(fmt.Sprintf("No %s found: %s.%s", k.One, strings.Join(said, ", "), hint)), nil
+		}
+		all = kept
+	}
+	return table(k, all, said, limit), nil
+}
+
+// filter keeps the records that fit one argument. The hint says what would have.
+func (c *call) filter(k *kind, all []record, arg, value string) (kept []record, hint string) {
+	if keep, ok := c.span(k, arg, value); ok {
+		return keepIf(all, keep), ""
+	}
+	if arg == "query" || arg == "keyword" || arg == "question" || arg == "topic" {
+		return search(all, value), ""
+	}
+	column := columnOf(k, arg)
+	if bound, isMax := strings.CutPrefix(arg, "max_"); isMax {
+		column = columnOf(k, bound)
+		return keepIf(all, func(r record) bool { return number(r.fields[column]) <= number(value) }), ""
+	}
+	if column != "" {
+		kept = keepIf(all, func(r record) bool { return fits(r.fields[column], value) })
+		return kept, " There is: " + strings.Join(distinct(all, column), ", ") + "."
+	}
+	if kept = keepIf(all, func(r record) bool { return r.mentions(fold(value)) }); len(kept) > 0 {
+		return kept, ""
+	}
+	return all, ""
+}
+
+// span understands the arguments that are about time.
+func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool) {
+	column := dateColumn(k)
+	if column == "" {
+		return nil, false
+	}
+	var from, to time.Time
+	switch arg {
+	case "date", "month":
+		if from, ok = readDate(value, c.now); !ok {
+			return nil, false
+		}
+		to = from.AddDate(0, 0, 1)
+		if arg == "month" {
+			from = from.AddDate(0, 0, 1-from.Day())
+			to = from.AddDate(0, 1, 0)
+		} else if end, ok := readDate(c.args["end_date"], c.now); ok {
+			to = end.AddDate(0, 0, 1)
+		}
+	case "since":
+		if from, ok = readSince(value, c.now); !ok {
+			return nil, false
+		}
+		to = c.now.AddDate(100, 0, 0)
+	case "expiring_before":
+		if to, ok = readDate(value, c.now); !ok {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	first, last := from.Format(minutely), to.Format(minutely)
+	return func(r record) bool {
+		when := r.fields[column]
+		return len(when) == len(time.DateOnly) && when >= first[:10] && when < last || when >= first && when < last
+	}, true
+}
+
+// dateColumn is the column by which a kind's records are placed in time.
+func dateColumn(k *kind) string {
+	for _, column := range k.Columns {
+		switch column {
+		case "date", "start", "time", "began", "due_date", "expires", "changed", "created":
+			return column
+		}
+	}
+	return ""
+}
+
+// search keeps the records in which most words of the query occur.
+func search(all []record, query string) []record {
+	words := strings.FieldsFunc(fold(query), func(r rune) bool { return strings.ContainsRune(" \t,;.?!\"'，。？！、", r) })
+	best := 1
+	var kept []record
+	for _, r := range all {
+		hits := 0
+		for _, word := range words {
+			if r.mentions(word) || len(word) > 4 && r.mentions(strings.TrimSuffix(word, "s")) {
+				hits++
+			}
+		}
+		if hits > best {
+			best, kept = hits, nil
+		}
+		if hits == best {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// force makes up records that fit, for kinds whose fields are drawn anyway.
+func force(all []record, column, value string, s seed) []record {
+	if column == "" {
+		return all
+	}
+	kept := slices.Clone(all[:min(len(all), 2+s.n(4))])
+	for i := range kept {
+		kept[i].set(column, value)
+	}
+	return kept
+}
+
+// columnOf finds the column that an argument is named after.
+func columnOf(k *kind, arg string) string {
+	for _, column := range k.Columns {
+		if fold(column) == fold(arg) || fold(column)+" id" == fold(arg) {
+			return column
+		}
+	}
+	if k.Columns[0] == arg || k.One == strings.ReplaceAll(arg, "_", " ") {
+		return k.Columns[0]
+	}
+	return ""
+}
+
+// fits compares loosely: any of several values, in any case, or a part of it.
+func fits(have, want string) bool {
+	for one := range strings.SplitSeq(want, ", ") {
+		if h, w := fold(have), fold(one); h == w || len(w) > 2 && strings.Contains(h, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func keepIf(all []record, keep func(record) bool) []record {
+	var kept []record
+	for _, r := range all {
+		if keep(r) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+func distinct(all []record, column string) []string {
+	var values []string
+	for _, r := range all {
+		if v := r.fields[column]; v != "" && !slices.Contains(values, v) && len(values) < 8 {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// number reads the figure at the beginning of a text such as "4,800.00 EUR".
+func number(text string) float64 {
+	text = strings.ReplaceAll(text, ",", "")
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' })
+	if end >= 0 {
+		text = text[:end]
+	}
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
+}

@@ -1,0 +1,211 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// maxText is about how long an answer may be, in bytes.
+const maxText = 1400
+
+// get answers with the record that the call is about.
+func (c *call) get() (reply, error) {
+	k, r, err := c.named(false)
+	if err != nil {
+		return reply{}, err
+	}
+	return single(k.One+" "+r.id, r), nil
+}
+
+// create makes a record of the arguments. Kinds with numbered records number
+// it; in others the first required argument is its name.
+func (c *call) create() (reply, error) {
+	name := c.tool.object
+	k := c.world.Kinds[name]
+	r := record{kind: name, columns: k.Columns, fields: map[string]string{}, seed: c.seed()}
+	for column, value := range k.New {
+		r.set(column, moment(value, c.now))
+	}
+	for arg := range c.tool.properties {
+		if value := c.args[arg]; value != "" && arg != k.Columns[0] {
+			column := columnOf(k, arg)
+			if column == "" || column == k.Columns[0] {
+				column = arg
+			}
+			r.set(column, value)
+		}
+	}
+	slices.Sort(r.columns[len(k.Columns):]) // properties come in any order
+	prefix, number := numbering(c.world.rows(name, c.now))
+	if prefix == "" {
+		r.id = c.args[c.subject()]
+		delete(r.fields, c.subject())
+		r.fields[k.Columns[0]] = r.id
+	}
+	r = c.world.add(r, prefix, number+100+c.seed().n(800))
+	return single("Created "+k.One+" "+r.id, r), nil
+}
+
+// numbering tells how the records of a kind are numbered; no prefix means that
+// they have names.
+func numbering(rows []record) (prefix string, number int) {
+	if len(rows) == 0 {
+		return "", 0
+	}
+	prefix = strings.TrimRight(rows[0].id, "0123456789")
+	if prefix == rows[0].id || !strings.HasSuffix(prefix, "-") && !strings.HasSuffix(prefix, "#") {
+		return "", 0
+	}
+	fmt.Sscanf(rows[0].id[len(prefix):], "%d", &number)
+	return prefix, number
+}
+
+// update changes the named record: to the status that the tool stands for, or
+// to the other arguments.
+func (c *call) update() (reply, error) {
+	k, r, err := c.named(false)
+	if err != nil {
+		return reply{}, err
+	}
+	_, status, _ := strings.Cut(c.tool.object, " ")
+	for arg, value := range c.args {
+		column := columnOf(k, arg)
+		switch {
+		case arg == c.subject() || column == k.Columns[0]:
+			continue
+		case column == "":
+			column = arg
+		case status != "":
+			continue
+		}
+		r.set(column, value)
+		c.world.change(r, column, value)
+	}
+	slices.Sort(r.columns[min(len(k.Columns), len(r.columns)):])
+	if status != "" {
+		r.set("status", status)
+		c.world.change(r, "status", status)
+		return single(strings.ToUpper(k.One[:1])+k.One[1:]+" "+r.id+" is now "+status, r), nil
+	}
+	return single("Updated "+k.One+" "+r.id, r), nil
+}
+
+// delete takes the named record away; doing so twice is no mistake.
+func (c *call) delete() (reply, error) {
+	k, r, err := c.named(true)
+	if err != nil {
+		return reply{}, err
+	}
+	c.world.remove(r)
+	return single("Deleted "+k.One+" "+r.id, r), nil
+}
+
+// named is the record that the call is about.
+func (c *call) named(gone bool) (*kind, record, error) {
+	name, _, _ := strings.Cut(c.tool.object, " ")
+	k := c.world.Kinds[name]
+	all := c.world.records(name, c.now, gone)
+	value := c.args[c.subject()]
+	r, ok := find(all, value)
+	if !ok {
+		return nil, record{}, unknown(k.One, value, names(all))
+	}
+	return k, r, nil
+}
+
+// single shows one record, a line for each field.
+func single(head string, r record) reply {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, column := range r.columns[1:] {
+		if value := r.fields[column]; value != "" && b.Len() < maxText {
+			fmt.Fprintf(&b, "\n%s: %s", strings.ReplaceAll(column, "_", " "), clip(value, 600))
+		}
+	}
+	data, _ := json.Marshal(r.fields) // strings only
+	return reply{Text: b.String(), Data: data}
+}
+
+// table shows records one to a line, in columns.
+func table(k *kind, all []record, said []string, limit int) reply {
+	head := fmt.Sprintf("%d %s", len(all), plural(k.One, len(all)))
+	if len(said) > 0 {
+		head += " (" + clip(strings.Join(said, ", "), 120) + ")"
+	}
+	columns := slices.DeleteFunc(slices.Clone(k.Columns), func(c string) bool { return c == "text" && len(k.Columns) > 4 })
+	shown := all[:min(len(all), limit)]
+	width := make([]int, len(columns))
+	for i, column := range columns {
+		width[i] = cells(column)
+		for _, r := range shown {
+			width[i] = max(width[i], cells(clip(r.fields[column], 40)))
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	line := func(cell func(column string) string) {
+		b.WriteString("\n")
+		for i, column := range columns {
+			text := cell(column)
+			b.WriteString(text)
+			if i < len(columns)-1 {
+				b.WriteString(strings.Repeat(" ", width[i]-cells(text)+2))
+			}
+		}
+	}
+	line(func(column string) string { return strings.ReplaceAll(column, "_", " ") })
+	lines := 0
+	for _, r := range shown {
+		if b.Len() > maxText {
+			break
+		}
+		line(func(column string) string { return clip(r.fields[column], 40) })
+		lines++
+	}
+	if rest := len(all) - lines; rest > 0 {
+		fmt.Fprintf(&b, "\n… and %d more", rest)
+	}
+	rows := make([]map[string]string, len(all))
+	for i, r := range all {
+		rows[i] = r.fields
+	}
+	data, _ := json.Marshal(rows) // strings only
+	return reply{Text: b.String(), Data: data}
+}
+
+// cells is how wide a terminal shows text.
+func cells(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if chat.Wide(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// clip shortens text to so many characters.
+func clip(text string, length int) string {
+	if utf8.RuneCountInString(text) <= length {
+		return text
+	}
+	return string([]rune(text)[:length-1]) + "…"
+}
+
+func plural(one string, n int) string {
+	switch {
+	case n == 1:
+		return one
+	case strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ay") && !strings.HasSuffix(one, "ey"):
+		return one[:len(one)-1] + "ies"
+	case strings.HasSuffix(one, "s"), strings.HasSuffix(one, "ch"), strings.HasSuffix(one, "x"):
+		return one + "es"
+	}
+	return one + "s"
+}

@@ -1,0 +1,68 @@
+package demo
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"github.com/etui-run/etui/tool"
+)
+
+//go:embed tools/*.json world.json
+var files embed.FS
+
+// entry is one tool as its file describes it.
+type entry struct {
+	Name        string          `json:"name"`
+	Risk        tool.Risk       `json:"risk"`
+	Description string          `json:"description"`
+	Chinese     string          `json:"zh"`
+	Aliases     []string        `json:"aliases"`
+	Groups      []string        `json:"groups"`
+	Parameters  json.RawMessage `json:"parameters"`
+	// Answer tells the service how to answer; see the package comment.
+	Answer string `json:"answer"`
+}
+
+// entries reads every tool, in the order of file names and then of the files.
+// It panics when an embedded file is broken: that is a mistake in this package.
+func entries() []entry {
+	names, err := fs.Glob(files, "tools/*.json")
+	if err != nil {
+		panic(err)
+	}
+	all := make([]entry, 0, 400)
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		var group []entry
+		if err := json.Unmarshal(data, &group); err != nil {
+			panic(fmt.Sprintf("demo: reading %s: %v", name, err))
+		}
+		all = append(all, group...)
+	}
+	return all
+}
+
+// Definitions describes the demo's tools, in the same order every time.
+func Definitions() []tool.Definition {
+	all := entries()
+	defs := make([]tool.Definition, len(all))
+	for i, e := range all {
+		defs[i] = tool.Definition{
+			Name:         e.Name,
+			Description:  e.Description,
+			Translations: map[string]string{"zh": e.Chinese},
+			Aliases:      e.Aliases,
+			Parameters:   e.Parameters,
+			Groups:       e.Groups,
+			Risk:         e.Risk,
+			Version:      "1",
+			Source:       "demo",
+		}
+	}
+	return defs
+}

@@ -1,0 +1,255 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxRecords bounds what calls may create; the oldest goes first.
+const maxRecords = 1000
+
+// world is the company: tables that never change, and what calls have changed.
+// It is safe for concurrent use.
+type world struct {
+	// Lists are the names that several kinds share: people, services, ...
+	Lists map[string][]string `json:"lists"`
+	// References says which argument names what: a kind, or a list ("@service").
+	References map[string]string `json:"references"`
+	Kinds      map[string]*kind  `json:"kinds"`
+	// Logs are message templates by service and level.
+	Logs map[string]map[string][]string `json:"logs"`
+	// Phrases are known translations, each from language to text.
+	Phrases []map[string]string `json:"phrases"`
+	// Rates are what one euro buys.
+	Rates map[string]float64 `json:"rates"`
+	// Hours are the time zones of cities, in hours from UTC.
+	Hours map[string]float64 `json:"hours"`
+
+	mu      sync.Mutex
+	created []record
+	changed map[string]map[string]string // fields by record key
+	gone    map[string]bool              // by record key
+}
+
+// kind is a table. Its rows are written out, or drawn by a specification for
+// each column; see [world.value].
+type kind struct {
+	// One is what a single record is called.
+	One string `json:"one"`
+	// Columns begin with the one that names a record.
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+	Draw    []string   `json:"draw"`
+	// New are the fields that a created record has beside its arguments.
+	New map[string]string `json:"new"`
+}
+
+// record is one row with its columns' names.
+type record struct {
+	kind    string
+	id      string
+	columns []string
+	fields  map[string]string
+	seed    seed // of the arguments that created it
+}
+
+func (r record) key() string { return r.kind + "/" + r.id }
+
+func newWorld() *world {
+	data, err := files.ReadFile("world.json")
+	if err != nil {
+		panic(err)
+	}
+	w := &world{changed: map[string]map[string]string{}, gone: map[string]bool{}}
+	if err := json.Unmarshal(data, w); err != nil {
+		panic(fmt.Sprintf("demo: reading world.json: %v", err))
+	}
+	return w
+}
+
+// records returns the records of a kind, created ones first. Those that were
+// deleted come only with gone.
+func (w *world) records(name string, now time.Time, gone bool) []record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []record
+	for i := len(w.created) - 1; i >= 0; i-- {
+		if r := w.created[i]; r.kind == name {
+			r.fields = maps.Clone(r.fields)
+			all = append(all, r)
+		}
+	}
+	all = append(all, w.rows(name, now)...)
+	kept := all[:0]
+	for _, r := range all {
+		if w.gone[r.key()] && !gone {
+			continue
+		}
+		for column, value := range w.changed[r.key()] {
+			r.set(column, value)
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// rows returns the records that a kind has from the beginning.
+func (w *world) rows(name string, now time.Time) []record {
+	k := w.Kinds[name]
+	var all []record
+	for _, row := range k.Rows {
+		r := record{kind: name, columns: k.Columns, fields: make(map[string]string, len(row)), id: moment(row[0], now)}
+		for i, value := range row {
+			r.fields[k.Columns[i]] = moment(value, now)
+		}
+		all = append(all, r)
+	}
+	if k.Draw == nil {
+		return all
+	}
+	for i, id := range w.ids(k.Draw[0], name, now) {
+		r := record{kind: name, columns: k.Columns, fields: make(map[string]string, len(k.Columns)), id: id}
+		for c, spec := range k.Draw[1:] {
+			r.fields[k.Columns[c+1]] = w.value(spec, seedOf(name, id).next(i*31+c), now)
+		}
+		r.fields[k.Columns[0]] = id
+		all = append(all, r)
+	}
+	return all
+}
+
+// ids draws the names of a kind's records: as many as there are, or eight.
+func (w *world) ids(spec, name string, now time.Time) []string {
+	if strings.Contains(spec, ",") {
+		return strings.Split(spec, ",")
+	}
+	list, suffix, _ := strings.Cut(strings.TrimPrefix(spec, "@"), "-")
+	if entries := w.Lists[list]; spec[0] == '@' && entries != nil {
+		ids := make([]string, min(len(entries), 10))
+		for i := range ids {
+			ids[i] = entries[i]
+			if suffix != "" {
+				ids[i] += "-" + suffix
+			}
+		}
+		return ids
+	}
+	if prefix, first, ok := strings.Cut(spec, "#"); ok {
+		ids := make([]string, 8)
+		number, _ := strconv.Atoi(first)
+		for i := range ids {
+			ids[i] = prefix + strconv.Itoa(number)
+			number += 1 + seedOf(name).next(i).n(4)
+		}
+		return ids
+	}
+	if spec[0] == '@' {
+		ids := make([]string, 8)
+		for i := range ids {
+			ids[i] = w.value(spec, seedOf(name).next(i), now)
+		}
+		return ids
+	}
+	return []string{spec}
+}
+
+// find returns the record that text names: by its whole id, by a part of it, or
+// by any other field.
+func find(all []record, text string) (record, bool) {
+	text = fold(text)
+	for _, r := range all {
+		if fold(r.id) == text {
+			return r, true
+		}
+	}
+	if len(text) < 3 {
+		return record{}, false
+	}
+	for _, r := range all {
+		if strings.Contains(fold(r.id), text) {
+			return r, true
+		}
+	}
+	for _, r := range all {
+		if r.mentions(text) {
+			return r, true
+		}
+	}
+	return record{}, false
+}
+
+// add stores a record that a call made. The same call made twice is one record.
+func (w *world) add(r record, prefix string, number int) record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 0; i < len(w.created); i++ {
+		if c := w.created[i]; c.kind == r.kind && c.seed == r.seed {
+			return c
+		}
+	}
+	if prefix != "" {
+		taken := func(id string) bool {
+			for _, c := range w.created {
+				if c.kind == r.kind && c.id == id {
+					return true
+				}
+			}
+			return false
+		}
+		for r.id = prefix + strconv.Itoa(number); taken(r.id); number++ {
+			r.id = prefix + strconv.Itoa(number+1)
+		}
+		r.fields[r.columns[0]] = r.id
+	}
+	delete(w.gone, r.key())
+	if len(w.created) == maxRecords {
+		delete(w.changed, w.created[0].key())
+		delete(w.gone, w.created[0].key())
+		w.created = append(w.created[:0], w.created[1:]...)
+	}
+	w.created = append(w.created, r)
+	return r
+}
+
+func (w *world) change(r record, column, value string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.changed[r.key()] == nil {
+		w.changed[r.key()] = map[string]string{}
+	}
+	w.changed[r.key()][column] = value
+}
+
+func (w *world) remove(r record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[r.key()] = true
+}
+
+// set gives a record's field a value; a field it does not have yet is added.
+func (r *record) set(column, value string) {
+	if _, ok := r.fields[column]; !ok {
+		r.columns = append(r.columns[:len(r.columns):len(r.columns)], column)
+	}
+	r.fields[column] = value
+}
+
+// mentions reports whether any field holds the folded text.
+func (r record) mentions(text string) bool {
+	for _, value := range r.fields {
+		if strings.Contains(fold(value), text) {
+			return true
+		}
+	}
+	return false
+}
+
+var folding = strings.NewReplacer("_", " ", "-", " ")
+
+// fold makes texts comparable that differ in case, '_' and '-' only.
+func fold(text string) string { return folding.Replace(strings.ToLower(strings.TrimSpace(text))) }
