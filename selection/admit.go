@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"fmt"
+
 	"github.com/etui-run/etui/catalog"
 )
 
@@ -32,6 +34,17 @@ func (s Stage) String() string {
 
 // MarshalText writes the stage's name.
 func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Stage) UnmarshalText(text []byte) error {
+	for _, stage := range Stages() {
+		if stage.String() == string(text) {
+			*s = stage
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown stage %q", text)
+}
 
 // Usable reports whether a tool at this stage may be called: it was sent, or
 // only ranking or budget left it out.
