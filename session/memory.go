@@ -36,7 +36,7 @@ func (m *MemoryStore) Load(_ context.Context, key Key, limit int) (Session, erro
 	if limit > 0 && len(messages) > limit {
 		messages = messages[len(messages)-limit:]
 	}
-	return Session{Key: key, State: s.State.Clone(), Messages: slices.Clone(messages)}, nil
+	return Session{Key: key, State: s.Clone(), Messages: slices.Clone(messages)}, nil
 }
 
 // Append implements [Store].

@@ -53,7 +53,7 @@ type Summary struct {
 	Updated  time.Time `json:"updated"`
 }
 
-// ErrNotFound: there is no session with that key.
+// ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
 
 // Store keeps sessions. Package storetest has its conformance suite.

@@ -244,7 +244,7 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", text[:at], at, len(text))
 }
 
-// ErrNoTool: there is no such tool for this caller.
+// ErrNoTool says that there is no such tool for this caller.
 var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would

@@ -198,7 +198,7 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(in))
 	t.logHidden()
-	t.state = in.Session.State.Clone()
+	t.state = in.Session.Clone()
 	t.state.Declared = t.state.Declared[:0]
 	for _, e := range t.selected.Declared {
 		t.state.Declared = append(t.state.Declared, e.Definition.Name)

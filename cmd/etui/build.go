@@ -59,7 +59,7 @@ func (a *app) logger(c config.Log) *slog.Logger {
 	if c.JSON {
 		return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
+	return slog.New(tint.NewTextHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
 }
 
 // build makes the gateway of a workspace. Without a store nothing is kept.
@@ -71,7 +71,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		}
 	}()
 	registry := catalog.NewRegistry(log)
-	if err := b.addTools(registry, w); err != nil {
+	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
 	if b.unknown, err = registry.SetToolsets(toolsets(w.config)...); err != nil {
@@ -109,7 +109,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 }
 
 // addTools registers the tools that the configuration asks for.
-func (b *built) addTools(registry *catalog.Registry, w *workspace) error {
+func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
 	if w.config.Tools.Builtin {
 		files, err := builtin.Open(w.dir, w.file)
 		if err != nil {
@@ -123,7 +123,7 @@ func (b *built) addTools(registry *catalog.Registry, w *workspace) error {
 	if !w.config.Demo {
 		return nil
 	}
-	tools, stop, err := startDemo()
+	tools, stop, err := startDemo(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (b *built) addTools(registry *catalog.Registry, w *workspace) error {
 }
 
 // startDemo starts the demo's service on a loopback port of its own.
-func startDemo() ([]tool.Tool, func() error, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}

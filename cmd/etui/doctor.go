@@ -75,7 +75,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("gateway", nil, "running at "+url)
 	} else {
 		add("gateway", nil, "not running")
-		if listener, err := listen(w.config.Listen); err != nil {
+		if listener, err := listen(ctx, w.config.Listen); err != nil {
 			add("address", err, "")
 		} else {
 			add("address", listener.Close(), w.config.Listen+" is free")

@@ -96,7 +96,7 @@ func render(x selection.Explanation, all bool, width int) string {
 	}
 	t := table.New().Headers("", "tool", "score", "tokens", "why", "words").Rows(rows...).Width(width).Wrap(true).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		StyleFunc(func(row, _ int) lipgloss.Style { return lipgloss.NewStyle().PaddingRight(1) })
+		StyleFunc(func(int, int) lipgloss.Style { return lipgloss.NewStyle().PaddingRight(1) })
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(t.String(), "\n"))
 	return b.String()
 }

@@ -51,7 +51,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	log := a.logger(w.config.Log)
-	listener, err := listen(w.config.Listen)
+	listener, err := listen(ctx, w.config.Listen)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (a *app) serve(ctx context.Context) error {
 }
 
 // listen opens the gateway's port, or says who may have it.
-func listen(address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("the address %s is in use: another etui or program listens there; stop it, or set listen in etui.yaml or ETUI_LISTEN", address)

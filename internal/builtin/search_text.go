@@ -43,7 +43,7 @@ func (f *Files) searchText() tool.Tool {
 				}
 				text, err := f.read(name)
 				if err != nil {
-					return nil // large and binary files are passed over
+					return nil //nolint:nilerr // large and binary files are passed over
 				}
 				hits = append(hits, lines(name, text, re, maxHits-len(hits))...)
 				if len(hits) == maxHits {

@@ -10,8 +10,8 @@ import (
 const minutely = "2006-01-02 15:04"
 
 // moment resolves a relative date of the tables: "@+2" is the day after
-// tomorrow, "@+2 10:00" a time on it, "@-20m" and "@-3h" a while ago. Anything
-// else is returned as it is.
+// tomorrow, "@+2 10:00" a time on it, "@b+2" the second working day from now,
+// "@-20m" and "@-3h" a while ago. Anything else is returned as it is.
 func moment(value string, now time.Time) string {
 	rest, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -21,11 +21,27 @@ func moment(value string, now time.Time) string {
 		return now.Add(d).Format(minutely)
 	}
 	offset, clock, _ := strings.Cut(rest, " ")
+	offset, working := strings.CutPrefix(offset, "b")
 	days, err := strconv.Atoi(offset)
 	if err != nil {
 		return value
 	}
-	return strings.TrimSpace(now.AddDate(0, 0, days).Format(time.DateOnly) + " " + clock)
+	day := now.AddDate(0, 0, days)
+	if working {
+		day = workday(now, days)
+	}
+	return strings.TrimSpace(day.Format(time.DateOnly) + " " + clock)
+}
+
+// workday is the n-th working day after now.
+func workday(now time.Time, n int) time.Time {
+	for n > 0 {
+		now = now.AddDate(0, 0, 1)
+		if now.Weekday() != time.Saturday && now.Weekday() != time.Sunday {
+			n--
+		}
+	}
+	return now
 }
 
 // readDate reads a day or a moment as people and models write it.

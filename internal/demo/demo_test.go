@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -110,7 +111,8 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 	for _, name := range schema.Required {
 		p := schema.Properties[name]
 		var v any = "example"
-		if _, like, ok := strings.Cut(p.Description, "such as "); ok {
+		_, like, ok := strings.Cut(p.Description, "such as ")
+		if ok {
 			v = like
 		}
 		switch {
@@ -118,6 +120,9 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 			v = p.Enum[0]
 		case p.Type == "integer", p.Type == "number":
 			v = 3
+			if n, err := strconv.Atoi(like); err == nil {
+				v = n
+			}
 		case p.Type == "boolean":
 			v = true
 		case p.Type == "array":

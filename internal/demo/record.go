@@ -88,11 +88,22 @@ func (c *call) update() (reply, error) {
 	}
 	slices.Sort(r.columns[min(len(k.Columns), len(r.columns)):])
 	if status != "" {
-		r.set("status", status)
-		c.world.change(r, "status", status)
+		column := k.status()
+		r.set(column, status)
+		c.world.change(r, column, status)
 		return single(strings.ToUpper(k.One[:1])+k.One[1:]+" "+r.id+" is now "+status, r), nil
 	}
 	return single("Updated "+k.One+" "+r.id, r), nil
+}
+
+// status is the column that says how far a record has come.
+func (k *kind) status() string {
+	for _, column := range []string{"status", "state", "stage"} {
+		if slices.Contains(k.Columns, column) {
+			return column
+		}
+	}
+	return "status"
 }
 
 // delete takes the named record away; doing so twice is no mistake.

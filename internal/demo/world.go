@@ -171,9 +171,12 @@ func find(all []record, text string) (record, bool) {
 		return record{}, false
 	}
 	for _, r := range all {
-		if strings.Contains(fold(r.id), text) {
+		if at := strings.Index(fold(r.id), text); at >= 0 && !cutsNumber(fold(r.id), text, at) {
 			return r, true
 		}
+	}
+	if strings.ContainsAny(text, "0123456789") {
+		return record{}, false // a number that no record has
 	}
 	for _, r := range all {
 		if r.mentions(text) {
@@ -181,6 +184,14 @@ func find(all []record, text string) (record, bool) {
 		}
 	}
 	return record{}, false
+}
+
+// cutsNumber reports whether the part of id that begins at at ends inside a
+// number: OPS-104 does not name OPS-1042.
+func cutsNumber(id, part string, at int) bool {
+	digit := func(i int) bool { return i < len(id) && id[i] >= '0' && id[i] <= '9' }
+	end := at + len(part)
+	return digit(end-1) && digit(end)
 }
 
 // add stores a record that a call made. The same call made twice is one record.

@@ -83,7 +83,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 		defer cancel()
 		names := model.NewNames(req)
 		stream := m.client.Messages.NewStreaming(ctx, m.request(req, names))
-		defer stream.Close()
+		defer func() { _ = stream.Close() }() // the answer is complete or given up
 		a := answer{names: names}
 		for stream.Next() {
 			e := stream.Current()

@@ -126,7 +126,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			yield(model.Event{}, m.failure(ctx, err))
 			return
 		}
-		defer stream.Close()
+		defer func() { _ = stream.Close() }() // the answer is complete or given up
 		a := answer{names: names}
 		for {
 			piece, err := stream.Recv()
@@ -163,7 +163,7 @@ func (m *Model) request(req model.Request, names model.Names) openai.ChatComplet
 	}
 	if m.config.BaseURL != "" {
 		// Servers of one's own know the older name.
-		out.MaxTokens, out.MaxCompletionTokens = out.MaxCompletionTokens, 0
+		out.MaxTokens, out.MaxCompletionTokens = out.MaxCompletionTokens, 0 //nolint:staticcheck // deprecated for OpenAI itself only
 	}
 	for _, d := range req.Tools {
 		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{

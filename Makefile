@@ -1,0 +1,41 @@
+# make run    build etui and start the demo
+# make test   set up what the tests need, and run them
+# make check  build, vet, lint, and prove that generated files are up to date
+# make bench  measure, and rewrite the tables in docs/benchmarks.md
+# make build  build bin/etui
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LINT    := bin/golangci-lint
+
+.PHONY: run test check bench build generate
+
+run: build
+	bin/etui demo
+
+build:
+	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
+
+test: cmd/etui/testdata/openai/node_modules
+	go test -race ./...
+
+# The tests drive the gateway with OpenAI's own client, from npm.
+cmd/etui/testdata/openai/node_modules: cmd/etui/testdata/openai/package-lock.json
+	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }
+	npm ci --prefix cmd/etui/testdata/openai --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+check: $(LINT)
+	go build ./...
+	go vet ./...
+	$(LINT) run ./...
+	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
+	go test -run 'Generated' ./cmd/etui
+
+$(LINT): tools/go.mod tools/go.sum
+	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+generate:
+	go test -run 'Generated' ./cmd/etui -update
+
+bench:
+	go run ./internal/benchtable

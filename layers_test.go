@@ -1,0 +1,99 @@
+package etui_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/etui-run/etui"
+
+// layers says who may import whom: a package imports only packages of earlier
+// lines. A pattern with a star stands for the packages directly below a folder.
+// Where a line has a rule that is narrower than that, it stands in allowed.
+var layers = [][]string{
+	{"chat", "internal/nearest"},
+	{"tool", "session", "memory", "internal/config"},
+	{"model", "route", "internal/store/*"},
+	{"catalog", "model/*", "internal/builtin", "internal/demo"},
+	{"selection"},
+	{"prompt"},
+	{"turn"},
+	{"gateway"},
+	{"."},
+	{"cmd/*"},
+}
+
+// allowed lists what certain packages may import at most, beside the standard
+// library and other modules: these are to be usable alone.
+var allowed = map[string][]string{
+	"chat":      {},
+	"tool":      {"chat"},
+	"catalog":   {"chat", "tool"},
+	"selection": {"chat", "tool", "catalog"},
+}
+
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		name := local(p.ImportPath)
+		line := lineOf(name)
+		if line < 0 {
+			t.Errorf("%s stands in no line of the table", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if imported != module && !strings.HasPrefix(imported, module+"/") {
+				continue
+			}
+			other := local(imported)
+			if lineOf(other) >= line {
+				t.Errorf("%s (line %d) imports %s (line %d): imports point to earlier lines only", name, line+1, other, lineOf(other)+1)
+			}
+			if list, ok := allowed[name]; ok && !slices.Contains(list, other) {
+				t.Errorf("%s imports %s: it may import %v only", name, other, list)
+			}
+		}
+		if name == "." || name == "gateway" {
+			for _, imported := range p.Imports {
+				if strings.HasPrefix(imported, module+"/model/") || strings.HasPrefix(imported, module+"/internal/store/") {
+					t.Errorf("%s links the adapter %s: adapters are passed in", name, imported)
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d packages were looked at", seen)
+	}
+}
+
+func local(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func lineOf(name string) int {
+	return slices.IndexFunc(layers, func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			ok, _ := path.Match(p, name)
+			return ok
+		})
+	})
+}
