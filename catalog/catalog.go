@@ -32,7 +32,7 @@ type Catalog struct {
 	byRisk   map[tool.Risk][]*Entry
 	toolsets map[string]Toolset
 	skills   []string // names of the toolsets, in order of registration
-	filters  int
+	guarded  []*Entry
 }
 
 // Len returns how many tools are in force.
@@ -94,9 +94,9 @@ func (c *Catalog) Names() iter.Seq[string] {
 // the same name, in order of registration.
 func (c *Catalog) Shadowed() []*Entry { return c.shadowed }
 
-// Filters returns how many different filters guard the catalog's tools. Each
-// has a number from 1 to Filters, its tools' [Entry.Filter].
-func (c *Catalog) Filters() int { return c.filters }
+// Guarded returns one tool for each filter that guards some, in order of the
+// filters' numbers, which begin at 1: see [Entry.Filter].
+func (c *Catalog) Guarded() []*Entry { return c.guarded }
 
 // Definitions returns what the caller may see, in order of registration.
 func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
@@ -190,6 +190,7 @@ func build(list []*registration, toolsets []Toolset) *Catalog {
 		if e.filter != nil {
 			if filters[e.filter] == 0 {
 				filters[e.filter] = len(filters) + 1
+				c.guarded = append(c.guarded, e)
 			}
 			e.filterNumber = filters[e.filter]
 		}
@@ -208,7 +209,6 @@ func build(list []*registration, toolsets []Toolset) *Catalog {
 			c.byGroup[g] = append(c.byGroup[g], e)
 		}
 	}
-	c.filters = len(filters)
 	for _, t := range toolsets {
 		c.toolsets[t.Name] = t
 		c.skills = append(c.skills, t.Name)

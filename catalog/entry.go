@@ -56,8 +56,9 @@ func newEntry(t tool.Tool, f *filter) (Entry, error) {
 // same name has replaced it.
 func (e *Entry) Position() int { return e.position }
 
-// Filter is the number of the filter that guards the tool, from 1 to
-// [Catalog.Filters]; 0 means that everybody may see it.
+// Filter is the number of the filter that guards the tool, from 1 on; 0 means
+// that everybody may see it. Tools that were registered with one filter have one
+// number.
 func (e *Entry) Filter() int { return e.filterNumber }
 
 // Visible asks the tool's filter whether the caller may see and call the tool.

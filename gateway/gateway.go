@@ -183,7 +183,7 @@ type Message struct {
 	Budget int `json:"budget,omitempty"`
 	// History, when not nil, is the conversation so far as the client tells it:
 	// nothing is read from the store or written to it.
-	History []chat.Message `json:"history,omitempty"`
+	History []chat.Message `json:"history,omitzero"`
 	// Wait asks to stay until calls that go on after the reply have finished,
 	// and to hear the model on their outcome.
 	Wait bool `json:"wait,omitempty"`

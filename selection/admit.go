@@ -53,6 +53,9 @@ func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 // admit runs the stages that decide what may be used at all.
 func (sel *Selection) admit() {
 	rules := sel.rules()
+	for _, e := range sel.selector.catalog.Guarded() {
+		rules.ask(e)
+	}
 	for e := range sel.selector.catalog.All() {
 		sel.stages[e.Position()] = rules.judge(e)
 	}
@@ -69,6 +72,7 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	}
 	sel := Selection{Request: req, selector: s}
 	rules := sel.rules()
+	rules.ask(e)
 	return e, rules.judge(e)
 }
 
@@ -80,22 +84,13 @@ type rules struct {
 	toolset          set
 	allTools, known  bool
 	include, exclude set
-	filters          []answer      // by number of filter
+	hidden           []bool        // by number of filter: it said no, or panicked
 	failed           map[int]error // by number of filter
 }
 
-// answer is what a filter said; it is asked once for all its tools.
-type answer uint8
-
-const (
-	notAsked answer = iota
-	yes
-	no
-)
-
 func (sel *Selection) rules() *rules {
 	s, req := sel.selector, &sel.Request
-	r := &rules{sel: sel, filters: make([]answer, s.catalog.Filters()+1)}
+	r := &rules{sel: sel, hidden: make([]bool, len(s.catalog.Guarded())+1)}
 	if req.Groups != "" {
 		r.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
@@ -117,7 +112,7 @@ func (r *rules) judge(e *catalog.Entry) Stage {
 		return Enabled
 	case r.groups != nil && !r.groups[i]:
 		return Groups
-	case e.Filter() != 0 && !r.visible(e):
+	case r.hidden[e.Filter()]:
 		return Visibility
 	case !r.allTools && !r.toolset.has(i):
 		return Toolset
@@ -127,20 +122,15 @@ func (r *rules) judge(e *catalog.Entry) Stage {
 	return Sent
 }
 
-func (r *rules) visible(e *catalog.Entry) bool {
-	n := e.Filter()
-	if r.filters[n] == notAsked {
-		ok, err := e.Visible(r.sel.Request.Facts)
-		r.filters[n] = no
-		if ok {
-			r.filters[n] = yes
+// ask asks the filter of e, for all tools that it guards. Asking comes before
+// judging, so that a filter with many tools is asked once.
+func (r *rules) ask(e *catalog.Entry) {
+	ok, err := e.Visible(r.sel.Request.Facts)
+	r.hidden[e.Filter()] = !ok
+	if err != nil {
+		if r.failed == nil {
+			r.failed = map[int]error{}
 		}
-		if err != nil {
-			if r.failed == nil {
-				r.failed = map[int]error{}
-			}
-			r.failed[n] = err
-		}
+		r.failed[e.Filter()] = err
 	}
-	return r.filters[n] == yes
 }

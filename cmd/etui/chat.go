@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,12 +27,16 @@ func (a *app) chatCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "chat", Short: "Talk to an agent in the terminal", Args: cobra.NoArgs,
 		Long: `Talk to an agent in the terminal: one message with -m, or a conversation. A message of "-" is
-read from standard input. The gateway of the workspace answers if it runs; else this process does.`,
+read from standard input. The gateway of the workspace answers if it runs; else this process does.
+Each start is a new conversation; --session names one to come back to.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui chat -m "我还剩几天年假？" --user alice
   git diff | etui chat -m -
   etui chat --skill oncall`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if who.message.Session == "" {
+				who.message.Session = newSession()
+			}
 			return a.with(cmd.Context(), true, func(c *client) error {
 				if text == "-" {
 					all, err := io.ReadAll(io.LimitReader(a.in, 64<<20))
@@ -56,6 +61,9 @@ read from standard input. The gateway of the workspace answers if it runs; else 
 	c.Flags().StringVarP(&text, "message", "m", "", `the message; "-" reads it from standard input`)
 	return c
 }
+
+// newSession names a conversation of its own.
+func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
 func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
@@ -143,7 +151,7 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
 	last := ""
-	for n := 1; ; {
+	for {
 		if prompting {
 			fmt.Fprint(a.out, "> ")
 		}
@@ -162,8 +170,7 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 		case "/help":
 			fmt.Fprintln(a.out, chatHelp)
 		case "/new":
-			n++
-			who.message.Session = fmt.Sprintf("cli-%d-%d", os.Getpid(), n)
+			who.message.Session = newSession()
 			fmt.Fprintln(a.out, "A new conversation.")
 		case "/skills":
 			err = a.printSkills(ctx, c, who.message.Agent, who.message.Skill)

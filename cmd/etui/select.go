@@ -13,6 +13,7 @@ import (
 	"charm.land/lipgloss/v2/table"
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -43,6 +44,9 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	m, err := who.says(text)
 	if err != nil {
 		return err
+	}
+	if m.Session == "" {
+		m.History = []chat.Message{} // a new conversation
 	}
 	var x selection.Explanation
 	if err := c.do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {

@@ -81,10 +81,9 @@ func (c *call) subject() string {
 // name, and refuses what the world does not know.
 func (c *call) resolve() error {
 	for name, value := range c.args {
-		switch strings.ToLower(value) {
-		case "me", "myself", "我", "我的":
-			c.args[name] = c.world.Lists["person"][0]
-			continue
+		if person := c.world.person(value); person != "" {
+			value = person
+			c.args[name] = value
 		}
 		target := c.world.References[name]
 		if list, ok := strings.CutPrefix(target, "@"); ok {
@@ -104,6 +103,22 @@ func (c *call) resolve() error {
 		}
 	}
 	return nil
+}
+
+// person is the full name of whom a text means by a first name or "me"; empty
+// when it means nobody.
+func (w *world) person(text string) string {
+	people := w.Lists["person"]
+	switch text = fold(text); text {
+	case "me", "myself", "我", "我的":
+		return people[0]
+	}
+	for _, name := range people {
+		if first, _, _ := strings.Cut(fold(name), " "); text == first || text == fold(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func unknown(what, value string, known []string) error {

@@ -11,7 +11,7 @@ const minutely = "2006-01-02 15:04"
 
 // moment resolves a relative date of the tables: "@+2" is the day after
 // tomorrow, "@+2 10:00" a time on it, "@b+2" the second working day from now,
-// "@-20m" and "@-3h" a while ago. Anything else is returned as it is.
+// "@m-1" last month, "@-20m" and "@-3h" a while ago. Anything else is returned as it is.
 func moment(value string, now time.Time) string {
 	rest, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -21,6 +21,10 @@ func moment(value string, now time.Time) string {
 		return now.Add(d).Format(minutely)
 	}
 	offset, clock, _ := strings.Cut(rest, " ")
+	if month, ok := strings.CutPrefix(offset, "m"); ok {
+		n, _ := strconv.Atoi(month)
+		return now.AddDate(0, n, 1-now.Day()).Format("2006-01")
+	}
 	offset, working := strings.CutPrefix(offset, "b")
 	days, err := strconv.Atoi(offset)
 	if err != nil {

@@ -250,6 +250,71 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+func TestAnswersFitTheQuestion(t *testing.T) {
+	c := open(t)
+	for _, test := range []struct{ tool, args, want, not string }{
+		{"list_pods", `{"namespace":"prod","status":"crashloop"}`, "1 pod (namespace prod, status crashloop)\npod: checkout-", "staging"},
+		{"list_pods", `{"label":"app=search"}`, "3 pods", "checkout"},
+		{"describe_pod", `{"pod":"checkout"}`, "reason: OOMKilled", ""},
+		{"list_invoices", `{"status":"overdue"}`, "3 invoices (status overdue)", "paid"},
+		{"list_invoices", `{"customer":"acme"}`, "invoice: INV-2031", "Lotus"},
+		{"get_leave_balance", `{}`, "employee: Mei Lin\nannual: 14 days", "Tom"},
+		{"get_leave_balance", `{"employee":"Tom"}`, "employee: Tom Okafor", "Mei Lin"},
+		{"get_customer", `{"customer":"lotus"}`, "customer Lotus Retail\ncity: Shanghai", ""},
+		{"search_mail", `{"sender":"Grace"}`, "Team event in December", "Invoice"},
+		{"search_tickets", `{"assignee":"me","status":"open"}`, "OPS-1053", "VPN"},
+		{"list_calendar_events", `{"date":"2026-11-23"}`, "3 events (date 2026-11-23)", "2026-11-24"},
+		{"list_calendar_events", `{"date":"tomorrow"}`, "No event found: date tomorrow.", ""},
+		{"list_absences", `{"date":"2026-11-20"}`, "4 absences", "Li Wei"},
+		{"get_oncall_schedule", `{"team":"Platform"}`, "on call: Priya Nair", "Jonas"},
+		{"find_meeting_room", `{"people":10}`, "2 meeting rooms", "Curie"},
+		{"check_stock", `{"product":"SKU-3304"}`, "Gateway G1", "Sensor"},
+		{"list_low_stock", `{}`, "3 products", "Mounting"},
+		{"search_contracts", `{"expiring_before":"2027-01-31"}`, "2 contracts", "CTR-404"},
+		{"list_expiring_certificates", `{"days":15}`, "2 certificates", "mail."},
+		{"get_weather_forecast", `{"city":"上海","days":2}`, "Forecast for 上海, 2 days\nFri 2026-11-20", "2026-11-22"},
+		{"convert_currency", `{"amount":1500,"from":"EUR","to":"CNY"}`, "1,500.00 EUR = 11,760.00 CNY", ""},
+		{"get_time_difference", `{"from":"Berlin","to":"Shanghai"}`, "Shanghai is 7 hours ahead of Berlin", ""},
+		{"translate_text", `{"text":"Thank you very much!","target":"zh"}`, "非常感谢", ""},
+		{"detect_language", `{"text":"发票在哪里"}`, "Chinese", ""},
+		{"summarize_text", `{"text":"One. Two. Three.","sentences":2}`, "One. Two.", "Three"},
+		{"find_free_slot", `{"attendees":["Mei Lin","Li Wei"]}`, "Mon 2026-11-23", ""},
+		{"get_error_rate", `{"service":"Checkout"}`, "Errors of checkout: ", ""},
+		{"ask_handbook", `{"question":"How many vacation days do I get?"}`, "30 days a year", "Gifts"},
+		{"calculate_mileage", `{"kilometers":120}`, "36.00 EUR", ""},
+	} {
+		got := c.text(test.tool, test.args)
+		if !strings.Contains(got, test.want) || test.not != "" && strings.Contains(got, test.not) {
+			t.Errorf("%s %s answers\n%s\nwant %q in it and %q not", test.tool, test.args, got, test.want, test.not)
+		}
+	}
+}
+
+func TestCallsAtTheSameTime(t *testing.T) {
+	c := open(t)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for _, call := range [][2]string{
+				{"create_ticket", fmt.Sprintf(`{"title":"ticket %d"}`, i)},
+				{"assign_ticket", `{"ticket_id":"OPS-1042","assignee":"Tom"}`},
+				{"search_tickets", `{}`},
+				{"delete_pod", `{"pod":"search-66f8c9d7d-k4p2s"}`},
+				{"list_pods", `{}`},
+			} {
+				got, err := c.tools[call[0]].Call(t.Context(), json.RawMessage(call[1]))
+				if err != nil || got.Failed {
+					t.Errorf("%s: %+v, %v", call[0], got, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := c.text("search_tickets", `{"query":"ticket"}`); !strings.HasPrefix(got, "8 tickets") {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestWrittenIsFoundAgain(t *testing.T) {
 	for _, test := range []struct{ write, args, read, readArgs, want string }{
 		{"create_ticket", `{"title":"Coffee machine leaks","priority":"high"}`, "search_tickets", `{"query":"coffee machine"}`, "Coffee machine leaks"},

@@ -51,11 +51,13 @@ func (s seed) between(span string) string {
 //	#3-14  %20-90  $5-900     a number, a share, an amount
 //	@+10  @-20  @0  @clock    a day within ten days, within twenty ago; today; a time of day
 //	@hex  @person             a commit's hash; an entry of a list of the world
-//	open,paid                 one of several
+//	open,paid,@service        one of several
 func (w *world) value(spec string, s seed, now time.Time) string {
 	switch {
 	case spec == "":
 		return ""
+	case strings.Contains(spec, ","):
+		return w.value(s.pick(strings.Split(spec, ",")), s.next(1), now)
 	case spec == "@clock":
 		return fmt.Sprintf("%02d:%02d", 8+s.n(10), s.next(1).n(12)*5)
 	case spec == "@month":
@@ -86,7 +88,7 @@ func (w *world) value(spec string, s seed, now time.Time) string {
 		}
 		return s.pick(w.Lists[name]) + rest
 	}
-	return s.pick(strings.Split(spec, ","))
+	return spec
 }
 
 // money puts commas between thousands.

@@ -17,11 +17,15 @@ func (c *call) list() (reply, error) {
 	name, fixed, _ := strings.Cut(c.tool.object, " ")
 	k := c.world.Kinds[name]
 	all := c.world.records(name, c.now, false)
-	if column, value, ok := strings.Cut(fixed, "="); ok {
-		all = slices.DeleteFunc(all, func(r record) bool { return r.fields[column] != value })
-	}
 	limit := 10
 	var said []string
+	if column, value, ok := strings.Cut(fixed, "?="); ok { // holds unless the caller says otherwise
+		if c.args[column] == "" {
+			c.args[column] = strings.Replace(value, "me", c.world.Lists["person"][0], 1)
+		}
+	} else if column, value, ok := strings.Cut(fixed, "="); ok {
+		all = keepIf(all, func(r record) bool { return r.fields[column] == value })
+	}
 	for _, arg := range slices.Sorted(maps.Keys(c.args)) {
 		value := c.args[arg]
 		switch arg {
@@ -35,8 +39,8 @@ func (c *call) list() (reply, error) {
 		}
 		said = append(said, strings.ReplaceAll(arg, "_", " ")+" "+value)
 		kept, hint := c.filter(k, all, arg, value)
-		if len(kept) == 0 && k.Draw != nil {
-			kept = force(all, columnOf(k, arg), value, c.seed())
+		if len(kept) < 3 && k.Draw != nil && !strings.HasPrefix(arg, "max_") {
+			kept = force(kept, all, columnOf(k, arg), value)
 		}
 		if len(kept) == 0 {
 			return c.say(fmt.Sprintf("No %s found: %s.%s", k.One, strings.Join(said, ", "), hint)), nil
@@ -52,21 +56,40 @@ func (c *call) filter(k *kind, all []record, arg, value string) (kept []record, 
 		return keepIf(all, keep), ""
 	}
 	if arg == "query" || arg == "keyword" || arg == "question" || arg == "topic" {
-		return search(all, value), ""
+		return search(all, value), " There is: " + strings.Join(names(all[:min(len(all), 8)]), ", ") + "."
 	}
 	column := columnOf(k, arg)
+	if arg == "people" && column != "" { // so many have to fit in
+		return keepIf(all, func(r record) bool { return number(r.fields[column]) >= number(value) }), ""
+	}
 	if bound, isMax := strings.CutPrefix(arg, "max_"); isMax {
 		column = columnOf(k, bound)
 		return keepIf(all, func(r record) bool { return number(r.fields[column]) <= number(value) }), ""
 	}
 	if column != "" {
-		kept = keepIf(all, func(r record) bool { return fits(r.fields[column], value) })
+		if kept = keepIf(all, func(r record) bool { return fits(r.fields[column], value) }); len(kept) == 0 && k.Draw == nil {
+			kept = mentioning(all, value)
+		}
 		return kept, " There is: " + strings.Join(distinct(all, column), ", ") + "."
 	}
-	if kept = keepIf(all, func(r record) bool { return r.mentions(fold(value)) }); len(kept) > 0 {
+	if kept = mentioning(all, value); len(kept) > 0 {
 		return kept, ""
 	}
 	return all, ""
+}
+
+// mentioning keeps the records that hold a word, or the value of "name=value",
+// in any field. Numbers say too little for that.
+func mentioning(all []record, value string) []record {
+	_, after, _ := strings.Cut(value, "=")
+	word := fold(after)
+	if word == "" {
+		word = fold(value)
+	}
+	if len(word) < 3 || strings.Trim(word, "0123456789.: ") == "" {
+		return nil
+	}
+	return keepIf(all, func(r record) bool { return r.mentions(word) })
 }
 
 // span understands the arguments that are about time.
@@ -93,6 +116,12 @@ func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool
 			return nil, false
 		}
 		to = c.now.AddDate(100, 0, 0)
+	case "days":
+		days, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, false
+		}
+		to = c.now.AddDate(0, 0, days)
 	case "expiring_before":
 		if to, ok = readDate(value, c.now); !ok {
 			return nil, false
@@ -100,18 +129,35 @@ func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool
 	default:
 		return nil, false
 	}
-	first, last := from.Format(minutely), to.Format(minutely)
+	first, last, end := from.Format(minutely), to.Format(minutely), endColumn(k)
 	return func(r record) bool {
-		when := r.fields[column]
-		return len(when) == len(time.DateOnly) && when >= first[:10] && when < last || when >= first && when < last
+		begins := r.fields[column]
+		ends := begins
+		if r.fields[end] != "" {
+			ends = r.fields[end]
+		}
+		return ends >= cut(first, ends) && begins < cut(last, begins)
 	}, true
+}
+
+// cut makes a moment as exact as another one: to the minute, day or month.
+func cut(moment, like string) string { return moment[:min(len(moment), len(like))] }
+
+// endColumn is where a kind whose records last a while says until when.
+func endColumn(k *kind) string {
+	for _, column := range k.Columns {
+		if column == "end" || column == "until" {
+			return column
+		}
+	}
+	return ""
 }
 
 // dateColumn is the column by which a kind's records are placed in time.
 func dateColumn(k *kind) string {
 	for _, column := range k.Columns {
 		switch column {
-		case "date", "start", "time", "began", "due_date", "expires", "changed", "created":
+		case "date", "start", "time", "began", "due_date", "expires", "changed", "created", "from", "month":
 			return column
 		}
 	}
@@ -140,14 +186,23 @@ func search(all []record, query string) []record {
 	return kept
 }
 
-// force makes up records that fit, for kinds whose fields are drawn anyway.
-func force(all []record, column, value string, s seed) []record {
-	if column == "" {
-		return all
+// force makes up to four records fit, for kinds whose fields are drawn anyway.
+// Records that calls have created stay as they are.
+func force(kept, all []record, column, value string) []record {
+	if column == "" && len(kept) > 0 {
+		return kept
 	}
-	kept := slices.Clone(all[:min(len(all), 2+s.n(4))])
-	for i := range kept {
-		kept[i].set(column, value)
+	for _, r := range all {
+		drawn := r.seed == 0 && !slices.ContainsFunc(kept, func(k record) bool { return k.id == r.id })
+		if !drawn || len(kept) >= 4 {
+			continue
+		}
+		if column != "" && column != r.columns[0] {
+			r.set(column, value)
+		} else if column != "" {
+			continue
+		}
+		kept = append(kept, r)
 	}
 	return kept
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -91,21 +92,20 @@ func (c *call) lines(service, pod, namespace string) []logLine {
 		}
 	}
 	if query := c.args["query"]; query != "" {
-		words := strings.Fields(fold(query))
-		pool = slices.DeleteFunc(pool, func(l logLine) bool {
-			text := fold(l.Service + " " + l.Level + " " + l.Message)
-			return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
-		})
+		pool = nearest(pool, query)
 	}
 	if len(pool) == 0 {
 		return nil
 	}
+	count = min(count, 3*len(pool)) // a line that comes again and again says no more
 	s := seedOf(service, pod, namespace, c.args["query"])
+	shuffle := func(l logLine) seed { return seedOf(l.Message, strconv.Itoa(s.n(1000))) }
+	slices.SortFunc(pool, func(a, b logLine) int { return cmp.Compare(shuffle(a), shuffle(b)) })
 	at := c.now
 	lines := make([]logLine, count)
 	for i := range lines {
 		draw := s.next(i)
-		l := pool[(s.n(len(pool))+i)%len(pool)]
+		l := pool[i%len(pool)]
 		at = at.Add(-time.Duration(3+draw.n(170)) * time.Second)
 		l.Time = at.Format("15:04:05")
 		filler := call{tool: endpoint{name: l.Message}, world: c.world, now: c.now, args: map[string]string{"n": strconv.Itoa(i), "pod": pod}}
@@ -115,10 +115,33 @@ func (c *call) lines(service, pod, namespace string) []logLine {
 	return lines
 }
 
-// messages are the templates of a service's lines; those of "any" are everybody's.
+// nearest keeps the lines in which most words of the query occur.
+func nearest(pool []logLine, query string) []logLine {
+	best := 1
+	var kept []logLine
+	for _, l := range pool {
+		text := fold(l.Service + " " + l.Level + " " + l.Message)
+		hits := 0
+		for word := range strings.FieldsSeq(fold(query)) {
+			if strings.Contains(text, word) {
+				hits++
+			}
+		}
+		if hits > best {
+			best, kept = hits, nil
+		}
+		if hits == best {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// messages are the templates of a service's lines. Those of "any" fill up what a
+// service lacks.
 func (c *call) messages(service, level string) []string {
 	own := c.world.Logs[service][level]
-	if len(own) >= 4 {
+	if len(own) >= 8 || c.tool.object != "" {
 		return own
 	}
 	return slices.Concat(own, c.world.Logs["any"][level])

@@ -36,10 +36,7 @@ func (c *call) metric() (reply, error) {
 	if !ok {
 		scale = scales["requests"]
 	}
-	of := c.args["service"]
-	if of == "" {
-		of = "all services"
-	}
+	of := c.fill("{service=" + c.fill("{server=all services}") + "}")
 	step := c.step()
 	values := make([]float64, 12)
 	at := make([]string, len(values))
@@ -58,7 +55,7 @@ func (c *call) metric() (reply, error) {
 		low, high, sum = min(low, v), max(high, v), sum+v
 	}
 	last, first := values[len(values)-1], values[0]
-	label := strings.ReplaceAll(name, "_", " ")
+	label := strings.ReplaceAll(strings.Replace(name, "cpu", "CPU", 1), "_", " ")
 	if c.args["kpi"] == "" {
 		label += " of " + of
 	}
@@ -81,6 +78,9 @@ func (c *call) step() time.Duration {
 	const day = 24 * time.Hour
 	if d, ok := map[string]time.Duration{"day": 2 * time.Hour, "week": 14 * time.Hour, "month": 60 * time.Hour, "quarter": 7 * day, "year": 30 * day}[c.args["period"]]; ok {
 		return d
+	}
+	if c.args["kpi"] != "" {
+		return 60 * time.Hour
 	}
 	return 5 * time.Minute
 }

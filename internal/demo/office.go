@@ -50,7 +50,7 @@ func (c *call) timezone() (reply, error) {
 // slots finds times at which everybody is free: what the calendar leaves of the
 // working day. A person's own calendar is drawn from the name and the day.
 func (c *call) slots() (reply, error) {
-	day := c.now.AddDate(0, 0, 1)
+	day := workday(c.now, 1)
 	if d, ok := readDate(c.args["date"], c.now); ok {
 		day = d
 	}

@@ -3,7 +3,9 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -31,24 +33,44 @@ func (c *call) create() (reply, error) {
 	for column, value := range k.New {
 		r.set(column, moment(value, c.now))
 	}
-	for arg := range c.tool.properties {
-		if value := c.args[arg]; value != "" && arg != k.Columns[0] {
-			column := columnOf(k, arg)
-			if column == "" || column == k.Columns[0] {
-				column = arg
-			}
-			r.set(column, value)
-		}
-	}
-	slices.Sort(r.columns[len(k.Columns):]) // properties come in any order
 	prefix, number := numbering(c.world.rows(name, c.now))
+	naming := ""
 	if prefix == "" {
-		r.id = c.args[c.subject()]
-		delete(r.fields, c.subject())
-		r.fields[k.Columns[0]] = r.id
+		naming = c.subject()
+		if c.args[k.Columns[0]] != "" {
+			naming = k.Columns[0]
+		}
+		r.id = clip(c.args[naming], 200)
+		r.set(k.Columns[0], r.id)
+	}
+	for _, arg := range slices.Sorted(maps.Keys(c.args)) {
+		if arg == naming || arg == "currency" {
+			continue
+		}
+		column := columnOf(k, arg)
+		if column == "" || column == k.Columns[0] {
+			column = arg
+		}
+		r.set(column, c.written(arg))
 	}
 	r = c.world.add(r, prefix, number+100+c.seed().n(800))
 	return single("Created "+k.One+" "+r.id, r), nil
+}
+
+// written is an argument as records write it: moments in one form, money with
+// its currency, nothing endless.
+func (c *call) written(arg string) string {
+	value := clip(c.args[arg], 4000)
+	if c.tool.properties[arg].Format == "date-time" {
+		if t, ok := readDate(value, c.now); ok {
+			return t.Format(minutely)
+		}
+	}
+	switch arg {
+	case "amount", "price", "budget", "cost":
+		return money(strconv.FormatFloat(number(value), 'f', 2, 64)) + " " + c.fill("{currency=EUR}")
+	}
+	return value
 }
 
 // numbering tells how the records of a kind are numbered; no prefix means that
@@ -73,7 +95,7 @@ func (c *call) update() (reply, error) {
 		return reply{}, err
 	}
 	_, status, _ := strings.Cut(c.tool.object, " ")
-	for arg, value := range c.args {
+	for _, arg := range slices.Sorted(maps.Keys(c.args)) {
 		column := columnOf(k, arg)
 		switch {
 		case arg == c.subject() || column == k.Columns[0]:
@@ -83,10 +105,10 @@ func (c *call) update() (reply, error) {
 		case status != "":
 			continue
 		}
+		value := c.written(arg)
 		r.set(column, value)
 		c.world.change(r, column, value)
 	}
-	slices.Sort(r.columns[min(len(k.Columns), len(r.columns)):])
 	if status != "" {
 		column := k.status()
 		r.set(column, status)
@@ -142,11 +164,14 @@ func single(head string, r record) reply {
 	return reply{Text: b.String(), Data: data}
 }
 
-// table shows records one to a line, in columns.
+// table shows records one to a line, in columns; a single one with all it has.
 func table(k *kind, all []record, said []string, limit int) reply {
 	head := fmt.Sprintf("%d %s", len(all), plural(k.One, len(all)))
 	if len(said) > 0 {
 		head += " (" + clip(strings.Join(said, ", "), 120) + ")"
+	}
+	if len(all) == 1 {
+		return single(head+"\n"+k.Columns[0]+": "+all[0].id, all[0])
 	}
 	columns := slices.DeleteFunc(slices.Clone(k.Columns), func(c string) bool { return c == "text" && len(k.Columns) > 4 })
 	shown := all[:min(len(all), limit)]
@@ -160,14 +185,12 @@ func table(k *kind, all []record, said []string, limit int) reply {
 	var b strings.Builder
 	b.WriteString(head)
 	line := func(cell func(column string) string) {
-		b.WriteString("\n")
+		var l strings.Builder
 		for i, column := range columns {
 			text := cell(column)
-			b.WriteString(text)
-			if i < len(columns)-1 {
-				b.WriteString(strings.Repeat(" ", width[i]-cells(text)+2))
-			}
+			l.WriteString(text + strings.Repeat(" ", width[i]-cells(text)+2))
 		}
+		b.WriteString("\n" + strings.TrimRight(l.String(), " "))
 	}
 	line(func(column string) string { return strings.ReplaceAll(column, "_", " ") })
 	lines := 0
@@ -215,7 +238,7 @@ func plural(one string, n int) string {
 		return one
 	case strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ay") && !strings.HasSuffix(one, "ey"):
 		return one[:len(one)-1] + "ies"
-	case strings.HasSuffix(one, "s"), strings.HasSuffix(one, "ch"), strings.HasSuffix(one, "x"):
+	case strings.HasSuffix(one, "s"), strings.HasSuffix(one, "sh"), strings.HasSuffix(one, "ch"), strings.HasSuffix(one, "x"):
 		return one + "es"
 	}
 	return one + "s"

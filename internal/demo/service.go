@@ -66,8 +66,8 @@ type endpoint struct {
 }
 
 type property struct {
-	Type string   `json:"type"`
-	Enum []string `json:"enum"`
+	Enum   []string `json:"enum"`
+	Format string   `json:"format"`
 }
 
 func newEndpoint(e entry) endpoint {
@@ -139,6 +139,10 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) (*call, error) {
 	}
 	c := &call{tool: t, world: s.world, now: s.now(), args: map[string]string{}}
 	for name, value := range args {
+		// What the tool does not know is left out, as nothing would bound it.
+		if _, known := t.properties[name]; !known {
+			continue
+		}
 		if text := plain(value); text != "" {
 			c.args[name] = text
 		}

@@ -10,7 +10,7 @@ import (
 //
 //	{city}  {city=Berlin}     an argument, and what stands for it if it is missing
 //	{#3-14}  {#0.5-2.5}       a drawn number
-//	{$900-4000}               a drawn amount
+//	{$900-4000}               a drawn number with commas: 1,240
 //	{?open/closed}            one of several
 //	{@+3}  {@+3 10:00}        a day from today, a time on it
 //	{%7}                      a drawn hash of so many digits
@@ -37,11 +37,7 @@ func (c *call) field(field string, s seed) string {
 	}
 	switch field[0] {
 	case '#':
-		whole := s.between(field[1:])
-		if len(whole) > 4 {
-			whole = money(whole)
-		}
-		return whole
+		return s.between(field[1:])
 	case '$':
 		return money(s.between(field[1:]))
 	case '?':

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -244,7 +245,7 @@ func (w *world) remove(r record) {
 
 // set gives a record's field a value; a field it does not have yet is added.
 func (r *record) set(column, value string) {
-	if _, ok := r.fields[column]; !ok {
+	if !slices.Contains(r.columns, column) {
 		r.columns = append(r.columns[:len(r.columns):len(r.columns)], column)
 	}
 	r.fields[column] = value

@@ -1,0 +1,323 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+type empty struct{}
+
+func newTool(name, source string, risk tool.Risk, groups ...string) tool.Tool {
+	return tool.Func(tool.Definition{Name: name, Description: "does " + name + " from " + source, Source: source, Risk: risk, Groups: groups},
+		func(context.Context, empty) (string, error) { return source, nil })
+}
+
+func names(entries []*catalog.Entry) string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Definition.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("a", "s1", tool.Read, "file", "io"), newTool("b", "s1", "", "shell"), newTool("c", "s2", tool.Destructive, "file", "shell"), newTool("d", "s2", tool.Read)))
+	c := r.Catalog()
+	for list, want := range map[string]string{"file": "a c", "shell": "b c", "file,shell": "a b c", "shell, file": "a b c", "file,file": "a c", "nothing": "", "": ""} {
+		if got := names(c.Groups(list)); got != want {
+			t.Errorf("Groups(%q) = %q, want %q", list, got, want)
+		}
+	}
+	if got := names(c.Source("s2")); got != "c d" {
+		t.Errorf("Source: %q", got)
+	}
+	if got := names(c.Risk(tool.Write)); got != "b" {
+		t.Errorf("a tool without a risk is not a writing one: %q", got)
+	}
+	if e, ok := c.Get("c"); !ok || e.Definition.Source != "s2" || e.Position() != 2 || c.At(2) != e {
+		t.Errorf("Get: %+v", e)
+	}
+	if _, ok := c.Get("x"); ok || c.Len() != 4 {
+		t.Error("Get finds what is not there")
+	}
+	if got := c.GroupNames(); !slices.Equal(got, []string{"file", "io", "shell"}) {
+		t.Errorf("GroupNames: %v", got)
+	}
+}
+
+func TestSnapshotStays(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("a", "s", tool.Read)))
+	before := r.Catalog()
+	must(t, r.Register(newTool("b", "s", tool.Read)))
+	r.Remove("a")
+	if before.Len() != 1 || r.Catalog().Len() != 1 {
+		t.Errorf("before %d, now %d", before.Len(), r.Catalog().Len())
+	}
+	if _, ok := before.Get("a"); !ok {
+		t.Error("the old snapshot has lost its tool")
+	}
+}
+
+func TestLaterNameWinsAndComesBack(t *testing.T) {
+	var log strings.Builder
+	r := catalog.NewRegistry(logger(&log))
+	must(t, r.Register(newTool("a", "first", tool.Read)))
+	must(t, r.Register(newTool("a", "second", tool.Read)))
+	if e, _ := r.Catalog().Get("a"); e.Definition.Source != "second" {
+		t.Errorf("in force: %s", e.Definition.Source)
+	}
+	if shadowed := r.Catalog().Shadowed(); len(shadowed) != 1 || shadowed[0].Definition.Source != "first" || shadowed[0].Position() != -1 {
+		t.Errorf("shadowed: %s", names(shadowed))
+	}
+	if !strings.Contains(log.String(), "name clash") || !strings.Contains(log.String(), "shadowed=first") {
+		t.Errorf("log: %s", log.String())
+	}
+	if r.Remove("a", "missing") != 1 {
+		t.Error("Remove counts wrongly")
+	}
+	if e, ok := r.Catalog().Get("a"); !ok || e.Definition.Source != "first" {
+		t.Error("the shadowed tool has not come back")
+	}
+}
+
+func TestReplaceSource(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("own", "", tool.Read)))
+	must(t, r.Replace("mcp", newTool("a", "", tool.Read), newTool("b", "", tool.Read)))
+	must(t, r.Replace("mcp", newTool("b", "", tool.Write), newTool("c", "", tool.Read)))
+	if got := names(r.Catalog().Source("mcp")); got != "b c" {
+		t.Errorf("after Replace: %q", got)
+	}
+	if e, _ := r.Catalog().Get("b"); e.Definition.Risk != tool.Write {
+		t.Error("the old b is still there")
+	}
+	if _, ok := r.Catalog().Get("own"); !ok {
+		t.Error("another source's tool is gone")
+	}
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	bad := map[string]tool.Definition{
+		"no name":     {},
+		"letters":     {Name: "a b"},
+		"64":          {Name: strings.Repeat("a", 65)},
+		"risk":        {Name: "a", Risk: "mild"},
+		"group":       {Name: "a", Groups: []string{"a,b"}},
+		"JSON Schema": {Name: "a", Parameters: json.RawMessage(`{`)},
+		"object":      {Name: "a", Parameters: json.RawMessage(`{"type":"string"}`)},
+	}
+	for says, d := range bad {
+		err := r.Register(newTool("good", "", tool.Read), raw{d})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want it to say %q", d, err, says)
+		}
+	}
+	if r.Catalog().Len() != 0 {
+		t.Error("a part of a refused registration is there")
+	}
+	if r.RegisterWithFilter(newTool("a", "", tool.Read), nil) == nil {
+		t.Error("a nil filter was taken")
+	}
+}
+
+type raw struct{ d tool.Definition }
+
+func (r raw) Definition() tool.Definition { return r.d }
+func (r raw) Call(_ context.Context, args json.RawMessage) (chat.Result, error) {
+	if string(args) == `{"panic":true}` {
+		panic("secret detail")
+	}
+	return tool.Text(string(args)), nil
+}
+
+func TestFilters(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("open", "", tool.Read)))
+	must(t, r.RegisterWithFilter(newTool("admin", "", tool.Read), func(f chat.Facts) bool { return f.HasRole("admin") }))
+	must(t, r.RegisterWithFilter(newTool("broken", "", tool.Read), func(chat.Facts) bool { panic("oops") }))
+	c := r.Catalog()
+	visible := func(f chat.Facts) string {
+		var list []string
+		for _, d := range c.Definitions(f) {
+			list = append(list, d.Name)
+		}
+		return strings.Join(list, " ")
+	}
+	if got := visible(chat.Facts{}); got != "open" {
+		t.Errorf("a guest sees %q", got)
+	}
+	if got := visible(chat.Facts{Roles: []string{"user", "admin"}}); got != "open admin" {
+		t.Errorf("an admin sees %q", got)
+	}
+	if len(c.AllDefinitions()) != 3 {
+		t.Error("AllDefinitions filters")
+	}
+	broken, _ := c.Get("broken")
+	if ok, err := broken.Visible(chat.Facts{}); ok || err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("a panicking filter: %v, %v", ok, err)
+	}
+}
+
+func TestCall(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(raw{tool.Definition{Name: "t", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":1},"panic":{}},"additionalProperties":false}`)}},
+		raw{tool.Definition{Name: "odd", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integr"}}}`)}}))
+	e, _ := r.Catalog().Get("t")
+	if result, err := e.Call(t.Context(), json.RawMessage(`{"n":2}`)); err != nil || result.Text != `{"n":2}` {
+		t.Errorf("Call: %+v, %v", result, err)
+	}
+	var mismatch *tool.Mismatch
+	if _, err := e.Call(t.Context(), json.RawMessage(`{"n":0,"x":1}`)); !errors.As(err, &mismatch) || len(mismatch.Problems) != 2 {
+		t.Errorf("two things are wrong, got %v", err)
+	}
+	var panicked *catalog.PanicError
+	if _, err := e.Call(t.Context(), json.RawMessage(`{"panic":true}`)); !errors.As(err, &panicked) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a panic: %v", err)
+	}
+	odd, _ := r.Catalog().Get("odd")
+	if _, err := odd.Call(t.Context(), json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "not a valid JSON Schema") {
+		t.Errorf("a broken schema: %v", err)
+	}
+}
+
+func TestToolsets(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("a", "", tool.Read, "g"), newTool("b", "", tool.Read, "g"), newTool("c", "", tool.Read)))
+	unknown, err := r.SetToolsets(catalog.Toolset{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Toolset{Name: "every"})
+	must(t, err)
+	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Toolset: "some", Target: "nope"}) {
+		t.Errorf("unknown: %v", unknown)
+	}
+	c := r.Catalog()
+	some, _ := c.Toolset("some")
+	if members, _ := c.Members(some); names(members) != "a b c" {
+		t.Errorf("members: %s", names(members))
+	}
+	for _, name := range []string{"every", catalog.Full} {
+		s, ok := c.Toolset(name)
+		if members, _ := c.Members(s); !ok || len(members) != 3 {
+			t.Errorf("%s has %d tools", name, len(members))
+		}
+	}
+	if _, ok := c.Toolset("x"); ok {
+		t.Error("there is no toolset x")
+	}
+	for _, bad := range [][]catalog.Toolset{{{}}, {{Name: "a"}, {Name: "a"}}, {{Name: "full", Tools: []string{"a"}}}} {
+		if _, err := r.SetToolsets(bad...); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+	if len(r.Catalog().Toolsets()) != 3 {
+		t.Error("a refused change has changed something")
+	}
+}
+
+// TestReadersAndWriters runs under the race detector: hundreds read while tools
+// come, change and go.
+func TestReadersAndWriters(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))
+	stop := make(chan struct{})
+	var readers, writers sync.WaitGroup
+	for range 200 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c := r.Catalog()
+				n := 0
+				for e := range c.All() {
+					if c.At(e.Position()) != e {
+						t.Error("a snapshot does not agree with itself")
+						return
+					}
+					n++
+				}
+				if _, ok := c.Get("fixed"); !ok || n != c.Len() || len(c.Groups("file,x")) < 1 {
+					t.Error("a snapshot is not whole")
+					return
+				}
+			}
+		})
+	}
+	for w := range 4 {
+		writers.Go(func() {
+			for i := range 15 {
+				name := fmt.Sprintf("t%d", (w*15+i)%20)
+				if err := r.Register(newTool(name, fmt.Sprint(w), tool.Read, "x")); err != nil {
+					t.Error(err)
+				}
+				if err := r.Replace("mcp", newTool("m", "", tool.Read)); err != nil {
+					t.Error(err)
+				}
+				r.Remove(name)
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+	if got := r.Catalog().Len(); got != 2 {
+		t.Errorf("%d tools are left, want fixed and m", got)
+	}
+}
+
+func TestDefinitionBytes(t *testing.T) {
+	d := tool.Definition{Name: "a", Description: "x < y & z", Parameters: json.RawMessage("{ \"type\": \"object\",\n \"properties\": {} }"), Aliases: []string{"never sent"}}
+	got, err := json.Marshal(d)
+	must(t, err)
+	if want := `{"type":"function","function":{"name":"a","description":"x < y & z","parameters":{"type":"object","properties":{}}}}`; string(got) != want && string(got) != strings.NewReplacer("<", `\u003c`, "&", `\u0026`).Replace(want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func BenchmarkRegisterOneOf1000(b *testing.B) {
+	r := catalog.NewRegistry(nil)
+	var tools []tool.Tool
+	for i := range 1000 {
+		tools = append(tools, newTool(fmt.Sprintf("tool_%d", i), "s", tool.Read, fmt.Sprintf("g%d", i%20)))
+	}
+	must(b, r.Register(tools...))
+	one := newTool("tool_500", "s", tool.Read, "g1")
+	b.ReportAllocs()
+	for b.Loop() {
+		must(b, r.Register(one))
+	}
+}
+
+func BenchmarkGroupsOf1000(b *testing.B) {
+	r := catalog.NewRegistry(nil)
+	for i := range 1000 {
+		must(b, r.Register(newTool(fmt.Sprintf("tool_%d", i), "s", tool.Read, fmt.Sprintf("g%d", i%100))))
+	}
+	c := r.Catalog()
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(c.Groups("g1,g2")) != 20 {
+			b.Fatal("wrong")
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package selection_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// described is a tool that is only described.
+type described struct{ d tool.Definition }
+
+func (d described) Definition() tool.Definition { return d.d }
+func (d described) Call(context.Context, json.RawMessage) (chat.Result, error) {
+	return tool.Text("done"), nil
+}
+
+func define(name, description string, groups ...string) tool.Tool {
+	return described{tool.Definition{Name: name, Description: description, Groups: groups, Risk: tool.Read}}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func registry(tb testing.TB, tools ...tool.Tool) *catalog.Registry {
+	r := catalog.NewRegistry(nil)
+	must(tb, r.Register(tools...))
+	return r
+}
+
+// office is a small catalog that is large enough to be chosen from.
+func office(tb testing.TB) *catalog.Registry {
+	return registry(tb,
+		define("get_pod_logs", "Read the log output of a pod's containers", "kubernetes"),
+		define("list_pods", "List the pods of a namespace", "kubernetes"),
+		define("createInvoice", "Bill a customer", "finance"),
+		define("refund.payment", "Pay money back to a customer", "finance"),
+		described{tool.Definition{Name: "get_weather", Description: "Tell the weather of a city", Translations: map[string]string{"zh": "查询某地的天气预报"}, Groups: []string{"weather"}}},
+		described{tool.Definition{Name: "request_leave", Description: "Apply for vacation", Aliases: []string{"请假", "day off"}, Groups: []string{"hr"},
+			Parameters: json.RawMessage(`{"type":"object","properties":{"substitute":{"type":"string","description":"colleague who stands in"},"kind":{"type":"string","enum":["sabbatical","annual"]}}}`)}},
+		define("send_mail", "Send an e-mail to somebody", "mail"),
+		define("search_mail", "Find e-mails by sender or words", "mail"),
+	)
+}
+
+func sent(sel *selection.Selection) string {
+	var list []string
+	for _, e := range append(slices.Clone(sel.Declared), sel.Announced...) {
+		list = append(list, e.Definition.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+var choosing = selection.Config{Direct: -1, Limit: 2}
+
+func TestRanking(t *testing.T) {
+	s := selection.New(office(t).Catalog(), choosing)
+	for query, want := range map[string]string{
+		"show me the logs of the pod":        "get_pod_logs",
+		"LOGGING of PODS":                    "get_pod_logs",  // stems
+		"invoice":                            "createInvoice", // parts of a name
+		"please refund the customer":         "refund.payment",
+		"明天天气怎么样":                            "get_weather",
+		"我想请假":                               "request_leave",
+		"I need a day off":                   "request_leave", // alias
+		"sabbatical":                         "request_leave", // enum
+		"who can substitute me":              "request_leave", // parameter
+		"find mail from Bob":                 "search_mail",
+		"use get_pod_logs":                   "get_pod_logs",
+		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
+		"hi":                                 "",
+		"":                                   "",
+		"how are you doing, what can you do": "",
+		"!!! ??? 。。。":                        "",
+	} {
+		found := s.Search(selection.Request{Query: query}, 3)
+		got := ""
+		if len(found) > 0 {
+			got = found[0].Definition.Name
+		}
+		if got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
+func TestStages(t *testing.T) {
+	r := office(t)
+	must(t, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(f chat.Facts) bool { return f.HasRole("hr") }))
+	must(t, r.RegisterWithFilter(define("broken", "Has a filter that panics", "hr"), func(chat.Facts) bool { panic("oops") }))
+	must(t, r.Register(define("find_tools", "poses as another")))
+	_, err := r.SetToolsets(catalog.Toolset{Name: "post", Tools: []string{"group:mail"}})
+	must(t, err)
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Limit: 1, Budget: 60, Disabled: []string{"list_pods"}})
+	req := selection.Request{Query: "mail", Facts: chat.Facts{User: "bob"}}
+	cases := []struct {
+		tool   string
+		change func(*selection.Request)
+		stage  selection.Stage
+		says   string
+	}{
+		{"list_pods", nil, selection.Enabled, "switched off"},
+		{"find_tools", nil, selection.Enabled, "reserved"},
+		{"get_weather", func(r *selection.Request) { r.Groups = "mail,hr" }, selection.Groups, `"mail,hr"`},
+		{"read_salaries", nil, selection.Visibility, "hides it"},
+		{"broken", nil, selection.Visibility, "panicked"},
+		{"get_weather", func(r *selection.Request) { r.Facts.Skill = "post" }, selection.Toolset, `skill "post"`},
+		{"get_weather", func(r *selection.Request) { r.Facts.Skill = "nope" }, selection.Toolset, `no skill "nope"`},
+		{"send_mail", func(r *selection.Request) { r.Exclude = []string{"send_mail"} }, selection.Requested, "excluded"},
+		{"send_mail", func(r *selection.Request) { r.Include = []string{"search_mail"} }, selection.Requested, "not among"},
+		{"get_weather", nil, selection.Rank, "no word"},
+		{"send_mail", nil, selection.Sent, "rank 1"},
+		{"search_mail", nil, selection.Rank, "others fit better"},
+		{"send_mail", func(r *selection.Request) { r.Budget = 5 }, selection.Budget, "tokens"},
+	}
+	for _, c := range cases {
+		changed := req
+		if c.change != nil {
+			c.change(&changed)
+		}
+		for _, v := range s.Select(changed).Explain().Tools {
+			if v.Tool == c.tool && (v.Stage != c.stage || !strings.Contains(v.Reason, c.says)) {
+				t.Errorf("%s with %+v: stage %v, %q; want %v and %q", c.tool, changed, v.Stage, v.Reason, c.stage, c.says)
+			}
+		}
+		_, stage := s.Admit(changed, c.tool)
+		if stage.Usable() != c.stage.Usable() || !stage.Usable() && stage != c.stage {
+			t.Errorf("Admit(%s) = %v, the selection says %v", c.tool, stage, c.stage)
+		}
+	}
+	if e, _ := s.Admit(req, "missing"); e != nil {
+		t.Error("a tool that does not exist was admitted")
+	}
+	if _, stage := s.Admit(selection.Request{Facts: chat.Facts{Roles: []string{"hr"}}}, "read_salaries"); !stage.Usable() {
+		t.Error("who has the role may not call the tool")
+	}
+}
+
+func TestFunnelAddsUp(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Disabled: []string{"group:mail"}})
+	x := s.Select(selection.Request{Query: "pod", Groups: "kubernetes,mail"}).Explain()
+	left := x.Funnel[0].Left
+	for _, step := range x.Funnel[1:] {
+		if left-step.Dropped != step.Left {
+			t.Errorf("step %+v after %d", step, left)
+		}
+		left = step.Left
+	}
+	if left != 1 || x.Funnel[0].Left != 8 {
+		t.Errorf("funnel %+v", x.Funnel)
+	}
+	raw, err := json.Marshal(x)
+	must(t, err)
+	var back selection.Explanation
+	must(t, json.Unmarshal(raw, &back))
+	if back.Tools[0].Stage != selection.Sent || back.Tools[0].Tool != "list_pods" {
+		t.Errorf("read back: %+v", back.Tools[0])
+	}
+}
+
+func TestFewToolsAreSentDirectly(t *testing.T) {
+	r := office(t)
+	sel := selection.New(r.Catalog(), selection.Config{}).Select(selection.Request{Query: "hi"})
+	if !sel.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "get_pod_logs" {
+		t.Errorf("sent %s", sent(sel))
+	}
+	sel = selection.New(r.Catalog(), selection.Config{Budget: 50}).Select(selection.Request{Query: "pod"})
+	if sel.Direct {
+		t.Error("more than the budget was sent")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	r := office(t)
+	all := 0
+	for e := range r.Catalog().All() {
+		all += e.Tokens
+	}
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1})
+	for _, c := range []struct{ budget, window, want int }{{0, 0, 3000}, {100, 0, 100}, {0, 1000, 100}, {50, 1000, 50}} {
+		sel := s.Select(selection.Request{Query: "mail pod customer", Budget: c.budget, Window: c.window})
+		tokens := 0
+		for _, m := range sel.Ranked {
+			tokens += m.Tokens
+		}
+		if got := sel.Tokens().Budget; got != c.want || tokens > c.want {
+			t.Errorf("budget %d, window %d: %d allowed, %d sent; want %d", c.budget, c.window, got, tokens, c.want)
+		}
+	}
+	if got := s.Select(selection.Request{Query: "mail"}).Tokens(); got.Usable != all || got.Sent == 0 {
+		t.Errorf("tokens %+v", got)
+	}
+}
+
+func TestPinned(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Pinned: []string{"get_weather"}})
+	if got := sent(s.Select(selection.Request{Query: "invoice"})); got != "find_tools call_tool createInvoice get_weather" {
+		t.Errorf("sent %q", got)
+	}
+	if got := sent(s.Select(selection.Request{Query: "hi"})); got != "find_tools call_tool get_weather" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// TestDelivery plays a session: what stands in front never changes but by
+// revocation, and what later questions need comes with their messages.
+func TestDelivery(t *testing.T) {
+	r := office(t)
+	allowed := true
+	must(t, r.RegisterWithFilter(define("open_safe", "Open the safe with the invoices"), func(chat.Facts) bool { return allowed }))
+	s := selection.New(r.Catalog(), choosing)
+	var declared, announced []string
+	ask := func(query string) *selection.Selection {
+		sel := s.Select(selection.Request{Query: query, Declared: declared, Announced: announced})
+		declared = declared[:0:0]
+		for _, e := range sel.Declared {
+			declared = append(declared, e.Definition.Name)
+		}
+		for _, e := range sel.Announced {
+			announced = append(announced, e.Definition.Name)
+		}
+		return sel
+	}
+	ask("safe invoices")
+	first := slices.Clone(declared)
+	if want := []string{"find_tools", "call_tool", "open_safe", "createInvoice"}; !slices.Equal(first, want) {
+		t.Fatalf("declared %v, want %v", first, want)
+	}
+	sel := ask("weather")
+	if !slices.Equal(declared, first) || len(sel.Announced) != 1 || sel.Ranked[0].Definition.Name != "get_weather" {
+		t.Errorf("declared %v, announced %v", declared, announced)
+	}
+	if sel = ask("weather again"); len(sel.Announced) != 0 {
+		t.Errorf("announced twice: %v", announced)
+	}
+	allowed = false
+	ask("safe")
+	if want := []string{"find_tools", "call_tool", "createInvoice"}; !slices.Equal(declared, want) {
+		t.Errorf("after revocation declared %v, want %v", declared, want)
+	}
+}
+
+func TestDirectSessionAppends(t *testing.T) {
+	r := office(t)
+	follow := selection.Follow(r.Catalog, selection.Config{})
+	var declared []string
+	for _, e := range follow().Select(selection.Request{Query: "hi"}).Declared {
+		declared = append(declared, e.Definition.Name)
+	}
+	must(t, r.Register(define("brand_new", "A tool that came later")))
+	sel := follow().Select(selection.Request{Query: "hi", Declared: declared})
+	if got := sel.Declared[len(sel.Declared)-1].Definition.Name; got != "brand_new" || len(sel.Announced) != 0 {
+		t.Errorf("last declared is %s, announced %d", got, len(sel.Announced))
+	}
+	if follow() != follow() {
+		t.Error("an unchanged catalog is indexed again")
+	}
+}
+
+func TestSameInputSameOutput(t *testing.T) {
+	s, again := selection.New(office(t).Catalog(), choosing), selection.New(office(t).Catalog(), choosing)
+	req := selection.Request{Query: "mail and pods and customers 客户"}
+	a, _ := json.Marshal(s.Select(req).Explain())
+	b, _ := json.Marshal(again.Select(req).Explain())
+	if string(a) != string(b) {
+		t.Errorf("two explanations:\n%s\n%s", a, b)
+	}
+}
+
+func TestSignature(t *testing.T) {
+	d := tool.Definition{Name: "t", Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"string"},"a":{"enum":["x",1]},"c":{"type":["string","null"]}},"required":["b"]}`)}
+	if got, want := selection.Signature(d), `t(b: string, a?: "x"|1, c?: any)`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := selection.Signature(tool.Definition{Name: "t", Parameters: json.RawMessage(`[`)}); got != "t()" {
+		t.Errorf("a broken schema gives %s", got)
+	}
+}
+
+func FuzzSelect(f *testing.F) {
+	for _, q := range []string{"hi", "show logs", "查天气 weather", "\x00\xff", strings.Repeat("a", 1000), "ｆｕｌｌ 한국어 🎉 İstanbul", "a_b.c-d'e", "getURLFor"} {
+		f.Add(q)
+	}
+	s := selection.New(office(f).Catalog(), choosing)
+	f.Fuzz(func(t *testing.T, query string) {
+		sel := s.Select(selection.Request{Query: query})
+		if len(sel.Ranked) > 2 || len(sel.Declared) > 4 {
+			t.Errorf("%q sends %s", query, sent(sel))
+		}
+		sel.Explain()
+	})
+}
+
+func many(tb testing.TB, n, filters int) *selection.Selector {
+	verbs := strings.Fields("get list create update delete search export import check send open close approve assign")
+	things := strings.Fields("invoice ticket customer pod server report meeting mail file order contract employee backup alert pipeline budget")
+	r := catalog.NewRegistry(nil)
+	tools := make([]tool.Tool, n)
+	for i := range tools {
+		v, th := verbs[i%len(verbs)], things[(i/len(verbs))%len(things)]
+		tools[i] = described{tool.Definition{
+			Name: fmt.Sprintf("%s_%s_%d", v, th, i), Description: fmt.Sprintf("%s a %s of department %d with its history and owner", v, th, i%50), Groups: []string{th},
+			Parameters: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"identifier"},"status":{"type":"string","enum":["open","closed"]}}}`),
+		}}
+	}
+	if filters == 0 {
+		must(tb, r.Register(tools...))
+	}
+	for i := range filters {
+		role := fmt.Sprint("role", i)
+		must(tb, r.RegisterAllWithFilter(func(f chat.Facts) bool { return f.Channel == "web" || f.HasRole(role) }, tools[i*n/filters:(i+1)*n/filters]...))
+	}
+	return selection.New(r.Catalog(), selection.Config{})
+}
+
+func BenchmarkSelect(b *testing.B) {
+	req := selection.Request{Query: "approve the overdue invoice of the customer", Facts: chat.Facts{Channel: "web", Roles: []string{"user"}}}
+	for _, n := range []int{1000, 10_000, 50_000} {
+		for _, filters := range []int{0, 100} {
+			s := many(b, n, filters)
+			b.Run(fmt.Sprintf("tools=%d/filters=%d", n, filters), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Select(req)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkIndex10000(b *testing.B) {
+	c := many(b, 10_000, 0).Catalog()
+	b.ReportAllocs()
+	for b.Loop() {
+		selection.New(c, selection.Config{})
+	}
+}
