@@ -3,17 +3,22 @@ package model
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
+	"strings"
 )
 
-// Fallback returns a model that asks the first one, and when that fails before
-// it has answered anything, the next. A request that was refused for what it is
-// (ErrRequest of an unknown model aside, ErrTooLong) would be refused by others
-// too, but another model may be known or have a larger window, so every kind of
-// failure but a cancelled request goes on to the next. Info is the first
-// model's, with the smallest known window. With no others it is the first model
-// itself.
+// Fallback returns a model that asks the first one and, when that fails before
+// it has answered anything, the next.
+//
+// It goes on after [ErrUnavailable], [ErrRateLimited] and [ErrAuth]: they are
+// one provider's trouble. It does not go on after [ErrRequest] and [ErrTooLong]:
+// a request that one model refuses for what it is would be refused by the others
+// too, and silence would hide the mistake. Nor does it when ctx has ended, or
+// after the first event: two models cannot share an answer.
+//
+// Info is the first model's, with the smallest known window, so that every
+// request fits all of them. When all fail, the error names each one and has the
+// first one's kind. With no others it is the first model itself.
 func Fallback(first Model, others ...Model) Model {
 	if len(others) == 0 {
 		return first
@@ -22,6 +27,8 @@ func Fallback(first Model, others ...Model) Model {
 }
 
 type fallback struct{ models []Model }
+
+var _ Model = (*fallback)(nil)
 
 func (f *fallback) Info() Info {
 	info := f.models[0].Info()
@@ -35,39 +42,55 @@ func (f *fallback) Info() Info {
 
 func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var failed []error
+		var failed failures
 		for _, m := range f.models {
-			begun := false
-			var failure error
-			for e, err := range m.Stream(ctx, req) {
-				if err != nil && !begun && ctx.Err() == nil {
-					failure = err
-					break
-				}
-				begun = true
-				if !yield(e, err) || err != nil {
-					return
-				}
-			}
+			failure := first(m.Stream(ctx, req), yield)
 			if failure == nil {
 				return
 			}
 			failed = append(failed, failure)
+			if ctx.Err() != nil || errors.Is(failure, ErrRequest) || errors.Is(failure, ErrTooLong) {
+				break
+			}
 		}
-		yield(Event{}, all(failed))
+		yield(Event{}, failed.join())
 	}
 }
 
-// all joins the failures of all models into one that has the kind of the last.
-func all(failed []error) error {
-	last := failed[len(failed)-1]
-	var e *Error
-	if !errors.As(last, &e) {
-		return fmt.Errorf("all models failed: %w", errors.Join(failed...))
+// first yields a stream, unless it fails before its first event: that failure
+// is returned instead.
+func first(stream iter.Seq2[Event, error], yield func(Event, error) bool) error {
+	begun := false
+	for e, err := range stream {
+		if err != nil && !begun {
+			return err
+		}
+		begun = true
+		if !yield(e, err) || err != nil {
+			break
+		}
 	}
-	whole := *e
-	for _, earlier := range failed[:len(failed)-1] {
-		whole.Detail += "; before that: " + earlier.Error()
-	}
-	return &whole
+	return nil
 }
+
+// failures are those of several models, in the order in which they were asked.
+type failures []error
+
+// join returns one error for all of them.
+func (f failures) join() error {
+	if len(f) == 1 {
+		return f[0]
+	}
+	return f
+}
+
+func (f failures) Error() string {
+	texts := make([]string, len(f))
+	for i, err := range f {
+		texts[i] = err.Error()
+	}
+	return "no model answered: " + strings.Join(texts, "; ")
+}
+
+// Unwrap lets errors.Is and errors.As find each of them.
+func (f failures) Unwrap() []error { return f }

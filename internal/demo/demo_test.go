@@ -85,7 +85,7 @@ func TestDefinitions(t *testing.T) {
 		if !chinese.MatchString(d.Translations["zh"]) {
 			t.Errorf("%s: no Chinese description", d.Name)
 		}
-		if len(d.Groups) < 1 || len(d.Groups) > 2 || len(d.Aliases) > 4 || d.Risk == "" || d.Source != "demo" {
+		if len(d.Groups) < 1 || len(d.Groups) > 2 || len(d.Aliases) > 16 || d.Risk == "" || d.Source != "demo" {
 			t.Errorf("%s: groups %v, aliases %v, risk %q, source %q", d.Name, d.Groups, d.Aliases, d.Risk, d.Source)
 		}
 	}

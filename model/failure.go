@@ -1,0 +1,47 @@
+package model
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// KindOf tells which kind of failure an HTTP status is. What is no failure but
+// no answer either is [ErrUnavailable].
+func KindOf(status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return ErrAuth
+	case http.StatusTooManyRequests, http.StatusPaymentRequired:
+		return ErrRateLimited
+	case http.StatusRequestEntityTooLarge:
+		return ErrTooLong
+	case http.StatusRequestTimeout:
+		return ErrUnavailable
+	}
+	if status >= 300 && status < 500 {
+		return ErrRequest
+	}
+	return ErrUnavailable
+}
+
+// maxDetail is how much of what a provider says goes into an error, in bytes.
+const maxDetail = 300
+
+// Detail makes what a provider said fit for [Error.Detail]: one line of at most
+// 300 bytes, with each of the secrets replaced by "(secret)".
+func Detail(text string, secrets ...string) string {
+	// A secret that holds another one goes first.
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "(secret)")
+		}
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	return text
+}

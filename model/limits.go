@@ -1,0 +1,73 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+var (
+	errSlow = errors.New("the provider took too long to begin its answer")
+	errIdle = errors.New("the answer stopped coming")
+)
+
+// timeLimits ends requests that are not answered in time, and answers that
+// pause for too long.
+type timeLimits struct {
+	next         http.RoundTripper
+	header, idle time.Duration
+}
+
+func (t timeLimits) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	timer := time.AfterFunc(t.header, func() { cancel(errSlow) })
+	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	timer.Stop()
+	if err != nil {
+		err = timedOut(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
+	b := &timedBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, idle: t.idle}
+	b.timer = time.AfterFunc(t.idle, func() { cancel(errIdle) })
+	b.timer.Stop() // runs only while somebody reads
+	resp.Body = b
+	return resp, nil
+}
+
+// timedOut replaces the error of a cancelled request by the time limit that
+// cancelled it, if one did.
+func timedOut(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errSlow) || errors.Is(cause, errIdle) {
+		return cause
+	}
+	return err
+}
+
+// timedBody is the body of an answer that is cancelled when a read takes too
+// long.
+type timedBody struct {
+	io.ReadCloser
+	ctx    context.Context //nolint:containedctx // the request's, which ends with its body
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = timedOut(b.ctx, err)
+	}
+	return n, err
+}
+
+func (b *timedBody) Close() error {
+	b.timer.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/failsafehttp"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+)
+
+// retryPolicy takes failsafe's loop and its judgement of what may be tried
+// again. The pauses are our own: failsafe's Retry-After knows no dates, and its
+// jitter may shorten the pause that a provider asks for.
+func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
+	return failsafehttp.NewRetryPolicyBuilder().
+		WithMaxRetries(cfg.Retries).
+		WithDelayFunc(func(e failsafe.ExecutionAttempt[*http.Response]) time.Duration {
+			if wait, ok := retryAfter(e.LastResult(), time.Now()); ok {
+				return wait
+			}
+			return cfg.backoff(e.Retries())
+		}).
+		AbortIf(func(resp *http.Response, err error) bool {
+			wait, ok := retryAfter(resp, time.Now())
+			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow) || errors.Is(err, context.DeadlineExceeded)
+		}).
+		OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[*http.Response]) {
+			if resp := e.LastResult(); resp != nil {
+				// Nobody reads it any more. A short rest lets the connection be used again.
+				_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+				_ = resp.Body.Close()
+			}
+		}).
+		ReturnLastFailure().
+		Build()
+}
+
+// backoff is the pause after the given number of retries.
+func (cfg TransportConfig) backoff(retries int) time.Duration {
+	wait := min(cfg.Wait<<min(retries, 16), cfg.MaxWait)
+	return wait + time.Duration(rand.Float64()*float64(wait)/5)
+}
+
+// retryAfter reads the header of that name: seconds or a date (RFC 9110, section
+// 10.2.3).
+func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
+	if resp == nil || resp.StatusCode < http.StatusBadRequest {
+		return 0, false
+	}
+	value := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, 1<<30)) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}

@@ -1,0 +1,413 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+type city struct {
+	City string `json:"city"`
+}
+
+func weather(risk tool.Risk, fn func(context.Context, city) (chat.Result, error)) tool.Tool {
+	return tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather of a city", Risk: risk}, fn)
+}
+
+func sunny(_ context.Context, c city) (chat.Result, error) {
+	return tool.Text("sunny in " + c.City), nil
+}
+
+// bench runs turns over some tools and a script.
+type bench struct {
+	*turn.Runner
+	model *fake.Model
+}
+
+func newBench(tb testing.TB, cfg turn.Config, sel selection.Config, tools []tool.Tool, steps ...fake.Step) *bench {
+	tb.Helper()
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(tools...); err != nil {
+		tb.Fatal(err)
+	}
+	m := fake.New(steps...)
+	return &bench{turn.New(m, selection.Follow(r.Catalog, sel), prompt.New(prompt.Config{}), cfg), m}
+}
+
+// outcome is everything a turn yields.
+type outcome struct {
+	events []string
+	steps  []turn.Step
+	done   *turn.Done
+	err    error
+}
+
+func (o *outcome) results() (list []chat.Result) {
+	for _, s := range o.steps {
+		for _, m := range s.Messages {
+			if m.Result != nil {
+				list = append(list, *m.Result)
+			}
+		}
+	}
+	return list
+}
+
+func run(b *bench, ctx context.Context, in turn.Input) *outcome {
+	o := &outcome{}
+	for e, err := range b.Run(ctx, in) {
+		switch {
+		case err != nil:
+			o.err = err
+		case e.Selection != nil:
+			o.events = append(o.events, "selection")
+		case e.Text != "":
+			o.events = append(o.events, "text:"+e.Text)
+		case e.Call != nil:
+			o.events = append(o.events, "call:"+e.Call.Name)
+		case e.Progress != nil:
+			o.events = append(o.events, "progress:"+e.Progress.Text)
+		case e.Result != nil:
+			o.events = append(o.events, "result:"+e.Result.CallID)
+		case e.Step != nil:
+			o.events = append(o.events, fmt.Sprintf("step:%d", len(e.Step.Messages)))
+			o.steps = append(o.steps, *e.Step)
+		case e.Done != nil:
+			o.events = append(o.events, "done")
+			o.done = e.Done
+		}
+	}
+	return o
+}
+
+func TestTurn(t *testing.T) {
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)},
+		fake.Step{Text: "Let me look.", Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Paris"}`)}, Usage: model.Usage{Input: 10, Output: 2}},
+		fake.Step{Text: "It is sunny.", Usage: model.Usage{Input: 20, Output: 3}})
+	o := run(b, t.Context(), turn.Input{Text: "weather in Paris?", Facts: chat.Facts{User: "bob"}})
+	want := []string{"selection", "step:1", "text:Let me look.", "call:get_weather", "result:1", "step:2", "text:It is sunny.", "step:1", "done"}
+	if o.err != nil || !slices.Equal(o.events, want) {
+		t.Errorf("events %v, %v\nwant   %v", o.events, o.err, want)
+	}
+	if o.done.Reply != "It is sunny." || o.done.Steps != 2 || o.done.Calls != 1 || o.done.Usage.Input != 30 || o.done.Usage.Output != 5 {
+		t.Errorf("done %+v", o.done)
+	}
+	requests := b.model.Requests()
+	if got := requests[1].Messages[2].Result; got.Text != "sunny in Paris" || got.CallID != "1" || got.Name != "get_weather" {
+		t.Errorf("the model got %+v", got)
+	}
+	if got := requests[0].Ranked; !slices.Equal(got, []string{"get_weather"}) {
+		t.Errorf("ranked %v", got)
+	}
+	if got := o.steps[0].State.Declared; !slices.Equal(got, []string{"get_weather"}) {
+		t.Errorf("declared %v", got)
+	}
+}
+
+func TestWhatACallCanGive(t *testing.T) {
+	fails := func(context.Context, city) (chat.Result, error) {
+		return chat.Result{}, errors.New("the service is away")
+	}
+	panics := func(context.Context, city) (chat.Result, error) { panic("secret") }
+	cases := map[string]struct {
+		fn              func(context.Context, city) (chat.Result, error)
+		name, arguments string
+		says            string
+		failed          bool
+	}{
+		"works":              {sunny, "get_weather", `{"city":"Rome"}`, "sunny in Rome", false},
+		"tool fails":         {fails, "get_weather", `{"city":"Rome"}`, "the service is away", true},
+		"tool panics":        {panics, "get_weather", `{"city":"Rome"}`, "failed unexpectedly", true},
+		"wrong arguments":    {sunny, "get_weather", `{"town":"Rome"}`, "Parameters of get_weather: {", true},
+		"repaired":           {sunny, "get_weather", `{city: 'Rome',}`, "sunny in Rome", false},
+		"code fence":         {sunny, "get_weather", "```json\n{\"city\":\"Rome\"}\n```", "sunny in Rome", false},
+		"missing brace":      {sunny, "get_weather", `{"city":"Rome"`, "sunny in Rome", false},
+		"JSON in JSON":       {sunny, "get_weather", `"{\"city\":\"Rome\"}"`, "sunny in Rome", false},
+		"cut off":            {sunny, "get_weather", `{"city":"Ro`, "end in the middle", true},
+		"cut off number":     {sunny, "get_weather", `{"city": 12`, "end in the middle", true},
+		"no object":          {sunny, "get_weather", `["Rome"]`, "not a JSON object", true},
+		"unknown tool":       {sunny, "get_wether", `{}`, `there is no tool "get_wether"; did you mean "get_weather"?`, true},
+		"through call_tool":  {sunny, "call_tool", `{"name":"get_weather","arguments":{"city":"Rome"}}`, "sunny in Rome", false},
+		"call_tool, no name": {sunny, "call_tool", `{}`, "call_tool needs", true},
+		"call_tool, unknown": {sunny, "call_tool", `{"name":"x","arguments":{}}`, "there is no tool", true},
+		"search":             {sunny, "find_tools", `{"query":"weather"}`, "get_weather(city: string)", false},
+		"search for nothing": {sunny, "find_tools", `{"query":"zzz"}`, "No tool matches", false},
+		"search, no query":   {sunny, "find_tools", `{}`, "find_tools needs", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, c.fn)},
+				fake.Step{Calls: []chat.Call{fake.Call("", c.name, c.arguments)}}, fake.Step{Text: "ok"})
+			o := run(b, t.Context(), turn.Input{Text: "?"})
+			if o.err != nil || len(o.results()) != 1 {
+				t.Fatalf("%v, %+v", o.err, o.results())
+			}
+			r := o.results()[0]
+			if !strings.Contains(r.Text, c.says) || r.Failed != c.failed || strings.Contains(r.Text, "secret") {
+				t.Errorf("result %+v; want %q, failed %v", r, c.says, c.failed)
+			}
+			call := o.steps[1].Messages[0].Calls[0]
+			if r.CallID == "" || r.CallID != call.ID || !json.Valid(call.Arguments) {
+				t.Errorf("call %+v, result %+v", call, r)
+			}
+		})
+	}
+}
+
+// TestHiddenToolCannotBeCalled: guessing a name gives what an unknown name gives,
+// and the operator is told.
+func TestHiddenToolCannotBeCalled(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	ran := false
+	hidden := tool.Func(tool.Definition{Name: "read_salaries"}, func(context.Context, struct{}) (string, error) { ran = true; return "", nil })
+	if err := errors.Join(r.Register(weather(tool.Read, sunny)), r.RegisterWithFilter(hidden, func(f chat.Facts) bool { return f.HasRole("hr") })); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []chat.Call{fake.Call("1", "read_salaries", `{}`), fake.Call("1", "call_tool", `{"name":"read_salaries","arguments":{}}`)} {
+		var log strings.Builder
+		m := fake.New(fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"}, fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"})
+		runner := turn.New(m, selection.Follow(r.Catalog, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		o := run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{User: "bob"}})
+		if ran || !o.results()[0].Failed || !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
+			t.Errorf("ran %v, %+v", ran, o.results())
+		}
+		if len(m.Requests()[0].Tools) != 1 {
+			t.Errorf("the model was shown %d tools", len(m.Requests()[0].Tools))
+		}
+		for _, says := range []string{"call refused", "tool=read_salaries", "stage=visibility", "tool hidden", "user=bob"} {
+			if !strings.Contains(log.String(), says) {
+				t.Errorf("the log does not say %q:\n%s", says, log.String())
+			}
+		}
+		run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{Roles: []string{"hr"}}})
+		if !ran {
+			t.Error("who may call it cannot")
+		}
+		ran = false
+	}
+}
+
+func TestReadsRunTogetherWritesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		var mu sync.Mutex
+		var order []string
+		make := func(name string, risk tool.Risk) tool.Tool {
+			return tool.Func(tool.Definition{Name: name, Risk: risk}, func(context.Context, struct{}) (string, error) {
+				n := now.Add(1)
+				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+				}
+				time.Sleep(time.Second)
+				if risk == tool.Write && now.Load() != 1 {
+					t.Errorf("%s runs beside others", name)
+				}
+				now.Add(-1)
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, name)
+				return name, nil
+			})
+		}
+		b := newBench(t, turn.Config{Parallel: 2}, selection.Config{}, []tool.Tool{make("r", tool.Read), make("w", tool.Write)},
+			fake.Step{Calls: []chat.Call{fake.Call("1", "r", "{}"), fake.Call("2", "r", "{}"), fake.Call("3", "r", "{}"), fake.Call("4", "w", "{}"), fake.Call("5", "w", "{}"), fake.Call("6", "r", "{}")}},
+			fake.Step{Text: "ok"})
+		began := time.Now()
+		o := run(b, t.Context(), turn.Input{Text: "?"})
+		if most.Load() != 2 || time.Since(began) != 5*time.Second {
+			t.Errorf("at most %d at once, took %v", most.Load(), time.Since(began))
+		}
+		if !slices.Equal(order, []string{"r", "r", "r", "w", "w", "r"}) {
+			t.Errorf("order %v", order)
+		}
+		for i, r := range o.results() {
+			if r.CallID != fmt.Sprint(i+1) {
+				t.Errorf("result %d answers call %s", i+1, r.CallID)
+			}
+		}
+	})
+}
+
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stubborn := make(chan struct{})
+		b := newBench(t, turn.Config{CallTimeout: time.Second}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
+			<-stubborn // it does not heed its context
+			return chat.Result{}, nil
+		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "sorry"})
+		o := run(b, t.Context(), turn.Input{Text: "?"})
+		if o.err != nil || !strings.Contains(o.results()[0].Text, "did not finish within 1s") || o.done.Reply != "sorry" {
+			t.Errorf("%v, %+v", o.err, o.results())
+		}
+		close(stubborn)
+	})
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var stopped atomic.Bool
+		b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, func(ctx context.Context, _ city) (chat.Result, error) {
+			cancel()
+			<-ctx.Done()
+			stopped.Store(true)
+			return chat.Result{}, ctx.Err()
+		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "never asked"})
+		o := run(b, ctx, turn.Input{Text: "?"})
+		synctest.Wait()
+		if !errors.Is(o.err, context.Canceled) || o.done != nil || !stopped.Load() || len(b.model.Requests()) != 1 {
+			t.Errorf("%v, done %v, tool stopped %v, %d requests", o.err, o.done, stopped.Load(), len(b.model.Requests()))
+		}
+		if len(o.results()) != 1 || !o.results()[0].Failed {
+			t.Errorf("the call is not answered: %+v", o.results())
+		}
+	})
+}
+
+func TestLeavingTheLoopStopsTheTurn(t *testing.T) {
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)}, fake.Step{Text: "a", Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "never asked"})
+	for e, err := range b.Run(t.Context(), turn.Input{Text: "?"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Text != "" {
+			break
+		}
+	}
+	if n := len(b.model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+func TestModelFails(t *testing.T) {
+	b := newBench(t, turn.Config{}, selection.Config{}, nil, fake.Step{Text: "I thi", Err: &model.Error{Model: "fake", Kind: model.ErrUnavailable}})
+	o := run(b, t.Context(), turn.Input{Text: "?"})
+	if !errors.Is(o.err, model.ErrUnavailable) || len(o.steps) != 1 {
+		t.Errorf("%v, %d steps", o.err, len(o.steps))
+	}
+}
+
+func TestStepLimit(t *testing.T) {
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}
+	b := newBench(t, turn.Config{MaxSteps: 3}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)}, call, call, call, call)
+	o := run(b, t.Context(), turn.Input{Text: "?"})
+	if o.err != nil || o.done == nil || o.done.Steps != 3 || !strings.Contains(o.done.Reply, "stopped after 3 steps") {
+		t.Errorf("%v, %+v", o.err, o.done)
+	}
+}
+
+func TestLongResultIsCut(t *testing.T) {
+	b := newBench(t, turn.Config{MaxResult: 10}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
+		return tool.Text("天天天天天天"), nil
+	})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "ok"})
+	if got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0].Text; got != "天天天\n(cut: 9 of 18 bytes)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressAndLateOutcome(t *testing.T) {
+	late := make(chan chat.Result, 1)
+	report := tool.Func(tool.Definition{Name: "report"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+		tool.Report(ctx, tool.Progress{Text: "half", Done: 1, Total: 2})
+		finish, ok := tool.Later(ctx)
+		if !ok {
+			return tool.Text("at once"), nil
+		}
+		finish(tool.Text("later"))
+		return chat.Result{Text: "started", Pending: true}, nil
+	})
+	script := []fake.Step{{Calls: []chat.Call{fake.Call("1", "report", "")}}, {Text: "ok"}}
+	o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{report}, script...), t.Context(), turn.Input{Text: "?", Late: func(c chat.Call, r chat.Result) {
+		if c.ID != "1" {
+			t.Errorf("late outcome of call %q", c.ID)
+		}
+		late <- r
+	}})
+	if r := o.results()[0]; !r.Pending || r.Text != "started" || (<-late).Text != "later" {
+		t.Errorf("result %+v", r)
+	}
+	if !slices.Contains(o.events, "progress:half") {
+		t.Errorf("events %v", o.events)
+	}
+	o = run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{report}, script...), t.Context(), turn.Input{Text: "?"})
+	if r := o.results()[0]; r.Pending || r.Text != "at once" {
+		t.Errorf("without a place for late outcomes: %+v", r)
+	}
+}
+
+// TestRequestsShareTheirBeginning plays a conversation that changes its subject
+// with every question: tools and system prompt stay as they are, and messages
+// are only added.
+func TestRequestsShareTheirBeginning(t *testing.T) {
+	var tools []tool.Tool
+	for _, name := range strings.Fields("weather invoice pod flight salary") {
+		tools = append(tools, tool.Func(tool.Definition{Name: "get_" + name, Description: "Tell about the " + name}, func(context.Context, struct{}) (string, error) { return "ok", nil }))
+	}
+	questions := strings.Fields("weather invoice pod flight salary weather")
+	var steps []fake.Step
+	for range questions {
+		steps = append(steps, fake.Step{Text: "answer"})
+	}
+	b := newBench(t, turn.Config{}, selection.Config{Direct: -1, Limit: 1}, tools, steps...)
+	in := turn.Input{Facts: chat.Facts{Time: time.Date(2026, 3, 1, 9, 59, 0, 0, time.UTC)}}
+	for _, q := range questions {
+		in.Text, in.Facts.Time = q, in.Facts.Time.Add(time.Hour)
+		for _, s := range run(b, t.Context(), in).steps {
+			in.Session = session.Session{State: s.State, Messages: append(in.Session.Messages, s.Messages...)}
+		}
+	}
+	var before string
+	for i, r := range b.model.Requests() {
+		tools, _ := json.Marshal(r.Tools)
+		messages := ""
+		for _, m := range r.Messages {
+			raw, _ := json.Marshal(m)
+			messages += string(raw)
+		}
+		now := string(tools) + r.System + messages
+		if !strings.HasPrefix(now, before) {
+			t.Fatalf("request %d does not begin with request %d:\n%s\n%s", i+1, i, before, now)
+		}
+		before = now
+	}
+	last := b.model.Requests()[len(questions)-1]
+	if note := last.Messages[4].Note; !strings.Contains(note, `"name":"get_pod"`) || strings.Contains(last.Messages[10].Note, `"name"`) {
+		t.Errorf("the pod's note is %q, the second weather's %q", note, last.Messages[10].Note)
+	}
+}
+
+func BenchmarkTurn(b *testing.B) {
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(weather(tool.Read, sunny)); err != nil {
+		b.Fatal(err)
+	}
+	selector := selection.Follow(r.Catalog, selection.Config{})
+	builder := prompt.New(prompt.Config{})
+	b.ReportAllocs()
+	for b.Loop() {
+		m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "sunny"})
+		for _, err := range turn.New(m, selector, builder, turn.Config{}).Run(b.Context(), turn.Input{Text: "weather in Rome"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
