@@ -261,7 +261,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
 		},
-		Options: prompt.Options{Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, Instructions: m.Instructions, IncludeMemory: true, IncludeRuntime: true},
+		Options: prompt.Options{Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, Instructions: m.Instructions, IncludeMemory: true, IncludeRuntime: true, DateOnly: m.History != nil},
 	}
 }
 
@@ -301,7 +301,6 @@ func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
 			earlier := m
 			earlier.Text = said.Text
 			in := g.input(a, earlier, s)
-			in.Facts.Time = time.Time{}
 			sel := a.runner.Select(in)
 			s.Declared = s.Declared[:0]
 			for _, e := range sel.Declared {

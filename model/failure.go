@@ -32,9 +32,8 @@ const maxDetail = 300
 // Detail makes what a provider said fit for [Error.Detail]: one line of at most
 // 300 bytes, with each of the secrets replaced by "(secret)".
 func Detail(text string, secrets ...string) string {
-	// A secret that holds another one goes first.
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, secret := range secrets {
+	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, secret := range longestFirst {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "(secret)")
 		}

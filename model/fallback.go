@@ -17,8 +17,8 @@ import (
 // after the first event: two models cannot share an answer.
 //
 // Info is the first model's, with the smallest known window, so that every
-// request fits all of them. When all fail, the error names each one and has the
-// first one's kind. With no others it is the first model itself.
+// request fits all of them. When all fail, the error names each one, and
+// errors.Is finds the kind of each. With no others it is the first model itself.
 func Fallback(first Model, others ...Model) Model {
 	if len(others) == 0 {
 		return first
@@ -48,8 +48,12 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 			if failure == nil {
 				return
 			}
+			if ctx.Err() != nil {
+				yield(Event{}, failure)
+				return
+			}
 			failed = append(failed, failure)
-			if ctx.Err() != nil || errors.Is(failure, ErrRequest) || errors.Is(failure, ErrTooLong) {
+			if errors.Is(failure, ErrRequest) || errors.Is(failure, ErrTooLong) {
 				break
 			}
 		}

@@ -22,7 +22,10 @@ type Model interface {
 	// Stream asks the model and yields its answer piece by piece. The last
 	// event has Stop set, unless an error, yielded with a zero Event, came
 	// first. When the caller stops ranging or ctx ends, the request is cancelled.
-	// Errors are of type [*Error], or the context's.
+	// Errors hold an [*Error], or are the context's.
+	//
+	// A call that the answer's end cut off is left out; other broken arguments
+	// are passed on as the model wrote them.
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
 
@@ -164,4 +167,16 @@ func Answer(stream iter.Seq2[Event, error]) (chat.Message, Usage, Stop, error) {
 		}
 	}
 	return m, usage, stop, nil
+}
+
+// UserText is what a model reads of a user's message: the host's note, an empty
+// line, the text. The note or the text may be missing.
+func UserText(m chat.Message) string {
+	switch {
+	case m.Note == "":
+		return m.Text
+	case m.Text == "":
+		return m.Note
+	}
+	return m.Note + "\n\n" + m.Text
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -28,7 +27,7 @@ func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 		}).
 		AbortIf(func(resp *http.Response, err error) bool {
 			wait, ok := retryAfter(resp, time.Now())
-			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow) || errors.Is(err, context.DeadlineExceeded)
+			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow)
 		}).
 		OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[*http.Response]) {
 			if resp := e.LastResult(); resp != nil {

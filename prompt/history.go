@@ -16,6 +16,9 @@ const bytesPerToken = 3
 func (b *Builder) History(history []chat.Message) []chat.Message {
 	history = history[b.cut(history):]
 	kept := make([]chat.Message, 0, len(history)+1)
+	if whole(history) {
+		return append(kept, history...)
+	}
 	var open []chat.Call
 	settle := func() {
 		for _, call := range open {
@@ -40,6 +43,25 @@ func (b *Builder) History(history []chat.Message) []chat.Message {
 	}
 	settle()
 	return kept
+}
+
+// whole reports whether every call is answered, in order, right after it.
+func whole(history []chat.Message) bool {
+	var open []chat.Call
+	for i := range history {
+		m := &history[i]
+		switch {
+		case m.Role == chat.Tool && (len(open) == 0 || m.Result == nil || m.Result.CallID != open[0].ID):
+			return false
+		case m.Role == chat.Tool:
+			open = open[1:]
+		case len(open) > 0:
+			return false
+		default:
+			open = m.Calls
+		}
+	}
+	return len(open) == 0
 }
 
 // cut returns where the part of a conversation begins that is sent. It moves

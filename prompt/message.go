@@ -14,7 +14,7 @@ func NewMessage(text string, facts chat.Facts, announced []*catalog.Entry, opts 
 	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
 	var note strings.Builder
 	if opts.runtime() {
-		note.WriteString(runtime(facts))
+		note.WriteString(runtime(facts, opts.DateOnly))
 	}
 	if len(announced) > 0 {
 		if note.Len() > 0 {
@@ -32,10 +32,17 @@ func NewMessage(text string, facts chat.Facts, announced []*catalog.Entry, opts 
 }
 
 // runtime are the facts that a model may need to know.
-func runtime(f chat.Facts) string {
+func runtime(f chat.Facts, dateOnly bool) string {
 	var parts []string
-	if !f.Time.IsZero() {
+	switch {
+	case f.Time.IsZero():
+	case dateOnly:
+		parts = append(parts, f.Time.Format("Mon 2006-01-02"))
+	default:
 		parts = append(parts, f.Time.Format("Mon 2006-01-02 15:04 MST"))
+	}
+	if f.Skill == catalog.Full {
+		f.Skill = "" // it goes without saying
 	}
 	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User}, {"skill", f.Skill}} {
 		if p.value != "" {

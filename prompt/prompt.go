@@ -61,6 +61,9 @@ type Options struct {
 	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
 	// under Custom.
 	IncludeMemory, IncludeRuntime bool
+	// DateOnly leaves the clock out of the runtime facts, for conversations whose
+	// earlier messages are made again with every request.
+	DateOnly bool
 }
 
 func (o Options) memory() bool { return o.Strategy == Full || o.Strategy == Custom && o.IncludeMemory }

@@ -2,48 +2,59 @@
 // and the many that speak the same, such as llama.cpp, vLLM, Ollama or a gateway.
 //
 // Answers are always streamed. Servers that leave parts of the protocol out - no
-// call IDs, no indexes, no [DONE], a whole answer in one piece - are understood.
+// call IDs, no indexes, no usage, no [DONE], a whole answer in one piece - are
+// understood; what they leave out of the protocol's rules about errors, too. The
+// protocol is written here with the standard library alone, because a library
+// for it knows only OpenAI's own models and streams.
+//
+// Requests repeat the bytes of the ones before: definitions are sent exactly as
+// [tool.Definition] gives them, and the conversation comes last.
 package openai
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 )
 
-// Config says which model on which server.
+// Config says which model on which server. Only Model must be set.
 type Config struct {
 	// Model is what the server calls it. Required.
 	Model string
-	// BaseURL is where the server is; empty means https://api.openai.com/v1.
+	// Name is the model's name in logs and errors; empty means "openai/" and Model.
+	Name string
+	// BaseURL is where the server is, up to and with its version; empty means
+	// https://api.openai.com/v1.
 	BaseURL string
-	// APIKey is sent as bearer token; servers of one's own often need none.
+	// APIKey is sent as bearer token; empty sends none: servers of one's own often
+	// need none.
 	APIKey string
-	// Window is how many tokens a request and its answer may have; 0 means unknown.
+	// Window is how many tokens a request and its answer may have together; 0
+	// means unknown.
 	Window int
-	// MaxTokens bounds answers; 0 leaves it to the server.
+	// MaxTokens bounds answers whose request does not; 0 leaves it to the server.
 	MaxTokens int
-	// Headers are sent with every request.
+	// Headers are sent with every request. Their values count as secrets.
 	Headers map[string]string
-	// Transport sends the requests; nil means model.Transport with its defaults.
+	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
 }
 
+const defaultBaseURL = "https://api.openai.com/v1"
+
 // Model is a model on a server. It is safe for concurrent use.
 type Model struct {
-	config Config
-	client *openai.Client
+	config  Config
+	address string
+	client  http.Client
 }
 
 var _ model.Model = (*Model)(nil)
@@ -53,66 +64,29 @@ func New(cfg Config) (*Model, error) {
 	if cfg.Model == "" {
 		return nil, errors.New("openai: the model's name is missing")
 	}
+	if cfg.Name == "" {
+		cfg.Name = "openai/" + cfg.Model
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = defaultBaseURL
+	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("openai: the base URL of %s is not one of http or https", cfg.Name)
+	}
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
-	c := openai.DefaultConfig(cfg.APIKey)
-	if cfg.BaseURL != "" {
-		c.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/")
-	}
-	c.HTTPClient = &http.Client{Transport: &transport{cfg}}
-	// Servers may send a comment a second while they think.
-	c.EmptyMessagesLimit = 1 << 20
-	return &Model{cfg, openai.NewClientWithConfig(c)}, nil
+	return &Model{cfg, base.JoinPath("chat/completions").String(), http.Client{
+		Transport: cfg.Transport,
+		// The key is for this server only.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: "openai/" + m.config.Model, Window: m.config.Window}
-}
-
-// transport adds the headers, and turns whole answers into a stream of one
-// piece.
-type transport struct{ config Config }
-
-// maxAnswer bounds an answer that is not streamed, in bytes.
-const maxAnswer = 16 << 20
-
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	for name, value := range t.config.Headers {
-		req.Header.Set(name, value)
-	}
-	if t.config.APIKey == "" {
-		req.Header.Del("Authorization")
-	}
-	resp, err := t.config.Transport.RoundTrip(req)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
-		return resp, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	_ = resp.Body.Close() // it has been read
-	if err != nil {
-		return nil, err
-	}
-	// A whole answer has messages where a stream has deltas.
-	var whole struct {
-		Choices []map[string]json.RawMessage `json:"choices"`
-		Usage   json.RawMessage              `json:"usage,omitempty"`
-		Error   json.RawMessage              `json:"error,omitempty"`
-	}
-	if json.Unmarshal(raw, &whole) == nil {
-		for _, c := range whole.Choices {
-			c["delta"] = c["message"]
-			delete(c, "message")
-		}
-		if line, err := json.Marshal(whole); err == nil {
-			raw = line
-		}
-	}
-	raw = bytes.ReplaceAll(raw, []byte("\n"), nil)
-	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("data: "), bytes.NewReader(raw), strings.NewReader("\n\ndata: [DONE]\n\n")))
-	return resp, nil
+	return model.Info{Name: m.config.Name, Window: m.config.Window}
 }
 
 // Stream implements [model.Model].
@@ -120,198 +94,60 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		names := model.NewNames(req)
-		stream, err := m.client.CreateChatCompletionStream(ctx, m.request(req, names))
+		body, err := m.ask(ctx, req)
 		if err != nil {
 			yield(model.Event{}, m.failure(ctx, err))
 			return
 		}
-		defer func() { _ = stream.Close() }() // the answer is complete or given up
-		a := answer{names: names}
-		for {
-			piece, err := stream.Recv()
-			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && a.complete() {
-				break
-			}
-			if errors.Is(err, io.EOF) {
-				err = errors.New("the connection ended before the answer did")
-			}
+		defer body.Close()
+		a := newAnswer(req)
+		for text, err := range a.read(body) {
 			if err != nil {
 				yield(model.Event{}, m.failure(ctx, err))
 				return
 			}
-			if text := a.take(piece); text != "" && !yield(model.Event{Text: text}, nil) {
+			if !yield(model.Event{Text: text}, nil) {
 				return
 			}
 		}
-		for _, call := range a.calls {
+		for _, call := range a.wholeCalls() {
 			if !yield(model.Event{Call: call}, nil) {
 				return
 			}
 		}
-		yield(model.Event{Stop: a.end(), Usage: a.usage}, nil)
+		yield(model.Event{Stop: a.stop(), Usage: a.usage}, nil)
 	}
 }
 
-func (m *Model) request(req model.Request, names model.Names) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{
-		Model: m.config.Model, Stream: true, StreamOptions: &openai.StreamOptions{IncludeUsage: true},
-		MaxCompletionTokens: m.config.MaxTokens,
+// ask sends the request, and returns the answer's body.
+func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, error) {
+	raw, err := m.request(req)
+	if err != nil {
+		return nil, err
 	}
-	if req.MaxTokens > 0 {
-		out.MaxCompletionTokens = req.MaxTokens
+	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.address, bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
 	}
-	if m.config.BaseURL != "" {
-		// Servers of one's own know the older name.
-		out.MaxTokens, out.MaxCompletionTokens = out.MaxCompletionTokens, 0 //nolint:staticcheck // deprecated for OpenAI itself only
+	asked.Header.Set("Content-Type", "application/json")
+	asked.Header.Set("Accept", "text/event-stream")
+	if m.config.APIKey != "" {
+		asked.Header.Set("Authorization", "Bearer "+m.config.APIKey)
 	}
-	for _, d := range req.Tools {
-		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: names.Provider(d.Name), Description: d.Description, Parameters: d.Schema(),
-		}})
+	for name, value := range m.config.Headers {
+		asked.Header.Set(name, value)
 	}
-	if req.System != "" {
-		out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: req.System})
+	resp, err := m.client.Do(asked)
+	if err != nil {
+		return nil, err
 	}
-	for _, said := range req.Messages {
-		out.Messages = append(out.Messages, message(said, names))
-	}
-	return out
-}
-
-func message(said chat.Message, names model.Names) openai.ChatCompletionMessage {
-	switch {
-	case said.Role == chat.Tool && said.Result != nil:
-		text := said.Result.Text
-		if text == "" {
-			text = "(no output)" // the library leaves an empty content out
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		defer resp.Body.Close()
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status says enough
+		if len(bytes.TrimSpace(said)) == 0 {
+			said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
 		}
-		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: text, ToolCallID: said.Result.CallID}
-	case said.Role == chat.Assistant:
-		out := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: said.Text}
-		for _, c := range said.Calls {
-			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-				ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: names.Provider(c.Name), Arguments: arguments(c)},
-			})
-		}
-		if out.Content == "" && len(out.ToolCalls) == 0 {
-			out.Content = "(no answer)"
-		}
-		return out
+		return nil, &refusal{resp.StatusCode, said}
 	}
-	return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: model.UserText(said)}
-}
-
-func arguments(c chat.Call) string {
-	if len(c.Arguments) == 0 {
-		return "{}"
-	}
-	return string(c.Arguments)
-}
-
-// answer puts the pieces of an answer together.
-type answer struct {
-	names   model.Names
-	calls   []*chat.Call
-	indexes []int
-	usage   *model.Usage
-	reason  openai.FinishReason
-	text    bool
-}
-
-// take reads a piece, and returns what it adds to the text.
-func (a *answer) take(piece openai.ChatCompletionStreamResponse) string {
-	if u := piece.Usage; u != nil {
-		a.usage = &model.Usage{Input: u.PromptTokens, Output: u.CompletionTokens}
-		if u.PromptTokensDetails != nil {
-			a.usage.CacheRead = u.PromptTokensDetails.CachedTokens
-		}
-	}
-	if len(piece.Choices) == 0 {
-		return ""
-	}
-	c := piece.Choices[0]
-	if c.FinishReason != "" {
-		a.reason = c.FinishReason
-	}
-	for _, part := range c.Delta.ToolCalls {
-		a.call(part)
-	}
-	text := c.Delta.Content + c.Delta.Refusal
-	if c.Delta.Refusal != "" {
-		a.reason = openai.FinishReasonContentFilter
-	}
-	a.text = a.text || text != ""
-	return text
-}
-
-// call adds a part of a tool call. Parts belong together by index; without one,
-// a part with a name begins a new call.
-func (a *answer) call(part openai.ToolCall) {
-	at := -1
-	for i, index := range a.indexes {
-		if part.Index != nil && index == *part.Index {
-			at = i
-		}
-	}
-	if part.Index == nil && part.Function.Name == "" {
-		at = len(a.calls) - 1
-	}
-	if at < 0 {
-		index := len(a.calls)
-		if part.Index != nil {
-			index = *part.Index
-		}
-		a.calls, a.indexes = append(a.calls, &chat.Call{}), append(a.indexes, index)
-		at = len(a.calls) - 1
-	}
-	c := a.calls[at]
-	if part.ID != "" {
-		c.ID = part.ID
-	}
-	if part.Function.Name != "" {
-		c.Name = a.names.Own(part.Function.Name)
-	}
-	c.Arguments = append(c.Arguments, part.Function.Arguments...)
-}
-
-// complete reports whether an answer that has ended is whole.
-func (a *answer) complete() bool { return a.reason != "" }
-
-func (a *answer) end() model.Stop {
-	switch {
-	case len(a.calls) > 0:
-		return model.ToolCalls
-	case a.reason == openai.FinishReasonLength:
-		return model.Length
-	case a.reason == openai.FinishReasonContentFilter:
-		return model.Refused
-	}
-	return model.Done
-}
-
-// failure says what went wrong, in the terms of package model.
-func (m *Model) failure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	e := &model.Error{Model: m.Info().Name, Kind: model.ErrUnavailable}
-	var api *openai.APIError
-	var request *openai.RequestError
-	switch {
-	case errors.As(err, &api):
-		e.Status, e.Detail = api.HTTPStatusCode, api.Message
-		if e.Status != 0 {
-			e.Kind = model.KindOf(e.Status)
-		}
-		if fmt.Sprint(api.Code) == "context_length_exceeded" || strings.Contains(api.Message, "context length") {
-			e.Kind = model.ErrTooLong
-		}
-	case errors.As(err, &request):
-		e.Status, e.Detail, e.Kind = request.HTTPStatusCode, string(request.Body), model.KindOf(request.HTTPStatusCode)
-	default:
-		e.Detail = err.Error()
-	}
-	e.Detail = model.Shorten(e.Detail, m.config.APIKey)
-	return e
+	return resp.Body, nil
 }

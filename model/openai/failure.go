@@ -1,0 +1,128 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etui-run/etui/model"
+)
+
+// refusal is what a server says instead of an answer, or in the midst of one.
+type refusal struct {
+	// status is the HTTP status; 200 in the midst of an answer.
+	status int
+	body   []byte
+}
+
+func (r *refusal) Error() string {
+	message, _ := r.read()
+	return message
+}
+
+// read finds the words and the code. Servers put them in an object or a text
+// named "error", or at the top.
+func (r *refusal) read() (message, code string) {
+	var said struct {
+		Error json.RawMessage `json:"error"`
+		words
+	}
+	if json.Unmarshal(r.body, &said) != nil {
+		return string(r.body), ""
+	}
+	if len(said.Error) > 0 && string(said.Error) != "null" {
+		said.words = words{}
+		if json.Unmarshal(said.Error, &said.words) != nil {
+			_ = json.Unmarshal(said.Error, &said.Message) // a text, or unknown
+		}
+	}
+	code = strings.Trim(string(said.Code), `"`)
+	if code == "" || code == "null" {
+		code = said.Type
+	}
+	for _, message := range []string{said.Message, strings.Trim(string(said.Detail), `"`)} {
+		if message != "" {
+			return message, code
+		}
+	}
+	return string(r.body), code
+}
+
+type words struct {
+	Message string          `json:"message"`
+	Detail  json.RawMessage `json:"detail"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"`
+}
+
+// kind tells which kind of failure it is, and its HTTP status: a gateway may put
+// the one of its provider into an answer that began well.
+func (r *refusal) kind() (kind error, status int) {
+	message, code := r.read()
+	status = r.status
+	if n, err := strconv.Atoi(code); err == nil && status < http.StatusBadRequest && n >= http.StatusBadRequest && n < 600 {
+		status = n
+	}
+	kind = model.KindOf(status)
+	switch {
+	case tooLong(code, message) && (errors.Is(kind, model.ErrRequest) || status < http.StatusMultipleChoices):
+		return model.ErrTooLong, status
+	case status >= http.StatusMultipleChoices:
+		return kind, status
+	case code == "invalid_api_key" || code == "authentication_error":
+		return model.ErrAuth, status
+	case code == "insufficient_quota" || strings.HasPrefix(code, "rate_limit"):
+		return model.ErrRateLimited, status
+	case code == "invalid_request_error" || code == "model_not_found":
+		return model.ErrRequest, status
+	}
+	return kind, status
+}
+
+// tooLong reports whether a server says that the request does not fit. Only
+// OpenAI has a code for it that others share.
+func tooLong(code, message string) bool {
+	message = strings.ToLower(message)
+	return code == "context_length_exceeded" || code == "exceed_context_size_error" ||
+		slices.ContainsFunc([]string{"context length", "context window", "context size", "prompt is too long"}, func(words string) bool {
+			return strings.Contains(message, words)
+		})
+}
+
+// failure says what went wrong, in the terms of package model and without
+// secrets.
+func (m *Model) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &model.Error{Model: m.config.Name, Kind: model.ErrUnavailable, Detail: err.Error()}
+	var refused *refusal
+	var sending *url.Error
+	switch {
+	case errors.As(err, &refused):
+		e.Kind, e.Status = refused.kind()
+	case errors.As(err, &sending):
+		e.Detail = sending.Err.Error() // the address may hold a password
+	}
+	e.Detail = model.Detail(e.Detail, m.secrets()...)
+	return e
+}
+
+func (m *Model) secrets() []string {
+	all := []string{m.config.APIKey}
+	for _, value := range m.config.Headers {
+		all = append(all, value)
+	}
+	return all
+}
+
+// malformed is an answer that is not in the protocol's terms.
+func malformed(what string, data []byte) error {
+	return fmt.Errorf("the server sent %s: %s", what, data)
+}
