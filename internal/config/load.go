@@ -91,10 +91,14 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 func (d *decoder) parse(text []byte) (*yaml.Node, error) {
 	empty := &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}
 	var doc yaml.Node
-	if len(bytes.TrimSpace(text)) == 0 {
-		return empty, nil
+	loader, err := yaml.NewLoader(bytes.NewReader(text))
+	if err == nil {
+		err = loader.Load(&doc)
 	}
-	if err := yaml.Load(text, &doc); err != nil {
+	if errors.Is(err, io.EOF) {
+		return empty, nil // nothing but comments
+	}
+	if err != nil {
 		e := &Error{File: d.file, Reason: err.Error()}
 		var at *yaml.LoadError
 		if errors.As(err, &at) {

@@ -1,4 +1,5 @@
-// Package fake plays scripts in the place of a language model, for tests.
+// Package fake plays scripts in the place of a language model, for tests. It
+// needs no network and no clock: delays pass under testing/synctest.
 package fake
 
 import (
@@ -7,108 +8,170 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 )
 
-// Step is one answer of a script.
+// Step is one answer of a script. Everything in it is optional: the zero value
+// answers with nothing.
 type Step struct {
-	// Text is said first, in one piece.
-	Text string
-	// Calls are asked for then.
-	Calls []chat.Call
-	// Err ends the answer, after Text and Calls.
-	Err error
+	// Check sees the request first; its error fails the request. It runs under
+	// the model's lock and must not use the model.
+	Check func(model.Request) error
 	// Wait, when not nil, is waited for before anything is answered.
 	Wait <-chan struct{}
-	// Check, when not nil, may refuse the request.
-	Check func(model.Request) error
+	// Delay passes before each piece.
+	Delay time.Duration
+	// Text is said first, in one piece.
+	Text string
+	// Pieces are said then, each by itself.
+	Pieces []string
+	// Calls are asked for then.
+	Calls []chat.Call
+	// Err ends the answer, after all that. It is yielded as it is.
+	Err error
+	// Stop says why the answer ends; empty means model.ToolCalls when there are
+	// Calls, else model.Done.
+	Stop model.Stop
 	// Usage is what the provider counts.
 	Usage model.Usage
 }
-
-// Model plays a script, a step for each request. It is safe for concurrent use.
-type Model struct {
-	mu       sync.Mutex
-	steps    []Step
-	requests []model.Request
-	// Window is what Info says; set it before the model is used.
-	Window int
-}
-
-var _ model.Model = (*Model)(nil)
-
-// New returns a model that plays the steps in order.
-func New(steps ...Step) *Model { return &Model{steps: steps} }
 
 // Call makes a call for a step.
 func Call(id, name, arguments string) chat.Call {
 	return chat.Call{ID: id, Name: name, Arguments: []byte(arguments)}
 }
 
-// Info implements [model.Model].
+// Model plays a script, one step for each request. It is safe for concurrent
+// use; which request gets which step is then a matter of chance.
+type Model struct {
+	// Window is what Info says; set it before the model is used.
+	Window int
+
+	mu       sync.Mutex
+	steps    []Step
+	requests []model.Request
+}
+
+var _ model.Model = (*Model)(nil)
+
+// New returns a model that plays the steps in order. A request after the last
+// one fails with a [*model.Error] of kind model.ErrRequest.
+func New(steps ...Step) *Model { return &Model{steps: steps} }
+
+// Info implements [model.Model]. The name is "fake".
 func (m *Model) Info() model.Info { return model.Info{Name: "fake", Window: m.Window} }
 
-// Requests returns what the model has been asked so far.
+// Requests returns what the model has been asked so far, oldest first.
 func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
+// Left returns how many steps have not been played.
+func (m *Model) Left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.steps)
+}
+
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		step, err := m.next(req)
+		if err == nil {
+			err = step.wait(ctx)
+		}
 		if err != nil {
 			yield(model.Event{}, err)
 			return
 		}
-		if step.Wait != nil {
-			select {
-			case <-step.Wait:
-			case <-ctx.Done():
+		for e := range step.events() {
+			if err := sleep(ctx, step.Delay); err != nil {
+				yield(model.Event{}, err)
+				return
 			}
-		}
-		if err := ctx.Err(); err != nil {
-			yield(model.Event{}, err)
-			return
-		}
-		if step.Text != "" && !yield(model.Event{Text: step.Text}, nil) {
-			return
-		}
-		for _, c := range step.Calls {
-			if !yield(model.Event{Call: &c}, nil) {
+			if !yield(e, nil) {
 				return
 			}
 		}
 		if step.Err != nil {
 			yield(model.Event{}, step.Err)
-			return
 		}
-		stop := model.Done
-		if len(step.Calls) > 0 {
-			stop = model.ToolCalls
-		}
-		yield(model.Event{Stop: stop, Usage: &step.Usage}, nil)
 	}
 }
 
+// next records a request and takes its step.
 func (m *Model) next(req model.Request) (Step, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	req.Messages, req.Tools = slices.Clone(req.Messages), slices.Clone(req.Tools)
+	req.Messages, req.Tools, req.Ranked = slices.Clone(req.Messages), slices.Clone(req.Tools), slices.Clone(req.Ranked)
 	m.requests = append(m.requests, req)
 	if len(m.steps) == 0 {
-		return Step{}, fmt.Errorf("the script has no answer to request %d", len(m.requests))
+		return Step{}, m.failure("the script has no answer to request %d", len(m.requests))
 	}
 	step := m.steps[0]
 	m.steps = m.steps[1:]
 	if step.Check != nil {
 		if err := step.Check(req); err != nil {
-			return Step{}, fmt.Errorf("request %d: %w", len(m.requests), err)
+			return Step{}, m.failure("request %d: %v", len(m.requests), err)
 		}
 	}
 	return step, nil
+}
+
+func (m *Model) failure(format string, args ...any) error {
+	return &model.Error{Model: m.Info().Name, Kind: model.ErrRequest, Detail: fmt.Sprintf(format, args...)}
+}
+
+// events are all pieces of an answer; one that fails has no last event.
+func (s Step) events() iter.Seq[model.Event] {
+	return func(yield func(model.Event) bool) {
+		for _, text := range append([]string{s.Text}, s.Pieces...) {
+			if text != "" && !yield(model.Event{Text: text}) {
+				return
+			}
+		}
+		for _, c := range s.Calls {
+			if !yield(model.Event{Call: &c}) {
+				return
+			}
+		}
+		stop := s.Stop
+		if stop == "" {
+			stop = model.Done
+			if len(s.Calls) > 0 {
+				stop = model.ToolCalls
+			}
+		}
+		if s.Err == nil {
+			yield(model.Event{Stop: stop, Usage: &s.Usage})
+		}
+	}
+}
+
+func (s Step) wait(ctx context.Context) error {
+	if s.Wait == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-s.Wait:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -107,6 +108,8 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &refused):
 		e.Kind, e.Status = refused.kind()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.Detail = "the connection ended before the answer did"
 	case errors.As(err, &sending):
 		e.Detail = sending.Err.Error() // the address may hold a password
 	}

@@ -1,0 +1,187 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/tool"
+)
+
+func parse(t *testing.T, text string, environ ...string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("etui.yaml", []byte(text), environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	for _, text := range []string{"", "\n", "# nothing\n", "selection:\n"} {
+		c := parse(t, text)
+		if c.Listen != "127.0.0.1:3884" || c.Selection.Limit != 8 || c.Limits.Message != 256<<10 || c.Limits.Call != time.Minute || !c.Tools.Builtin || c.Workflow.DefaultSkill != "full" {
+			t.Errorf("%q gives %+v", text, c)
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	c := parse(t, `
+log: {level: debug}
+models:
+  - {name: main, provider: openai, model: m, api_key: "${KEY}", headers: {X-A: "b"}, timeout: 5s}
+agents:
+  - name: helper
+    model: main
+    instructions: |
+      Be ${MOOD}.
+skills:
+  - {name: office, description: d, tools: [send_mail, group:calendar]}
+workflow: {default_skill: office}
+limits: {message: 1MiB, result: 2000}
+`, "KEY=s3cret", "MOOD=kind")
+	m := c.Models[0]
+	if m.APIKey != "s3cret" || m.Headers["X-A"] != "b" || m.Timeout != 5*time.Second || m.Retries != 2 || c.Agents[0].Instructions != "Be kind.\n" || c.Agents[0].Strategy != "full" {
+		t.Errorf("%+v", c)
+	}
+	if c.Limits.Message != 1<<20 || c.Limits.Result != 2000 || c.Skills[0].Tools[1] != "group:calendar" {
+		t.Errorf("%+v", c)
+	}
+	raw, err := yaml.Dump(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []string{string(raw), string(j), fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, c)} {
+		if strings.Contains(shown, "s3cret") {
+			t.Errorf("the key is shown: %s", shown)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	c := parse(t, "listen: 127.0.0.1:1\nselection: {limit: 3}\n", "ETUI_LISTEN=127.0.0.1:2", "ETUI_SELECTION_LIMIT=5", "ETUI_SELECTION_PINNED=[a, b]",
+		"ETUI_LOG_LEVEL=warn", "ETUI_SKILLS=[{name: s}]", "ETUI_WORKSPACE=/x", "PATH=/bin", "ETUI_DEMO=true")
+	if c.Listen != "127.0.0.1:2" || c.Selection.Limit != 5 || len(c.Selection.Pinned) != 2 || c.Log.Level != "warn" || c.Skills[0].Name != "s" || !c.Demo {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestMistakes: each says where, what and what to do.
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct{ text, env, says string }{
+		{"lisen: x\n", "", `etui.yaml:1:1: unknown key "lisen"; did you mean "listen"?`},
+		{"log:\n  leval: info\n", "", `etui.yaml:2:3: unknown key "leval" in log; did you mean "level"?`},
+		{"log:\n  level: inf\n", "", `etui.yaml:2:10: log.level is "inf"; it must be one of debug, info, warn, error; did you mean "info"?`},
+		{"a: [\n", "", "etui.yaml:2:1:"},
+		{"a: b: c\n", "", "etui.yaml:1:"},
+		{"\tx: 1\n", "", "etui.yaml:1:"},
+		{"listen: [1]\n", "", "etui.yaml:1:9: listen must be a single value, not a list"},
+		{"agents: x\n", "", `agents must be a list, not "x"`},
+		{"- a\n", "", "the file must be a mapping of keys to values, not a list"},
+		{"selection: {limit: many}\n", "", `selection.limit is "many"; it must be a whole number`},
+		{"selection: {limit: -1}\n", "", "selection.limit must not be negative"},
+		{"selection: {window_share: 2}\n", "", "from 0 to 1"},
+		{"limits: {call: fast}\n", "", `limits.call is "fast"; it must be a time such as 30s or 2m`},
+		{"limits: {message: lots}\n", "", `"lots" is not a size such as 256KiB`},
+		{"tools: {builtin: maybe}\n", "", "true or false"},
+		{"api: {key: \"${NO_SUCH}\"}\n", "", "etui.yaml:1:12: the environment variable NO_SUCH is not set"},
+		{"api: {key: \"${EMPTY}\"}\n", "EMPTY=", "the environment variable EMPTY is not set"},
+		{"listen: 0.0.0.0:80\n", "", "others can reach: set api.key"},
+		{"listen: nowhere\n", "", "must be an address"},
+		{"models: [{provider: openai, model: m}]\n", "", `models[0] needs the key "name"`},
+		{"models: [{name: a, provider: openai}]\n", "", `the key "model" must say`},
+		{"models: [{name: a, provider: opnai, model: m}]\n", "", `did you mean "openai"?`},
+		{"models: [{name: fast, provider: offline}]\nagents: [{name: a, model: fats}]\n", "", `etui.yaml:2:10: agent a: there is no model "fats"; did you mean "fast"?`},
+		{"skills: [{name: a}, {name: a}]\n", "", `the skill "a" is defined twice`},
+		{"skills: [{name: full, tools: [x]}]\n", "", "always means all tools"},
+		{"skills: [{name: office}]\nworkflow: {default_skill: ofice}\n", "", `etui.yaml:2:27: there is no skill "ofice"; did you mean "office"?`},
+		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?`},
+		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
+		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},
+		{"a: &a [*a]\n", "", "unknown key"},
+		{"skills: &a [*a]\n", "", "etui.yaml"},
+	} {
+		_, err := config.Parse("etui.yaml", []byte(c.text), []string{c.env})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q %s:\ngot  %v\nwant %s", c.text, c.env, err, c.says)
+		}
+	}
+	_, err := config.Parse("etui.yaml", []byte("a: 1\nb: 2\n"), nil)
+	if err == nil || strings.Count(err.Error(), "unknown key") != 2 {
+		t.Errorf("two mistakes: %v", err)
+	}
+}
+
+func TestMissingAndLongFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "etui.yaml")
+	if _, err := config.Load(path, true, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := config.Load(path, false, nil); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file that must be there: %v", err)
+	}
+	if err := os.WriteFile(path, make([]byte, 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path, true, nil); err == nil || !strings.Contains(err.Error(), "1 MiB") {
+		t.Errorf("a long file: %v", err)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	text := "skills:\n  - name: s\n    tools:\n      - a\n      - b\n"
+	if got := config.Place("f", []byte(text), "s", "b"); got != "f:5:9" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]config.Size{"1": 1, "1KiB": 1024, "1.5 MiB": 3 << 19, "2kB": 2000, "7B": 7} {
+		if got, err := config.ParseSize(text); got != want || err != nil {
+			t.Errorf("%q: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "x", "-1", "1TB", "9999999GiB", "KiB"} {
+		if got, err := config.ParseSize(text); err == nil {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+}
+
+// TestSchema: the schema is one, and takes and refuses what Parse does.
+func TestSchema(t *testing.T) {
+	s, err := tool.CompileSchema(config.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate([]byte(`{"listen":"127.0.0.1:1","models":[{"name":"a","provider":"offline"}],"limits":{"call":"1m"}}`)); err != nil {
+		t.Error(err)
+	}
+	if s.Validate([]byte(`{"lisen":"x"}`)) == nil || s.Validate([]byte(`{"models":[{"provider":"x"}]}`)) == nil {
+		t.Error("the schema takes mistakes")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"listen: x", "a: &a [*a]", "skills: [{name: x, tools: [y]}]", "log: {level: info}", "? [a]\n: b", "<<: {a: 1}", "--- \n...\n---\n", "limits: {message: 1e9}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := config.Parse("f", []byte(text), nil)
+		if c == nil && err == nil {
+			t.Error("neither configuration nor error")
+		}
+	})
+}

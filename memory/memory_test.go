@@ -1,0 +1,77 @@
+package memory_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/memory"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, "memory", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, s *memory.Store, at time.Time) *memory.Memory {
+	t.Helper()
+	m, err := s.Load(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	s := memory.New(dir)
+	if m := load(t, s, now); m.LongTerm != "" || len(m.Notes) != 0 {
+		t.Errorf("an empty workspace remembers %+v", m)
+	}
+	write(t, dir, "MEMORY.md", "always")
+	write(t, dir, "202602/20260228.md", "yesterday, in another month")
+	write(t, dir, "202603/20260301.md", "today")
+	m := load(t, s, now)
+	if m.LongTerm != "always" || len(m.Notes) != 2 || m.Notes[0] != (memory.Note{Day: "2026-02-28", Text: "yesterday, in another month"}) || m.Notes[1].Text != "today" {
+		t.Errorf("%+v", m)
+	}
+	if load(t, s, now) != m {
+		t.Error("nothing changed, and it was read again")
+	}
+	if tomorrow := load(t, s, now.AddDate(0, 0, 1)); len(tomorrow.Notes) != 1 || tomorrow.Notes[0].Text != "today" {
+		t.Errorf("tomorrow: %+v", tomorrow)
+	}
+}
+
+func TestLongAndLinkedFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := memory.New(dir)
+	path := write(t, dir, "MEMORY.md", strings.Repeat("x", memory.MaxFile+10))
+	if m := load(t, s, now); len(m.LongTerm) > memory.MaxFile+100 || !strings.Contains(m.LongTerm, "cut") {
+		t.Errorf("%d bytes are remembered", len(m.LongTerm))
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, path); err != nil {
+		t.Fatal(err)
+	}
+	if m := load(t, s, now); m.LongTerm != "" {
+		t.Errorf("a link out of the workspace was read: %q", m.LongTerm)
+	}
+}

@@ -1,0 +1,99 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+)
+
+// answer puts the events of an answer together. Blocks that are neither text nor
+// a call, such as thinking, are passed over.
+type answer struct {
+	names  model.Names
+	calls  []*partial
+	usage  model.Usage
+	fresh  int // input tokens that have nothing to do with the cache
+	reason anthropic.StopReason
+	ended  bool
+}
+
+// partial is a call that is being put together.
+type partial struct {
+	chat.Call
+	index int64
+}
+
+// take adds an event, and returns its text.
+func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
+	switch e.Type {
+	case "message_start":
+		u := e.Message.Usage
+		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	case "content_block_start":
+		switch e.ContentBlock.Type {
+		case "tool_use":
+			a.calls = append(a.calls, &partial{chat.Call{ID: e.ContentBlock.ID, Name: a.names.Own(e.ContentBlock.Name)}, e.Index})
+		case "text":
+			return e.ContentBlock.Text
+		}
+	case "content_block_delta":
+		switch e.Delta.Type {
+		case "text_delta":
+			return e.Delta.Text
+		case "input_json_delta":
+			for _, c := range a.calls {
+				if c.index == e.Index {
+					c.Arguments = append(c.Arguments, e.Delta.PartialJSON...)
+				}
+			}
+		}
+	case "message_delta":
+		a.reason = e.Delta.StopReason
+		u := e.Usage
+		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	case "message_stop":
+		a.ended = true
+	}
+	return ""
+}
+
+// count notes what the provider counted. The counts of an answer only grow, and
+// an event may leave some out. The API counts cached tokens beside the input, we
+// count them as a part of it.
+func (a *answer) count(fresh, read, written, output int64) {
+	a.fresh = max(a.fresh, int(fresh))
+	a.usage.CacheRead = max(a.usage.CacheRead, int(read))
+	a.usage.CacheWrite = max(a.usage.CacheWrite, int(written))
+	a.usage.Input = a.fresh + a.usage.CacheRead + a.usage.CacheWrite
+	a.usage.Output = max(a.usage.Output, int(output))
+}
+
+// wholeCalls returns the calls. When the answer was cut off at its limit, so may
+// be its last call: without whole arguments it is left out, because to repair
+// them would be to guess. Of a refused answer no call is left.
+func (a *answer) wholeCalls() []*chat.Call {
+	var out []*chat.Call
+	for i, c := range a.calls {
+		cut := a.stop() == model.Length && i == len(a.calls)-1 && !json.Valid(c.Arguments)
+		if !cut && a.stop() != model.Refused {
+			out = append(out, &c.Call)
+		}
+	}
+	return out
+}
+
+func (a *answer) stop() model.Stop {
+	switch a.reason {
+	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+		return model.Length
+	case anthropic.StopReasonRefusal:
+		return model.Refused
+	}
+	if len(a.calls) > 0 {
+		return model.ToolCalls
+	}
+	return model.Done
+}

@@ -1,0 +1,79 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/etui-run/etui/model"
+)
+
+// kinds are the API's types of errors, for those that come in the midst of an
+// answer, where the HTTP status says nothing.
+var kinds = map[string]error{
+	"invalid_request_error": model.ErrRequest,
+	"not_found_error":       model.ErrRequest,
+	"authentication_error":  model.ErrAuth,
+	"permission_error":      model.ErrAuth,
+	"rate_limit_error":      model.ErrRateLimited,
+	"billing_error":         model.ErrRateLimited,
+	"request_too_large":     model.ErrTooLong,
+}
+
+// failure says what went wrong, in the terms of package model and without
+// secrets.
+func (m *Model) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &model.Error{Model: m.config.Name, Kind: model.ErrUnavailable, Detail: err.Error()}
+	var refused *anthropic.Error
+	var sending *url.Error
+	switch {
+	case errors.As(err, &refused):
+		e.Status, e.Kind, e.Detail = read(refused)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.Detail = "the connection ended before the answer did"
+	case errors.As(err, &sending):
+		e.Detail = sending.Err.Error() // the address may hold a password
+	}
+	secrets := []string{m.config.APIKey}
+	for _, value := range m.config.Headers {
+		secrets = append(secrets, value)
+	}
+	e.Detail = model.Detail(e.Detail, secrets...)
+	return e
+}
+
+// read says what the API answered instead of a message.
+func read(refused *anthropic.Error) (status int, kind error, detail string) {
+	status, detail = refused.StatusCode, refused.RawJSON()
+	var body struct {
+		Error struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal([]byte(detail), &body) // then detail stands as it is
+	if body.Error.Message != "" {
+		detail = body.Error.Message
+	}
+	if detail == "" {
+		detail = http.StatusText(status)
+	}
+	kind = model.KindOf(status)
+	if known, ok := kinds[body.Error.Type]; ok && status < http.StatusMultipleChoices {
+		kind = known
+	}
+	// The API has no type of its own for this one.
+	if errors.Is(kind, model.ErrRequest) && (strings.Contains(detail, "prompt is too long") || strings.Contains(detail, "context limit")) {
+		kind = model.ErrTooLong
+	}
+	return status, kind, detail
+}

@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+)
+
+// request writes a question in the API's terms.
+func (m *Model) request(req model.Request, names model.Names) anthropic.MessageNewParams {
+	out := anthropic.MessageNewParams{Model: m.config.Model, MaxTokens: int64(m.config.MaxTokens)}
+	if req.MaxTokens > 0 {
+		out.MaxTokens = int64(req.MaxTokens)
+	}
+	for _, d := range req.Tools {
+		t := anthropic.ToolParam{Name: names.Provider(d.Name), InputSchema: param.Override[anthropic.ToolInputSchemaParam](d.Schema())}
+		if d.Description != "" {
+			t.Description = param.NewOpt(d.Description)
+		}
+		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: &t})
+	}
+	if strings.TrimSpace(req.System) != "" {
+		out.System = []anthropic.TextBlockParam{{Text: req.System}}
+	}
+	var c conversation
+	for _, said := range req.Messages {
+		c.add(said, names)
+	}
+	out.Messages = c.messages
+	mark(&out)
+	return out
+}
+
+// mark sets the cache breakpoints: four, as many as the API allows.
+func mark(out *anthropic.MessageNewParams) {
+	breakpoint := anthropic.NewCacheControlEphemeralParam()
+	if n := len(out.Tools); n > 0 {
+		out.Tools[n-1].OfTool.CacheControl = breakpoint
+	}
+	if n := len(out.System); n > 0 {
+		out.System[n-1].CacheControl = breakpoint
+	}
+	left := 2
+	for i := len(out.Messages) - 1; i >= 0 && left > 0; i-- {
+		if m := out.Messages[i]; m.Role == anthropic.MessageParamRoleUser {
+			if at := m.Content[len(m.Content)-1].GetCacheControl(); at != nil {
+				*at = breakpoint
+			}
+			left--
+		}
+	}
+}
+
+// conversation is written as the API wants it: the user and the assistant take
+// turns, the user begins, no block is empty, and the results of a round of calls
+// stand in one message.
+type conversation struct{ messages []anthropic.MessageParam }
+
+// What stands for a message that the API would refuse.
+const (
+	earlier  = "(The conversation goes on.)"
+	noText   = "(empty)"
+	noAnswer = "(no answer)"
+)
+
+func (c *conversation) add(m chat.Message, names model.Names) {
+	switch m.Role {
+	case chat.Assistant:
+		if len(c.messages) == 0 {
+			c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(earlier))
+		}
+		if len(m.Calls) == 0 || strings.TrimSpace(m.Text) != "" {
+			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewTextBlock(orElse(m.Text, noAnswer)))
+		}
+		for _, call := range m.Calls {
+			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewToolUseBlock(callID(call.ID), object(call.Arguments), names.Provider(call.Name)))
+		}
+	case chat.Tool:
+		if m.Result != nil {
+			c.append(anthropic.MessageParamRoleUser, result(*m.Result))
+		}
+	default:
+		c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(orElse(model.UserText(m), noText)))
+	}
+}
+
+func (c *conversation) append(role anthropic.MessageParamRole, block anthropic.ContentBlockParamUnion) {
+	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role {
+		c.messages[n-1].Content = append(c.messages[n-1].Content, block)
+		return
+	}
+	c.messages = append(c.messages, anthropic.MessageParam{Role: role, Content: []anthropic.ContentBlockParamUnion{block}})
+}
+
+func result(r chat.Result) anthropic.ContentBlockParamUnion {
+	block := anthropic.ToolResultBlockParam{ToolUseID: callID(r.CallID)}
+	if strings.TrimSpace(r.Text) != "" {
+		block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: r.Text}}}
+	}
+	if r.Failed {
+		block.IsError = param.NewOpt(true)
+	}
+	return anthropic.ContentBlockParamUnion{OfToolResult: &block}
+}
+
+func orElse(text, otherwise string) string {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	return text
+}
+
+// callID is a call's ID in the characters that the API allows. It may have come
+// from another provider.
+func callID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// object is a call's arguments as the object that the API wants: what is none
+// becomes the text of a field.
+func object(args json.RawMessage) any {
+	var fields map[string]json.RawMessage
+	switch {
+	case len(args) == 0:
+		return struct{}{}
+	case json.Unmarshal(args, &fields) == nil && fields != nil:
+		return args
+	}
+	return map[string]string{"arguments": string(args)}
+}
