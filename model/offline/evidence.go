@@ -100,45 +100,53 @@ func oneOf(m *message, p *parameter) (any, bool) {
 	if len(enum) == 0 && p.is("array") && p.Items != nil {
 		enum, list = p.Items.Enum, true
 	}
+	// The value that is said first: "20 CNY in USD" goes from CNY.
+	best, start, end := "", len(m.text), 0
 	for _, v := range enum {
-		s, ok := v.(string)
-		if !ok || s == "" {
-			continue
-		}
-		if m.says(strings.ToLower(s)) {
-			if list {
-				return []any{s}, true
+		if s, ok := v.(string); ok && s != "" {
+			if from, to, ok := m.says(strings.ToLower(s)); ok && from < start {
+				best, start, end = s, from, to
 			}
-			return s, true
 		}
 	}
-	return nil, false
+	if best == "" || !m.take(start, end) {
+		return nil, false
+	}
+	if list {
+		return []any{best}, true
+	}
+	return best, true
 }
 
-// says reports whether the message has a value of an enum in one of its forms.
-func (m *message) says(value string) bool {
+// says finds where the message first has a value of an enum, in one of its
+// forms.
+func (m *message) says(value string) (start, end int, ok bool) {
+	start = len(m.text)
+	note := func(from, to int) {
+		if from < start && !slices.Contains(m.used[from:to], true) {
+			start, end, ok = from, to, true
+		}
+	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(value, "_", " "), "-", " ")
-	forms := []string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"}
-	for _, form := range forms {
-		for from := 0; form != ""; {
+	for _, form := range []string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"} {
+		for from := 0; len(form) > 1; {
 			i := strings.Index(m.lower[from:], form)
 			if i < 0 {
 				break
 			}
-			start, end := from+i, from+i+len(form)
-			from = end
-			edge := (start == 0 || !inName(m.lower[start-1])) && (end == len(m.lower) || !inName(m.lower[end]))
-			if edge && len(form) > 1 && m.take(start, end) {
-				return true
+			a, b := from+i, from+i+len(form)
+			from = b
+			if (a == 0 || !inName(m.lower[a-1])) && (b == len(m.lower) || !inName(m.lower[b])) {
+				note(a, b)
 			}
 		}
 	}
 	for _, form := range enumChinese[value] {
-		if i := strings.Index(m.lower, form); i >= 0 && m.take(i, i+len(form)) {
-			return true
+		if i := strings.Index(m.lower, form); i >= 0 {
+			note(i, i+len(form))
 		}
 	}
-	return false
+	return start, end, ok
 }
 
 // enumChinese are Chinese words for common values.
@@ -293,7 +301,7 @@ func (m *message) neighbours(i int) [][2]int {
 	}
 	for j := i - 1; j >= 0 && j >= i-3; j-- {
 		w := m.words[j]
-		if value(w) {
+		if value(w) && strings.Trim(w.text, "0123456789") != "" {
 			found = append(found, [2]int{w.start, w.end})
 			break
 		}
@@ -303,7 +311,8 @@ func (m *message) neighbours(i int) [][2]int {
 	}
 	// "the checkout pod" comes more often than "pod the checkout": where the
 	// name is followed by a word that begins something new, look before it.
-	if len(found) == 2 && i+1 < len(m.words) && fillers[m.words[i+1].text] {
+	// Chinese puts the value first, too.
+	if len(found) == 2 && (m.words[i].wide || fillers[m.words[i+1].text]) {
 		found[0], found[1] = found[1], found[0]
 	}
 	return found

@@ -53,10 +53,21 @@ func parameters(d tool.Definition) []parameter {
 			return -1
 		case a.required != b.required:
 			return 1
+		case begins(a.name) != begins(b.name):
+			// What comes first in time comes first in the message.
+			if begins(a.name) {
+				return -1
+			}
+			return 1
 		}
 		return strings.Compare(a.name, b.name)
 	})
 	return list
+}
+
+// begins reports whether a parameter is the beginning of a span or a way.
+func begins(name string) bool {
+	return slices.ContainsFunc([]string{"start", "from", "begin", "origin", "check_in", "departure"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // fill finds a tool's arguments in a message. Missing are the required

@@ -1,0 +1,89 @@
+package modeltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// object is a JSON object that is written in a provider's words.
+type object map[string]any
+
+// marshal writes JSON as providers do, with characters as they are.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // a mistake of this package
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// strict reads JSON that may hold known fields only.
+func strict(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON value")
+	}
+	return nil
+}
+
+var (
+	openaiName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+	anthropicID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+)
+
+// checkSchema reports whether a tool's parameters are those of an object.
+func checkSchema(tool string, raw json.RawMessage) error {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil || head.Type != "object" {
+		return fmt.Errorf("tool %s: the parameters are not a schema of type object", tool)
+	}
+	return nil
+}
+
+// calls checks that every call of an assistant is answered.
+type calls struct {
+	open []string
+	seen map[string]bool
+}
+
+func (c *calls) ask(id string) error {
+	if c.seen[id] {
+		return fmt.Errorf("two calls have the ID %q", id)
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[id] = true
+	c.open = append(c.open, id)
+	return nil
+}
+
+func (c *calls) answer(id string) error {
+	for i, open := range c.open {
+		if open == id {
+			c.open = append(c.open[:i:i], c.open[i+1:]...)
+			return nil
+		}
+	}
+	return fmt.Errorf("a result answers %q, which no call before it asked for", id)
+}
+
+func (c *calls) done() error {
+	if len(c.open) > 0 {
+		return fmt.Errorf("the calls %q have no result", c.open)
+	}
+	return nil
+}
