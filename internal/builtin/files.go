@@ -19,6 +19,7 @@ import (
 
 // Limits of the file tools.
 const (
+	maxPath  = 1024    // bytes of a path
 	maxFile  = 1 << 20 // bytes of a file that is read or written
 	maxLines = 2000    // lines of one reading
 	maxList  = 500     // entries of a listing or search
@@ -57,6 +58,9 @@ func (f *Files) Tools() []tool.Tool {
 func (f *Files) clean(name string) (string, error) {
 	if strings.ContainsRune(name, 0) {
 		return "", errors.New("the path holds a NUL character")
+	}
+	if len(name) > maxPath {
+		return "", fmt.Errorf("the path is longer than %d bytes", maxPath)
 	}
 	if name == "" {
 		return ".", nil

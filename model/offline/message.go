@@ -145,7 +145,7 @@ var synonyms = map[string][]string{
 var fillers = set("the a an this that these those my our your is are was to of called named as = : be id number name 这个 那个 的 是 为 叫 叫做 名为 里 里的 中 中的 上 上的 下 下的 设为 改为 改成")
 
 // common are words that are no value of anything.
-var common = set(`and or but in on at from into than then so if when please show list get give find fetch meeting tell me us it its what which who how why where many much
+var common = set(`for with by and or but in on at from into than then so if when please show list get give find fetch meeting tell me us it its what which who how why where many much
  can could would should will do does did has have had there any all some new latest recent current currently open check look up search create make add set update change delete remove send write
  read run start stop restart view see need want last next past this today now i you we they not no logs log status info information details about per each every between during since until
  before after over under more less most least error errors warning again just also only right still yet out off down`)
