@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/nearest"
 )
 
 func (a *app) chatCommand() *cobra.Command {
@@ -133,6 +135,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+var chatCommands = []string{"/skills", "/skill", "/why", "/tools", "/new", "/help", "/quit", "/exit"}
+
 const chatHelp = `/skills         list the skills, and which one is active
 /skill NAME     make a skill active in this conversation
 /why [MESSAGE]  explain what the last message got, or another one would get
@@ -184,6 +188,10 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 		case "/tools":
 			err = a.explain(ctx, c, who, rest, false)
 		default:
+			if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
+				fmt.Fprintf(a.err, "etui: there is no command %s%s; /help lists them\n", command, nearest.Hint(command, slices.Values(chatCommands)))
+				continue
+			}
 			last = text
 			var m gateway.Message
 			if m, err = who.says(text); err == nil {

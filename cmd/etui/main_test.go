@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"etui": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+			stop()
+			os.Exit(code)
+		},
+	})
+}
+
+// TestScripts runs the program as a user would: see testdata/scripts.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/scripts",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("ETUI_LISTEN", "127.0.0.1:0")
+			e.Setenv("COLUMNS", "110")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"waitfor":  waitFor,
+			"exitcode": exitCode,
+		},
+	})
+}
+
+// waitFor waits until a file exists: waitfor FILE.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor FILE")
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s did not appear in 20 s", args[0])
+}
+
+// exitCode runs a command and holds its exit code: exitcode N COMMAND...
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N COMMAND [ARGUMENT ...]")
+	}
+	code := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		code = "1"
+		if e, ok := err.(interface{ ExitCode() int }); ok {
+			code = string(rune('0' + e.ExitCode()))
+		}
+	}
+	if code != args[0] {
+		ts.Fatalf("%v ended with code %s, want %s", args[1:], code, args[0])
+	}
+}
