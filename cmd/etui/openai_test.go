@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// startGateway runs the program with a state folder of its own, and returns the
+// URL of its gateway. It ends with the test.
+func startGateway(t *testing.T, args ...string) string {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", home)
+	t.Setenv("ETUI_LISTEN", "127.0.0.1:0")
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, args, streams{in: bytes.NewReader(nil), out: &out, err: &out}) }()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-ended; code != exitOK {
+			t.Errorf("%v ended with code %d:\n%s", args, code, out.String())
+		}
+	})
+	for range 2000 {
+		if found, _ := filepath.Glob(filepath.Join(home, "etui", "*", "instance.json")); len(found) == 1 {
+			if url := readInstance(filepath.Dir(found[0])).URL; url != "" && isGateway(ctx, url) {
+				return url
+			}
+		}
+		select {
+		case code := <-ended:
+			ended <- code
+			t.Fatalf("%v ended with code %d:\n%s", args, code, out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	t.Fatal("the gateway did not start within 10 s")
+	return ""
+}
+
+// TestOpenAIClient drives the demo with OpenAI's own client from npm.
+func TestOpenAIClient(t *testing.T) {
+	if _, err := os.Stat("testdata/openai/node_modules/openai"); err != nil {
+		t.Fatal("OpenAI's client is not installed: run the tests with `make test`, which installs it, or `npm ci --prefix cmd/etui/testdata/openai`")
+	}
+	url := startGateway(t, "demo")
+	cmd := exec.CommandContext(t.Context(), "node", "client.mjs", url)
+	cmd.Dir = "testdata/openai"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("node client.mjs: %v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
+	}
+}
