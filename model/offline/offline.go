@@ -92,12 +92,16 @@ func size(req model.Request) int {
 
 // answer decides what to say or call.
 func (m *Model) answer(req model.Request) (*chat.Call, string) {
-	question, results := newest(req.Messages)
+	question, results, asked := newest(req.Messages)
 	lang := languageOf(question)
 	if len(results) > 0 {
 		return nil, lang.report(req.Messages, results)
 	}
-	for _, name := range req.Ranked {
+	ranked := req.Ranked
+	if asked != "" {
+		ranked = append([]string{asked}, ranked...)
+	}
+	for _, name := range ranked {
 		d, ok := m.definition(req, name)
 		if !ok {
 			continue
@@ -124,9 +128,10 @@ func (m *Model) definition(req model.Request, name string) (tool.Definition, boo
 	return m.config.Lookup(name)
 }
 
-// newest returns the newest question, with the one before it when that was
-// answered by asking for more, and the results that came after it.
-func newest(messages []chat.Message) (question string, results []chat.Result) {
+// newest returns the newest question and the results that came after it. When
+// the answer before it asked for the arguments of a tool, it returns that tool
+// and both questions together.
+func newest(messages []chat.Message) (question string, results []chat.Result, asked string) {
 	i := len(messages) - 1
 	for ; i >= 0 && messages[i].Role != chat.User; i-- {
 		if r := messages[i].Result; r != nil {
@@ -134,13 +139,15 @@ func newest(messages []chat.Message) (question string, results []chat.Result) {
 		}
 	}
 	if i < 0 {
-		return "", results
+		return "", results, ""
 	}
 	question = messages[i].Text
-	if i >= 2 && messages[i-1].Role == chat.Assistant && asked(messages[i-1].Text) && messages[i-2].Role == chat.User {
-		question = messages[i-2].Text + "\n" + question
+	if i >= 2 && messages[i-1].Role == chat.Assistant && messages[i-2].Role == chat.User {
+		if asked = askedFor(messages[i-1].Text); asked != "" {
+			question = messages[i-2].Text + "\n" + question
+		}
 	}
-	return question, results
+	return question, results, asked
 }
 
 func calls(messages []chat.Message) int {
@@ -180,9 +187,15 @@ const (
 	askChinese = "（离线模型）要使用 "
 )
 
-// asked reports whether an answer asked for missing arguments.
-func asked(text string) bool {
-	return strings.HasPrefix(text, askEnglish) || strings.HasPrefix(text, askChinese)
+// askedFor returns the tool whose missing arguments an answer asked for.
+func askedFor(text string) string {
+	for _, begin := range []string{askEnglish, askChinese} {
+		if rest, ok := strings.CutPrefix(text, begin); ok {
+			name, _, _ := strings.Cut(rest, " ")
+			return name
+		}
+	}
+	return ""
 }
 
 // ask asks for arguments that the message does not give.
