@@ -37,5 +37,5 @@ $(LINT): tools/go.mod tools/go.sum
 generate:
 	go test -run 'Generated' ./cmd/etui -update
 
-bench:
-	go run ./internal/benchtable
+bench: build
+	go run docs/benchtable.go

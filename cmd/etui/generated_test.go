@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/config"
+
+	"encoding/json"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated files")
+
+// TestGenerated proves that the files made from the program are up to date.
+// `make generate` rewrites them.
+func TestGenerated(t *testing.T) {
+	header := "<!-- Made by `make generate`. Change the program, not this file. -->\n"
+	for path, want := range map[string]string{
+		"../../docs/etui.schema.json": string(config.Schema()),
+		"../../docs/configuration.md": header + configurationPage + config.Reference(),
+		"../../docs/commands.md":      header + "# Commands\n\n" + commands(newRoot(streams{})),
+		"../../docs/builtin-tools.md": header + "# Built-in tools\n\n" + builtinTools(t),
+	} {
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, []byte(want)) {
+			t.Errorf("%s is not up to date (%v): run `make generate`", path, err)
+		}
+	}
+}
+
+const configurationPage = `# Configuration
+
+etui reads ` + "`etui.yaml`" + ` in the workspace: the folder it is started in, or that of ` + "`--workspace`" + `. Without the file everything has its default
+value. Every key can also be set as an environment variable, which wins: ` + "`ETUI_LOG_LEVEL`" + ` is ` + "`log.level`" + `; lists and mappings are written as YAML,
+` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; that is how keys get in.
+` + "`etui config validate`" + ` checks the file and every name in it. For editors there is a [JSON Schema](etui.schema.json):
+
+` + "```yaml" + `
+# yaml-language-server: $schema=https://raw.githubusercontent.com/etui-run/etui/main/docs/etui.schema.json
+models:
+  - name: main
+    provider: openai
+    base_url: http://127.0.0.1:11434/v1
+    model: qwen3
+` + "```" + `
+
+A key that ends in [] belongs to each item of a list.
+
+`
+
+// commands lists the sub-commands with their flags.
+func commands(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("| command | what it does |\n|---|---|\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.Name() == "help" || sub.Name() == "completion" || sub.Hidden {
+				continue
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |\n", sub.UseLine(), sub.Short)
+			walk(sub)
+		}
+	}
+	walk(root)
+	b.WriteString("\nEvery command takes `--json`, `--workspace`, `--config`, `--demo` and `--url`; `--help` lists the rest. `etui completion` writes\ncompletions for bash, zsh, fish and PowerShell, and `etui man` the man page. Exit codes: 0, 1 (failed), 2 (called wrongly).\n")
+	return b.String()
+}
+
+func builtinTools(t *testing.T) string {
+	f, err := builtin.Open(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b strings.Builder
+	b.WriteString("| tool | risk | tokens | what the model reads |\n|---|---|---|---|\n")
+	total := 0
+	for _, tl := range append(f.Tools(), builtin.Tools(nil)...) {
+		d := tl.Definition()
+		raw, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += chat.Tokens(raw)
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %s |\n", d.Name, d.Risk, chat.Tokens(raw), d.Description)
+	}
+	fmt.Fprintf(&b, "\nTogether %d tokens (estimated). The file tools see the workspace and nothing else; `etui.yaml` can be read, but not changed.\n", total)
+	return b.String()
+}
+
+// TestCompletionsAndHelp: they are there and not empty.
+func TestCompletionsAndHelp(t *testing.T) {
+	for _, args := range [][]string{{"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"completion", "powershell"}, {"--help"}, {"select", "--help"}} {
+		var out bytes.Buffer
+		if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &out}); code != exitOK || out.Len() < 200 {
+			t.Errorf("%v: code %d, %d bytes", args, code, out.Len())
+		}
+	}
+}
