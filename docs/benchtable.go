@@ -47,16 +47,21 @@ func cpu() string {
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	out, err := exec.Command("go", "test", "-count=1", "-v", "-run", "TestDemoQuestions", "./cmd/etui").CombinedOutput()
-	if err != nil {
-		log.Fatalf("%s", out)
-	}
-	b.WriteString("## The demo's questions\n\n`go test -v -run TestDemoQuestions ./cmd/etui`: is a right tool among the eight that are sent, of 372?\n\n| questions | result |\n|---|---|\n")
-	for _, m := range regexp.MustCompile(`questions_test.go:\d+: (en|zh): right tool among 8 for (\d+ of \d+) \((.*?)\)`).FindAllStringSubmatch(string(out), -1) {
-		fmt.Fprintf(b, "| %s | %s, %s |\n", map[string]string{"en": "English", "zh": "Chinese"}[m[1]], m[2], m[3])
-	}
-	if m := regexp.MustCompile(`right tool first ([\d.]+ %), tokens saved ([\d.]+ %)`).FindStringSubmatch(string(out)); m != nil {
-		fmt.Fprintf(b, "| the right tool is first | %s |\n| tool tokens saved | %s |\n", m[1], m[2])
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./cmd/etui`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
+		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./cmd/etui").CombinedOutput()
+		if err != nil {
+			log.Fatalf("%s", out)
+		}
+		share := map[string]string{}
+		for _, m := range regexp.MustCompile(`(en|zh): right tool among 8 for (\d+ of \d+ \(.*?\))`).FindAllStringSubmatch(string(out), -1) {
+			share[m[1]] = m[2]
+		}
+		m := regexp.MustCompile(`right tool first ([\d.]+ %), tokens saved ([\d.]+ %)`).FindStringSubmatch(string(out))
+		if m == nil || len(share) != 2 {
+			log.Fatalf("%s", out)
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", set.says, share["en"], share["zh"], m[1], m[2])
 	}
 }
 

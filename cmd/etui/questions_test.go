@@ -15,16 +15,21 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// question is a line of testdata/questions.jsonl: what somebody might ask the
-// demo, and the tools of which any one is right. The questions were written as
-// people write, by who had not the descriptions before them.
+// question is what somebody might ask the demo, and the tools of which any one
+// is right.
+//
+// There are two sets. questions.jsonl is the demo's own: written as people write,
+// before the tools' aliases, which were then written with these questions in
+// view. unseen.jsonl was written by somebody who knew nothing but the tools'
+// names, is more roundabout, and nothing was fitted to it: it tells what to
+// expect of questions that nobody has prepared for.
 type question struct {
 	ID, Text, Lang string
 	Relevant       []string
 }
 
-func questions(tb testing.TB) []question {
-	f, err := os.Open("testdata/questions.jsonl")
+func questions(tb testing.TB, name string) []question {
+	f, err := os.Open("testdata/" + name)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -55,13 +60,19 @@ func demoCatalog(tb testing.TB) *catalog.Catalog {
 }
 
 // TestDemoQuestions holds the demo to its promise: the right tool is among the
-// eight that are sent for at least 95 % of the questions, in each language, and
+// eight that are sent for at least 95 % of its questions, in each language, and
 // at least 95 % of the tools' tokens are saved.
-func TestDemoQuestions(t *testing.T) {
+func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 95) }
+
+// TestUnseenQuestions keeps the ranking from getting worse where nothing is
+// fitted.
+func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 68) }
+
+func holdTo(t *testing.T, name string, least float64) {
 	s := selection.New(demoCatalog(t), selection.Config{})
 	asked, found, first := map[string]int{}, map[string]int{}, 0
 	var saved float64
-	all := questions(t)
+	all := questions(t, name)
 	for _, q := range all {
 		sel := s.Select(selection.Request{Query: q.Text, Facts: chat.Facts{Channel: "cli"}})
 		rank := slices.IndexFunc(sel.Ranked, func(m selection.Match) bool { return slices.Contains(q.Relevant, m.Definition.Name) })
@@ -84,8 +95,8 @@ func TestDemoQuestions(t *testing.T) {
 	for lang, n := range asked {
 		share := 100 * float64(found[lang]) / float64(n)
 		t.Logf("%s: right tool among 8 for %d of %d (%.1f %%)", lang, found[lang], n, share)
-		if share < 95 {
-			t.Errorf("%s: %.1f %%, want at least 95 %%", lang, share)
+		if share < least {
+			t.Errorf("%s: %.1f %%, want at least %.0f %%", lang, share, least)
 		}
 	}
 	if len(all) < 100 || asked["zh"] < 2*len(all)/5 {
