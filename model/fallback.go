@@ -44,7 +44,7 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 	return func(yield func(Event, error) bool) {
 		var failed failures
 		for _, m := range f.models {
-			failure := first(m.Stream(ctx, req), yield)
+			failure := relay(m.Stream(ctx, req), yield)
 			if failure == nil {
 				return
 			}
@@ -61,9 +61,9 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 	}
 }
 
-// first yields a stream, unless it fails before its first event: that failure
+// relay yields a stream, unless it fails before its first event: that failure
 // is returned instead.
-func first(stream iter.Seq2[Event, error], yield func(Event, error) bool) error {
+func relay(stream iter.Seq2[Event, error], yield func(Event, error) bool) error {
 	begun := false
 	for e, err := range stream {
 		if err != nil && !begun {

@@ -3,6 +3,9 @@
 //
 // Adapters live in the folders beside this file. Each passes the conformance
 // suite of package modeltest. A [Model] is safe for concurrent use.
+//
+// [Fallback] and [Log] wrap models. [Transport], [Names], [UserText], [KindOf]
+// and [Detail] are what adapters have in common.
 package model
 
 import (

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -26,8 +27,9 @@ func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 			return cfg.backoff(e.Retries())
 		}).
 		AbortIf(func(resp *http.Response, err error) bool {
+			var untrusted *tls.CertificateVerificationError
 			wait, ok := retryAfter(resp, time.Now())
-			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow)
+			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow) || errors.As(err, &untrusted)
 		}).
 		OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[*http.Response]) {
 			if resp := e.LastResult(); resp != nil {

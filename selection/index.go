@@ -39,7 +39,7 @@ const (
 	saturation = 1.2
 	// singleWide scales the score of a single Chinese character, which says
 	// less than a word of two.
-	singleWide = 0.4
+	singleWide = 0.7
 )
 
 // index is the searchable text of one catalog. It is immutable.

@@ -37,7 +37,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	var sending *url.Error
 	switch {
 	case errors.As(err, &refused):
-		e.Status, e.Kind, e.Detail = read(refused)
+		e.Status, e.Detail, e.Kind = read(refused)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Detail = "the connection ended before the answer did"
 	case errors.As(err, &sending):
@@ -52,7 +52,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 }
 
 // read says what the API answered instead of a message.
-func read(refused *anthropic.Error) (status int, kind error, detail string) {
+func read(refused *anthropic.Error) (status int, detail string, kind error) {
 	status, detail = refused.StatusCode, refused.RawJSON()
 	var body struct {
 		Error struct {
@@ -75,5 +75,5 @@ func read(refused *anthropic.Error) (status int, kind error, detail string) {
 	if errors.Is(kind, model.ErrRequest) && (strings.Contains(detail, "prompt is too long") || strings.Contains(detail, "context limit")) {
 		kind = model.ErrTooLong
 	}
-	return status, kind, detail
+	return status, detail, kind
 }

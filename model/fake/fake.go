@@ -81,7 +81,11 @@ func (m *Model) Left() int {
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		step, err := m.next(req)
+		err := ctx.Err()
+		var step Step
+		if err == nil {
+			step, err = m.next(req)
+		}
 		if err == nil {
 			err = step.wait(ctx)
 		}

@@ -61,7 +61,10 @@ var endings = []testCase{
 		name:   "the loop is left early, another begins",
 		script: []Reply{{Text: []string{"a", "b", "c"}}, {Text: []string{"a", "b", "c"}}},
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			for range m.Stream(t.Context(), question()) {
+			for _, err := range m.Stream(t.Context(), question()) {
+				if err != nil {
+					t.Error(err)
+				}
 				break
 			}
 			said, _, _ := answer(t, m, question())

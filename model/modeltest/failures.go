@@ -16,7 +16,7 @@ var failures = []testCase{
 		script: []Reply{{Status: http.StatusUnauthorized, Message: "The key " + Key + " is wrong: Bearer " + Key}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrAuth, http.StatusUnauthorized)
+			wantFailure(t, m, model.ErrAuth, http.StatusUnauthorized, "The key")
 		},
 	},
 	{
@@ -24,10 +24,7 @@ var failures = []testCase{
 		script: []Reply{{Status: http.StatusNotFound, Message: "There is no such model."}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			e := wantFailure(t, m, model.ErrRequest, http.StatusNotFound)
-			if e != nil && e.Detail != "There is no such model." {
-				t.Errorf("the detail is %q", e.Detail)
-			}
+			wantFailure(t, m, model.ErrRequest, http.StatusNotFound, "There is no such model.")
 		},
 	},
 	{
@@ -35,7 +32,7 @@ var failures = []testCase{
 		script: []Reply{{TooLong: true}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrTooLong, http.StatusBadRequest)
+			wantFailure(t, m, model.ErrTooLong, http.StatusBadRequest, "token")
 		},
 	},
 	{
@@ -43,7 +40,7 @@ var failures = []testCase{
 		script: []Reply{{Status: http.StatusBadRequest, Message: "tools.0: unknown field"}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrRequest, http.StatusBadRequest)
+			wantFailure(t, m, model.ErrRequest, http.StatusBadRequest, "tools.0: unknown field")
 		},
 	},
 	{
@@ -63,7 +60,7 @@ var failures = []testCase{
 		script: []Reply{{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "86400"}}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrRateLimited, http.StatusTooManyRequests)
+			wantFailure(t, m, model.ErrRateLimited, http.StatusTooManyRequests, "Too Many Requests")
 		},
 	},
 	{
@@ -71,7 +68,7 @@ var failures = []testCase{
 		script: []Reply{{Status: 500}, {Status: 500}, {Status: 500}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, http.StatusInternalServerError)
+			wantFailure(t, m, model.ErrUnavailable, http.StatusInternalServerError, "Internal Server Error")
 		},
 	},
 	{
@@ -88,7 +85,7 @@ var failures = []testCase{
 		script: []Reply{{Status: http.StatusForbidden, Raw: "<html>Forbidden</html>", Type: "text/html"}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrAuth, http.StatusForbidden)
+			wantFailure(t, m, model.ErrAuth, http.StatusForbidden, "Forbidden")
 		},
 	},
 	{
@@ -115,7 +112,7 @@ var failures = []testCase{
 		script: []Reply{{Raw: "event: message_start\ndata: {\"type\":\n\n"}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, -1)
+			wantFailure(t, m, model.ErrUnavailable, -1, "")
 		},
 	},
 	{
@@ -123,7 +120,7 @@ var failures = []testCase{
 		script: []Reply{{Raw: "<html><body>Welcome!</body></html>\n", Type: "text/html"}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, -1)
+			wantFailure(t, m, model.ErrUnavailable, -1, "")
 		},
 	},
 	{
@@ -132,14 +129,14 @@ var failures = []testCase{
 		wire:   true,
 		test: func(t *testing.T, s *Server, m model.Model) {
 			s.Close()
-			wantFailure(t, m, model.ErrUnavailable, 0)
+			wantFailure(t, m, model.ErrUnavailable, 0, "connect")
 		},
 	},
 }
 
-// wantFailure asks m and expects nothing but an error of a kind and a status;
-// -1 is any.
-func wantFailure(t *testing.T, m model.Model, kind error, status int) *model.Error {
+// wantFailure asks m and expects nothing but an error of a kind and a status,
+// -1 meaning any, whose detail holds some words.
+func wantFailure(t *testing.T, m model.Model, kind error, status int, detail string) {
 	t.Helper()
 	said, _, _, err := model.Answer(m.Stream(t.Context(), question()))
 	if said.Text != "" || len(said.Calls) > 0 {
@@ -147,17 +144,18 @@ func wantFailure(t *testing.T, m model.Model, kind error, status int) *model.Err
 	}
 	var e *model.Error
 	if !errors.As(err, &e) || !errors.Is(err, kind) {
-		t.Errorf("the error is %v, want %v", err, kind)
-		return nil
+		t.Fatalf("the error is %v, want %v", err, kind)
 	}
 	if status >= 0 && e.Status != status {
 		t.Errorf("the status is %d, want %d", e.Status, status)
+	}
+	if !strings.Contains(e.Detail, detail) {
+		t.Errorf("the detail is %q, want %q", e.Detail, detail)
 	}
 	if e.Model != m.Info().Name {
 		t.Errorf("the error is of model %q, want %q", e.Model, m.Info().Name)
 	}
 	noKey(t, err)
-	return e
 }
 
 // wantBreak asks m and expects an answer that an error ends.

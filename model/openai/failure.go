@@ -62,32 +62,38 @@ type words struct {
 	Code    json.RawMessage `json:"code"`
 }
 
-// kind tells which kind of failure it is, and its HTTP status: a gateway may put
-// the one of its provider into an answer that began well.
-func (r *refusal) kind() (kind error, status int) {
+// kind tells the HTTP status and the kind of failure. A gateway may put the
+// status of its provider into an answer that began well.
+func (r *refusal) kind() (status int, kind error) {
 	message, code := r.read()
 	status = r.status
 	if n, err := strconv.Atoi(code); err == nil && status < http.StatusBadRequest && n >= http.StatusBadRequest && n < 600 {
 		status = n
 	}
 	kind = model.KindOf(status)
-	switch {
-	case tooLong(code, message) && (errors.Is(kind, model.ErrRequest) || status < http.StatusMultipleChoices):
-		return model.ErrTooLong, status
-	case status >= http.StatusMultipleChoices:
-		return kind, status
-	case code == "invalid_api_key" || code == "authentication_error":
-		return model.ErrAuth, status
-	case code == "insufficient_quota" || strings.HasPrefix(code, "rate_limit"):
-		return model.ErrRateLimited, status
-	case code == "invalid_request_error" || code == "model_not_found":
-		return model.ErrRequest, status
+	if known, ok := kinds[code]; ok && status < http.StatusMultipleChoices {
+		kind = known
 	}
-	return kind, status
+	if tooLong(code, message) && (errors.Is(kind, model.ErrRequest) || status < http.StatusMultipleChoices) {
+		kind = model.ErrTooLong
+	}
+	return status, kind
 }
 
-// tooLong reports whether a server says that the request does not fit. Only
-// OpenAI has a code for it that others share.
+// kinds are the codes and types of errors that come in the midst of an answer,
+// where the HTTP status says nothing.
+var kinds = map[string]error{
+	"invalid_api_key":       model.ErrAuth,
+	"authentication_error":  model.ErrAuth,
+	"insufficient_quota":    model.ErrRateLimited,
+	"rate_limit_exceeded":   model.ErrRateLimited,
+	"rate_limit_error":      model.ErrRateLimited,
+	"invalid_request_error": model.ErrRequest,
+	"model_not_found":       model.ErrRequest,
+}
+
+// tooLong reports whether a server says that the request does not fit. Few have
+// a code for it.
 func tooLong(code, message string) bool {
 	message = strings.ToLower(message)
 	return code == "context_length_exceeded" || code == "exceed_context_size_error" ||
@@ -107,7 +113,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	var sending *url.Error
 	switch {
 	case errors.As(err, &refused):
-		e.Kind, e.Status = refused.kind()
+		e.Status, e.Kind = refused.kind()
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Detail = "the connection ended before the answer did"
 	case errors.As(err, &sending):

@@ -2,10 +2,10 @@
 // and the many that speak the same, such as llama.cpp, vLLM, Ollama or a gateway.
 //
 // Answers are always streamed. Servers that leave parts of the protocol out - no
-// call IDs, no indexes, no usage, no [DONE], a whole answer in one piece - are
-// understood; what they leave out of the protocol's rules about errors, too. The
-// protocol is written here with the standard library alone, because a library
-// for it knows only OpenAI's own models and streams.
+// call IDs, no indexes, no usage, no [DONE], a whole answer in one piece, errors
+// of their own form - are understood. That is why the protocol is written here
+// with the standard library alone: a library for it knows OpenAI's own models and
+// streams, and guesses wrong about the others.
 //
 // Requests repeat the bytes of the ones before: definitions are sent exactly as
 // [tool.Definition] gives them, and the conversation comes last.

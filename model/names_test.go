@@ -1,0 +1,82 @@
+package model_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/tool"
+)
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	own := []string{"files.read", "files_read", "files-read", long, long + ".y", long + ".z", "время", "", "天气"}
+	req := model.Request{}
+	for _, name := range own[:3] {
+		req.Tools = append(req.Tools, tool.Definition{Name: name})
+	}
+	for _, name := range own[3:] {
+		req.Messages = append(req.Messages, chat.Message{Calls: []chat.Call{{Name: name}}})
+	}
+	names := model.NewNames(req)
+	allowed := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	seen := map[string]bool{}
+	for _, name := range own {
+		there := names.Provider(name)
+		if !allowed.MatchString(there) || seen[there] {
+			t.Errorf("%q becomes %q", name, there)
+		}
+		seen[there] = true
+		if back := names.Own(there); back != name {
+			t.Errorf("%q becomes %q and comes back as %q", name, there, back)
+		}
+	}
+	if got := names.Provider("files.read"); got != "files_read" {
+		t.Errorf("files.read becomes %s", got)
+	}
+	if got := names.Own("unknown"); got != "unknown" {
+		t.Errorf("unknown comes back as %s", got)
+	}
+}
+
+func TestDetail(t *testing.T) {
+	for _, tt := range []struct {
+		in      string
+		secrets []string
+		want    string
+	}{
+		{"plain", nil, "plain"},
+		{" two\n lines\t ", []string{""}, "two lines"},
+		{"key sk-1 and key sk-12", []string{"sk-1", "sk-12"}, "key (secret) and key (secret)"},
+		{strings.Repeat("é", 200), nil, strings.Repeat("é", 150) + "…"},
+		{"bad \xff byte", nil, "bad byte"},
+	} {
+		if got := model.Detail(tt.in, tt.secrets...); got != tt.want {
+			t.Errorf("Detail(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for status, want := range map[int]error{
+		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrRateLimited,
+		403: model.ErrAuth, 404: model.ErrRequest, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
+	} {
+		if got := model.KindOf(status); !errors.Is(got, want) {
+			t.Errorf("KindOf(%d) = %v, want %v", status, got, want)
+		}
+	}
+}
+
+func TestUserText(t *testing.T) {
+	for want, m := range map[string]chat.Message{
+		"": {}, "text": {Text: "text"}, "note": {Note: "note"}, "note\n\ntext": {Note: "note", Text: "text"},
+	} {
+		if got := model.UserText(m); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

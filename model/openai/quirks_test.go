@@ -1,0 +1,272 @@
+package openai_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/modeltest"
+	"github.com/etui-run/etui/model/openai"
+	"github.com/etui-run/etui/tool"
+)
+
+// TestQuirks reads answers as servers are known to give them.
+func TestQuirks(t *testing.T) {
+	const json = "application/json"
+	for _, tt := range []struct {
+		name, kind, raw string
+		text            string
+		calls           string // name(arguments)#id, one after the other
+		stop            model.Stop
+		usage           model.Usage
+	}{
+		{
+			name: "comments, CRLF, no space after the colon",
+			raw:  ": keep-alive\r\n\r\nevent: message\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\n: keep-alive\r\n\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n",
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "[DONE] is missing",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+			text: "a", stop: model.Done, usage: model.Usage{Input: 3, Output: 1},
+		},
+		{
+			name: "the reason is missing",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"}}]}`, `[DONE]`),
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "no empty lines, none at the end",
+			raw:  "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}",
+			text: "ab", stop: model.Done,
+		},
+		{
+			name: "an event of several lines",
+			raw:  "data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "usage in every piece, as DeepSeek counts it",
+			raw:  sse(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`, `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_cache_hit_tokens":7}}`, `[DONE]`),
+			text: "a", stop: model.Done, usage: model.Usage{Input: 9, Output: 2, CacheRead: 7},
+		},
+		{
+			name: "whole, not streamed", kind: json,
+			raw:  "{\n \"object\":\"chat.completion\",\n \"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"a\\nb\"},\"finish_reason\":\"stop\"}],\n \"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}\n}\n",
+			text: "a\nb", stop: model.Done, usage: model.Usage{Input: 3, Output: 1},
+		},
+		{
+			name: "whole with a call, arguments as an object, no reason", kind: json,
+			raw:   `{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"time","arguments":{"zone": "UTC"}}}]}}]}`,
+			calls: `time({"zone": "UTC"})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name:  "a call whole in one piece, finish_reason stop",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"stop"}]}`, `[DONE]`),
+			calls: `time({})#x`, stop: model.ToolCalls,
+		},
+		{
+			name:  "no index, no ID",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"time","arguments":"{\"a\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":1}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"files_read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, `[DONE]`),
+			calls: `time({"a":1})#call_2 files.read({})#call_3`, stop: model.ToolCalls,
+		},
+		{
+			name:  "the same index for every call",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{\"n\":1}"}},{"index":0,"id":"b","function":{"name":"time","arguments":"{\"n\":2}"}}]},"finish_reason":"stop"}]}`, `[DONE]`),
+			calls: `time({"n":1})#a time({"n":2})#b`, stop: model.ToolCalls,
+		},
+		{
+			name:  "ID and name in every piece",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"time","arguments":"{\"n\""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"time","arguments":":1}"}}]},"finish_reason":"tool_calls"}]}`),
+			calls: `time({"n":1})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "pieces of two calls mixed",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"time"}},{"index":0,"id":"a","function":{"name":"files_read"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":0}"}},{"index":1,"function":{"arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}]}`),
+			calls: `time({"x":1})#b files.read({"x":0})#a`, stop: model.ToolCalls,
+		},
+		{
+			name:  "an ID that the conversation has",
+			raw:   sse(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_1","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
+			calls: `time({})#call_2`, stop: model.ToolCalls,
+		},
+		{
+			name: "content in parts, with thinking",
+			raw:  sse(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"}]},"finish_reason":"stop"}]}`),
+			text: "a", stop: model.Done,
+		},
+		{
+			name: "filtered",
+			raw:  sse(`{"choices":[{"delta":{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"content_filter"}]}`),
+			text: "a", stop: model.Refused,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said, usage, stop, err := ask(t, modeltest.Reply{Raw: tt.raw, Type: tt.kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls []string
+			for _, c := range said.Calls {
+				calls = append(calls, c.Name+"("+string(c.Arguments)+")#"+c.ID)
+			}
+			if got := strings.Join(calls, " "); said.Text != tt.text || got != tt.calls {
+				t.Errorf("got  %q %s\nwant %q %s", said.Text, got, tt.text, tt.calls)
+			}
+			if stop != tt.stop || usage != tt.usage {
+				t.Errorf("got %s %+v, want %s %+v", stop, usage, tt.stop, tt.usage)
+			}
+		})
+	}
+}
+
+// TestErrors reads errors as servers are known to give them.
+func TestErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status int
+		raw    string
+		kind   error
+		detail string
+	}{
+		{"a text", 404, `{"error":"model 'x' not found"}`, model.ErrRequest, "model 'x' not found"},
+		{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, model.ErrTooLong, "This model's maximum context length is 4096 tokens."},
+		{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, model.ErrTooLong, "the request exceeds the available context size"},
+		{"FastAPI", 401, `{"detail":"Not authenticated"}`, model.ErrAuth, "Not authenticated"},
+		{"nothing", 503, ` `, model.ErrUnavailable, "Service Unavailable"},
+		{"no money", 402, `{"error":{"message":"Insufficient Balance"}}`, model.ErrRateLimited, "Insufficient Balance"},
+		{"late, with a status", 200, sse(`{"error":{"message":"slow down","code":429}}`), model.ErrRateLimited, "slow down"},
+		{"late, with a code", 200, sse(`{"choices":[]}`, `{ "error":{"message":"too long","code":"context_length_exceeded"}}`), model.ErrTooLong, "too long"},
+		{"late, as an event", 200, "event: error\ndata: {\"message\":\"it broke\"}\n\n", model.ErrUnavailable, "it broke"},
+		{"late, whole", 200, `{"error":{"message":"it broke","type":"server_error"}}`, model.ErrUnavailable, "it broke"},
+		{"ended too early", 200, sse(`{"choices":[]}`), model.ErrUnavailable, "the connection ended before the answer did"},
+		{"the key in a header, echoed", 400, `{"error":{"message":"bad header hunter2-hunter2"}}`, model.ErrRequest, "bad header (secret)"},
+		{"moved", 308, ` `, model.ErrRequest, "Permanent Redirect https://elsewhere.test/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reply := modeltest.Reply{Status: tt.status, Raw: tt.raw}
+			if tt.status == http.StatusPermanentRedirect {
+				reply.Header = map[string]string{"Location": "https://elsewhere.test/"}
+			}
+			_, _, _, err := ask(t, reply)
+			var e *model.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %v", err)
+			}
+			if !errors.Is(err, tt.kind) || e.Detail != tt.detail {
+				t.Errorf("got  %v, %q\nwant %v, %q", e.Kind, e.Detail, tt.kind, tt.detail)
+			}
+		})
+	}
+}
+
+func sse(events ...string) string {
+	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
+}
+
+// ask plays a reply in a conversation with one call, call_1.
+func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Usage, model.Stop, error) {
+	t.Helper()
+	s := modeltest.OpenAI(reply)
+	defer s.Close()
+	m, err := openai.New(openai.Config{
+		Model: "test", BaseURL: s.URL + "/", APIKey: modeltest.Key, Headers: map[string]string{"X-Password": "hunter2-hunter2"},
+		Transport: &http.Transport{DisableKeepAlives: true}, // without retries
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.Answer(m.Stream(t.Context(), model.Request{
+		Tools: []tool.Definition{{Name: "files.read"}, {Name: "time"}},
+		Messages: []chat.Message{
+			{Role: chat.User, Text: "What time is it?"},
+			{Role: chat.Assistant, Calls: []chat.Call{{ID: "call_1", Name: "time"}}},
+			{Role: chat.Tool, Result: &chat.Result{CallID: "call_1", Text: "12:00"}},
+		},
+	}))
+}
+
+func TestRequest(t *testing.T) {
+	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{})
+	defer s.Close()
+	m, err := openai.New(openai.Config{
+		Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, MaxTokens: 100, Headers: map[string]string{"X-Title": "etui"}, Transport: s.Transport(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := tool.Definition{Name: "files.read", Description: "Reads <files> & more.", Parameters: []byte(`{"type":"object","title":"\u003c<&>"}`)}
+	for _, limit := range []int{0, 7} {
+		_, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{
+			MaxTokens: limit, System: "S", Tools: []tool.Definition{d}, Messages: []chat.Message{{Role: chat.User, Text: "a < b"}},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `{"max_tokens":100,"model":"test","stream":true,"stream_options":{"include_usage":true},` +
+		`"tools":[{"type":"function","function":{"name":"files_read","description":"Reads <files> & more.","parameters":{"type":"object","title":"\u003c<&>"}}}],` +
+		`"messages":[{"role":"system","content":"S"},{"role":"user","content":"a < b"}]}`
+	if got := string(s.Requests()[0].Body); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := string(s.Requests()[1].Body); !strings.Contains(got, `"max_tokens":7,`) {
+		t.Errorf("the request's limit is missing: %s", got)
+	}
+	if got := s.Requests()[0].Header.Get("X-Title"); got != "etui" {
+		t.Errorf("X-Title is %q", got)
+	}
+}
+
+func TestLimitName(t *testing.T) {
+	for base, want := range map[string]string{
+		"": `"max_completion_tokens":9`, "https://etui.openai.azure.com/openai/v1": `"max_completion_tokens":9`, "http://localhost:11434/v1": `"max_tokens":9`,
+	} {
+		var sent string
+		m, err := openai.New(openai.Config{Model: "o3-mini", BaseURL: base, MaxTokens: 9, Transport: tripFunc(func(r *http.Request) (*http.Response, error) {
+			body := make([]byte, r.ContentLength)
+			_, _ = r.Body.Read(body)
+			sent = string(body)
+			if r.Header.Get("Authorization") != "" {
+				t.Error("a key is sent where there is none")
+			}
+			return nil, errors.New("no network")
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{})); !errors.Is(err, model.ErrUnavailable) {
+			t.Error(err)
+		}
+		if !strings.Contains(sent, want) {
+			t.Errorf("%q: %s is missing in %s", base, want, sent)
+		}
+	}
+}
+
+type tripFunc func(*http.Request) (*http.Response, error)
+
+func (f tripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestConfig(t *testing.T) {
+	for want, cfg := range map[string]openai.Config{
+		"openai: the model's name is missing":                           {},
+		"openai: the base URL of openai/m is not one of http or https":  {Model: "m", BaseURL: "localhost:11434"},
+		"openai: the base URL of my model is not one of http or https":  {Model: "m", Name: "my model", BaseURL: "https://"},
+		"openai: the base URL of openai/m2 is not one of http or https": {Model: "m2", BaseURL: "ht tp://key@x"},
+	} {
+		if _, err := openai.New(cfg); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	m, err := openai.New(openai.Config{Model: "m", Window: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Info(), (model.Info{Name: "openai/m", Window: 8000}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
