@@ -369,7 +369,7 @@ func TestAPIKey(t *testing.T) {
 	resp, err := http.Get(base + "/healthz")
 	must(t, err)
 	resp.Body.Close()
-	if resp.StatusCode != 200 {
+	if resp.StatusCode != http.StatusOK {
 		t.Errorf("/healthz gives %d without a key", resp.StatusCode)
 	}
 }

@@ -263,7 +263,7 @@ func TestDirectSessionAppends(t *testing.T) {
 	if got := sel.Declared[len(sel.Declared)-1].Definition.Name; got != "brand_new" || len(sel.Announced) != 0 {
 		t.Errorf("last declared is %s, announced %d", got, len(sel.Announced))
 	}
-	if follow() != follow() {
+	if again := follow(); again != follow() {
 		t.Error("an unchanged catalog is indexed again")
 	}
 }

@@ -86,7 +86,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		b.close = append(b.close, s.Close)
 		store = s
 	}
-	agents, err := b.agents(registry, w)
+	agents, err := b.agents(registry, w, log)
 	if err != nil {
 		return b, err
 	}
@@ -151,7 +151,7 @@ func toolsets(c *config.Config) []catalog.Toolset {
 }
 
 // agents makes the agents and their models.
-func (b *built) agents(registry *catalog.Registry, w *workspace) ([]gateway.Agent, error) {
+func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logger) ([]gateway.Agent, error) {
 	c := w.config
 	configs := c.Models
 	if len(configs) == 0 {
@@ -163,7 +163,7 @@ func (b *built) agents(registry *catalog.Registry, w *workspace) ([]gateway.Agen
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models[m.Name] = made
+		models[m.Name] = model.Log(made, log)
 	}
 	list := c.Agents
 	if len(list) == 0 {

@@ -212,7 +212,7 @@ func TestServiceRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" {
+	if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "POST" {
 		t.Errorf("GET: status %d, allowed %q", resp.StatusCode, resp.Header.Get("Allow"))
 	}
 }

@@ -25,7 +25,7 @@ func (s *service) work(ctx context.Context, w http.ResponseWriter, c *call) {
 		if lines.Encode(reply{Progress: &p}) != nil {
 			return
 		}
-		flush.Flush() // a writer that cannot flush sends everything at the end
+		_ = flush.Flush() // a writer that cannot flush sends everything at the end
 		if s.step > 0 {
 			select {
 			case <-ctx.Done():
@@ -34,5 +34,5 @@ func (s *service) work(ctx context.Context, w http.ResponseWriter, c *call) {
 			}
 		}
 	}
-	lines.Encode(c.say(c.fill(outcome))) // an error here means that the caller has gone
+	_ = lines.Encode(c.say(c.fill(outcome))) // an error here means that the caller has gone
 }

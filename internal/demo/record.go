@@ -83,7 +83,7 @@ func numbering(rows []record) (prefix string, number int) {
 	if prefix == rows[0].id || !strings.HasSuffix(prefix, "-") && !strings.HasSuffix(prefix, "#") {
 		return "", 0
 	}
-	fmt.Sscanf(rows[0].id[len(prefix):], "%d", &number)
+	_, _ = fmt.Sscanf(rows[0].id[len(prefix):], "%d", &number)
 	return prefix, number
 }
 

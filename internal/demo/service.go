@@ -111,7 +111,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(no.status)
 		out = reply{Error: no.text}
 	}
-	json.NewEncoder(w).Encode(out) // an error here means that the caller has gone
+	_ = json.NewEncoder(w).Encode(out) // an error here means that the caller has gone
 }
 
 // read makes a call of a request, or says why it is none. Asking for the JSON

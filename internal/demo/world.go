@@ -199,7 +199,7 @@ func cutsNumber(id, part string, at int) bool {
 func (w *world) add(r record, prefix string, number int) record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := 0; i < len(w.created); i++ {
+	for i := range w.created {
 		if c := w.created[i]; c.kind == r.kind && c.seed == r.seed {
 			return c
 		}

@@ -116,7 +116,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 		defer cancel()
 		names := model.NewNames(req)
 		stream := m.client.Messages.NewStreaming(ctx, m.request(req, names))
-		defer stream.Close()
+		defer func() { _ = stream.Close() }()
 		a := answer{names: names}
 		for !a.ended && stream.Next() {
 			e := stream.Current()
