@@ -353,7 +353,7 @@ func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yie
 	for e, err := range a.runner.Run(ctx, in) {
 		switch {
 		case err != nil:
-			g.config.Log.WarnContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
+			g.config.Log.InfoContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
 			return yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {

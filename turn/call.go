@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,9 +30,10 @@ type job struct {
 func (t *run) call(answer chat.Message) bool {
 	jobs := make([]*job, len(answer.Calls))
 	for i := range answer.Calls {
-		// Models may leave the ID out; the result must still find its call.
-		if answer.Calls[i].ID == "" {
-			answer.Calls[i].ID = fmt.Sprintf("call-%d-%d", t.done.Steps, i+1)
+		// Models leave IDs out, and some begin anew with each answer; a result must
+		// find its call all the same.
+		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
+			answer.Calls[i].ID = t.newID(i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
 		jobs[i] = t.resolve(answer.Calls[i])
@@ -59,6 +61,24 @@ func (t *run) call(answer chat.Message) bool {
 	return true
 }
 
+// used reports whether a call of the conversation has an ID.
+func (t *run) used(id string) bool {
+	return slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
+}
+
+func usedBefore(calls []chat.Call, id string) bool {
+	return slices.ContainsFunc(calls, func(c chat.Call) bool { return c.ID == id })
+}
+
+// newID makes an ID that no call of the conversation has.
+func (t *run) newID(i int) string {
+	for n := len(t.prompt.Messages); ; n++ {
+		if id := fmt.Sprintf("call_%d_%d", n, i+1); !t.used(id) {
+			return id
+		}
+	}
+}
+
 func (j *job) readOnly() bool { return j.entry == nil || j.entry.Definition.Risk == tool.Read }
 
 // runAll runs jobs side by side and yields what happens, from this goroutine
@@ -76,15 +96,18 @@ func (t *run) runAll(jobs []*job) {
 			finished <- j
 		}()
 	}
-	for range jobs {
-		for waiting := true; waiting; {
-			select {
-			case p := <-progress:
+	for running := len(jobs); running > 0; {
+		select {
+		case p := <-progress:
+			t.emit(Event{Progress: &p})
+		case j := <-finished:
+			// What was reported before the end is told before it.
+			for reported := len(progress); reported > 0; reported-- {
+				p := <-progress
 				t.emit(Event{Progress: &p})
-			case j := <-finished:
-				t.emit(Event{Result: &j.result})
-				waiting = false
 			}
+			t.emit(Event{Result: &j.result})
+			running--
 		}
 	}
 }

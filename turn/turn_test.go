@@ -314,6 +314,23 @@ func TestStepLimit(t *testing.T) {
 	}
 }
 
+// TestCallIDsAreUnique: servers that count their calls anew with each answer.
+func TestCallIDsAreUnique(t *testing.T) {
+	step := fake.Step{Calls: []chat.Call{fake.Call("call_0", "get_weather", `{"city":"a"}`), fake.Call("call_0", "get_weather", `{"city":"b"}`)}}
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)}, step, step, fake.Step{Text: "ok"})
+	o := run(b, t.Context(), turn.Input{Text: "?"})
+	seen := map[string]bool{}
+	for i, r := range o.results() {
+		if want := []string{"sunny in a", "sunny in b"}[i%2]; seen[r.CallID] || r.Text != want {
+			t.Errorf("result %d: %+v", i, r)
+		}
+		seen[r.CallID] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("IDs %v", seen)
+	}
+}
+
 func TestLongResultIsCut(t *testing.T) {
 	b := newBench(t, turn.Config{MaxResult: 10}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
 		return tool.Text("天天天天天天"), nil
