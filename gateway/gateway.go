@@ -184,6 +184,9 @@ type Message struct {
 	// History, when not nil, is the conversation so far as the client tells it:
 	// nothing is read from the store or written to it.
 	History []chat.Message `json:"history,omitzero"`
+	// note is said by the host in the place of a text: the outcome of a call that
+	// went on.
+	note string
 	// Wait asks to stay until calls that go on after the reply have finished,
 	// and to hear the model on their outcome.
 	Wait bool `json:"wait,omitempty"`
@@ -256,7 +259,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 		strategy, _ = prompt.ParseStrategy(m.Strategy) // checked before
 	}
 	return turn.Input{
-		Session: s, Text: m.Text, Groups: a.Groups, Limit: m.Limit, Budget: m.Budget,
+		Session: s, Text: m.Text, Note: m.note, Groups: a.Groups, Limit: m.Limit, Budget: m.Budget,
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
@@ -306,7 +309,7 @@ func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
 			for _, e := range sel.Declared {
 				s.Declared = append(s.Declared, e.Definition.Name)
 			}
-			said = prompt.NewMessage(said.Text, in.Facts, sel.Announced, in.Options)
+			said = prompt.NewMessage(said.Text, "", in.Facts, sel.Announced, in.Options)
 		}
 		s.Messages = append(s.Messages, said)
 	}

@@ -238,7 +238,7 @@ func TestLateOutcome(t *testing.T) {
 			}
 		}
 		last := m.Requests()[2].Messages
-		if text != "It is running. It is done." || !strings.Contains(last[len(last)-1].Text, "[slow, which was still running, has finished]\n42") {
+		if text != "It is running. It is done." || !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
 			t.Errorf("said %q, asked %+v", text, last[len(last)-1])
 		}
 	})

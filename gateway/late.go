@@ -98,7 +98,8 @@ func (l *late) next(ctx context.Context, m Message) (Message, bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	select {
-	case m.Text = <-l.arrived:
+	case m.note = <-l.arrived:
+		m.Text = ""
 		return m, true
 	case <-ctx.Done():
 		return m, false

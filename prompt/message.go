@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
@@ -9,25 +10,24 @@ import (
 )
 
 // NewMessage makes the user's message of a turn, with a note of the runtime
-// facts, where the options want them, and of the tools that are announced.
-func NewMessage(text string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
+// facts, where the options want them, of what the host has to say, and of the
+// tools that are announced.
+func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
 	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
-	var note strings.Builder
+	var lines []string
 	if opts.runtime() {
-		note.WriteString(runtime(facts, opts.DateOnly))
+		lines = append(lines, runtime(facts, opts.DateOnly))
 	}
+	lines = append(lines, say)
 	if len(announced) > 0 {
-		if note.Len() > 0 {
-			note.WriteByte('\n')
-		}
-		note.WriteString("Tools that fit this message, to be called with call_tool:")
+		lines = append(lines, "Tools that fit this message, to be called with call_tool:")
 		for _, e := range announced {
-			note.WriteByte('\n')
-			note.Write(function(e.JSON))
+			lines = append(lines, string(function(e.JSON)))
 			m.Tools = append(m.Tools, e.Definition.Name)
 		}
 	}
-	m.Note = note.String()
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+	m.Note = strings.Join(lines, "\n")
 	return m
 }
 

@@ -77,6 +77,9 @@ type Input struct {
 	Facts chat.Facts
 	// Text is the message.
 	Text string
+	// Note is what the host says with it, or in its place: that a call which went
+	// on has finished.
+	Note string
 	// Groups are those whose tools the agent has; empty means all.
 	Groups string
 	// Options choose the strategy, and the tools and skills that are let in.
@@ -203,7 +206,7 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 	for _, e := range t.selected.Declared {
 		t.state.Declared = append(t.state.Declared, e.Definition.Name)
 	}
-	question := prompt.NewMessage(in.Text, t.selected.Request.Facts, t.selected.Announced, in.Options)
+	question := prompt.NewMessage(in.Text, in.Note, t.selected.Request.Facts, t.selected.Announced, in.Options)
 	var err error
 	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, in.Options)
 	if err != nil {

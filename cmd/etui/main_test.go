@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -35,23 +36,26 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"waitfor":  waitFor,
 			"exitcode": exitCode,
+			"gateway":  gatewayEnv,
 		},
 	})
 }
 
-// waitFor waits until a file exists: waitfor FILE.
-func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+// gatewayEnv waits for the gateway of a state folder, and sets URL and ADDRESS:
+// gateway FOLDER.
+func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: waitfor FILE")
+		ts.Fatalf("usage: gateway FOLDER")
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+		if url := readInstance(ts.MkAbs(args[0])).URL; url != "" {
+			ts.Setenv("URL", url)
+			ts.Setenv("ADDRESS", strings.TrimPrefix(url, "http://"))
 			return
 		}
 	}
-	ts.Fatalf("%s did not appear in 20 s", args[0])
+	ts.Fatalf("no gateway serves %s after 20 s", args[0])
 }
 
 // exitCode runs a command and holds its exit code: exitcode N COMMAND...

@@ -128,7 +128,7 @@ func (m *message) says(value string) (start, end int, ok bool) {
 		}
 	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(value, "_", " "), "-", " ")
-	for _, form := range []string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"} {
+	for _, form := range append([]string{value, plain, plain + "s", plain + "ed", plain + "d", plain + "ing", plain + "es"}, enumEnglish[value]...) {
 		for from := 0; len(form) > 1; {
 			i := strings.Index(m.lower[from:], form)
 			if i < 0 {
@@ -147,6 +147,13 @@ func (m *message) says(value string) (start, end int, ok bool) {
 		}
 	}
 	return start, end, ok
+}
+
+// enumEnglish are other words for common values.
+var enumEnglish = map[string][]string{
+	"usd": {"dollars", "dollar", "bucks"}, "eur": {"euros", "euro"}, "cny": {"yuan", "rmb", "renminbi"}, "gbp": {"pounds", "sterling"}, "jpy": {"yen"},
+	"zh": {"chinese"}, "en": {"english"}, "fr": {"french"}, "de": {"german"}, "es": {"spanish"}, "ja": {"japanese"}, "ko": {"korean"},
+	"annual": {"vacation", "holiday"}, "prod": {"production", "live"}, "cpu": {"processor"}, "overdue": {"late", "past due"}, "urgent": {"asap", "critical"},
 }
 
 // enumChinese are Chinese words for common values.
@@ -423,6 +430,9 @@ func named(m *message, p *parameter) (any, bool) {
 // longText are parameters that take sentences.
 var longText = set("title summary subject query message text body content description comment note notes reason details question q keyword keywords search topic expression prompt sql agenda feedback answer goal old_text new_text pattern term")
 
+// searches are parameters that say what to look for.
+var searches = set("query q keyword search term topic")
+
 var cue = regexp.MustCompile(`(?i)(?:\b(?:titled|saying|that says|about|called|named|regarding|with the (?:title|text|message|subject)|because(?: of)?|for|mentioning|containing|matching)\s+|(?:标题是|标题为|内容是|内容为|原因是|因为|关于|主题是|说|写着|搜索|查找|查一下|搜一下)[:：]?\s*)([^\n]+)`)
 
 // free finds a text that nothing but its place tells: quoted, after a cue word,
@@ -444,7 +454,7 @@ func free(m *message, p *parameter) (any, bool) {
 	if p.name == "expression" {
 		return m.arithmetic()
 	}
-	if p.required || p.name == "reason" {
+	if p.required || p.name == "reason" || searches[p.name] {
 		if at := cue.FindStringSubmatchIndex(m.text); at != nil && m.take(at[2], at[3]) {
 			return strings.TrimRight(m.text[at[2]:at[3]], " .?!。？！"), true
 		}

@@ -31,6 +31,11 @@ func (p *parameter) is(kind string) bool {
 	return strings.Contains(string(p.Type), `"`+kind+`"`)
 }
 
+// isID reports whether the parameter takes the ID of something.
+func (p *parameter) isID() bool {
+	return p.name == "id" || strings.HasSuffix(p.name, "_id") || strings.HasSuffix(p.name, "_number")
+}
+
 // parameters reads a schema's properties: required ones first, then by name.
 func parameters(d tool.Definition) []parameter {
 	var schema struct {
@@ -151,6 +156,8 @@ func (m *message) convert(p *parameter, text string) (any, bool) {
 		return nil, false
 	case len(p.Enum) > 0:
 		return enumValue(p, text)
+	case p.is("string") && p.isID() && !strings.ContainsAny(text, "0123456789"):
+		return nil, false // IDs have a number
 	case p.is("string"):
 		return text, true
 	case p.is("integer"):

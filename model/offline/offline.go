@@ -97,18 +97,29 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	if len(results) > 0 {
 		return nil, lang.report(req.Messages, results)
 	}
+	if last := req.Messages; question == "" && len(last) > 0 && last[len(last)-1].Note != "" && len(req.Ranked) == 0 {
+		if _, said, ok := strings.Cut(last[len(last)-1].Note, "\n"); ok {
+			return nil, said // a call that went on has finished
+		}
+	}
 	ranked := req.Ranked
 	if asked != "" {
 		ranked = append([]string{asked}, ranked...)
 	}
-	for _, name := range ranked {
+	// The first of the best few whose arguments the message gives; when there is
+	// none, the very best asks for what it misses.
+	toAsk := ""
+	for _, name := range ranked[:min(len(ranked), candidates)] {
 		d, ok := m.definition(req, name)
 		if !ok {
 			continue
 		}
 		args, missing := fill(d, question, m.config.Now())
 		if len(missing) > 0 {
-			return nil, lang.ask(d, missing)
+			if toAsk == "" {
+				toAsk = lang.ask(d, missing)
+			}
+			continue
 		}
 		raw, err := json.Marshal(args)
 		if err != nil {
@@ -116,8 +127,14 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 		}
 		return &chat.Call{ID: fmt.Sprintf("offline-%d", calls(req.Messages)+1), Name: name, Arguments: raw}, ""
 	}
+	if toAsk != "" {
+		return nil, toAsk
+	}
 	return nil, lang.nothing(question)
 }
+
+// candidates is how many of the ranked tools are tried.
+const candidates = 3
 
 func (m *Model) definition(req model.Request, name string) (tool.Definition, bool) {
 	for _, d := range req.Tools {

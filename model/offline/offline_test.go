@@ -126,6 +126,7 @@ func TestArguments(t *testing.T) {
 		{"search_wiki", "search the wiki for vpn set-up", `{"query":"vpn set-up"}`},
 		{"block_ip", "block 203.0.113.9 for 2 hours", `{"ip":"203.0.113.9","duration":"2h"}`},
 		{"no_parameters", "do it", `{}`},
+		{"convert", "what is 250 dollars in yuan", `{"amount":250,"from":"USD","to":"CNY"}`},
 		{"track_shipment", "where is TRK-556003?", `{"tracking_number":"TRK-556003"}`},
 		{"list_candidates", "who applied?", `{}`},
 		{"free_disk", "how full is the disk of host web-1", `{"host":"web-1"}`},
@@ -175,6 +176,22 @@ func TestReports(t *testing.T) {
 		if answer.Text != text || stop != model.Done || len(answer.Calls) != 0 {
 			t.Errorf("got %q, want %q", answer.Text, text)
 		}
+	}
+}
+
+// TestTakesTheOneItCanFill: the second best serves when the message has not what
+// the best needs.
+func TestTakesTheOneItCanFill(t *testing.T) {
+	answer, _ := ask(t, []chat.Message{user("show me invoices that are overdue")}, "get_ticket", "list_invoices")
+	if len(answer.Calls) != 1 || answer.Calls[0].Name != "list_invoices" {
+		t.Errorf("%+v", answer)
+	}
+}
+
+func TestOutcomeOfACallThatWentOn(t *testing.T) {
+	answer, _ := ask(t, []chat.Message{{Role: chat.User, Note: "[Fri]\n[report has finished]\n42"}})
+	if answer.Text != "[report has finished]\n42" {
+		t.Errorf("%+v", answer)
 	}
 }
 
