@@ -79,6 +79,7 @@ func TestRanking(t *testing.T) {
 		"find mail from Bob":                 "search_mail",
 		"use get_pod_logs":                   "get_pod_logs",
 		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
+		"3 5 12":                             "",
 		"hi":                                 "",
 		"":                                   "",
 		"how are you doing, what can you do": "",

@@ -126,6 +126,9 @@ func stem(word string) string {
 
 // isStopWord reports whether a word says nothing about which tool is meant.
 func isStopWord(word string) bool {
+	if len(word) <= 2 && strings.Trim(word, "0123456789") == "" {
+		return true // the 3 and the 5 of "March 3 to 5" are values
+	}
 	_, ok := stopWords[word]
 	return ok
 }

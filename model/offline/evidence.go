@@ -446,8 +446,11 @@ func free(m *message, p *parameter) (any, bool) {
 	}
 	for _, at := range quoted.FindAllStringSubmatchIndex(m.text, 20) {
 		for g := 2; g < len(at); g += 2 {
-			if at[g] >= 0 && m.take(at[g], at[g+1]) {
-				return m.text[at[g]:at[g+1]], true
+			if at[g] < 0 {
+				continue
+			}
+			if value, ok := m.convert(p, m.text[at[g]:at[g+1]]); ok && m.take(at[g], at[g+1]) {
+				return value, true
 			}
 		}
 	}
@@ -470,7 +473,7 @@ func free(m *message, p *parameter) (any, bool) {
 	}
 	// The last word that could be a name of something.
 	for _, w := range slices.Backward(m.words) {
-		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && strings.ContainsAny(w.text, "-_0123456789./") && m.take(w.start, w.end) {
+		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && strings.ContainsAny(w.text, "-_0123456789./") && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
 			return m.text[w.start:w.end], true
 		}
 	}

@@ -106,13 +106,13 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	if asked != "" {
 		ranked = append([]string{asked}, ranked...)
 	}
-	// The first of the best few whose arguments the message gives; when there is
-	// none, the very best asks for what it misses.
+	// The best one, if the message gives its arguments; else one of the next that
+	// only looks; else the best one asks for what it misses.
 	toAsk := ""
 	for _, name := range ranked[:min(len(ranked), candidates)] {
 		d, ok := m.definition(req, name)
-		if !ok {
-			continue
+		if !ok || toAsk != "" && d.Risk != tool.Read {
+			continue // a guess may look, but change nothing
 		}
 		args, missing := fill(d, question, m.config.Now())
 		if len(missing) > 0 {

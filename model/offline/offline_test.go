@@ -72,7 +72,7 @@ func define(name string) tool.Definition {
 		}
 	}
 	raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required})
-	return tool.Definition{Name: name, Parameters: raw}
+	return tool.Definition{Name: name, Parameters: raw, Risk: tool.Read}
 }
 
 func ask(t testing.TB, messages []chat.Message, ranked ...string) (chat.Message, model.Stop) {
