@@ -3,7 +3,9 @@ package selection
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // maxQuery is how much of a question is read, in bytes, and maxTerms how many
@@ -58,7 +60,7 @@ func (x *index) parse(query string) []queryTerm {
 		query = query[:maxQuery]
 	}
 	terms := make([]queryTerm, 0, 32)
-	words(fold(query), func(word string, wide bool) {
+	words(fold(withoutAddresses(query)), func(word string, wide bool) {
 		term := x.lookup(word, wide)
 		if term == noTerm {
 			return
@@ -75,6 +77,24 @@ func (x *index) parse(query string) []queryTerm {
 		}
 	}
 	return terms
+}
+
+var (
+	mailAddress = regexp.MustCompile(`[\w.+-]+@[\w.-]+`)
+	webAddress  = regexp.MustCompile(`\w+://[\w./?&=%#~:+-]+`)
+)
+
+// withoutAddresses takes mail and web addresses out of a question: they are
+// values, and the words in them are not what it is about. That there is a web
+// address may be.
+func withoutAddresses(query string) string {
+	if strings.Contains(query, "@") {
+		query = mailAddress.ReplaceAllString(query, " ")
+	}
+	if strings.Contains(query, "://") {
+		query = webAddress.ReplaceAllString(query, " url ")
+	}
+	return query
 }
 
 // top keeps the best matches, best first; of equal ones the first registered.

@@ -80,6 +80,7 @@ func TestRanking(t *testing.T) {
 		"use get_pod_logs":                   "get_pod_logs",
 		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
 		"3 5 12":                             "",
+		"write to pod@weather.example":       "",
 		"hi":                                 "",
 		"":                                   "",
 		"how are you doing, what can you do": "",

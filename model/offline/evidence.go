@@ -478,7 +478,7 @@ func free(m *message, p *parameter) (any, bool) {
 		}
 	}
 	if text, ok := m.match(proper); ok && !common[strings.ToLower(text)] {
-		return text, true
+		return m.convert(p, text)
 	}
 	return nil, false
 }
