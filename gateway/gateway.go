@@ -172,6 +172,14 @@ type Message struct {
 	Skill string `json:"skill,omitempty"`
 	// Strategy overrides the agent's for this message: full, lite or custom.
 	Strategy string `json:"strategy,omitempty"`
+	// IncludeSkills, when not empty, names the only skills that the model is told
+	// of; ExcludeSkills names those it is not. Any strategy but lite.
+	IncludeSkills []string `json:"include_skills,omitempty"`
+	ExcludeSkills []string `json:"exclude_skills,omitempty"`
+	// NoMemory and NoRuntime leave the memory and the runtime facts out, under the
+	// strategy custom.
+	NoMemory  bool `json:"no_memory,omitempty"`
+	NoRuntime bool `json:"no_runtime,omitempty"`
 	// Include, when not empty, names the only tools and groups ("group:mail")
 	// that this message may use; Exclude names those it may not.
 	Include []string `json:"include,omitempty"`
@@ -234,6 +242,11 @@ func (g *Gateway) check(m Message) (*agent, error) {
 			return nil, err
 		}
 	}
+	for _, skill := range slices.Concat(m.IncludeSkills, m.ExcludeSkills) {
+		if err := g.checkSkill(skill); err != nil {
+			return nil, err
+		}
+	}
 	for _, target := range slices.Concat(m.Include, m.Exclude) {
 		if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: []string{target}}); len(unknown) > 0 {
 			return nil, fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, g.Catalog().Names()))
@@ -264,7 +277,10 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
 		},
-		Options: prompt.Options{Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, Instructions: m.Instructions, IncludeMemory: true, IncludeRuntime: true, DateOnly: m.History != nil},
+		Options: prompt.Options{
+			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+			Instructions: m.Instructions, IncludeMemory: !m.NoMemory, IncludeRuntime: !m.NoRuntime, DateOnly: m.History != nil,
+		},
 	}
 }
 
@@ -282,12 +298,16 @@ func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, 
 	return a.runner.Select(g.input(a, m, s)), nil
 }
 
+// maxLoaded is how many messages of a conversation are looked at; the prompt
+// sends fewer.
+const maxLoaded = 2000
+
 func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
 	key := g.key(a, m)
 	if m.History != nil {
 		return g.replay(a, m, key), nil
 	}
-	s, err := g.config.Store.Load(ctx, key, 0)
+	s, err := g.config.Store.Load(ctx, key, maxLoaded)
 	if err != nil {
 		return s, fmt.Errorf("loading the session: %w", err)
 	}

@@ -139,6 +139,46 @@ func TestOneTurnAtATimeInOrder(t *testing.T) {
 	}
 }
 
+// TestCustomStrategy: a message chooses what goes into its prompt.
+func TestCustomStrategy(t *testing.T) {
+	g, m := newGateway(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, message := range []gateway.Message{
+		{Strategy: "custom", NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}},
+		{Strategy: "custom", IncludeSkills: []string{"talking"}}, {Strategy: "lite"},
+	} {
+		message.Text, message.Session = "x", message.Strategy+fmt.Sprint(message.NoRuntime)
+		if _, err := send(g, t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := m.Requests()
+	if strings.Contains(r[0].System, "talking") || r[0].Messages[0].Note != "" || len(r[0].Tools) != 1 {
+		t.Errorf("first: %+v", r[0])
+	}
+	if !strings.Contains(r[1].System, "talking") || r[1].Messages[0].Note == "" || strings.Contains(r[2].System, "talking") {
+		t.Errorf("second: %q, third: %q", r[1].System, r[2].System)
+	}
+	if _, err := send(g, t.Context(), gateway.Message{Text: "x", IncludeSkills: []string{"nope"}}); !errors.Is(err, gateway.ErrUnknown) {
+		t.Errorf("an unknown skill: %v", err)
+	}
+}
+
+// TestShadowedToolsAreListed, for operators.
+func TestShadowedToolsAreListed(t *testing.T) {
+	g, _ := newGateway(t, func(c *gateway.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "echo", Source: "later"}, func(context.Context, struct{}) (string, error) { return "", nil })))
+	})
+	resp, err := http.Get(serve(t, g) + "/api/tools")
+	must(t, err)
+	defer resp.Body.Close()
+	var list []gateway.Tool
+	must(t, json.NewDecoder(resp.Body).Decode(&list))
+	last := list[len(list)-1]
+	if len(list) != 4 || !last.Shadowed || last.Name != "echo" || last.Source != "" {
+		t.Errorf("listed %+v", list)
+	}
+}
+
 func TestTooManyWaiting(t *testing.T) {
 	hold := make(chan struct{})
 	g, _ := newGateway(t, func(c *gateway.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})

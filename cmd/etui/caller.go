@@ -30,6 +30,10 @@ func (c *caller) flags(cmd *cobra.Command) {
 	f.StringVar(&c.message.Strategy, "strategy", "", "full, lite or custom")
 	f.StringSliceVar(&c.message.Include, "include", nil, "the only tools to use, by name or group:NAME")
 	f.StringSliceVar(&c.message.Exclude, "exclude", nil, "tools not to use")
+	f.StringSliceVar(&c.message.IncludeSkills, "include-skill", nil, "the only skills the model is told of")
+	f.StringSliceVar(&c.message.ExcludeSkills, "exclude-skill", nil, "skills the model is not told of")
+	f.BoolVar(&c.message.NoMemory, "no-memory", false, "leave the memory out (strategy custom)")
+	f.BoolVar(&c.message.NoRuntime, "no-runtime", false, "leave time, channel and user out (strategy custom)")
 	f.IntVar(&c.message.Limit, "limit", 0, "how many tools are sent (default: as configured)")
 	f.IntVar(&c.message.Budget, "budget", 0, "how many tokens they may have (default: as configured)")
 }

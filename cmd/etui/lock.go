@@ -35,7 +35,7 @@ func (e *errRunning) Error() string {
 // process, however it dies.
 func lockState(state, url string) (unlock func() error, err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w", err)
+		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
 	lock := flock.New(filepath.Join(state, "etui.lock"), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()

@@ -51,7 +51,7 @@ var _ session.Store = (*Store)(nil)
 // none. Errors say what is wrong with which file, and what to do.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w", err)
+		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
 	// SQLite would make the file readable for others.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
