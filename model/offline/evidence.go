@@ -149,27 +149,6 @@ func (m *message) says(value string) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// enumEnglish are other words for common values.
-var enumEnglish = map[string][]string{
-	"usd": {"dollars", "dollar", "bucks"}, "eur": {"euros", "euro"}, "cny": {"yuan", "rmb", "renminbi"}, "gbp": {"pounds", "sterling"}, "jpy": {"yen"},
-	"zh": {"chinese"}, "en": {"english"}, "fr": {"french"}, "de": {"german"}, "es": {"spanish"}, "ja": {"japanese"}, "ko": {"korean"},
-	"annual": {"vacation", "holiday"}, "prod": {"production", "live"}, "cpu": {"processor"}, "overdue": {"late", "past due"}, "urgent": {"asap", "critical"},
-}
-
-// enumChinese are Chinese words for common values.
-var enumChinese = map[string][]string{
-	"error": {"错误", "报错", "异常"}, "warning": {"警告", "告警"}, "warn": {"警告"}, "info": {"信息级"}, "debug": {"调试"}, "critical": {"严重", "紧急"}, "fatal": {"致命"},
-	"high": {"高优先级", "高"}, "medium": {"中等", "中优先级"}, "low": {"低优先级", "低"}, "urgent": {"紧急", "加急"}, "open": {"未关闭", "打开", "未解决", "待处理"}, "closed": {"已关闭", "关闭的"},
-	"pending": {"待处理", "待审批", "未审批"}, "approved": {"已批准", "通过", "同意", "批准"}, "rejected": {"拒绝", "驳回"}, "overdue": {"逾期", "过期未付"}, "paid": {"已付", "已支付"}, "unpaid": {"未付", "未支付"}, "draft": {"草稿"},
-	"running": {"运行中", "正在运行"}, "failed": {"失败"}, "success": {"成功"}, "active": {"活跃", "启用"}, "inactive": {"停用"}, "resolved": {"已解决"}, "in_progress": {"进行中", "处理中"},
-	"annual": {"年假", "年休"}, "sick": {"病假"}, "personal": {"事假"}, "maternity": {"产假"}, "vacation": {"年假", "休假"},
-	"daily": {"每天", "每日", "按天"}, "weekly": {"每周", "按周", "周报"}, "monthly": {"每月", "按月", "月报"}, "quarterly": {"季度"}, "yearly": {"每年", "年度"},
-	"today": {"今天", "今日"}, "tomorrow": {"明天"}, "yesterday": {"昨天"}, "zh": {"中文", "汉语"}, "en": {"英文", "英语"}, "ja": {"日文", "日语"}, "fr": {"法语", "法文"}, "de": {"德语", "德文"},
-	"english": {"英文", "英语"}, "chinese": {"中文"}, "usd": {"美元"}, "cny": {"人民币"}, "eur": {"欧元"}, "jpy": {"日元"}, "gbp": {"英镑"}, "hkd": {"港币"},
-	"production": {"生产", "线上"}, "prod": {"生产", "线上"}, "staging": {"预发", "测试环境"}, "dev": {"开发环境"}, "cpu": {"处理器"}, "memory": {"内存"}, "disk": {"磁盘"},
-	"economy": {"经济舱"}, "business": {"商务舱"}, "flight": {"机票", "航班"}, "train": {"火车", "高铁"}, "hotel": {"酒店"}, "meal": {"餐费", "餐饮"}, "travel": {"差旅"}, "taxi": {"打车"},
-}
-
 // formatted finds values that are known by their form.
 func formatted(m *message, p *parameter) (any, bool) {
 	if p.is("array") && p.Items != nil && !p.is("string") {
@@ -254,8 +233,6 @@ func (m *message) span(*parameter) (any, bool) {
 	}
 	return count + short, true
 }
-
-var numerals = map[string]int{"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10}
 
 // beside finds a value next to the parameter's name: "namespace prod", "the
 // checkout pod", "prod 命名空间".
@@ -379,12 +356,6 @@ func (m *message) mentions(p *parameter) bool {
 		}
 	}
 	return false
-}
-
-var units = map[string][]string{
-	"capacity": {"people", "persons", "人"}, "people": {"persons", "人"}, "guests": {"people", "人"}, "amount": {"$", "€", "¥", "元", "usd", "yuan", "dollar"},
-	"tail": {"lines", "行"}, "lines": {"行"}, "limit": {"first", "top", "前", "最近", "latest", "last"}, "quantity": {"pieces", "units", "件", "个", "台", "箱"}, "nights": {"晚"},
-	"replicas": {"scale", "扩", "副本"}, "attendees": {"people", "人"}, "seats": {"people", "人"}, "price": {"$", "元"}, "budget": {"$", "元"}, "days": {"天"}, "hours": {"小时"},
 }
 
 var (

@@ -126,30 +126,6 @@ func (p *parameter) names() []string {
 	return names
 }
 
-// synonyms are other words for common parameters.
-var synonyms = map[string][]string{
-	"namespace": {"命名空间", "ns", "环境"}, "pod": {"容器组", "pod"}, "service": {"服务"}, "node": {"节点"}, "cluster": {"集群"},
-	"environment": {"env", "环境"}, "env": {"environment", "环境"}, "deployment": {"部署"}, "region": {"区域", "地域"}, "host": {"主机", "server", "服务器"},
-	"customer": {"客户", "account", "client"}, "account": {"customer", "账户", "客户"}, "company": {"公司"}, "supplier": {"供应商", "vendor"}, "vendor": {"供应商", "supplier"},
-	"project": {"项目"}, "team": {"团队"}, "department": {"部门"}, "repo": {"repository", "仓库"}, "repository": {"repo", "仓库"}, "branch": {"分支"},
-	"ticket": {"工单", "issue"}, "issue": {"工单", "问题", "ticket"}, "invoice": {"发票"}, "order": {"订单"}, "contract": {"合同"}, "quote": {"报价单", "报价"},
-	"city": {"城市"}, "room": {"会议室"}, "channel": {"频道"}, "database": {"数据库", "db"}, "table": {"表"}, "bucket": {"存储桶"}, "metric": {"指标"},
-	"product": {"产品", "商品"}, "warehouse": {"仓库"}, "sku": {"商品", "货号"}, "campaign": {"活动"}, "language": {"语言"}, "currency": {"货币", "币种"},
-	"employee": {"员工"}, "user": {"用户"}, "role": {"角色"}, "pipeline": {"流水线"}, "job": {"任务"}, "folder": {"文件夹", "目录"}, "path": {"文件", "file", "路径"},
-	"amount": {"金额"}, "priority": {"优先级"}, "status": {"状态"}, "level": {"级别"}, "title": {"标题", "subject"}, "subject": {"主题", "标题"}, "reason": {"原因", "理由"},
-	"replicas": {"副本"}, "days": {"天"}, "limit": {"最多"}, "attendees": {"参会人"}, "alert": {"告警"}, "secret": {"密钥"}, "timezone": {"时区", "time zone"},
-	"image": {"镜像"}, "version": {"版本"}, "flight": {"航班"}, "hotel": {"酒店"}, "page": {"页面", "文档"}, "dashboard": {"看板", "仪表盘"},
-}
-
-// fillers stand between a parameter's name and its value and mean nothing.
-var fillers = set("the a an this that these those my our your is are was to of called named as = : be id number name 这个 那个 的 是 为 叫 叫做 名为 里 里的 中 中的 上 上的 下 下的 设为 改为 改成")
-
-// common are words that are no value of anything.
-var common = set(`for with by and or but in on at from into than then so if when please show list get give find fetch meeting tell me us it its what which who how why where many much
- can could would should will do does did has have had there any all some new latest recent current currently open check look up search create make add set update change delete remove send write
- read run start stop restart view see need want last next past this today now i you we they not no logs log status info information details about per each every between during since until
- before after over under more less most least error errors warning again just also only right still yet out off down`)
-
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
+)
+
+// Message is what comes in.
+type Message struct {
+	// Agent names who is to answer; empty means the gateway's first agent.
+	Agent string `json:"agent,omitempty"`
+	// Text is what the user says.
+	Text string `json:"text"`
+	// Where it comes from. Session is a name that the client chose for the
+	// conversation; without it, the conversation is found from the rest.
+	Channel string            `json:"channel,omitempty"`
+	Chat    string            `json:"chat,omitempty"`
+	Account string            `json:"account,omitempty"`
+	Session string            `json:"session,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Roles   []string          `json:"roles,omitempty"`
+	Attrs   map[string]string `json:"attrs,omitempty"`
+	// Skill, when not empty, is the active toolset from this message on.
+	Skill string `json:"skill,omitempty"`
+	// Strategy overrides the agent's for this message: full, lite or custom.
+	Strategy string `json:"strategy,omitempty"`
+	// IncludeSkills, when not empty, names the only skills that the model is told
+	// of; ExcludeSkills names those it is not. Any strategy but lite.
+	IncludeSkills []string `json:"include_skills,omitempty"`
+	ExcludeSkills []string `json:"exclude_skills,omitempty"`
+	// NoMemory and NoRuntime leave the memory and the runtime facts out, under the
+	// strategy custom.
+	NoMemory  bool `json:"no_memory,omitempty"`
+	NoRuntime bool `json:"no_runtime,omitempty"`
+	// Include, when not empty, names the only tools and groups ("group:mail")
+	// that this message may use; Exclude names those it may not.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	// Instructions are the client's own, after those of the agent.
+	Instructions string `json:"instructions,omitempty"`
+	// Limit and Budget override the selection's, for this message.
+	Limit  int `json:"limit,omitempty"`
+	Budget int `json:"budget,omitempty"`
+	// History, when not nil, is the conversation so far as the client tells it:
+	// nothing is read from the store or written to it.
+	History []chat.Message `json:"history,omitzero"`
+	// note is said by the host in the place of a text: the outcome of a call that
+	// went on.
+	note string
+	// Wait asks to stay until calls that go on after the reply have finished,
+	// and to hear the model on their outcome.
+	Wait bool `json:"wait,omitempty"`
+}
+
+// check finds the agent of a message and refuses what cannot be answered.
+func (g *Gateway) check(m Message) (*agent, error) {
+	switch {
+	case len(m.Text) > g.config.MaxMessage:
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are taken", ErrTooLong, len(m.Text), g.config.MaxMessage)
+	case m.Text == "":
+		return nil, ErrEmpty
+	}
+	if m.Skill != "" {
+		if err := g.checkSkill(m.Skill); err != nil {
+			return nil, err
+		}
+	}
+	for _, skill := range slices.Concat(m.IncludeSkills, m.ExcludeSkills) {
+		if err := g.checkSkill(skill); err != nil {
+			return nil, err
+		}
+	}
+	for _, target := range slices.Concat(m.Include, m.Exclude) {
+		if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: []string{target}}); len(unknown) > 0 {
+			return nil, fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, g.Catalog().Names()))
+		}
+	}
+	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return g.agent(m.Agent)
+}
+
+// input makes what a turn may know of a message.
+func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
+	if m.Skill != "" {
+		s.Skill = m.Skill
+	}
+	skill := s.Skill
+	if skill == "" {
+		skill = a.skill.load()
+	}
+	strategy := a.Strategy
+	if m.Strategy != "" {
+		strategy, _ = prompt.ParseStrategy(m.Strategy) // checked before
+	}
+	return turn.Input{
+		Session: s, Text: m.Text, Note: m.note, Groups: a.Groups, Limit: m.Limit, Budget: m.Budget,
+		Facts: chat.Facts{
+			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
+			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
+		},
+		Options: prompt.Options{
+			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+			Instructions: m.Instructions, IncludeMemory: !m.NoMemory, IncludeRuntime: !m.NoRuntime, DateOnly: m.History != nil,
+		},
+	}
+}
