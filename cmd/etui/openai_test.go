@@ -6,9 +6,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
+
+// lockedBuffer takes what several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
 
 // startGateway runs the program with a state folder of its own, and returns the
 // URL of its gateway. It ends with the test.
@@ -19,7 +38,7 @@ func startGateway(t *testing.T, args ...string) string {
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 	ctx, cancel := context.WithCancel(t.Context())
-	var out bytes.Buffer
+	var out lockedBuffer
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, args, streams{in: bytes.NewReader(nil), out: &out, err: &out}) }()
 	t.Cleanup(func() {
