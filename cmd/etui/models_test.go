@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 // etui runs the program in this process and returns what it printed.
 func etui(t *testing.T, want int, args ...string) (out, errs string) {
 	t.Helper()
-	var o, e bytes.Buffer
+	var o, e lockedBuffer
 	if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &o, err: &e}); code != want {
 		t.Fatalf("etui %v ended with code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
 	}
