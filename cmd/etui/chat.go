@@ -71,6 +71,7 @@ func newSession() string { return "cli-" + rand.Text()[:10] }
 func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
 	faint := a.faint()
 	fresh := true // at the beginning of a line
+	progress := ""
 	for e, err := range c.chat(ctx, m) {
 		if err != nil {
 			if !fresh {
@@ -100,7 +101,10 @@ func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
 		case e.Call != nil:
 			note("· %s %s", e.Call.Name, e.Call.Arguments)
 		case e.Progress != nil && e.Progress.Total > 0:
-			note("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total)
+			if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total); now != progress {
+				progress = now
+				note("%s", now)
+			}
 		case e.Result != nil && e.Result.View != nil:
 			if e.Result.View.Text != "" {
 				note("%s", e.Result.View.Text)

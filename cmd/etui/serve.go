@@ -113,24 +113,26 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
 	}
 	if w.config.Demo {
-		fmt.Fprintf(a.out, `
-Try in a second terminal (%s stands for the program you just started):
-  etui chat -m "show me the error logs of the checkout pod in namespace prod"
-  etui chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
-  etui select "how many vacation days do I have left?"
-  etui chat                                          talk; /help lists the commands
-  etui tools list --group finance                    the tools themselves
-  curl %s/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"weather in Berlin tomorrow?"}]}'
-
-Stop with Ctrl-C.
-`, a.program(), url)
+		fmt.Fprintf(a.out, strings.ReplaceAll(tryThis, "etui ", program()+" "), url)
 	}
 }
 
-// program is how this program was called, where that is more than its name.
-func (a *app) program() string {
-	if name := os.Args[0]; strings.Contains(name, "/") {
-		return "etui = " + name
+const tryThis = `
+Try in a second terminal:
+  etui chat -m "show me the error logs of the checkout pod in namespace prod"
+  etui chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
+  etui select "how many vacation days do I have left?"
+  etui chat                            talk; /help lists the commands
+  etui tools list --group finance      the tools themselves
+  curl %s/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"weather in Berlin tomorrow?"}]}'
+
+Stop with Ctrl-C.
+`
+
+// program is how this program was called.
+func program() string {
+	if name := os.Args[0]; strings.Contains(name, "/") && !strings.Contains(name, " ") {
+		return name
 	}
 	return "etui"
 }
