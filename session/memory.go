@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ type stored struct {
 
 var _ Store = (*MemoryStore)(nil)
 
+// maxKey is how long a key may be, in bytes.
+const maxKey = 512
+
 // Load implements [Store].
 func (m *MemoryStore) Load(_ context.Context, key Key, limit int) (Session, error) {
 	m.mu.Lock()
@@ -36,11 +40,18 @@ func (m *MemoryStore) Load(_ context.Context, key Key, limit int) (Session, erro
 	if limit > 0 && len(messages) > limit {
 		messages = messages[len(messages)-limit:]
 	}
+	// What was cut off may have held the calls that the first results answer.
+	for limit > 0 && len(messages) > 0 && messages[0].Role == chat.Tool {
+		messages = messages[1:]
+	}
 	return Session{Key: key, State: s.Clone(), Messages: slices.Clone(messages)}, nil
 }
 
 // Append implements [Store].
 func (m *MemoryStore) Append(_ context.Context, key Key, state State, messages ...chat.Message) error {
+	if len(key) > maxKey {
+		return fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(key), maxKey)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, ok := m.sessions[key]

@@ -1,6 +1,10 @@
 package sqlite
 
-import "fmt"
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
 
 // LimitPages makes the disk full after a number of pages.
 func LimitPages(s *Store, pages int) error {
@@ -8,13 +12,56 @@ func LimitPages(s *Store, pages int) error {
 	return err
 }
 
-// Exec changes a file behind the store's back.
+// WaitFor sets for how long a locked file is waited for, in milliseconds.
+func WaitFor(s *Store, ms int) error {
+	_, err := s.write.Exec(fmt.Sprintf("PRAGMA busy_timeout=%d", ms))
+	return err
+}
+
+// Exec changes a file behind the store's back, as another program.
 func Exec(path, statements string) error {
-	db, err := connect(path, 1, "immediate")
+	return other(path, func(c *sql.Conn) error {
+		_, err := c.ExecContext(context.Background(), statements)
+		return err
+	})
+}
+
+// Query returns the one text that a query gives.
+func Query(path, query string) (text string, err error) {
+	err = other(path, func(c *sql.Conn) error {
+		return c.QueryRowContext(context.Background(), query).Scan(&text)
+	})
+	return text, err
+}
+
+// Lock holds a file while f runs, as another program does.
+func Lock(path string, f func()) error {
+	return other(path, func(c *sql.Conn) error {
+		if _, err := c.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		f()
+		_, err := c.ExecContext(context.Background(), "ROLLBACK")
+		return err
+	})
+}
+
+// Migration returns the text of a migration.
+func Migration(file string) (string, error) {
+	text, err := migrations.ReadFile("migrations/" + file)
+	return string(text), err
+}
+
+func other(path string, f func(*sql.Conn) error) error {
+	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = db.Exec(statements)
-	return err
+	c, err := db.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c)
 }

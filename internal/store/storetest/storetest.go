@@ -1,4 +1,10 @@
 // Package storetest is the conformance suite of session.Store.
+//
+// It says what the interface's comments leave open: a history that is cut off
+// does not begin with the result of a call that was cut off; the arguments of
+// calls come back byte for byte, broken ones too; state and messages that are
+// loaded together were stored together; appends of one caller keep their order;
+// keys of more than 512 bytes are refused.
 package storetest
 
 import (
@@ -23,11 +29,16 @@ func Test(t *testing.T, open func(t *testing.T) session.Store) {
 		}
 	})
 	t.Run("everything comes back as it was", func(t *testing.T) { everything(t, open(t)) })
+	t.Run("arguments keep their bytes", func(t *testing.T) { arguments(t, open(t)) })
 	t.Run("limit gives the newest", func(t *testing.T) { newest(t, open(t)) })
+	t.Run("no result without its call", func(t *testing.T) { orphans(t, open(t)) })
 	t.Run("state is replaced", func(t *testing.T) { state(t, open(t)) })
 	t.Run("list and delete", func(t *testing.T) { list(t, open(t)) })
+	t.Run("list is in order of change", func(t *testing.T) { order(t, open(t)) })
 	t.Run("keys are kept apart", func(t *testing.T) { keys(t, open(t)) })
+	t.Run("keys have a limit", func(t *testing.T) { longKey(t, open(t)) })
 	t.Run("many writers", func(t *testing.T) { many(t, open(t)) })
+	t.Run("state and messages agree", func(t *testing.T) { agree(t, open(t)) })
 	t.Run("what is loaded is the caller's own", func(t *testing.T) { own(t, open(t)) })
 }
 
@@ -63,6 +74,23 @@ func everything(t *testing.T, store session.Store) {
 	}
 }
 
+func arguments(t *testing.T, store session.Store) {
+	var calls []chat.Call
+	for i, args := range []string{`{"x":1}`, `{ "x": 1,\n "a": "<b> & 你好" }`, `{"broken": "`, `"text"`, `not JSON`, `{"n":1.0, "n":2e3}`, ` {} `} {
+		calls = append(calls, chat.Call{ID: fmt.Sprint(i), Name: "a", Arguments: []byte(args)})
+	}
+	must(t, store.Append(t.Context(), "k", session.State{}, chat.Message{Role: chat.Assistant, Calls: calls}))
+	got := load(t, store, "k", 0).Messages
+	if len(got) != 1 || len(got[0].Calls) != len(calls) {
+		t.Fatalf("got %+v", got)
+	}
+	for i, c := range got[0].Calls {
+		if c.ID != calls[i].ID || string(c.Arguments) != string(calls[i].Arguments) {
+			t.Errorf("call %d:\ngot  %s\nwant %s", i, c.Arguments, calls[i].Arguments)
+		}
+	}
+}
+
 func texts(messages []chat.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -76,6 +104,24 @@ func newest(t *testing.T, store session.Store) {
 		must(t, store.Append(t.Context(), "k", session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
 	}
 	for limit, want := range map[int]string{0: "0 1 2 3 4", 2: "3 4", 9: "0 1 2 3 4"} {
+		if got := texts(load(t, store, "k", limit).Messages); got != want {
+			t.Errorf("limit %d: got %q, want %q", limit, got, want)
+		}
+	}
+}
+
+func orphans(t *testing.T, store session.Store) {
+	result := func(id string) chat.Message {
+		return chat.Message{Role: chat.Tool, Text: "result" + id, Result: &chat.Result{CallID: id}}
+	}
+	must(t, store.Append(t.Context(), "k", session.State{},
+		chat.Message{Role: chat.User, Text: "question"},
+		chat.Message{Role: chat.Assistant, Text: "calls", Calls: []chat.Call{{ID: "1", Name: "a"}, {ID: "2", Name: "a"}}},
+		result("1"), result("2"),
+		chat.Message{Role: chat.Assistant, Text: "answer"}))
+	for limit, want := range map[int]string{
+		1: "answer", 2: "answer", 3: "answer", 4: "calls result1 result2 answer", 5: "question calls result1 result2 answer", 0: "question calls result1 result2 answer",
+	} {
 		if got := texts(load(t, store, "k", limit).Messages); got != want {
 			t.Errorf("limit %d: got %q, want %q", limit, got, want)
 		}
@@ -110,6 +156,39 @@ func list(t *testing.T, store session.Store) {
 	}
 	if err := store.Delete(t.Context(), "a"); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("deleting twice: %v", err)
+	}
+}
+
+func order(t *testing.T, store session.Store) {
+	for _, key := range []session.Key{"b", "c", "a", "b"} {
+		must(t, store.Append(t.Context(), key, session.State{}))
+		// The next change is later, by any store's clock.
+		for began := time.Now(); time.Since(began) < 3*time.Millisecond; {
+		}
+	}
+	got, err := store.List(t.Context(), 2)
+	must(t, err)
+	if len(got) != 2 || got[0].Key != "b" || got[1].Key != "a" {
+		t.Fatalf("List = %+v, want b and a", got)
+	}
+	if !got[0].Created.Before(got[1].Created) || !got[0].Updated.After(got[0].Created) {
+		t.Errorf("the times are wrong: %+v", got)
+	}
+}
+
+func longKey(t *testing.T, store session.Store) {
+	longest := session.Key(strings.Repeat("k", 512))
+	must(t, store.Append(t.Context(), longest, session.State{Skill: "s"}))
+	if got := load(t, store, longest, 0); got.Skill != "s" {
+		t.Errorf("a key of 512 bytes: %+v", got)
+	}
+	if err := store.Append(t.Context(), longest+"k", session.State{}); err == nil || !strings.Contains(err.Error(), "512") {
+		t.Errorf("a key of 513 bytes: %v, want an error that says how many are allowed", err)
+	}
+	got, err := store.List(t.Context(), 0)
+	must(t, err)
+	if len(got) != 1 {
+		t.Errorf("List = %+v", got)
 	}
 }
 
@@ -150,6 +229,36 @@ func many(t *testing.T, store session.Store) {
 			t.Fatalf("writer %s: message %s came when %d was next", w, i, next[w])
 		}
 		next[w]++
+	}
+}
+
+// agree reads while another writes: each append makes the state say how many
+// messages there are.
+func agree(t *testing.T, store session.Store) {
+	done := make(chan error, 1)
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	writer.Go(func() {
+		for i := range 50 {
+			m := chat.Message{Role: chat.User, Text: fmt.Sprint(i)}
+			if err := store.Append(t.Context(), "k", session.State{Skill: fmt.Sprint(2*i + 2)}, m, m); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	})
+	for running := true; running; {
+		select {
+		case err := <-done:
+			must(t, err)
+			running = false
+		default:
+		}
+		if s := load(t, store, "k", 0); s.Skill != "" && s.Skill != fmt.Sprint(len(s.Messages)) {
+			t.Errorf("%d messages with the state of %s", len(s.Messages), s.Skill)
+			return
+		}
 	}
 }
 

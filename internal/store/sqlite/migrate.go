@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// migrations holds one file a version: 001_… makes version 1 of an empty file.
+//
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// application marks our files ("etui"), so that another program's database is
+// not taken for one.
+const application = 0x65747569
+
+// migrate brings the file to this program's version, all of the way or not at
+// all, and sets its journal to WAL. Nothing is written before it is known that
+// the file is ours, or empty.
+func (s *Store) migrate(ctx context.Context) error {
+	files, err := fs.Glob(migrations, "migrations/*.sql") // in order
+	if err != nil {
+		return err
+	}
+	have, err := version(ctx, s.write, len(files))
+	if err != nil {
+		return err
+	}
+	if have < len(files) {
+		if err := s.update(ctx, func(tx *sql.Tx) error { return apply(ctx, tx, files) }); err != nil {
+			return err
+		}
+	}
+	return s.setJournal(ctx)
+}
+
+// setJournal sets the journal to WAL. While another program opens the file, too,
+// SQLite says at once that it is locked instead of waiting.
+func (s *Store) setJournal(ctx context.Context) error {
+	for wait := time.Millisecond; ; wait *= 2 {
+		var mode string
+		err := s.write.QueryRowContext(ctx, "PRAGMA journal_mode=wal").Scan(&mode)
+		if !busy(err) || wait > 2*time.Second {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// apply runs the migrations that are missing. Another program may have run them
+// since the version was first read.
+func apply(ctx context.Context, tx *sql.Tx, files []string) error {
+	have, err := version(ctx, tx, len(files))
+	if err != nil {
+		return err
+	}
+	for ; have < len(files); have++ {
+		text, err := migrations.ReadFile(files[have])
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+			return fmt.Errorf("bringing the file to version %d: %w", have+1, err)
+		}
+	}
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", application, have))
+	return err
+}
+
+// version returns the version of a file, 0 of an empty one. It refuses a file
+// that is not ours or newer than this program.
+func version(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, known int) (int, error) {
+	var app, have, tables int
+	row := db.QueryRowContext(ctx, `SELECT (SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`)
+	if err := row.Scan(&app, &have, &tables); err != nil {
+		return 0, err
+	}
+	switch {
+	case app != application && (app != 0 || have != 0 || tables > 0):
+		return 0, fmt.Errorf("the file is another program's database; move it away or choose another state folder")
+	case have > known:
+		return 0, fmt.Errorf("the file was written by a newer etui (version %d, this one knows %d); use that one, or another state folder", have, known)
+	}
+	return have, nil
+}
