@@ -32,7 +32,7 @@ type Catalog struct {
 	byRisk   map[tool.Risk][]*Entry
 	toolsets map[string]Toolset
 	skills   []string // names of the toolsets, in order of registration
-	guarded  []*Entry
+	guarded  []*Entry // by number of filter, from 1: a tool that it guards
 }
 
 // Len returns how many tools are in force.
@@ -94,15 +94,43 @@ func (c *Catalog) Names() iter.Seq[string] {
 // the same name, in order of registration.
 func (c *Catalog) Shadowed() []*Entry { return c.shadowed }
 
-// Guarded returns one tool for each filter that guards some, in order of the
-// filters' numbers, which begin at 1: see [Entry.Filter].
-func (c *Catalog) Guarded() []*Entry { return c.guarded }
+// Hidden asks every filter about a caller, once. The answer is by number of
+// filter, see [Entry.Filter]: true means that the filter's tools are hidden, and
+// number 0 is never. Failed holds the filters that panicked; their tools are
+// hidden too. It is nil when none did.
+func (c *Catalog) Hidden(f *chat.Facts) (hidden []bool, failed map[int]error) {
+	hidden = make([]bool, len(c.guarded)+1)
+	for i := 0; i < len(c.guarded); {
+		if i = c.ask(f, hidden, i); i < len(c.guarded) {
+			// The i-th filter panicked; asking it alone tells how.
+			e := c.guarded[i]
+			if failed == nil {
+				failed = map[int]error{}
+			}
+			hidden[e.filterNumber] = true
+			_, failed[e.filterNumber] = e.Visible(f)
+			i++
+		}
+	}
+	return hidden, failed
+}
+
+// ask asks the filters from the i-th on, and returns the place of one that
+// panicked, or their number.
+func (c *Catalog) ask(f *chat.Facts, hidden []bool, i int) (at int) {
+	at = i
+	defer func() { _ = recover() }() // at says which one it was
+	for ; at < len(c.guarded); at++ {
+		hidden[at+1] = !c.guarded[at].filter.allow(*f)
+	}
+	return at
+}
 
 // Definitions returns what the caller may see, in order of registration.
 func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
 	var visible []tool.Definition
 	for _, e := range c.entries {
-		if ok, _ := e.Visible(f); ok {
+		if ok, _ := e.Visible(&f); ok {
 			visible = append(visible, e.Definition)
 		}
 	}

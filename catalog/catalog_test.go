@@ -173,7 +173,7 @@ func TestFilters(t *testing.T) {
 		t.Error("AllDefinitions filters")
 	}
 	broken, _ := c.Get("broken")
-	if ok, err := broken.Visible(chat.Facts{}); ok || err == nil || !strings.Contains(err.Error(), "broken") {
+	if ok, err := broken.Visible(&chat.Facts{}); ok || err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a panicking filter: %v, %v", ok, err)
 	}
 }

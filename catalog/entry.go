@@ -63,7 +63,7 @@ func (e *Entry) Filter() int { return e.filterNumber }
 
 // Visible asks the tool's filter whether the caller may see and call the tool.
 // A filter that panics hides its tool, and the panic is the error.
-func (e *Entry) Visible(f chat.Facts) (ok bool, err error) {
+func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	if e.filter == nil {
 		return true, nil
 	}
@@ -72,7 +72,7 @@ func (e *Entry) Visible(f chat.Facts) (ok bool, err error) {
 			ok, err = false, fmt.Errorf("the filter of tool %s panicked: %v", e.Definition.Name, p)
 		}
 	}()
-	return e.filter.allow(f), nil
+	return e.filter.allow(*f), nil
 }
 
 // Schema compiles the tool's parameters, once.

@@ -53,9 +53,7 @@ func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 // admit runs the stages that decide what may be used at all.
 func (sel *Selection) admit() {
 	rules := sel.rules()
-	for _, e := range sel.selector.catalog.Guarded() {
-		rules.ask(e)
-	}
+	rules.hidden, rules.failed = sel.selector.catalog.Hidden(&sel.Request.Facts)
 	for e := range sel.selector.catalog.All() {
 		sel.stages[e.Position()] = rules.judge(e)
 	}
@@ -72,7 +70,10 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	}
 	sel := Selection{Request: req, selector: s}
 	rules := sel.rules()
-	rules.ask(e)
+	if visible, _ := e.Visible(&req.Facts); !visible {
+		rules.hidden = make([]bool, e.Filter()+1)
+		rules.hidden[e.Filter()] = true
+	}
 	return e, rules.judge(e)
 }
 
@@ -90,7 +91,7 @@ type rules struct {
 
 func (sel *Selection) rules() *rules {
 	s, req := sel.selector, &sel.Request
-	r := &rules{sel: sel, hidden: make([]bool, len(s.catalog.Guarded())+1)}
+	r := &rules{sel: sel}
 	if req.Groups != "" {
 		r.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
@@ -112,7 +113,7 @@ func (r *rules) judge(e *catalog.Entry) Stage {
 		return Enabled
 	case r.groups != nil && !r.groups[i]:
 		return Groups
-	case r.hidden[e.Filter()]:
+	case e.Filter() < len(r.hidden) && r.hidden[e.Filter()]:
 		return Visibility
 	case !r.allTools && !r.toolset.has(i):
 		return Toolset
@@ -120,17 +121,4 @@ func (r *rules) judge(e *catalog.Entry) Stage {
 		return Requested
 	}
 	return Sent
-}
-
-// ask asks the filter of e, for all tools that it guards. Asking comes before
-// judging, so that a filter with many tools is asked once.
-func (r *rules) ask(e *catalog.Entry) {
-	ok, err := e.Visible(r.sel.Request.Facts)
-	r.hidden[e.Filter()] = !ok
-	if err != nil {
-		if r.failed == nil {
-			r.failed = map[int]error{}
-		}
-		r.failed[e.Filter()] = err
-	}
 }
