@@ -235,6 +235,24 @@ func TestSkillSwitch(t *testing.T) {
 	}
 }
 
+// TestSkillThatIsGone: a session whose skill was removed goes on with the
+// agent's.
+func TestSkillThatIsGone(t *testing.T) {
+	var r *catalog.Registry
+	g, m := newGateway(t, func(c *gateway.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	if _, err := send(g, t.Context(), gateway.Message{Text: "x", Skill: "talking"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.SetToolsets()
+	must(t, err)
+	if _, err := send(g, t.Context(), gateway.Message{Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Requests()[1].Tools); n != 2 {
+		t.Errorf("%d tools, want 2", n)
+	}
+}
+
 // TestSkillsChangeWhileTurnsRun is for the race detector.
 func TestSkillsChangeWhileTurnsRun(t *testing.T) {
 	g, _ := newGateway(t, nil)

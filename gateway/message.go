@@ -94,8 +94,8 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 		s.Skill = m.Skill
 	}
 	skill := s.Skill
-	if skill == "" {
-		skill = a.skill.load()
+	if g.checkSkill(skill) != nil {
+		skill = a.skill.load() // none was chosen, or it is not there any more
 	}
 	strategy := a.Strategy
 	if m.Strategy != "" {

@@ -205,6 +205,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	select {
 	case <-w.begun:
 	case <-req.Context().Done():
+		_ = reader.Close() // the handler must not wait for a reader; a pipe's Close does not fail
 		return nil, req.Context().Err()
 	}
 	return &http.Response{

@@ -24,11 +24,13 @@ type errRunning struct {
 }
 
 func (e *errRunning) Error() string {
-	at := ""
-	if e.PID != 0 {
-		at = fmt.Sprintf(" (process %d, %s)", e.PID, e.URL)
+	switch {
+	case e.URL != "":
+		return fmt.Sprintf("another etui uses the state folder %s (process %d, %s); stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state, e.PID, e.URL)
+	case e.PID != 0:
+		return fmt.Sprintf("another command uses the state folder %s (process %d); wait for it, or run etui serve, which many commands can use at once", e.state, e.PID)
 	}
-	return fmt.Sprintf("another etui uses the state folder %s%s; stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state, at)
+	return fmt.Sprintf("another etui uses the state folder %s; stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state)
 }
 
 // lockState makes the state folder this process's own. The lock ends with the
