@@ -240,6 +240,8 @@ func round(d time.Duration) string {
 	switch {
 	case d < 10*time.Microsecond:
 		return fmt.Sprintf("%.2f µs", float64(d)/1000)
+	case d < 100*time.Microsecond:
+		return fmt.Sprintf("%.1f µs", float64(d)/1000)
 	case d < time.Millisecond:
 		return fmt.Sprintf("%.0f µs", float64(d)/1000)
 	}
