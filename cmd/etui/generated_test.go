@@ -76,7 +76,7 @@ func commands(root *cobra.Command) string {
 		}
 	}
 	walk(root)
-	b.WriteString("\nEvery command takes `--json`, `--workspace`, `--config`, `--demo` and `--url`; `--help` lists the rest. `etui completion` writes\ncompletions for bash, zsh, fish and PowerShell, and `etui man` the man page. Exit codes: 0, 1 (failed), 2 (called wrongly).\n")
+	b.WriteString("\nEvery command takes `--json`, `--workspace`, `--config`, `--demo` and `--url`; `--help` lists the rest. `etui completion` writes\ncompletions for bash, zsh, fish and PowerShell, and `etui man` the man page. Exit codes: 0, 1 (failed), 2 (called or set up wrongly).\n")
 	return b.String()
 }
 

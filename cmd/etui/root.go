@@ -12,6 +12,7 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 )
 
@@ -28,7 +29,7 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is a mistake in how the program was called.
+// usageError is a mistake in how the program was called or set up.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -44,10 +45,11 @@ func run(ctx context.Context, args []string, std streams) int {
 		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { fmt.Fprintf(w, "etui: %s\n", err) }),
 	)
 	var usage usageError
+	var misconfigured *config.Error
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), isUsage(err):
+	case errors.As(err, &usage), errors.As(err, &misconfigured), isUsage(err):
 		return exitUsage
 	}
 	return exitFailed
