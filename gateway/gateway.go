@@ -211,12 +211,16 @@ func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Sessio
 	return s, nil
 }
 
+// maxReplayed is how many messages of a conversation that the client tells are
+// looked at: each question among them is selected for again.
+const maxReplayed = 200
+
 // replay makes the session of a conversation that the client tells: the same
 // selections for the same earlier questions, so that the same bytes come first
 // in every request.
 func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
-	for _, said := range m.History {
+	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
@@ -244,12 +248,14 @@ func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, err
 			return
 		}
 		key := g.key(a, m)
-		leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)
-		if err != nil {
-			yield(turn.Event{}, err)
-			return
+		if m.History == nil { // else nothing is loaded or stored that others wait for
+			leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)
+			if err != nil {
+				yield(turn.Event{}, err)
+				return
+			}
+			defer leave()
 		}
-		defer leave()
 		late := g.newLate(key, m)
 		defer late.close()
 		for ok := true; ok; m, ok = late.next(ctx, m) {
@@ -270,24 +276,28 @@ func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yie
 	if m.History == nil {
 		in.Late = late.take
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := false // the caller; what was done is still to be stored
 	for e, err := range a.runner.Run(ctx, in) {
 		switch {
 		case err != nil:
 			g.config.Log.InfoContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
-			return yield(turn.Event{}, err) && false
+			return !gone && yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
 				late.expect()
 			}
-			if !yield(e, nil) {
-				return false
+			if !gone && !yield(e, nil) {
+				gone = true
+				cancel()
 			}
 		case m.History == nil:
 			// What was done is stored even when the one who asked has gone.
 			if err := g.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
-				return yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
+				return !gone && yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
 			}
 		}
 	}
-	return true
+	return !gone
 }

@@ -495,3 +495,50 @@ func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 		t.Errorf("tools before %s\nafter %s\nnote %s", before, after, r[1].Messages[2].Note)
 	}
 }
+
+// TestWhatWasDoneIsStoredWhenTheCallerHasGone: the caller leaves while a call
+// runs; its result is in the session all the same.
+func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
+	store := &session.MemoryStore{}
+	g, m := newGateway(t, func(c *gateway.Config) { c.Store = store },
+		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "never asked"})
+	for e, err := range g.Send(t.Context(), gateway.Message{Text: "go"}) {
+		must(t, err)
+		if e.Result != nil {
+			break
+		}
+	}
+	list, err := store.List(t.Context(), 0)
+	must(t, err)
+	s, err := store.Load(t.Context(), list[0].Key, 0)
+	must(t, err)
+	if len(s.Messages) != 4 || s.Messages[2].Result.Text != "a" || !strings.Contains(s.Messages[3].Result.Text, "before this call was run") || len(m.Requests()) != 1 {
+		t.Errorf("stored %+v after %d requests", s.Messages, len(m.Requests()))
+	}
+}
+
+// TestStatelessRequestsDoNotWait for each other: they share nothing.
+func TestStatelessRequestsDoNotWait(t *testing.T) {
+	hold := make(chan struct{})
+	g, _ := newGateway(t, func(c *gateway.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2", Wait: hold}, fake.Step{Text: "3", Wait: hold})
+	errs := make(chan error, 3)
+	var began sync.WaitGroup
+	began.Add(3)
+	for range 3 {
+		go func() {
+			var err error
+			for e, failure := range g.Send(t.Context(), gateway.Message{Text: "x", History: []chat.Message{}}) {
+				if e.Selection != nil {
+					began.Done()
+				}
+				err = errors.Join(err, failure)
+			}
+			errs <- err
+		}()
+	}
+	began.Wait() // all three run at once
+	close(hold)
+	for range 3 {
+		must(t, <-errs)
+	}
+}

@@ -84,6 +84,12 @@ func (b *Builder) cut(history []chat.Message) int {
 	for start < len(history) && history[start].Role != chat.User {
 		start++
 	}
+	if start == len(history) {
+		// One turn is longer than the limit: it is sent all the same.
+		for start > 0 && (start == len(history) || history[start].Role != chat.User) {
+			start--
+		}
+	}
 	return start
 }
 

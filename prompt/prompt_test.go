@@ -162,6 +162,17 @@ func TestHistoryIsCutInSteps(t *testing.T) {
 	}
 }
 
+// TestLongTurnIsKept: a turn that is longer than the limit is not lost.
+func TestLongTurnIsKept(t *testing.T) {
+	b := prompt.New(prompt.Config{HistoryTokens: 1000})
+	history := append(conversation(5, 90), chat.Message{Role: chat.User, Text: "read it"},
+		chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: "1"}}},
+		chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: "1", Text: strings.Repeat("x", 9000)}}, chat.Message{Role: chat.Assistant, Text: "done"})
+	if kept := b.History(history); len(kept) != 4 || kept[0].Text != "read it" {
+		t.Errorf("%d messages kept", len(kept))
+	}
+}
+
 func TestHistoryIsMended(t *testing.T) {
 	b := prompt.New(prompt.Config{})
 	result := func(id string) chat.Message { return chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: id}} }

@@ -44,7 +44,9 @@ func (sel *Selection) fit() {
 		}
 		if sel.stages[m.Position()] == Sent {
 			kept = append(kept, m)
-			sent++
+			if !s.pinned.has(m.Position()) {
+				sent++
+			}
 		}
 	}
 	sel.Ranked = kept

@@ -14,6 +14,9 @@
 package selection
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 )
@@ -175,7 +178,12 @@ func (s *Selector) Search(req Request, limit int) []Match {
 	sel.limit = limit
 	sel.admit()
 	sel.rank()
-	return sel.Ranked
+	found := sel.Ranked
+	if e, ok := s.catalog.Get(strings.TrimSpace(req.Query)); ok && sel.stages[e.Position()] == Sent {
+		found = slices.DeleteFunc(found, func(m Match) bool { return m.Entry == e })
+		found = slices.Insert(found, 0, Match{e, sel.scores[e.Position()]})
+	}
+	return found[:min(len(found), limit)]
 }
 
 // set holds the positions of some of a catalog's tools; nil means none.

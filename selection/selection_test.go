@@ -215,6 +215,24 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestPinnedToolsAreNotCounted against the limit, also when they fit.
+func TestPinnedToolsAreNotCounted(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Pinned: []string{"send_mail"}})
+	if got := sent(s.Select(selection.Request{Query: "mail"})); got != "find_tools call_tool send_mail search_mail" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestSearchKeepsToItsLimit(t *testing.T) {
+	s := selection.New(office(t).Catalog(), choosing)
+	if found := s.Search(selection.Request{Query: "mail customer pod"}, 2); len(found) != 2 {
+		t.Errorf("%d found", len(found))
+	}
+	if found := s.Search(selection.Request{Query: "refund.payment"}, 1); len(found) != 1 || found[0].Definition.Name != "refund.payment" {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // TestDelivery plays a session: what stands in front never changes but by
 // revocation, and what later questions need comes with their messages.
 func TestDelivery(t *testing.T) {

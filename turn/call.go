@@ -39,6 +39,13 @@ func (t *run) call(answer chat.Message) bool {
 		jobs[i] = t.resolve(answer.Calls[i])
 	}
 	for rest := jobs; len(rest) > 0; {
+		if t.stopped || t.ctx.Err() != nil {
+			for _, j := range rest {
+				j.result = tool.Failure("the turn was cancelled before this call was run")
+				j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+			}
+			break
+		}
 		n := 1
 		for n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly() && rest[n].readOnly() {
 			n++
@@ -196,7 +203,7 @@ func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
 	case errors.As(err, &mismatch):
 		return tool.Failure("the arguments do not fit: %s. Parameters of %s: %s", mismatch, name, j.entry.Definition.Schema())
 	case t.ctx.Err() != nil:
-		return tool.Failure("the call was cancelled")
+		return tool.Failure("the call was cancelled while it ran; what it did is not known")
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Failure("%s did not finish within %v", name, t.config.CallTimeout)
 	case errors.As(err, &panicked):
@@ -208,6 +215,9 @@ func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
 // wait returns when f does or when ctx ends, whichever comes first. A tool that
 // does not heed ctx keeps its goroutine until it returns.
 func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return chat.Result{}, err
+	}
 	type outcome struct {
 		result chat.Result
 		err    error

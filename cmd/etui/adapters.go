@@ -28,12 +28,16 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	if m.Retries == 0 {
 		transport.Retries = -1
 	}
+	headers := make(map[string]string, len(m.Headers))
+	for name, value := range m.Headers {
+		headers[name] = string(value)
+	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: m.Headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: headers, Transport: model.Transport(transport)})
 		},
 		"anthropic": func() (model.Model, error) {
-			return anthropic.New(anthropic.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: m.Headers, Transport: model.Transport(transport)})
+			return anthropic.New(anthropic.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: headers, Transport: model.Transport(transport)})
 		},
 		"offline": func() (model.Model, error) {
 			return offline.New(offline.Config{Lookup: func(name string) (tool.Definition, bool) {

@@ -3,6 +3,7 @@ package builtin
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -181,7 +182,7 @@ func (f *Files) write(name, text string) error {
 		}
 		name = path.Join(path.Dir(name), target)
 	}
-	temporary := path.Join(path.Dir(name), ".etui-"+path.Base(name)+".tmp")
+	temporary := path.Join(path.Dir(name), ".etui-"+rand.Text()+".tmp")
 	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return say(name, err)

@@ -50,6 +50,9 @@ func (f *Files) findFiles() tool.Tool {
 }
 
 func checkPattern(pattern string) error {
+	if len(pattern) > 200 || strings.Count(pattern, "**") > 3 {
+		return fmt.Errorf("the pattern is longer than 200 characters or has more than three **")
+	}
 	if _, err := path.Match(pattern, "x"); err != nil || pattern == "" {
 		return fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.txt", pattern)
 	}

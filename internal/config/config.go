@@ -52,7 +52,7 @@ type Model struct {
 	APIKey    Secret            `yaml:"api_key" help:"Use ${NAME}."`
 	Window    int               `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
 	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
-	Headers   map[string]string `yaml:"headers" help:"Sent with every request."`
+	Headers   map[string]Secret `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
 	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
