@@ -13,6 +13,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -103,6 +104,21 @@ type Gateway struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
+	running  sync.WaitGroup // turns, and outcomes that are being stored
+}
+
+// Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
+// to the gateway meanwhile.
+func (g *Gateway) Wait(ctx context.Context) {
+	idle := make(chan struct{})
+	go func() {
+		g.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 }
 
 // agent is an Agent that is being served.
@@ -247,6 +263,8 @@ func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, err
 			yield(turn.Event{}, err)
 			return
 		}
+		g.running.Add(1)
+		defer g.running.Done()
 		key := g.key(a, m)
 		if m.History == nil { // else nothing is loaded or stored that others wait for
 			leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)

@@ -307,6 +307,7 @@ func TestLateOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 		finish(tool.Text("42"))
+		g.Wait(t.Context())
 		if _, err := send(g, t.Context(), gateway.Message{Text: "and?"}); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,9 +46,24 @@ func (l *late) take(call chat.Call, result chat.Result) {
 	if result.Failed {
 		text = fmt.Sprintf("[%s, which was still running, has failed]\n%s", call.Name, result.Text)
 	}
-	if l.hand(text) {
-		return
+	if len(text) > maxOutcome {
+		text = strings.ToValidUTF8(text[:maxOutcome], "") + "\n(cut)"
 	}
+	// The tool may say so before its call returns, while the turn has the session.
+	if !l.hand(text) {
+		l.gateway.running.Add(1)
+		go func() {
+			defer l.gateway.running.Done()
+			l.keep(text)
+		}()
+	}
+}
+
+// maxOutcome is how much of an outcome is kept, in bytes.
+const maxOutcome = 32 << 10
+
+// keep stores an outcome as soon as the session is free.
+func (l *late) keep(text string) {
 	leave, err := l.gateway.queues.enter(context.Background(), l.key, l.gateway.config.MaxWaiting)
 	if err != nil {
 		l.gateway.config.Log.Error("the outcome of a call could not be stored", "session", l.key, "error", err)

@@ -80,6 +80,9 @@ func (a *app) serve(ctx context.Context) error {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
 		if err = server.Shutdown(grace); err != nil {
 			err = server.Close() // what still runs is cancelled
+			ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+			b.gateway.Wait(ending) // and stores what it has done
+			done()
 		}
 		cancel()
 	}
