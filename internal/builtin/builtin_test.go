@@ -209,6 +209,14 @@ func TestConfigurationIsProtected(t *testing.T) {
 		w.want("write_file", `{"path":"`+name+`","content":"tools: {}"}`, "! the configuration of the workspace cannot be changed")
 		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! the configuration of the workspace cannot be changed")
 	}
+	w.put("sub/deep/x", "")
+	for name, target := range map[string]string{"d": "sub/deep", "sub/deep/tricky": "../etui.yaml", "here": "."} {
+		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want("write_file", `{"path":"d/tricky","content":"x"}`, "! d/tricky is a link")
+	w.want("write_file", `{"path":"here/other","content":"x"}`, "! here is a link")
 	if err := os.Remove(filepath.Join(w.dir, "etui.yaml")); err != nil {
 		t.Fatal(err)
 	}

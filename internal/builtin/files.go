@@ -157,6 +157,17 @@ func (f *Files) writable(name string) (fs.FileMode, error) {
 
 var errProtected = errors.New("the configuration of the workspace cannot be changed by tools")
 
+// withoutLinks refuses a path on which a link stands: what it leads to could be
+// the configuration under another name.
+func (f *Files) withoutLinks(name string) error {
+	for part := name; part != "."; part = path.Dir(part) {
+		if info, err := f.root.Lstat(part); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a link; write to the file itself", part)
+		}
+	}
+	return nil
+}
+
 // write replaces a file in one step, so that no reader sees half of it.
 func (f *Files) write(name, text string) error {
 	if len(text) > maxFile {
@@ -166,21 +177,13 @@ func (f *Files) write(name, text string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.withoutLinks(name); err != nil {
+		return err
+	}
 	if folder := path.Dir(name); folder != "." {
 		if err := f.root.MkdirAll(folder, 0o755); err != nil {
 			return say(folder, err)
 		}
-	}
-	// A link is followed, inside of the workspace: its target is replaced.
-	for range 10 {
-		target, err := f.root.Readlink(name)
-		if err != nil {
-			break
-		}
-		if path.IsAbs(target) {
-			return fmt.Errorf("%s is a link to an absolute path", name)
-		}
-		name = path.Join(path.Dir(name), target)
 	}
 	temporary := path.Join(path.Dir(name), ".etui-"+rand.Text()+".tmp")
 	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -22,6 +22,9 @@ func (f *Files) listDir() tool.Tool {
 			if err != nil {
 				return "", err
 			}
+			if info, err := f.root.Stat(name); err == nil && !info.IsDir() {
+				return "", fmt.Errorf("%s is not a folder", name)
+			}
 			entries, err := fs.ReadDir(f.root.FS(), name)
 			if err != nil {
 				return "", say(name, err)
