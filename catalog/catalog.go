@@ -76,9 +76,6 @@ func (c *Catalog) Risk(r tool.Risk) []*Entry { return c.byRisk[r] }
 // GroupNames returns the names of all groups, sorted.
 func (c *Catalog) GroupNames() []string { return slices.Sorted(maps.Keys(c.byGroup)) }
 
-// SourceNames returns the names of all sources, sorted.
-func (c *Catalog) SourceNames() []string { return slices.Sorted(maps.Keys(c.bySource)) }
-
 // Names yields the names of all tools in force, in order of registration.
 func (c *Catalog) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
