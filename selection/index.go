@@ -22,6 +22,8 @@ const (
 	fieldParameter
 	fieldParameterText
 	fieldGroup
+	fieldExample
+	fieldBody
 	fields
 )
 
@@ -30,8 +32,8 @@ const (
 // Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
 // section 3.6. The result is flat near these figures.
 var (
-	fieldWeight = [fields]float64{fieldName: 2, fieldAlias: 1, fieldDescription: 0.5, fieldTranslation: 0.5, fieldParameter: 0.5, fieldParameterText: 0.5, fieldGroup: 1}
-	fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0}
+	fieldWeight = [fields]float64{fieldName: 2, fieldAlias: 1, fieldDescription: 0.5, fieldTranslation: 0.5, fieldParameter: 0.5, fieldParameterText: 0.5, fieldGroup: 1, fieldExample: 0.5, fieldBody: 0.1}
+	fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
 )
 
 const (
@@ -58,6 +60,9 @@ type posting struct {
 	doc    int32
 	impact float32
 }
+
+// maxBody is how much of a tool's Body is read, in bytes.
+const maxBody = 8 << 10
 
 // noTerm stands for a word that is not searched for.
 const noTerm = int32(-1)
@@ -139,6 +144,10 @@ func (x *index) read(d *tool.Definition) document {
 	for _, g := range d.Groups {
 		add(fieldGroup, g)
 	}
+	for _, text := range d.Examples {
+		add(fieldExample, text)
+	}
+	add(fieldBody, d.Body[:min(len(d.Body), maxBody)])
 	var schema schemaText
 	// A part that is not as expected stays empty, the rest is read.
 	_ = json.Unmarshal(d.Parameters, &schema)

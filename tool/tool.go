@@ -47,6 +47,12 @@ type Definition struct {
 	// Aliases are other names and phrases that people use for the tool, in any
 	// language. The ranking reads them; models do not.
 	Aliases []string
+	// Examples are questions that the tool answers, as users ask them, in any
+	// language. The ranking reads them; models do not.
+	Examples []string
+	// Body is a longer text about the tool, such as that of a SKILL.md. The
+	// ranking reads its first 8 KiB, lightly; models do not.
+	Body string
 	// Parameters is a JSON Schema (draft 2020-12) of type object. Nil means
 	// that the tool takes no arguments.
 	Parameters json.RawMessage
