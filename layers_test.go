@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "internal/nearest"},
-	{"tool", "session", "memory", "internal/config"},
+	{"tool", "session", "memory", "usage", "internal/config"},
 	{"model", "route", "internal/store/*"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection"},
