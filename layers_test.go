@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "internal/nearest", "internal/lexicon"},
-	{"tool", "session", "memory", "internal/config", "internal/lexicon/*"},
+	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection"},

@@ -27,14 +27,11 @@ const (
 	fields
 )
 
-// How much a word counts in each field, and how much the field's length
-// matters (0: not at all, 1: fully). The ranking is BM25F: S. Robertson and H.
-// Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
-// section 3.6. The result is flat near these figures.
-var (
-	fieldWeight = [fields]float64{fieldName: 2, fieldAlias: 1, fieldDescription: 0.5, fieldTranslation: 0.5, fieldParameter: 0.5, fieldParameterText: 0.5, fieldGroup: 1, fieldExample: 0.5, fieldBody: 0.1}
-	fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
-)
+// fieldLength is how much a field's length matters (0: not at all, 1: fully).
+// The ranking is BM25F: S. Robertson and H. Zaragoza, "The Probabilistic
+// Relevance Framework: BM25 and Beyond", 2009, section 3.6. How much a word
+// counts in each field is in [Weights]. The result is flat near these figures.
+var fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
 
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
@@ -73,7 +70,7 @@ type document struct {
 	length [fields]float64
 }
 
-func newIndex(c *catalog.Catalog) *index {
+func newIndex(c *catalog.Catalog, weights Weights) *index {
 	x := &index{terms: map[string]int32{}, surfaces: map[string]int32{}}
 	documents := make([]document, 0, c.Len())
 	var mean [fields]float64
@@ -85,9 +82,10 @@ func newIndex(c *catalog.Catalog) *index {
 		documents = append(documents, d)
 	}
 	x.postings = make([][]posting, len(x.names))
+	weight := weights.fields()
 	for i, d := range documents {
 		for term, count := range d.counts {
-			x.postings[term] = append(x.postings[term], posting{int32(i), float32(frequency(count, &d.length, &mean))})
+			x.postings[term] = append(x.postings[term], posting{int32(i), float32(frequency(count, &d.length, &mean, weight))})
 		}
 	}
 	for term, list := range x.postings {
@@ -106,11 +104,11 @@ func newIndex(c *catalog.Catalog) *index {
 
 // frequency is how often a term occurs in a document, each field counted with
 // its weight and against its usual length.
-func frequency(count, length, mean *[fields]float64) float64 {
+func frequency(count, length, mean, weight *[fields]float64) float64 {
 	var sum float64
 	for f, n := range count {
 		if n > 0 {
-			sum += fieldWeight[f] * n / (1 - fieldLength[f] + fieldLength[f]*length[f]/mean[f])
+			sum += weight[f] * n / (1 - fieldLength[f] + fieldLength[f]*length[f]/mean[f])
 		}
 	}
 	return sum

@@ -38,6 +38,8 @@ func (sel *Selection) rank() {
 			sel.scores[p.doc] += p.impact * q.weight
 		}
 	}
+	touched = sel.vote(touched)
+	touched = sel.vote(touched)
 	best := newTop(max(2*sel.limit, 16))
 	for _, doc := range touched {
 		if sel.stages[doc] == Sent {
@@ -46,7 +48,7 @@ func (sel *Selection) rank() {
 	}
 	sel.Ranked = best.matches
 	for i, m := range sel.Ranked {
-		if m.Score < floor*sel.Ranked[0].Score {
+		if m.Score < sel.noise(sel.Ranked[0].Score) {
 			sel.Ranked = sel.Ranked[:i]
 			break
 		}

@@ -65,6 +65,8 @@ type Config struct {
 	Pinned []string
 	// Disabled are tools that nobody may use, by name or as "group:" and a group.
 	Disabled []string
+	// Weights are those of the ranking; the zero value is [DefaultWeights].
+	Weights Weights
 }
 
 func (c Config) withDefaults() Config {
@@ -80,6 +82,9 @@ func (c Config) withDefaults() Config {
 	if c.Direct == 0 {
 		c.Direct = 20
 	}
+	if c.Weights == (Weights{}) {
+		c.Weights = DefaultWeights()
+	}
 	return c
 }
 
@@ -89,6 +94,7 @@ type Selector struct {
 	catalog  *catalog.Catalog
 	config   Config
 	index    *index
+	usage    *Usage
 	disabled set
 	pinned   set
 	toolsets map[string]set
@@ -96,13 +102,22 @@ type Selector struct {
 
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
-	s := &Selector{catalog: c, config: cfg.withDefaults(), index: newIndex(c), toolsets: map[string]set{}}
+	cfg = cfg.withDefaults()
+	s := &Selector{catalog: c, config: cfg, index: newIndex(c, cfg.Weights), toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
 		s.toolsets[t.Name] = s.members(t.Tools)
 	}
 	return s
+}
+
+// WithUsage returns a selector that lets the past vote; nil is a past of which
+// nothing is known. It shares everything else with s.
+func (s *Selector) WithUsage(u *Usage) *Selector {
+	voting := *s
+	voting.usage = u
+	return &voting
 }
 
 // Catalog returns the catalog that s selects from.
@@ -129,6 +144,8 @@ type Selection struct {
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
 	query    []queryTerm
+	votes    []vote  // what the past added to scores
+	byWords  float32 // the best score without that; 0 when nothing was added
 	limit    int
 	budget   int
 }
@@ -136,8 +153,8 @@ type Selection struct {
 // Match is a tool with its score.
 type Match struct {
 	*catalog.Entry
-	// Score is the tool's BM25F score: higher fits better. Scores of different
-	// questions cannot be compared.
+	// Score is the tool's BM25F score with what [Usage] adds: higher fits better.
+	// Scores of different questions cannot be compared.
 	Score float32
 }
 

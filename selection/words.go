@@ -158,3 +158,17 @@ const chineseWords = `
 请 帮 帮我 请帮 麻烦 给 给我 把 被 让 是 在 有 没 没有 和 与 及 或 也 都 还 就 才 又 很 太 要 想 想要 我想 我要 需要
 能 可以 能否 可否 会 应该 一 一个 一下 下 个 些 里 上 中 吧 嘛 之 其 此 该 为 以 对 从 到 由 于 向 跟 并 而 但 如 若
 看 看看 看一 告诉 诉我 知道 现在 今 你好 好 谢谢 帮忙 我的 下我 有没 什 么 怎 哪里`
+
+// searchTerms yields what a text is searched by: stems, and the characters and
+// pairs of wide scripts. Addresses and stop words are left out.
+func searchTerms(text string, yield func(name string)) {
+	words(fold(withoutAddresses(text[:min(len(text), maxQuery)])), func(word string, wide bool) {
+		switch {
+		case isStopWord(word):
+		case wide:
+			yield(word)
+		default:
+			yield(stem(word))
+		}
+	})
+}
