@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 // Request is what a selection may know.
@@ -28,6 +29,9 @@ type Request struct {
 	Facts chat.Facts
 	// Query is the question, in the user's words.
 	Query string
+	// History is the conversation before it, oldest first: "and in Berlin?" asks
+	// for what was asked for before.
+	History []chat.Message
 	// Groups are those whose tools the agent has, as in "file,shell"; empty
 	// means all.
 	Groups string
@@ -93,7 +97,7 @@ func (c Config) withDefaults() Config {
 type Selector struct {
 	catalog  *catalog.Catalog
 	config   Config
-	index    *index
+	index    *Index
 	usage    *Usage
 	disabled set
 	pinned   set
@@ -103,7 +107,7 @@ type Selector struct {
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
 	cfg = cfg.withDefaults()
-	s := &Selector{catalog: c, config: cfg, index: newIndex(c, cfg.Weights), toolsets: map[string]set{}}
+	s := &Selector{catalog: c, config: cfg, index: NewIndex(definitions(c), cfg.Weights), toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
@@ -201,6 +205,14 @@ func (s *Selector) Search(req Request, limit int) []Match {
 		found = slices.Insert(found, 0, Match{e, sel.scores[e.Position()]})
 	}
 	return found[:min(len(found), limit)]
+}
+
+func definitions(c *catalog.Catalog) []*tool.Definition {
+	list := make([]*tool.Definition, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, &e.Definition)
+	}
+	return list
 }
 
 // set holds the positions of some of a catalog's tools; nil means none.
