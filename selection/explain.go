@@ -26,6 +26,9 @@ type Explanation struct {
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
+	// Alternatives tell what other callers and skills would get. They are there
+	// when they were asked for, see [Selection.Alternatives].
+	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
 // Step is a stage of the funnel.
@@ -74,7 +77,15 @@ type Verdict struct {
 type Term struct {
 	Word  string  `json:"word"`
 	Score float64 `json:"score"`
+	// Fields tell how much of Score comes from where the word stands: name,
+	// alias, description, translation, parameter, parameter_text, group, example,
+	// body. Only the first [MaxParts] tools of an explanation have them.
+	Fields map[string]float64 `json:"fields,omitempty"`
 }
+
+// MaxParts is for how many tools an explanation tells the fields of its terms:
+// their texts are read again for it.
+const MaxParts = 64
 
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
@@ -91,7 +102,43 @@ func (sel *Selection) Explain() Explanation {
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
 		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score))
 	})
+	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
+		if v := &x.Tools[i]; len(v.Terms) > 0 {
+			e, _ := sel.selector.catalog.Get(v.Tool)
+			sel.selector.index.parts(e, v.Terms)
+		}
+	}
 	return x
+}
+
+// fieldNames say where a word stands.
+var fieldNames = [fields]string{
+	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation", fieldParameter: "parameter",
+	fieldParameterText: "parameter_text", fieldGroup: "group", fieldExample: "example", fieldBody: "body",
+}
+
+// parts divides the scores of a tool's terms among its fields. The index has
+// added them up, so the tool is read again, into an index of its own.
+func (x *index) parts(e *catalog.Entry, terms []Term) {
+	own := &index{terms: map[string]int32{}, surfaces: map[string]int32{}}
+	doc := own.read(&e.Definition)
+	for i := range terms {
+		t := &terms[i]
+		number, ok := own.terms[t.Word]
+		if !ok {
+			continue
+		}
+		count := doc.counts[number]
+		all := frequency(count, &doc.length, &x.mean)
+		t.Fields = map[string]float64{}
+		for f, n := range count {
+			if n > 0 {
+				var only [fields]float64
+				only[f] = n
+				t.Fields[fieldNames[f]] = round(float32(t.Score * frequency(&only, &doc.length, &x.mean) / all))
+			}
+		}
+	}
 }
 
 func compareBools(a, b bool) int {
@@ -186,7 +233,7 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 	}
 	for _, q := range sel.query {
 		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
-			v.Terms = append(v.Terms, Term{sel.selector.index.names[q.term], round(score)})
+			v.Terms = append(v.Terms, Term{Word: sel.selector.index.names[q.term], Score: round(score)})
 		}
 	}
 	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })

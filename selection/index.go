@@ -53,6 +53,8 @@ type index struct {
 	surfaces map[string]int32
 	names    []string    // the terms, by number
 	postings [][]posting // by term, in order of document
+	// mean is how long the fields are on average, for explaining a score.
+	mean [fields]float64
 }
 
 // posting says what a term adds to a document's score.
@@ -84,6 +86,7 @@ func newIndex(c *catalog.Catalog) *index {
 		}
 		documents = append(documents, d)
 	}
+	x.mean = mean
 	x.postings = make([][]posting, len(x.names))
 	for i, d := range documents {
 		for term, count := range d.counts {
