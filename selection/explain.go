@@ -100,7 +100,7 @@ func (sel *Selection) Explain() Explanation {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
 		if v := &x.Tools[i]; len(v.Terms) > 0 {
