@@ -79,7 +79,7 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if a.json {
 		return a.printJSON(x)
 	}
-	_, err = fmt.Fprint(a.out, render(x, all, a.width()))
+	_, err = fmt.Fprint(a.out, render(x, all, width()))
 	return err
 }
 
@@ -248,14 +248,12 @@ func meta(x selection.Explanation) string {
 }
 
 // width is how wide a line may be: as COLUMNS says, as the terminal is, or 80.
-func (a *app) width() int {
+func width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 60 {
 		return n
 	}
-	if f, ok := a.out.(*os.File); ok {
-		if n, _, err := term.GetSize(f.Fd()); err == nil && n >= 60 {
-			return n
-		}
+	if n, _, err := term.GetSize(os.Stdout.Fd()); err == nil && n >= 60 {
+		return n
 	}
 	return 80
 }

@@ -77,7 +77,7 @@ func (a *app) printTools(list []gateway.Tool) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TOOL\tRISK\tGROUPS\tSOURCE\tTOKENS\tDESCRIPTION")
 	tokens := 0
-	room := max(a.width()-75, 35)
+	room := max(width()-75, 35)
 	for _, t := range list {
 		tokens += t.Tokens
 		text := []rune(t.Description)

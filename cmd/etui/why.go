@@ -24,7 +24,7 @@ func (a *app) why(ctx context.Context, c *client, who caller) error {
 	case a.json:
 		return a.printJSON(turns[0])
 	}
-	_, err := fmt.Fprint(a.out, renderTurn(turns[0], a.width()))
+	_, err := fmt.Fprint(a.out, renderTurn(turns[0], width()))
 	return err
 }
 
