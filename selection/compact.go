@@ -50,13 +50,16 @@ func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
 	c := Compact{Tools: len(sel.stages), Direct: sel.Direct, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := newTop(compactNear)
+	dropped := make([]int, len(Stages()))
 	for i, stage := range sel.stages {
-		if stage == Sent {
-			continue
-		}
-		c.Dropped[stage]++
-		if sel.scores[i] > 0 {
+		dropped[stage]++
+		if stage != Sent && sel.scores[i] > 0 {
 			best.add(Match{sel.selector.catalog.At(i), sel.scores[i]})
+		}
+	}
+	for _, stage := range Stages() {
+		if stage != Sent && dropped[stage] > 0 {
+			c.Dropped[stage] = dropped[stage]
 		}
 	}
 	for _, m := range best.matches {

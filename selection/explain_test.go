@@ -159,3 +159,12 @@ func TestHostileTools(t *testing.T) {
 	sel.Compact()
 	sel.Alternatives(selection.Try{Roles: []string{"\xff"}})
 }
+
+// BenchmarkCompact is what explaining costs each turn.
+func BenchmarkCompact(b *testing.B) {
+	sel := many(b, 1000, 0).Select(selection.Request{Query: "approve the overdue invoice of the customer"})
+	b.ReportAllocs()
+	for b.Loop() {
+		sel.Compact()
+	}
+}
