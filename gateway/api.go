@@ -77,25 +77,13 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (g *Gateway) selects(w http.ResponseWriter, r *http.Request) {
-	var m Message
-	if !read(w, r, &m) {
-		return
-	}
-	sel, err := g.Select(r.Context(), m)
-	if err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, sel.Explain())
-}
-
 // Tool is a tool as operators see it.
 type Tool struct {
 	Name         string            `json:"name"`
 	Description  string            `json:"description"`
 	Translations map[string]string `json:"translations,omitempty"`
 	Aliases      []string          `json:"aliases,omitempty"`
+	Examples     []string          `json:"examples,omitempty"`
 	Groups       []string          `json:"groups,omitempty"`
 	Risk         tool.Risk         `json:"risk"`
 	Source       string            `json:"source,omitempty"`
@@ -111,7 +99,7 @@ type Tool struct {
 func describe(e *catalog.Entry) Tool {
 	d := e.Definition
 	return Tool{
-		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Groups: d.Groups, Risk: d.Risk,
+		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples, Groups: d.Groups, Risk: d.Risk,
 		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
 		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,
 	}

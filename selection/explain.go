@@ -26,6 +26,9 @@ type Explanation struct {
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
+	// Alternatives tell what other callers and skills would get. They are there
+	// when they were asked for, see [Selection.Alternatives].
+	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
 // Step is a stage of the funnel.
@@ -67,15 +70,27 @@ type Verdict struct {
 	Rank   int     `json:"rank,omitempty"`
 	Tokens int     `json:"tokens"`
 	// Terms are the words that matched, the strongest first. The term "(usage)" is
-	// what similar questions of the past add.
+	// what similar questions of the past add, "(context)" what the tool gains from
+	// others of its group and as the answer to a sentence of the question.
 	Terms []Term `json:"terms,omitempty"`
 }
 
 // Term is what one word of the question adds to a tool's score.
 type Term struct {
-	Word  string  `json:"word"`
+	Word string `json:"word"`
+	// From is the word of the question that brought it in as a translation or as
+	// one of like meaning; empty when the question has it itself.
+	From  string  `json:"from,omitempty"`
 	Score float64 `json:"score"`
+	// Fields tell how much of Score comes from where the word stands: name,
+	// alias, description, translation, parameter, parameter_text, group, example,
+	// body. Only the first [MaxParts] tools of an explanation have them.
+	Fields map[string]float64 `json:"fields,omitempty"`
 }
+
+// MaxParts is for how many tools an explanation tells the fields of its terms:
+// their texts are read again for it.
+const MaxParts = 64
 
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
@@ -90,9 +105,48 @@ func (sel *Selection) Explain() Explanation {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
+	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
+		if v := &x.Tools[i]; len(v.Terms) > 0 {
+			e, _ := sel.selector.catalog.Get(v.Tool)
+			sel.selector.index.parts(e, v.Terms)
+		}
+	}
 	return x
+}
+
+// contextTerm is how that part of a score is named which no word has alone.
+const contextTerm = "(context)"
+
+// fieldNames say where a word stands.
+var fieldNames = [fields]string{
+	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation", fieldParameter: "parameter",
+	fieldParameterText: "parameter_text", fieldGroup: "group", fieldExample: "example", fieldBody: "body",
+}
+
+// parts divides the scores of a tool's terms among its fields. The index has
+// added them up, so the tool is read again, into an index of its own.
+func (x *Index) parts(e *catalog.Entry, terms []Term) {
+	own := &Index{terms: map[string]int32{}, surfaces: map[string]int32{}, groups: x.groups}
+	doc := own.read(&e.Definition, map[int32]int{})
+	for i := range terms {
+		t := &terms[i]
+		number, ok := own.terms[t.Word]
+		if !ok {
+			continue
+		}
+		count := &doc.counts[slices.Index(doc.terms, number)]
+		all := frequency(count, &doc.length, &x.mean, x.weight)
+		t.Fields = map[string]float64{}
+		for f, n := range count {
+			if n > 0 {
+				var only [fields]uint8
+				only[f] = n
+				t.Fields[fieldNames[f]] = round(float32(t.Score * frequency(&only, &doc.length, &x.mean, x.weight) / all))
+			}
+		}
+	}
 }
 
 func compareBools(a, b bool) int {
@@ -185,15 +239,21 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 		Stage: sel.stages[i], Sent: sel.stages[i] == Sent,
 		Score: round(sel.scores[i]), Rank: sel.ranks[i], Tokens: e.Tokens,
 	}
+	rest := sel.scores[i]
 	for _, q := range sel.query {
 		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
-			v.Terms = append(v.Terms, Term{sel.selector.index.names[q.term], round(score)})
+			v.Terms = append(v.Terms, Term{Word: sel.selector.index.names[q.term], From: q.from, Score: round(score)})
+			rest -= score
 		}
 	}
 	for _, vote := range sel.votes {
 		if vote.entry == e {
-			v.Terms = append(v.Terms, Term{usageTerm, round(vote.share)})
+			v.Terms = append(v.Terms, Term{Word: usageTerm, Score: round(vote.share)})
+			rest -= vote.share
 		}
+	}
+	if round(rest) > 0 {
+		v.Terms = append(v.Terms, Term{Word: contextTerm, Score: round(rest)})
 	}
 	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
 	v.Reason = sel.reason(e, v)

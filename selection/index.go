@@ -66,7 +66,10 @@ type Index struct {
 	groupCount int
 	// wide says that some description is in a wide script, so that questions in
 	// others are worth translating.
-	wide    bool
+	wide bool
+	// mean is how long the fields are on average, weight how much each counts.
+	mean    [fields]float64
+	weight  *[fields]float64
 	scratch sync.Pool // of *scratch
 }
 
@@ -95,19 +98,18 @@ func NewIndex(tools []*tool.Definition, weights Weights) *Index {
 	if weights == (Weights{}) {
 		weights = DefaultWeights()
 	}
-	x := &Index{size: len(tools), terms: map[string]int32{}, surfaces: map[string]int32{}}
+	x := &Index{size: len(tools), terms: map[string]int32{}, surfaces: map[string]int32{}, weight: weights.fields()}
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
 	documents := make([]document, len(tools))
-	var mean [fields]float64
 	place := map[int32]int{}
 	for i, d := range tools {
 		documents[i] = x.read(d, place)
 		for f, n := range documents[i].length {
-			mean[f] += n / float64(len(tools))
+			x.mean[f] += n / float64(len(tools))
 		}
 	}
-	x.invert(documents, &mean, weights.fields())
+	x.invert(documents)
 	return x
 }
 
@@ -131,7 +133,7 @@ func (x *Index) readGroups(tools []*tool.Definition) {
 }
 
 // invert turns documents into postings.
-func (x *Index) invert(documents []document, mean, weight *[fields]float64) {
+func (x *Index) invert(documents []document) {
 	x.start = make([]int32, len(x.names)+1)
 	for _, d := range documents {
 		for _, term := range d.terms {
@@ -149,7 +151,7 @@ func (x *Index) invert(documents []document, mean, weight *[fields]float64) {
 		d := &documents[i]
 		name, description := x.fieldMass(d, fieldName), x.fieldMass(d, fieldDescription)
 		for k, term := range d.terms {
-			f := frequency(&d.counts[k], &d.length, mean, weight)
+			f := frequency(&d.counts[k], &d.length, &x.mean, x.weight)
 			impact := f / (saturation + f)
 			if d.counts[k][fieldName] > 0 {
 				impact += nameCover / name

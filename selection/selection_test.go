@@ -308,20 +308,6 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-func FuzzSelect(f *testing.F) {
-	for _, q := range []string{"hi", "show logs", "查天气 weather", "\x00\xff", strings.Repeat("a", 1000), "ｆｕｌｌ 한국어 🎉 İstanbul", "a_b.c-d'e", "getURLFor"} {
-		f.Add(q)
-	}
-	s := selection.New(office(f).Catalog(), choosing)
-	f.Fuzz(func(t *testing.T, query string) {
-		sel := s.Select(selection.Request{Query: query})
-		if len(sel.Ranked) > 2 || len(sel.Declared) > 4 {
-			t.Errorf("%q sends %s", query, sent(sel))
-		}
-		sel.Explain()
-	})
-}
-
 func many(tb testing.TB, n, filters int) *selection.Selector {
 	verbs := strings.Fields("get list create update delete search export import check send open close approve assign")
 	things := strings.Fields("invoice ticket customer pod server report meeting mail file order contract employee backup alert pipeline budget")

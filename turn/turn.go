@@ -9,6 +9,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -222,6 +223,7 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 		t.fail(err)
 		return t
 	}
+	question.Why = t.why()
 	t.emit(Event{Selection: t.selected})
 	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
 	return t
@@ -307,6 +309,17 @@ func (t *run) giveUp() {
 	t.config.Log.WarnContext(t.ctx, "turn reached its limit of steps", "session", t.in.Session.Key, "steps", t.done.Steps)
 	t.emit(Event{Text: text})
 	t.finish(chat.Message{Role: chat.Assistant, Text: text})
+}
+
+// why sums the selection up, for operators: to be stored with the question.
+func (t *run) why() json.RawMessage {
+	raw, err := json.Marshal(t.selected.Compact())
+	if err != nil { // it holds names and numbers only
+		t.config.Log.ErrorContext(t.ctx, "the selection is not stored", "error", err, "session", t.in.Session.Key)
+		return nil
+	}
+	t.config.Log.DebugContext(t.ctx, "tools selected", "selection", string(raw), "session", t.in.Session.Key)
+	return raw
 }
 
 // logHidden tells operators what this caller was not shown, and why.

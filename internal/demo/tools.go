@@ -19,6 +19,7 @@ type entry struct {
 	Description string          `json:"description"`
 	Chinese     string          `json:"zh"`
 	Aliases     []string        `json:"aliases"`
+	Examples    []string        `json:"examples"`
 	Groups      []string        `json:"groups"`
 	Parameters  json.RawMessage `json:"parameters"`
 	// Answer tells the service how to answer; see the package comment.
@@ -57,6 +58,7 @@ func Definitions() []tool.Definition {
 			Description:  e.Description,
 			Translations: map[string]string{"zh": e.Chinese},
 			Aliases:      e.Aliases,
+			Examples:     e.Examples,
 			Parameters:   e.Parameters,
 			Groups:       e.Groups,
 			Risk:         e.Risk,
