@@ -105,7 +105,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
+			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 		},
 		Usage:      b.usage,
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},

@@ -11,9 +11,9 @@ import (
 const (
 	// firstStep is the factor by which a weight is changed first, lastStep the one
 	// that is not worth trying.
-	firstStep, lastStep = 2.0, 1.1
+	firstStep, lastStep = 4.0, 1.1
 	// leastGain is the gain in nDCG@5 below which a change is not worth making.
-	leastGain = 0.0005
+	leastGain = 0.002
 	// maxWeight is the greatest weight.
 	maxWeight = 20.0
 )
