@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection"},
-	{"prompt"},
+	{"prompt", "internal/tune"},
 	{"turn"},
 	{"gateway"},
 	{"."},

@@ -1,5 +1,10 @@
 package selection
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Weights say how much a word counts in each part of a tool's text, and what
 // else goes into the ranking. The zero value is [DefaultWeights]. `etui tune`
 // fits them to what was asked; the result is flat near the defaults.
@@ -32,4 +37,22 @@ func (w Weights) fields() *[fields]float64 {
 		fieldName: w.Name, fieldAlias: w.Alias, fieldDescription: w.Description, fieldTranslation: w.Translation,
 		fieldParameter: w.Parameter, fieldParameterText: w.ParameterText, fieldGroup: w.Group, fieldExample: w.Example, fieldBody: w.Body,
 	}
+}
+
+// Check says what is wrong with weights that come from outside: they are numbers
+// from 0 to 100, and some part of the text counts.
+func (w Weights) Check() error {
+	text := 0.0
+	for _, weight := range w.fields() {
+		text += weight
+	}
+	for _, weight := range append(w.fields()[:], w.Usage) {
+		if !(weight >= 0 && weight <= 100) {
+			return fmt.Errorf("the weight %v is not between 0 and 100", weight)
+		}
+	}
+	if text == 0 {
+		return errors.New("no part of a tool's text has a weight")
+	}
+	return nil
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/usage"
 )
 
 // built is a workspace's gateway, ready to serve.
@@ -90,9 +91,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		b.close = append(b.close, s.Close)
 		store = s
 	}
-	if b.usage, err = b.openUsage(ctx, w, stored); err != nil {
-		return b, err
-	}
+	b.usage = b.openUsage(ctx, w, stored, log)
 	agents, err := b.agents(registry, w, log)
 	if err != nil {
 		return b, err
@@ -106,7 +105,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
+			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 		},
 		Usage:      b.usage,
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
@@ -127,22 +126,35 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 }
 
 // openUsage opens what is kept of past turns. The file is made only when turns
-// are to be kept and the command stores what it does.
-func (b *built) openUsage(ctx context.Context, w *workspace, stored bool) (gateway.Usage, error) {
+// are to be kept and the command stores what it does. A file that cannot be
+// opened stops nothing: then nothing is kept or learnt, and who asks for it is
+// told why.
+func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) gateway.Usage {
 	c := w.config.Usage
 	u := gateway.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
 	file := filepath.Join(w.state, "usage.db")
 	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
-		return u, nil
+		return u
 	}
-	log, err := sqlite.OpenUsage(ctx, file, sqlite.UsageLimits{Age: time.Duration(c.Days) * 24 * time.Hour})
+	turns, err := sqlite.OpenUsage(ctx, file, sqlite.UsageLimits{Age: time.Duration(c.Days) * 24 * time.Hour})
 	if err != nil {
-		return u, err
+		log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
+		u.Log = brokenLog{err}
+		return u
 	}
-	b.close = append(b.close, log.Close)
-	u.Log = log
-	return u, nil
+	b.close = append(b.close, turns.Close)
+	u.Log = turns
+	return u
 }
+
+// brokenLog is a log that could not be opened.
+type brokenLog struct{ err error }
+
+func (l brokenLog) Add(context.Context, usage.Turn) error { return l.err }
+
+func (l brokenLog) List(context.Context, usage.Filter) ([]usage.Turn, error) { return nil, l.err }
+
+func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0, l.err }
 
 // addTools registers the tools that the configuration asks for.
 func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
