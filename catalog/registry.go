@@ -22,6 +22,7 @@ type Registry struct {
 	mu       sync.Mutex // guards what follows
 	list     []*registration
 	toolsets []Toolset
+	rules    Rules
 }
 
 // registration is a tool that was registered, whether or not it is in force.
@@ -33,7 +34,7 @@ func NewRegistry(log *slog.Logger) *Registry {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Registry{log: log}
-	r.current.Store(build(nil, nil))
+	r.current.Store(build(nil).with(nil, nil))
 	return r
 }
 
@@ -114,7 +115,7 @@ func (r *Registry) put(list, added []*registration) {
 
 func (r *Registry) publish(list []*registration) {
 	r.list = list
-	r.current.Store(build(list, r.toolsets))
+	r.current.Store(build(list).with(r.toolsets, r.rules))
 }
 
 // Replace makes the given tools the only ones of a source, in one step. The
@@ -174,8 +175,8 @@ func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.toolsets = slices.Clone(toolsets)
-	r.publish(r.list)
-	c := r.current.Load()
+	c := r.current.Load().with(r.toolsets, r.rules)
+	r.current.Store(c)
 	for _, t := range toolsets {
 		_, missing := c.Members(t)
 		for _, target := range missing {

@@ -96,7 +96,20 @@ type Selector struct {
 
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
-	s := &Selector{catalog: c, config: cfg.withDefaults(), index: newIndex(c), toolsets: map[string]set{}}
+	return newSelector(c, cfg.withDefaults(), newIndex(c))
+}
+
+// with returns a selector for a newer catalog. It is quick when the tools are
+// the same.
+func (s *Selector) with(c *catalog.Catalog) *Selector {
+	if s.catalog.SameTools(c) {
+		return newSelector(c, s.config, s.index)
+	}
+	return newSelector(c, s.config, newIndex(c))
+}
+
+func newSelector(c *catalog.Catalog, cfg Config, x *index) *Selector {
+	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
@@ -128,9 +141,11 @@ type Selection struct {
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
-	query    []queryTerm
-	limit    int
-	budget   int
+	// failedRules are the errors of rules that hide what they guard.
+	failedRules []error
+	query       []queryTerm
+	limit       int
+	budget      int
 }
 
 // Match is a tool with its score.
