@@ -164,27 +164,38 @@ func (r *Registry) Remove(names ...string) int {
 // every target that names no tool or group. A toolset that is not valid or is
 // named twice is an error, and nothing changes.
 func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, err error) {
-	for i, t := range toolsets {
-		if err := t.Check(); err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
-			return nil, fmt.Errorf("the skill %q is defined twice", t.Name)
-		}
+	if err := checkAll(toolsets); err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.toolsets = slices.Clone(toolsets)
-	c := r.current.Load().with(r.toolsets, r.rules)
-	r.current.Store(c)
-	for _, t := range toolsets {
+	r.set(slices.Clone(toolsets), r.rules)
+	return r.unknown(), nil
+}
+
+func checkAll(toolsets []Toolset) error {
+	for i, t := range toolsets {
+		if err := t.Check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("the skill %q is defined twice", t.Name)
+		}
+	}
+	return nil
+}
+
+// unknown finds what the toolsets name and what does not exist.
+func (r *Registry) unknown() (unknown []UnknownTarget) {
+	c := r.current.Load()
+	for _, t := range r.toolsets {
 		_, missing := c.Members(t)
 		for _, target := range missing {
 			r.log.Warn("skill names an unknown tool", "skill", t.Name, "tool", target)
 			unknown = append(unknown, UnknownTarget{t.Name, target})
 		}
 	}
-	return unknown, nil
+	return unknown
 }
 
 // UnknownTarget is an entry of a toolset that names no tool and no group.

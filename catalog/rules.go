@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/chat"
@@ -31,8 +32,32 @@ type Guard interface {
 func (r *Registry) SetRules(rules Rules) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rules = rules
-	r.current.Store(r.current.Load().with(r.toolsets, rules))
+	r.set(r.toolsets, rules)
+}
+
+// Update makes toolsets and rules the only ones, in one step: rules may name
+// toolsets. It answers as SetToolsets does.
+func (r *Registry) Update(toolsets []Toolset, rules Rules) (unknown []UnknownTarget, err error) {
+	if err := checkAll(toolsets); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.set(slices.Clone(toolsets), rules)
+	return r.unknown(), nil
+}
+
+func (r *Registry) set(toolsets []Toolset, rules Rules) {
+	r.toolsets, r.rules = toolsets, rules
+	r.current.Store(r.current.Load().with(toolsets, rules))
+}
+
+// Rules returns the rules in force, or nil.
+func (c *Catalog) Rules() Rules {
+	if c.ruled == nil {
+		return nil
+	}
+	return c.ruled.rules
 }
 
 // SameTools reports whether two catalogs hold the same tools at the same

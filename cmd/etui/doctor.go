@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +75,8 @@ func (a *app) examine(ctx context.Context) []finding {
 	add("configuration", nil, says)
 	if url := running(w.state); url != "" {
 		add("gateway", nil, "running at "+url)
+		serving := client{url: url, key: string(w.config.API.Key), http: &http.Client{Timeout: 5 * time.Second}, where: url}
+		add("in force", serving.inForce(ctx), "the gateway has the rules and skills of the configuration as it is")
 	} else {
 		add("gateway", nil, "not running")
 		if listener, err := listen(ctx, w.config.Listen); err != nil {
@@ -90,6 +94,10 @@ func (a *app) examine(ctx context.Context) []finding {
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
 	for _, u := range b.unknown {
 		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
+	}
+	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
+	for _, warning := range b.warnings {
+		add("visibility", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")

@@ -52,6 +52,9 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if err := c.do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
 		return err
 	}
+	if err := c.inForce(ctx); err != nil {
+		fmt.Fprintf(a.err, "warning: %v\n", err)
+	}
 	if a.json {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", "  ")

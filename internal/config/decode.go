@@ -43,11 +43,20 @@ type decoder struct {
 }
 
 func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
-	e := &Error{File: d.file, Line: n.Line, Column: n.Column, Reason: fmt.Sprintf(format, args...)}
+	p := d.position(n)
+	d.errors = append(d.errors, &Error{File: p.File, Line: p.Line, Column: p.Column, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (d *decoder) position(n *yaml.Node) Position {
 	if name, ok := d.origin[n]; ok {
-		e.File, e.Line, e.Column = name, 0, 0
+		return Position{File: name}
 	}
-	d.errors = append(d.errors, e)
+	return Position{d.file, n.Line, n.Column}
+}
+
+// placed is a value that keeps where it stands.
+type placed interface {
+	stands(d *decoder, n *yaml.Node)
 }
 
 // maxDepth bounds how deep nodes may lie; the file's format needs four.
@@ -94,6 +103,9 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string, depth int)
 		seen[key.Value] = true
 		d.decode(value, v.FieldByIndex(f.Index), join(path, key.Value), depth+1)
 		d.check(value, v.FieldByIndex(f.Index), f, join(path, key.Value))
+	}
+	if p, ok := v.Addr().Interface().(placed); ok {
+		p.stands(d, n)
 	}
 	for f := range fields(v.Type()) {
 		if f.Tag.Get("required") != "" && !seen[f.Tag.Get("yaml")] {
@@ -218,10 +230,11 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
+// fields yields the fields that are keys of the file.
 func fields(t reflect.Type) iter.Seq[reflect.StructField] {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
+			if f := t.Field(i); f.Tag.Get("yaml") != "-" && !yield(f) {
 				return
 			}
 		}
