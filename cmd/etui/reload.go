@@ -38,14 +38,14 @@ type reloader struct {
 
 	// What follows belongs to run, but for status.
 	text   []byte // as it was last read
-	stamp  stamp
+	seen   fileStamp
 	found  bool // the file has been there
 	served *config.Config
 	status atomic.Pointer[gateway.Configuration]
 }
 
-// stamp tells versions of a file apart without reading it.
-type stamp struct {
+// fileStamp tells versions of a file apart without reading it.
+type fileStamp struct {
 	modified time.Time
 	size     int64
 }
@@ -92,7 +92,7 @@ func (r *reloader) run(ctx context.Context) {
 				failures = nil
 			}
 		case <-ticker.C:
-			if r.stampNow() != r.stamp {
+			if r.stamp() != r.seen {
 				written.Reset(settle)
 			}
 		case <-written.C:
@@ -101,17 +101,17 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-func (r *reloader) stampNow() stamp {
+func (r *reloader) stamp() fileStamp {
 	info, err := os.Stat(r.file)
 	if err != nil {
-		return stamp{}
+		return fileStamp{}
 	}
-	return stamp{info.ModTime(), info.Size()}
+	return fileStamp{info.ModTime(), info.Size()}
 }
 
 // look reads the file, and puts it in force if it has changed.
 func (r *reloader) look(ctx context.Context) {
-	r.stamp = r.stampNow()
+	r.seen = r.stamp()
 	text, err := config.Read(r.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !r.found:
