@@ -135,10 +135,14 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 		return m
 	}
 	name := found[1]
-	if lines := strings.Split(text, "\n"); !strings.Contains(name, ".") && m.line <= len(lines) {
-		if rest := []rune(lines[m.line-1]); m.column < len(rest) {
-			// The checker blames user in user.x when there is no user.
-			name = cmp.Or(identifier.FindString(string(rest[m.column:])), name)
+	if lines := strings.Split(text, "\n"); 1 <= m.line && m.line <= len(lines) {
+		line := []rune(lines[m.line-1])
+		// The checker points at the dot of user.x, and behind the name of a function.
+		end := min(m.column+utf8.RuneCountInString(name), len(line))
+		if i := strings.LastIndex(string(line[:end]), name); i >= 0 {
+			m.column = utf8.RuneCountInString(string(line[:end])[:i])
+			// It blames user in user == "ann", and in user.x where x is a call.
+			name = cmp.Or(identifier.FindString(string(line[m.column:])), name)
 		}
 	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))

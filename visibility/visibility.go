@@ -195,8 +195,8 @@ func (r *Rules) add(c *compiler, from Rule) error {
 		}
 		made.targets = append(made.targets, t)
 	}
-	if strings.TrimSpace(from.When) != "" {
-		n, err := c.compile(from.When)
+	if text := strings.TrimRight(from.When, " \t\r\n"); text != "" {
+		n, err := c.compile(text)
 		if err != nil {
 			return fail(from.WhenPlace.plus(err.line, err.column), "%s", err.reason)
 		}

@@ -195,10 +195,10 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{allow(`chanel == "x"`, "a"), `etui.yaml:7:11: visibility rule r: the condition reads "chanel", which is no fact and no function; did you mean "channel"?`},
-		{allow(`true && user.rols == []`, "a"), `did you mean "user.roles"?`},
+		{allow(`true && user.rols == []`, "a"), `etui.yaml:7:19: visibility rule r: the condition reads "user.rols", which is no fact and no function; did you mean "user.roles"?`},
 		{allow(`user == "x"`, "a"), `; did you mean "user.id"?`},
 		{allow(`country == "x"`, "a"), `the facts are user.id, user.roles,`},
-		{allow(`channel.startWith("x")`, "a"), `did you mean "startsWith"?`},
+		{allow(`channel.startWith("x")`, "a"), `etui.yaml:7:19: visibility rule r: the condition reads "startWith", which is no fact and no function; did you mean "startsWith"?`},
 		{allow(`channel == 3`, "a"), `etui.yaml:7:19: visibility rule r: the condition is not valid: found no matching overload`},
 		{allow("channel ==\n  !", "a"), `etui.yaml:8: visibility rule r: the condition is not valid: Syntax error`},
 		{allow(`channel`, "a"), "is of type string; it must be true or false"},

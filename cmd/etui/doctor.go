@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/store/sqlite"
 )
 
@@ -87,7 +88,12 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("state", a.checkState(ctx, w.state), w.state)
 	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
-	if err != nil {
+	var misconfigured *config.Error
+	switch {
+	case errors.As(err, &misconfigured):
+		add("visibility", err, "") // the rest was read by open
+		return report
+	case err != nil:
 		add("tools", err, "")
 		return report
 	}

@@ -19,7 +19,7 @@ import (
 // Error is something in the configuration that cannot be used.
 type Error struct {
 	// File, Line and Column say where; Line and Column are 0 when it is the
-	// whole file. File is the name of a variable when the value came from the
+	// whole file, and Column alone when it is a line. File is the name of a variable when the value came from the
 	// environment.
 	File         string
 	Line, Column int
@@ -28,8 +28,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.Line == 0:
 		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
