@@ -15,9 +15,9 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest"},
-	{"tool", "session", "memory", "internal/config"},
-	{"model", "route", "internal/store/*"},
+	{"chat", "internal/nearest", "internal/lexicon"},
+	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
+	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility"},
 	{"prompt"},
@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"chat":       {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
-	"selection":  {"chat", "tool", "catalog"},
+	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
 	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
 }
 

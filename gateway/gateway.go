@@ -39,6 +39,8 @@ type Config struct {
 	Store session.Store
 	// Selection bounds what is sent.
 	Selection selection.Config
+	// Usage says what is kept of turns, and learnt from them.
+	Usage Usage
 	// Turn bounds how turns run. Its Log is set from this Config's.
 	Turn turn.Config
 	// Scope says how finely direct messages are kept apart; empty means
@@ -107,7 +109,7 @@ type Gateway struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
-	running  sync.WaitGroup // turns, and outcomes that are being stored
+	running  sync.WaitGroup // turns, and what is being stored after them
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -129,6 +131,7 @@ type agent struct {
 	Agent
 	runner *turn.Runner
 	skill  current
+	past   *past
 }
 
 // New returns a gateway. The error says which part of the configuration does
@@ -162,7 +165,8 @@ func New(cfg Config) (*Gateway, error) {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a, runner: turn.New(a.Model, g.selector, builder, cfg.Turn)}
+		live := &agent{Agent: a, past: &past{usage: cfg.Usage, agent: a.Name, log: cfg.Log}}
+		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
 		g.agents[a.Name] = live
 		if err := g.SetSkill(a.Name, a.Skill); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
@@ -308,6 +312,9 @@ func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yie
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
 				late.expect()
+			}
+			if e.Done != nil {
+				g.keep(a, m, e.Done)
 			}
 			if !gone && !yield(e, nil) {
 				gone = true

@@ -66,7 +66,8 @@ type Verdict struct {
 	Score  float64 `json:"score"`
 	Rank   int     `json:"rank,omitempty"`
 	Tokens int     `json:"tokens"`
-	// Terms are the words that matched, the strongest first.
+	// Terms are the words that matched, the strongest first. The term "(usage)" is
+	// what similar questions of the past add.
 	Terms []Term `json:"terms,omitempty"`
 }
 
@@ -84,7 +85,7 @@ func (sel *Selection) Explain() Explanation {
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)),
 	}
-	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), best: sel.best()}
+	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), least: round(sel.noise(sel.best()))}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
@@ -175,7 +176,7 @@ type reasons struct {
 	*Selection
 	admission *admission
 	ranks     map[int]int
-	best      float64
+	least     float64 // the score below which a tool is noise
 }
 
 func (sel *reasons) verdict(e *catalog.Entry) Verdict {
@@ -188,6 +189,11 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 	for _, q := range sel.query {
 		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
 			v.Terms = append(v.Terms, Term{sel.selector.index.names[q.term], round(score)})
+		}
+	}
+	for _, vote := range sel.votes {
+		if vote.entry == e {
+			v.Terms = append(v.Terms, Term{usageTerm, round(vote.share)})
 		}
 	}
 	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
@@ -227,7 +233,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		switch {
 		case v.Rank == 0:
 			return "no word of the question matches"
-		case v.Score < floor*sel.best:
+		case v.Score < sel.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}
 		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
@@ -247,14 +253,14 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	return fmt.Sprintf("rank %d", v.Rank)
 }
 
-func (sel *Selection) best() float64 {
+func (sel *Selection) best() float32 {
 	best := float32(0)
 	for i, score := range sel.scores {
 		if sel.stages[i].Usable() {
 			best = max(best, score)
 		}
 	}
-	return round(best)
+	return best
 }
 
 func names(entries []*catalog.Entry) []string {

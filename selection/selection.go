@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 // Request is what a selection may know.
@@ -28,6 +29,9 @@ type Request struct {
 	Facts chat.Facts
 	// Query is the question, in the user's words.
 	Query string
+	// History is the conversation before it, oldest first: "and in Berlin?" asks
+	// for what was asked for before.
+	History []chat.Message
 	// Groups are those whose tools the agent has, as in "file,shell"; empty
 	// means all.
 	Groups string
@@ -65,6 +69,8 @@ type Config struct {
 	Pinned []string
 	// Disabled are tools that nobody may use, by name or as "group:" and a group.
 	Disabled []string
+	// Weights are those of the ranking; the zero value is [DefaultWeights].
+	Weights Weights
 }
 
 func (c Config) withDefaults() Config {
@@ -80,6 +86,9 @@ func (c Config) withDefaults() Config {
 	if c.Direct == 0 {
 		c.Direct = 20
 	}
+	if c.Weights == (Weights{}) {
+		c.Weights = DefaultWeights()
+	}
 	return c
 }
 
@@ -88,7 +97,8 @@ func (c Config) withDefaults() Config {
 type Selector struct {
 	catalog  *catalog.Catalog
 	config   Config
-	index    *index
+	index    *Index
+	usage    *Usage
 	disabled set
 	pinned   set
 	toolsets map[string]set
@@ -96,7 +106,8 @@ type Selector struct {
 
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
-	return newSelector(c, cfg.withDefaults(), newIndex(c))
+	cfg = cfg.withDefaults()
+	return newSelector(c, cfg, NewIndex(definitions(c), cfg.Weights))
 }
 
 // with returns a selector for a newer catalog. It is quick when the tools are
@@ -105,10 +116,10 @@ func (s *Selector) with(c *catalog.Catalog) *Selector {
 	if s.catalog.SameTools(c) {
 		return newSelector(c, s.config, s.index)
 	}
-	return newSelector(c, s.config, newIndex(c))
+	return New(c, s.config)
 }
 
-func newSelector(c *catalog.Catalog, cfg Config, x *index) *Selector {
+func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
 	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
@@ -116,6 +127,14 @@ func newSelector(c *catalog.Catalog, cfg Config, x *index) *Selector {
 		s.toolsets[t.Name] = s.members(t.Tools)
 	}
 	return s
+}
+
+// WithUsage returns a selector that lets the past vote; nil is a past of which
+// nothing is known. It shares everything else with s.
+func (s *Selector) WithUsage(u *Usage) *Selector {
+	voting := *s
+	voting.usage = u
+	return &voting
 }
 
 // Catalog returns the catalog that s selects from.
@@ -144,6 +163,8 @@ type Selection struct {
 	// failedRules are the errors of rules that hide what they guard.
 	failedRules []error
 	query       []queryTerm
+	votes       []vote  // what the past added to scores
+	byWords     float32 // the best score without that; 0 when nothing was added
 	limit       int
 	budget      int
 }
@@ -151,8 +172,8 @@ type Selection struct {
 // Match is a tool with its score.
 type Match struct {
 	*catalog.Entry
-	// Score is the tool's BM25F score: higher fits better. Scores of different
-	// questions cannot be compared.
+	// Score is the tool's BM25F score with what [Usage] adds: higher fits better.
+	// Scores of different questions cannot be compared.
 	Score float32
 }
 
@@ -199,6 +220,14 @@ func (s *Selector) Search(req Request, limit int) []Match {
 		found = slices.Insert(found, 0, Match{e, sel.scores[e.Position()]})
 	}
 	return found[:min(len(found), limit)]
+}
+
+func definitions(c *catalog.Catalog) []*tool.Definition {
+	list := make([]*tool.Definition, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, &e.Definition)
+	}
+	return list
 }
 
 // set holds the positions of some of a catalog's tools; nil means none.

@@ -135,6 +135,15 @@ type Done struct {
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
+	// Used are the tools that the calls reached, in the order of the calls.
+	Used []Used `json:"used,omitempty"`
+}
+
+// Used is a tool that a call reached, by whatever name the model called it.
+type Used struct {
+	Tool string `json:"tool"`
+	// Failed says that the call did not do what it was asked to.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Select makes the selection of a turn without running it.

@@ -37,7 +37,10 @@ type built struct {
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
-	source string
+	source   string
+	registry *catalog.Registry
+	// usage is what is kept of past turns.
+	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
 	// warnings are about rules that name nothing.
@@ -74,6 +77,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		}
 	}()
 	registry := catalog.NewRegistry(log)
+	b.registry = registry
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
@@ -98,6 +102,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		b.close = append(b.close, s.Close)
 		store = s
 	}
+	if b.usage, err = b.openUsage(ctx, w, stored); err != nil {
+		return b, err
+	}
 	agents, err := b.agents(registry, w, log)
 	if err != nil {
 		return b, err
@@ -113,12 +120,41 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
 		},
+		Usage:      b.usage,
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	})
-	return b, err
+	if err != nil {
+		return b, err
+	}
+	b.close = append(b.close, func() error {
+		// What turns leave behind is stored before the store is closed.
+		ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+		defer done()
+		b.gateway.Wait(ending)
+		return nil
+	})
+	return b, nil
+}
+
+// openUsage opens what is kept of past turns. The file is made only when turns
+// are to be kept and the command stores what it does.
+func (b *built) openUsage(ctx context.Context, w *workspace, stored bool) (gateway.Usage, error) {
+	c := w.config.Usage
+	u := gateway.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
+	file := filepath.Join(w.state, "usage.db")
+	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
+		return u, nil
+	}
+	log, err := sqlite.OpenUsage(ctx, file, sqlite.UsageLimits{Age: time.Duration(c.Days) * 24 * time.Hour})
+	if err != nil {
+		return u, err
+	}
+	b.close = append(b.close, log.Close)
+	u.Log = log
+	return u, nil
 }
 
 // addTools registers the tools that the configuration asks for.

@@ -30,6 +30,7 @@ type Config struct {
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
+	Usage      Usage      `yaml:"usage" help:"What is kept of past turns, and what is learnt from it."`
 	Limits     Limits     `yaml:"limits" help:"Bounds of messages, turns and calls."`
 	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
 }
@@ -148,6 +149,14 @@ type Selection struct {
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
 	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
+}
+
+// Usage says what is kept of past turns.
+type Usage struct {
+	Keep  bool   `yaml:"keep" help:"Keep what was asked, without addresses, numbers and keys, and which tools answered: see usage.md."`
+	Vote  bool   `yaml:"vote" default:"true" help:"Let past questions vote for the tools that answered them."`
+	Share string `yaml:"share" default:"agent" enum:"agent,user" help:"For whom a user's questions vote: for all users of the agent, or for this user alone."`
+	Days  int    `yaml:"days" default:"90" help:"For how many days a turn is kept. Of each agent at most 5000 are."`
 }
 
 // Limits bounds messages, turns and calls.

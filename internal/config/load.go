@@ -229,6 +229,9 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	} else if ip := net.ParseIP(host); c.API.Key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
 	}
+	if c.Usage.Days < 1 {
+		d.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
+	}
 	models, agents, skills := map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}
 	for i, m := range c.Models {
 		n := find(root, "models", i)
