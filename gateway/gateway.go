@@ -58,6 +58,9 @@ type Config struct {
 	// Hosts are names under which HTTP clients may address the gateway, beside
 	// localhost and IP addresses.
 	Hosts []string
+	// Configuration tells where the rules and skills come from, and how reading
+	// them again went; nil means from the program.
+	Configuration func() Configuration
 	// Version is told to HTTP clients.
 	Version string
 	// Now tells the time; nil means time.Now.

@@ -25,6 +25,7 @@ import (
 //	POST /api/chat             a Message in, a line of JSON for each Event out
 //	POST /api/select           a Question in, a selection.Explanation out
 //	POST /api/why              a Look back in, the Turns out that it finds
+//	GET  /api/status           the rules in force, and whether the configuration could be read again
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
@@ -44,6 +45,7 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /api/chat", g.chat)
 	mux.HandleFunc("POST /api/select", g.selects)
 	mux.HandleFunc("POST /api/why", g.why)
+	mux.HandleFunc("GET /api/status", g.status)
 	mux.HandleFunc("GET /api/tools", g.tools)
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)

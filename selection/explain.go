@@ -100,7 +100,7 @@ func (sel *Selection) Explain() Explanation {
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)),
 	}
-	because := reasons{Selection: sel, rules: sel.rules(), ranks: sel.ranks(), least: round(sel.noise(sel.best()))}
+	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), least: round(sel.noise(sel.best()))}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
@@ -184,9 +184,10 @@ func (sel *Selection) Tokens() Tokens {
 // Stage tells what became of a tool of the catalog.
 func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
 
-// Failed returns the errors of filters that panicked. Their tools are hidden.
+// Failed returns the errors of filters that panicked and of rules that failed.
+// What they guard is hidden.
 func (sel *Selection) Failed() []error {
-	return slices.Collect(maps.Values(sel.failed))
+	return append(slices.Collect(maps.Values(sel.failed)), sel.failedRules...)
 }
 
 // Catalog returns the catalog that was selected from.
@@ -227,9 +228,9 @@ func (sel *Selection) ranks() map[int]int {
 // reasons finds the words for what a selection did.
 type reasons struct {
 	*Selection
-	rules *rules
-	ranks map[int]int
-	least float64 // the score below which a tool is noise
+	admission *admission
+	ranks     map[int]int
+	least     float64 // the score below which a tool is noise
 }
 
 func (sel *reasons) verdict(e *catalog.Entry) Verdict {
@@ -261,7 +262,7 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 }
 
 func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
-	s := sel.selector
+	s, i := sel.selector, e.Position()
 	switch v.Stage {
 	case Enabled:
 		if reserved(v.Tool) {
@@ -274,6 +275,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		if err := sel.failed[e.Filter()]; err != nil {
 			return err.Error()
 		}
+		if denied, _ := s.catalog.Denied(&sel.Request.Facts); set(denied).has(i) {
+			return s.catalog.WhyDenied(&sel.Request.Facts, e)
+		}
 		return "its filter hides it from this caller"
 	case Toolset:
 		if _, ok := s.toolsets[sel.Request.Facts.Skill]; !ok {
@@ -281,7 +285,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)
 	case Requested:
-		if sel.rules.exclude.has(e.Position()) {
+		if sel.admission.exclude.has(i) {
 			return "excluded by the request"
 		}
 		return "not among the tools that the request includes"
@@ -299,7 +303,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	switch {
 	case sel.Direct:
 		return "few enough to send all"
-	case s.pinned.has(e.Position()):
+	case s.pinned.has(i):
 		return "pinned"
 	case slices.Contains(sel.Request.Declared, v.Tool):
 		return "declared since the session began"

@@ -107,7 +107,20 @@ type Selector struct {
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
 	cfg = cfg.withDefaults()
-	s := &Selector{catalog: c, config: cfg, index: NewIndex(definitions(c), cfg.Weights), toolsets: map[string]set{}}
+	return newSelector(c, cfg, NewIndex(definitions(c), cfg.Weights))
+}
+
+// with returns a selector for a newer catalog. It is quick when the tools are
+// the same.
+func (s *Selector) with(c *catalog.Catalog) *Selector {
+	if s.catalog.SameTools(c) {
+		return newSelector(c, s.config, s.index)
+	}
+	return New(c, s.config)
+}
+
+func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
+	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
@@ -147,11 +160,13 @@ type Selection struct {
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
-	query    []queryTerm
-	votes    []vote  // what the past added to scores
-	byWords  float32 // the best score without that; 0 when nothing was added
-	limit    int
-	budget   int
+	// failedRules are the errors of rules that hide what they guard.
+	failedRules []error
+	query       []queryTerm
+	votes       []vote  // what the past added to scores
+	byWords     float32 // the best score without that; 0 when nothing was added
+	limit       int
+	budget      int
 }
 
 // Match is a tool with its score.

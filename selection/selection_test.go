@@ -309,6 +309,10 @@ func TestSignature(t *testing.T) {
 }
 
 func many(tb testing.TB, n, filters int) *selection.Selector {
+	return selection.New(crowd(tb, n, filters).Catalog(), selection.Config{})
+}
+
+func crowd(tb testing.TB, n, filters int) *catalog.Registry {
 	verbs := strings.Fields("get list create update delete search export import check send open close approve assign")
 	things := strings.Fields("invoice ticket customer pod server report meeting mail file order contract employee backup alert pipeline budget")
 	r := catalog.NewRegistry(nil)
@@ -327,7 +331,7 @@ func many(tb testing.TB, n, filters int) *selection.Selector {
 		role := fmt.Sprint("role", i)
 		must(tb, r.RegisterAllWithFilter(func(f chat.Facts) bool { return f.Channel == "web" || f.HasRole(role) }, tools[i*n/filters:(i+1)*n/filters]...))
 	}
-	return selection.New(r.Catalog(), selection.Config{})
+	return r
 }
 
 func BenchmarkSelect(b *testing.B) {

@@ -325,7 +325,7 @@ func (t *run) why() json.RawMessage {
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
 	for _, err := range t.selected.Failed() {
-		t.config.Log.ErrorContext(t.ctx, "filter failed, its tools are hidden", "error", err, "session", t.in.Session.Key)
+		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
 	}
 	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
 		return

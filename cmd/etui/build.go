@@ -44,7 +44,10 @@ type built struct {
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
-	close   []func() error
+	// warnings are about rules that name nothing.
+	warnings []error
+	reloader *reloader
+	close    []func() error
 }
 
 // Close ends what build began, last first.
@@ -79,9 +82,18 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
-	if b.unknown, err = registry.SetToolsets(toolsets(w.config)...); err != nil {
+	p, err := policyOf(w.config)
+	if err != nil {
 		return b, err
 	}
+	if b.unknown, err = p.apply(registry); err != nil {
+		return b, err
+	}
+	b.warnings = p.unknown(registry.Catalog())
+	for _, warning := range b.warnings {
+		log.WarnContext(ctx, "visibility", "warning", warning)
+	}
+	b.reloader = newReloader(w, registry, log)
 	var store session.Store
 	if stored {
 		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
@@ -110,7 +122,8 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Usage:      b.usage,
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
+		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	})
 	if err != nil {
 		return b, err

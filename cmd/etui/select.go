@@ -76,6 +76,9 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}
+	if err := c.inForce(ctx); err != nil {
+		fmt.Fprintf(a.err, "warning: %v\n", err)
+	}
 	if a.json {
 		return a.printJSON(x)
 	}
