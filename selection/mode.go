@@ -46,6 +46,15 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: it is one of %s", name, strings.Join(list, ", "))
 }
 
+// Asked returns the mode that is in force for a request that asks for one, or for
+// none when it is empty.
+func (c Config) Asked(mode Mode) Mode {
+	if c.Off {
+		return Direct
+	}
+	return cmp.Or(mode, c.Mode, Auto)
+}
+
 // maxDeferred is how many tools are sent for a provider to defer. With more, the
 // requests would be large for what they hardly use, and providers have limits.
 const maxDeferred = 1000
@@ -56,7 +65,7 @@ const smallWindow = 16_000
 // choose decides the mode, and whether the session's front is made anew.
 func (sel *Selection) choose() {
 	req, config := &sel.Request, &sel.selector.config
-	asked := cmp.Or(req.Mode, config.Mode, Auto)
+	asked := config.Asked(req.Mode)
 	began := req.Began
 	switch {
 	case config.Off:
