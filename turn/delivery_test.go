@@ -142,7 +142,6 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 		turn.PromptChanged:  func(c *talk) { c.in.Options.Instructions = "Be kind." },
 		turn.Revocation:     func(*talk) { allowed = false },
 		turn.Compaction:     func(c *talk) { c.ask(t, strings.Repeat("long ", 400)) },
-		turn.ToolsAppended:  func(c *talk) { c.model.CacheLife = 0 },
 		turn.DefinitionChanged: func(c *talk) {
 			changed := tool.Func(tool.Definition{Name: "get_invoice", Description: "Tell about the invoice and more"}, func(context.Context, struct{}) (string, error) { return "", nil })
 			if err := c.registry.Register(changed); err != nil {
@@ -175,6 +174,23 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 				t.Errorf("counted %v", c.CacheBreaks())
 			}
 		})
+	}
+}
+
+// TestToolsAppended: a tool that comes later is declared in a direct session,
+// which is no break where there is no cache.
+func TestToolsAppended(t *testing.T) {
+	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{}, 0)
+	c.ask(t, "weather")
+	for _, want := range []turn.Break{turn.ToolsAppended, ""} {
+		if err := c.registry.Register(about("later" + string(want))); err != nil {
+			t.Fatal(err)
+		}
+		got := c.ask(t, "weather").done.CacheBreaks
+		if want != "" && !slices.Equal(got, []turn.Break{want}) || want == "" && got != nil {
+			t.Errorf("broken for %v, want %q; declared %s", got, want, c.declared())
+		}
+		c.model.CacheLife = 0
 	}
 }
 

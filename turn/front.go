@@ -45,7 +45,7 @@ func Breaks() []Break {
 type breaks [11]atomic.Int64
 
 // CacheBreaks returns how often the turns of r broke the prompt cache, by cause.
-// Causes that did not occur are left out.
+// Causes that did not occur are left out; a model without a prompt cache has none.
 func (r *Runner) CacheBreaks() map[Break]int64 {
 	counts := map[Break]int64{}
 	for i, cause := range Breaks() {
@@ -148,9 +148,9 @@ func broke(cold Break, before, after session.State) Break {
 	return PromptChanged
 }
 
-// account counts and logs that the cache is broken, if it is.
+// account counts and logs that the cache is broken, if there is one and it is.
 func (t *run) account(cause Break) {
-	if cause == "" {
+	if cause == "" || t.model.Info().CacheLife == 0 {
 		return
 	}
 	t.broken[slices.Index(Breaks(), cause)].Add(1)
