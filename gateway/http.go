@@ -25,7 +25,7 @@ import (
 //	POST /api/chat             a Message in, a line of JSON for each Event out
 //	POST /api/select           a Question in, a selection.Explanation out
 //	POST /api/why              a Look back in, the Turns out that it finds
-//	GET  /api/status           the rules in force, and whether the configuration could be read again
+//	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active

@@ -57,7 +57,12 @@ func (sel *Selection) admit() {
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
 	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
 	for e := range c.All() {
-		sel.stages[e.Position()] = a.judge(e)
+		stage := a.judge(e)
+		sel.stages[e.Position()] = stage
+		if stage == Sent {
+			sel.usable++
+			sel.usableTokens += e.Tokens
+		}
 	}
 	sel.failed = a.failed
 }
@@ -113,7 +118,7 @@ func (sel *Selection) admission() *admission {
 func (a *admission) judge(e *catalog.Entry) Stage {
 	i := e.Position()
 	switch {
-	case a.sel.selector.disabled.has(i) || reserved(e.Definition.Name):
+	case a.sel.selector.disabled.has(i) || Meta(e.Definition.Name):
 		return Enabled
 	case a.groups != nil && !a.groups[i]:
 		return Groups

@@ -78,7 +78,7 @@ func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 	var list []Scored
 	for _, e := range entries[:min(len(entries), limit)] {
 		s := Scored{Tool: e.Definition.Name}
-		if !reserved(s.Tool) {
+		if !Meta(s.Tool) {
 			s.Score = round(sel.scores[e.Position()])
 		}
 		list = append(list, s)
@@ -90,7 +90,7 @@ func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 // for showing it to the caller: counts stay, names go.
 func (c Compact) Only(usable func(name string) bool) Compact {
 	keep := func(list []Scored) []Scored {
-		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !reserved(s.Tool) && !usable(s.Tool) })
+		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })
 	}
 	c.Declared, c.Announced, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Near)
 	return c

@@ -101,14 +101,14 @@ func TestCompact(t *testing.T) {
 	must(t, err)
 	var c selection.Compact
 	must(t, json.Unmarshal(raw, &c))
-	if c.Tools != 10 || c.Dropped[selection.Visibility] != 2 || len(c.Declared) != 4 || c.Declared[2].Score == 0 || *c.Near[0].Stage != selection.Visibility {
+	if c.Tools != 10 || c.Dropped[selection.Visibility] != 2 || len(c.Declared) != 5 || c.Declared[3].Score == 0 || *c.Near[0].Stage != selection.Visibility {
 		t.Errorf("%s", raw)
 	}
 	visible := c.Only(func(name string) bool {
 		_, stage := s.Admit(sel.Request, name)
 		return stage.Usable()
 	})
-	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 4 || len(c.Near) < 3 {
+	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 5 || len(c.Near) < 3 {
 		t.Errorf("for the caller: %s", raw)
 	}
 }
