@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"prompt"},
 	{"turn"},
 	{"gateway"},
-	{"."},
+	{".", "internal/replay"},
 	{"cmd/*"},
 }
 

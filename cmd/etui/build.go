@@ -34,6 +34,8 @@ import (
 // built is a workspace's gateway, ready to serve.
 type built struct {
 	gateway *gateway.Gateway
+	// config is what the gateway was made of.
+	config gateway.Config
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
@@ -95,7 +97,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
-	b.gateway, err = gateway.New(gateway.Config{
+	b.config = gateway.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
@@ -104,7 +106,8 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
-	})
+	}
+	b.gateway, err = gateway.New(b.config)
 	return b, err
 }
 
