@@ -315,8 +315,13 @@ func (a *app) printReplay(report replay.Report, changes []replay.Change, f repla
 			turns += len(c.Turns)
 		}
 		fmt.Fprintf(a.out, "%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
-		if r.Refused+r.Absent > 0 {
-			fmt.Fprintf(a.out, "; %d refused, %d that do not exist", r.Refused, r.Absent)
+		for _, more := range []struct {
+			n    int
+			what string
+		}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
+			if more.n > 0 {
+				fmt.Fprintf(a.out, "; %d %s", more.n, more.what)
+			}
 		}
 		fmt.Fprintln(a.out)
 	}
@@ -385,7 +390,7 @@ func printTurns(w io.Writer, report replay.Report) {
 				for j, n := range t.Needs {
 					needs[j] = n.Tool + " " + string(n.Reach)
 				}
-				fmt.Fprintf(w, "  %2d  %s\n      %d requests, %s tokens, %s from the cache, $%.4f; %s\n", i+1, t.Text, t.Requests, thousands(t.Input), thousands(t.Read), t.Dollars, cmp.Or(strings.Join(needs, ", "), "needs no tool"))
+				fmt.Fprintf(w, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), "needs no tool"), thousands(t.Input), thousands(t.Read), t.Dollars)
 			}
 		}
 	}

@@ -2,12 +2,13 @@ package replay
 
 import (
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/tool"
 )
 
 // Provider is how a provider bills: its prices and the rules of its prompt
@@ -79,38 +80,54 @@ func (u *Usage) add(v Usage) {
 
 // block is a piece of a request that is the same as a whole or not at all.
 type block struct {
-	text   string
+	hash   uint64
+	tokens int
 	marked bool // a cache that has to be told remembers up to here
 }
 
-// blocks writes a request in the order in which providers read it: tools, system
+func newBlock(text string) block {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // it never fails
+	return block{hash: h.Sum64(), tokens: chat.Tokens(text)}
+}
+
+// blocks cuts a request in the order in which providers read it: tools, system
 // prompt, messages.
-func blocks(req model.Request) ([]block, error) {
-	var list []block
-	for _, d := range req.Tools {
-		raw, err := json.Marshal(d)
-		if err != nil {
-			return nil, fmt.Errorf("writing tool %s: %w", d.Name, err)
-		}
-		list = append(list, block{text: string(raw)})
+func (c *cache) blocks(req model.Request) []block {
+	list := make([]block, 0, len(req.Tools)+1+len(req.Messages))
+	for i := range req.Tools {
+		list = append(list, c.tool(&req.Tools[i]))
 	}
 	if len(list) > 0 {
 		list[len(list)-1].marked = true
 	}
 	if req.System != "" {
-		list = append(list, block{req.System, true})
+		list = append(list, newBlock(req.System))
+		list[len(list)-1].marked = true
+	}
+	first := len(list)
+	for _, m := range req.Messages {
+		list = append(list, newBlock(said(m)))
 	}
 	marks := 2
-	for i := range req.Messages {
-		list = append(list, block{text: said(req.Messages[i])})
-	}
-	for i := len(req.Messages) - 1; i >= 0 && marks > 0; i-- {
-		if req.Messages[i].Role != chat.Assistant {
-			list[len(list)-len(req.Messages)+i].marked = true
+	for i, m := range slices.Backward(req.Messages) {
+		if m.Role != chat.Assistant && marks > 0 {
+			list[first+i].marked = true
 			marks--
 		}
 	}
-	return list, nil
+	return list
+}
+
+// tool is a definition as a block. It is made once: a replay has one catalog.
+func (c *cache) tool(d *tool.Definition) block {
+	b, ok := c.tools[d.Name]
+	if !ok {
+		raw, _ := json.Marshal(d) // the catalog has marshalled it before
+		b = newBlock(string(raw))
+		c.tools[d.Name] = b
+	}
+	return b
 }
 
 // said is what a model reads of a message.
@@ -130,45 +147,42 @@ func said(m chat.Message) string {
 type cache struct {
 	Provider
 	until map[uint64]time.Time
+	tools map[string]block
 }
 
-func newCache(p Provider) *cache { return &cache{p, map[uint64]time.Time{}} }
+func newCache(p Provider) *cache {
+	return &cache{p, map[uint64]time.Time{}, map[string]block{}}
+}
+
+// forget empties the cache.
+func (c *cache) forget() { clear(c.until) }
 
 // bill counts a request that is made now, with its answer.
-func (c *cache) bill(req model.Request, answer string, now time.Time) (Usage, error) {
-	list, err := blocks(req)
-	if err != nil {
-		return Usage{}, err
-	}
+func (c *cache) bill(req model.Request, answer string, now time.Time) Usage {
 	u := Usage{Requests: 1, Output: chat.Tokens(answer)}
-	type beginning struct {
-		hash   uint64
-		tokens int
-	}
-	remember := []beginning{}
-	hash := fnv.New64a()
-	for _, b := range list {
-		_, _ = hash.Write([]byte(b.text)) // it never fails
-		_, _ = hash.Write([]byte{0})
-		u.Input += chat.Tokens(b.text)
-		at := beginning{hash.Sum64(), u.Input}
-		if c.until[at.hash].After(now) {
+	var hash uint64 // of the request up to and with a block
+	var remember []uint64
+	last := 0 // how many tokens are remembered
+	for _, b := range c.blocks(req) {
+		hash = hash*0x100000001b3 ^ b.hash
+		u.Input += b.tokens
+		if c.until[hash].After(now) {
 			u.Read = u.Input
 		}
 		if (b.marked || !c.Marked) && u.Input >= c.Least {
-			remember = append(remember, at)
+			remember, last = append(remember, hash), u.Input
 		}
 	}
 	if u.Read = u.Read / c.Block * c.Block; u.Read < c.Least {
 		u.Read = 0
 	}
-	for _, b := range remember {
-		c.until[b.hash] = now.Add(c.Life)
-		if c.Write != 1 {
-			u.Written = max(0, b.tokens-u.Read)
-		}
+	for _, h := range remember {
+		c.until[h] = now.Add(c.Life)
+	}
+	if c.Write != 1 {
+		u.Written = max(0, last-u.Read)
 	}
 	fresh := float64(u.Input - u.Read - u.Written)
 	u.Dollars = ((fresh+c.Write*float64(u.Written)+c.Read*float64(u.Read))*c.Input + float64(u.Output)*c.Output) / 1e6
-	return u, nil
+	return u
 }

@@ -139,6 +139,9 @@ func Worse(before, after Report) []string {
 		if now.Absent > then.Absent {
 			say(now, "%d needed tools do not exist, not %d", now.Absent, then.Absent)
 		}
+		if now.Failed > then.Failed {
+			say(now, "the arguments of %d calls do not fit, not %d", now.Failed, then.Failed)
+		}
 		if now.Dollars > then.Dollars*(1+tolerance) {
 			say(now, "the cost rose from $%.4f to $%.4f", then.Dollars, now.Dollars)
 		}

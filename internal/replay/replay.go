@@ -86,6 +86,8 @@ type Figures struct {
 	// those that do not exist. They are not among Needs.
 	Refused int `json:"refused,omitempty"`
 	Absent  int `json:"absent,omitempty"`
+	// Failed are calls whose arguments do not fit the tool's schema.
+	Failed int `json:"failed,omitempty"`
 	// Searches are the rounds that went into searching.
 	Searches int `json:"searches"`
 	Usage
@@ -110,6 +112,7 @@ func (f *Figures) add(g Figures) {
 	f.Missed += g.Missed
 	f.Refused += g.Refused
 	f.Absent += g.Absent
+	f.Failed += g.Failed
 	f.Searches += g.Searches
 	f.Usage.add(g.Usage)
 }
@@ -128,7 +131,8 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 	}
 	for _, c := range conversations {
 		if !cfg.Warm {
-			s.cache, s.now = newCache(cfg.Provider), dawn
+			s.cache.forget()
+			s.now = dawn
 		}
 		played, err := play(ctx, g, s, c)
 		if err != nil {
@@ -173,6 +177,7 @@ func play(ctx context.Context, g *gateway.Gateway, s *script, c Conversation) (R
 			Channel: c.Channel, Chat: c.Chat, User: c.User, Roles: c.Roles, Attrs: c.Attrs,
 		}
 		played := Played{Text: t.Text}
+		failed := 0
 		for e, err := range g.Send(ctx, m) {
 			if err != nil {
 				return done, fmt.Errorf("conversation %q, turn %d: %w", c.ID, i+1, err)
@@ -181,8 +186,12 @@ func play(ctx context.Context, g *gateway.Gateway, s *script, c Conversation) (R
 				s.judge(e.Selection)
 				played.Told = news(told, e.Selection)
 			}
+			if e.Result != nil && e.Result.Failed {
+				failed++
+			}
 		}
 		played.Figures, played.Needs = s.figures()
+		played.Failed = failed
 		done.Turns = append(done.Turns, played)
 		done.add(played.Figures)
 	}

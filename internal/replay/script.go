@@ -58,7 +58,6 @@ type script struct {
 	turn  Turn
 	needs []*need
 	usage Usage
-	err   error
 }
 
 var _ model.Model = (*script)(nil)
@@ -100,12 +99,7 @@ func (s *script) judge(sel *selection.Selection) {
 func (s *script) Stream(_ context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		answer := s.answer(req)
-		used, err := s.cache.bill(req, said(answer), s.now)
-		if err != nil {
-			yield(model.Event{}, err)
-			return
-		}
-		s.usage.add(used)
+		s.usage.add(s.cache.bill(req, said(answer), s.now))
 		s.now = s.now.Add(answerTime)
 		if len(answer.Calls) > 0 {
 			_ = yield(model.Event{Call: &answer.Calls[0]}, nil) && yield(model.Event{Stop: model.ToolCalls}, nil)
