@@ -386,8 +386,8 @@ func printTurns(w io.Writer, report replay.Report) {
 		for _, c := range r.Conversations {
 			fmt.Fprintf(w, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
 			for i, t := range c.Turns {
-				needs := make([]string, len(t.Needs))
-				for j, n := range t.Needs {
+				needs := make([]string, len(t.Tools))
+				for j, n := range t.Tools {
 					needs[j] = n.Tool + " " + string(n.Reach)
 				}
 				fmt.Fprintf(w, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), "needs no tool"), thousands(t.Input), thousands(t.Read), t.Dollars)
@@ -401,7 +401,7 @@ func printTurns(w io.Writer, report replay.Report) {
 func printChanges(w io.Writer, changes []replay.Change) {
 	for _, c := range changes {
 		fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
-		for _, n := range c.Needs {
+		for _, n := range c.Tools {
 			fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
 		}
 		if len(c.Added) > 0 {

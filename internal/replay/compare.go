@@ -23,8 +23,8 @@ type Change struct {
 	// before, the change.
 	Added   []string `json:"added,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
-	// Needs tell of tools that were reached in another way.
-	Needs []NeedChange `json:"needs,omitempty"`
+	// Tools are needed ones that reached the model in another way.
+	Tools []NeedChange `json:"tools,omitempty"`
 	// Input and Dollars are by how much more was sent, and what that costs.
 	Input   int     `json:"input"`
 	Dollars float64 `json:"dollars"`
@@ -71,7 +71,7 @@ func compareRuns(then, now Run) []Change {
 				break // the conversation is another one from here on
 			}
 			change := compareTurns(old.Turns[n], t)
-			if len(change.Added)+len(change.Dropped)+len(change.Needs) > 0 {
+			if len(change.Added)+len(change.Dropped)+len(change.Tools) > 0 {
 				change.Mode, change.Provider, change.Conversation, change.Turn = now.Mode, now.Provider, c.ID, n+1
 				list = append(list, change)
 			}
@@ -85,9 +85,9 @@ func compareTurns(old, now Played) Change {
 		Text: now.Text, Added: without(now.Told, old.Told), Dropped: without(old.Told, now.Told),
 		Input: now.Input - old.Input, Dollars: now.Dollars - old.Dollars,
 	}
-	for i, n := range now.Needs[:min(len(now.Needs), len(old.Needs))] {
-		if was := old.Needs[i]; was.Tool == n.Tool && was.Reach != n.Reach {
-			c.Needs = append(c.Needs, NeedChange{n.Tool, was.Reach, n.Reach})
+	for i, n := range now.Tools[:min(len(now.Tools), len(old.Tools))] {
+		if was := old.Tools[i]; was.Tool == n.Tool && was.Reach != n.Reach {
+			c.Tools = append(c.Tools, NeedChange{n.Tool, was.Reach, n.Reach})
 		}
 	}
 	return c

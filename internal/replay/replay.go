@@ -63,8 +63,8 @@ type Played struct {
 	// Told are the tools that the model was told of with this turn, beside those
 	// that it had been told of before, in order.
 	Told []string `json:"told,omitempty"`
-	// Needs tells of each tool that the turn needed how it reached the model.
-	Needs []Needed `json:"needs,omitempty"`
+	// Tools tells of each tool that the turn needed how it reached the model.
+	Tools []Needed `json:"tools,omitempty"`
 }
 
 // Needed tells how a tool reached the model.
@@ -190,7 +190,7 @@ func play(ctx context.Context, g *gateway.Gateway, s *script, c Conversation) (R
 				failed++
 			}
 		}
-		played.Figures, played.Needs = s.figures()
+		played.Figures, played.Tools = s.figures()
 		played.Failed = failed
 		done.Turns = append(done.Turns, played)
 		done.add(played.Figures)

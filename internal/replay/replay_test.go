@@ -74,7 +74,7 @@ func TestReach(t *testing.T) {
 	var got []string
 	for _, c := range run.Conversations {
 		for _, turn := range c.Turns {
-			for _, n := range turn.Needs {
+			for _, n := range turn.Tools {
 				got = append(got, n.Tool+" "+string(n.Reach))
 			}
 		}
@@ -129,7 +129,7 @@ func TestSame(t *testing.T) {
 	after := replay.Report{Runs: []replay.Run{play(t, cfg, list)}}
 	changes := replay.Compare(before, after)
 	if len(changes) != 1 || changes[0].Turn != 2 || !slices.Equal(changes[0].Dropped, []string{"send_mail"}) ||
-		!slices.Equal(changes[0].Needs, []replay.NeedChange{{Tool: "send_mail", Before: replay.Announced, After: replay.Absent}}) {
+		!slices.Equal(changes[0].Tools, []replay.NeedChange{{Tool: "send_mail", Before: replay.Announced, After: replay.Absent}}) {
 		t.Errorf("changes %+v", changes)
 	}
 	if worse := replay.Worse(before, after); len(worse) != 1 || !strings.Contains(worse[0], "1 needed tools do not exist, not 0") {
