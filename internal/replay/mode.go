@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/session"
@@ -28,12 +29,14 @@ func Modes() []Mode { return []Mode{All, Naive, Etui} }
 
 // ParseMode reads a mode's name.
 func ParseMode(name string) (Mode, error) {
-	for _, m := range Modes() {
+	names := make([]string, len(Modes()))
+	for i, m := range Modes() {
 		if string(m) == name {
 			return m, nil
 		}
+		names[i] = string(m)
 	}
-	return "", fmt.Errorf("there is no mode %q; it is one of %v", name, Modes())
+	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, strings.Join(names, ", "))
 }
 
 func (m Mode) apply(g *gateway.Config) {
@@ -52,6 +55,6 @@ type forgetful struct{ session.Store }
 // Load implements [session.Store].
 func (f forgetful) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
 	s, err := f.Store.Load(ctx, key, limit)
-	s.Declared = nil
+	s.State = session.State{Skill: s.Skill}
 	return s, err
 }
