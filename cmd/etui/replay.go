@@ -309,27 +309,52 @@ func (a *app) printReplay(report replay.Report, changes []replay.Change, f repla
 		printTurns(a.out, report)
 	}
 	printChanges(a.out, changes)
-	if r := report.Runs[0]; len(r.Conversations) > 0 {
-		turns := 0
-		for _, c := range r.Conversations {
-			turns += len(c.Turns)
-		}
-		fmt.Fprintf(a.out, "%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
-		for _, more := range []struct {
-			n    int
-			what string
-		}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
-			if more.n > 0 {
-				fmt.Fprintf(a.out, "; %d %s", more.n, more.what)
-			}
-		}
-		fmt.Fprintln(a.out)
-	}
+	fmt.Fprintln(a.out, summary(report.Runs[0]))
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(a.out, languages(report.Runs[len(report.Runs)-1]))
+	return err
+}
+
+// summary says what was replayed.
+func summary(r replay.Run) string {
+	turns := 0
+	for _, c := range r.Conversations {
+		turns += len(c.Turns)
+	}
+	text := fmt.Sprintf("%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
+		if more.n > 0 {
+			text += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	return text
+}
+
+// languages tells the recall of each language, when there are several.
+func languages(r replay.Run) string {
+	found := map[string]replay.Figures{}
+	for _, c := range r.Conversations {
+		f := found[c.Lang]
+		f.Direct, f.Needs = f.Direct+c.Direct, f.Needs+c.Needs
+		found[c.Lang] = f
+	}
+	if len(found) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, lang := range slices.Sorted(maps.Keys(found)) {
+		parts = append(parts, cmp.Or(lang, "others")+" "+percent(found[lang].Recall()))
+	}
+	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
 // replayRows is the table of modes, its head first.
