@@ -60,6 +60,9 @@ type Result struct {
 	Name   string `json:"name,omitempty"`
 	// Text is what the model reads.
 	Text string `json:"text"`
+	// Tools are the names of the tools that Text describes. A provider that defers
+	// tools loads them instead of showing Text.
+	Tools []string `json:"tools,omitempty"`
 	// Failed says that the call did not do what it was asked to; Text tells the
 	// model why.
 	Failed bool `json:"failed,omitempty"`

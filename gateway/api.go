@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -33,13 +34,15 @@ type Selected struct {
 	TokensSent   int     `json:"tokens_sent"`
 	TokensSaved  int     `json:"tokens_saved"`
 	SavedPercent float64 `json:"saved_percent"`
+	// Mode is how the tools reach the model.
+	Mode selection.Mode `json:"mode"`
 }
 
 func wire(e turn.Event) Event {
 	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Done: e.Done}
 	if s := e.Selection; s != nil {
 		tokens := s.Tokens()
-		out.Selected = &Selected{TokensSent: tokens.Sent, TokensSaved: tokens.Saved, SavedPercent: tokens.SavedPercent}
+		out.Selected = &Selected{Mode: s.Mode, TokensSent: tokens.Sent, TokensSaved: tokens.Saved, SavedPercent: tokens.SavedPercent}
 		for entry := range s.Catalog().All() {
 			if stage := s.Stage(entry); stage.Usable() {
 				out.Selected.Usable++

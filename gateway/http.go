@@ -24,6 +24,7 @@ import (
 //	POST /v1/chat/completions  OpenAI's chat completions; "model" names the agent
 //	POST /api/chat             a Message in, a line of JSON for each Event out
 //	POST /api/select           a Message in, a selection.Explanation out
+//	GET  /api/status           what runs, and how often prompt caches were broken
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
@@ -40,6 +41,7 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", g.completions)
 	mux.HandleFunc("POST /api/chat", g.chat)
 	mux.HandleFunc("POST /api/select", g.selects)
+	mux.HandleFunc("GET /api/status", g.status)
 	mux.HandleFunc("GET /api/tools", g.tools)
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)

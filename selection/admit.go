@@ -55,7 +55,12 @@ func (sel *Selection) admit() {
 	rules := sel.rules()
 	rules.hidden, rules.failed = sel.selector.catalog.Hidden(&sel.Request.Facts)
 	for e := range sel.selector.catalog.All() {
-		sel.stages[e.Position()] = rules.judge(e)
+		stage := rules.judge(e)
+		sel.stages[e.Position()] = stage
+		if stage == Sent {
+			sel.usable++
+			sel.usableTokens += e.Tokens
+		}
 	}
 	sel.failed = rules.failed
 }
@@ -109,7 +114,7 @@ func (sel *Selection) rules() *rules {
 func (r *rules) judge(e *catalog.Entry) Stage {
 	i := e.Position()
 	switch {
-	case r.sel.selector.disabled.has(i) || reserved(e.Definition.Name):
+	case r.sel.selector.disabled.has(i) || Meta(e.Definition.Name):
 		return Enabled
 	case r.groups != nil && !r.groups[i]:
 		return Groups

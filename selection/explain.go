@@ -15,7 +15,11 @@ import (
 type Explanation struct {
 	Query string     `json:"query"`
 	Facts chat.Facts `json:"facts"`
-	// Direct says that the tools were few enough to be sent without choosing.
+	// Mode is how the selection reaches the model, and Why says why it is this
+	// one.
+	Mode Mode   `json:"mode"`
+	Why  string `json:"why"`
+	// Direct says that the tools are sent without choosing.
 	Direct bool `json:"direct"`
 	// Funnel tells how many tools were left after each stage.
 	Funnel []Step `json:"funnel"`
@@ -23,6 +27,8 @@ type Explanation struct {
 	// Declared and Announced name what reaches the model, in order.
 	Declared  []string `json:"declared"`
 	Announced []string `json:"announced,omitempty"`
+	// Deferred is how many more the provider is sent, but not the model.
+	Deferred int `json:"deferred,omitempty"`
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
@@ -79,7 +85,7 @@ type Term struct {
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Query: sel.Request.Query, Facts: sel.Request.Facts, Direct: sel.Direct,
+		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Direct: sel.Direct, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)),
@@ -198,7 +204,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	s := sel.selector
 	switch v.Stage {
 	case Enabled:
-		if reserved(v.Tool) {
+		if Meta(v.Tool) {
 			return "its name is reserved"
 		}
 		return "switched off in the configuration"
@@ -232,7 +238,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	}
 	switch {
 	case sel.Direct:
-		return "few enough to send all"
+		return sel.Why
 	case s.pinned.has(e.Position()):
 		return "pinned"
 	case slices.Contains(sel.Request.Declared, v.Tool):

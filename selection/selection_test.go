@@ -174,7 +174,7 @@ func TestFunnelAddsUp(t *testing.T) {
 func TestFewToolsAreSentDirectly(t *testing.T) {
 	r := office(t)
 	sel := selection.New(r.Catalog(), selection.Config{}).Select(selection.Request{Query: "hi"})
-	if !sel.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "get_pod_logs" {
+	if !sel.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "createInvoice" {
 		t.Errorf("sent %s", sent(sel))
 	}
 	sel = selection.New(r.Catalog(), selection.Config{Budget: 50}).Select(selection.Request{Query: "pod"})
@@ -207,7 +207,7 @@ func TestBudget(t *testing.T) {
 
 func TestPinned(t *testing.T) {
 	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Pinned: []string{"get_weather"}})
-	if got := sent(s.Select(selection.Request{Query: "invoice"})); got != "find_tools call_tool createInvoice get_weather" {
+	if got := sent(s.Select(selection.Request{Query: "invoice"})); got != "find_tools call_tool get_weather createInvoice" {
 		t.Errorf("sent %q", got)
 	}
 	if got := sent(s.Select(selection.Request{Query: "hi"})); got != "find_tools call_tool get_weather" {
@@ -240,9 +240,11 @@ func TestDelivery(t *testing.T) {
 	allowed := true
 	must(t, r.RegisterWithFilter(define("open_safe", "Open the safe with the invoices"), func(chat.Facts) bool { return allowed }))
 	s := selection.New(r.Catalog(), choosing)
+	var began selection.Mode
 	var declared, announced []string
 	ask := func(query string) *selection.Selection {
-		sel := s.Select(selection.Request{Query: query, Declared: declared, Announced: announced})
+		sel := s.Select(selection.Request{Query: query, Began: began, Declared: declared, Announced: announced})
+		began = sel.Mode
 		declared = declared[:0:0]
 		for _, e := range sel.Declared {
 			declared = append(declared, e.Definition.Name)
@@ -279,7 +281,7 @@ func TestDirectSessionAppends(t *testing.T) {
 		declared = append(declared, e.Definition.Name)
 	}
 	must(t, r.Register(define("brand_new", "A tool that came later")))
-	sel := follow().Select(selection.Request{Query: "hi", Declared: declared})
+	sel := follow().Select(selection.Request{Query: "hi", Began: selection.Direct, Declared: declared})
 	if got := sel.Declared[len(sel.Declared)-1].Definition.Name; got != "brand_new" || len(sel.Announced) != 0 {
 		t.Errorf("last declared is %s, announced %d", got, len(sel.Announced))
 	}

@@ -386,7 +386,7 @@ func TestRequestsShareTheirBeginning(t *testing.T) {
 	b := newBench(t, turn.Config{}, selection.Config{Direct: -1, Limit: 1}, tools, steps...)
 	in := turn.Input{Facts: chat.Facts{Time: time.Date(2026, 3, 1, 9, 59, 0, 0, time.UTC)}}
 	for _, q := range questions {
-		in.Text, in.Facts.Time = q, in.Facts.Time.Add(time.Hour)
+		in.Text, in.Facts.Time = q, in.Facts.Time.Add(time.Minute)
 		for _, s := range run(b, t.Context(), in).steps {
 			in.Session = session.Session{State: s.State, Messages: append(in.Session.Messages, s.Messages...)}
 		}

@@ -100,6 +100,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	b.config = gateway.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
+			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
 		},
@@ -160,13 +161,13 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	if len(configs) == 0 {
 		configs, b.source = modelsOf(os.Getenv)
 	}
-	models := map[string]model.Model{}
+	models, modes := map[string]model.Model{}, map[string]string{}
 	for _, m := range configs {
 		made, err := newModel(m, registry)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models[m.Name] = model.Log(made, log)
+		models[m.Name], modes[m.Name] = model.Log(made, log), m.Mode
 	}
 	list := c.Agents
 	if len(list) == 0 {
@@ -175,7 +176,8 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
-		chain := []model.Model{models[cmp.Or(a.Model, configs[0].Name)]}
+		first := cmp.Or(a.Model, configs[0].Name)
+		chain := []model.Model{models[first]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}
@@ -186,6 +188,7 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 		agents[i] = gateway.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
 			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Mode: selection.Mode(cmp.Or(a.Mode, modes[first])),
 		}
 		b.models = append(b.models, agents[i].Model.Info().Name)
 	}

@@ -74,6 +74,7 @@ func render(x selection.Explanation, all bool, width int) string {
 	}
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
+	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
 	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.Usable, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
 	if extra := meta(x); extra != "" {
 		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
@@ -125,11 +126,11 @@ func sent(x selection.Explanation) int {
 func meta(x selection.Explanation) string {
 	var names []string
 	for _, name := range x.Declared {
-		if name == selection.FindTools || name == selection.CallTool {
+		if selection.Meta(name) {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, ", ")
 }
 
 // width is how wide a table may be.

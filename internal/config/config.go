@@ -54,6 +54,8 @@ type Model struct {
 	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
 	Headers   map[string]Secret `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
+	CacheLife time.Duration     `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	Mode      string            `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
 
@@ -72,6 +74,7 @@ type Agent struct {
 	Groups       string   `yaml:"groups" help:"Groups whose tools it has, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
+	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 }
 
 // Skill is a named toolset.
@@ -94,10 +97,13 @@ type Tools struct {
 
 // Selection bounds what is sent.
 type Selection struct {
+	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
+	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
+	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
-	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
+	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
 }
 

@@ -102,6 +102,9 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string, depth int)
 	}
 }
 
+// mayBeNegative are the keys for which a negative number means none or never.
+var mayBeNegative = []string{"direct", "directory", "cache_life"}
+
 // check holds a value against what its field allows.
 func (d *decoder) check(n *yaml.Node, v reflect.Value, f reflect.StructField, path string) {
 	if list := f.Tag.Get("enum"); list != "" && v.Kind() == reflect.String {
@@ -113,7 +116,7 @@ func (d *decoder) check(n *yaml.Node, v reflect.Value, f reflect.StructField, pa
 	if f.Tag.Get("required") != "" && v.IsZero() {
 		d.fail(n, "%s must not be empty", path)
 	}
-	if v.CanInt() && v.Int() < 0 && f.Tag.Get("yaml") != "direct" {
+	if v.CanInt() && v.Int() < 0 && !slices.Contains(mayBeNegative, f.Tag.Get("yaml")) {
 		d.fail(n, "%s must not be negative", path)
 	}
 }
