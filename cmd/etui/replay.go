@@ -51,13 +51,13 @@ prompt cache and the rounds for searching counted, and whether the tools that ea
 reached the model. FILE holds conversations, a JSON object a line; see docs/replay.md. Without FILE
 those that the workspace has stored are replayed, and with --demo those that come with the demo.`,
 		Example: `  etui replay --demo
-  etui replay --demo --mode etui --turns
+  etui replay --demo --mode auto --turns
   etui replay --demo --against changed.yaml --fail-on-worse
   etui replay conversations.jsonl --fail-under recall=0.9`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(replay.Modes())+" (default: all of them)")
+	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against and --baseline only that)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -234,8 +234,13 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 	return report, nil
 }
 
+// chosen are the modes that are replayed.
 func (f *replayFlags) chosen() []replay.Mode {
-	if len(f.modes) == 0 {
+	switch {
+	case len(f.modes) > 0:
+	case f.against != "" || f.baseline != "":
+		return []replay.Mode{replay.Configured}
+	default:
 		return replay.Modes()
 	}
 	modes := make([]replay.Mode, len(f.modes))

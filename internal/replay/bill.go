@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"hash/fnv"
 	"slices"
@@ -23,8 +24,10 @@ type Provider struct {
 	// Write and Read are what a token that is written to the cache or read from
 	// it costs, as a multiple of Input. A Write of 1 is an ordinary token.
 	Write, Read float64
-	// Life is how long the cache remembers what nobody has read.
-	Life time.Duration
+	// Life is how long the cache remembers what nobody has read, and AtMost how long
+	// etui takes it to do so before it gives up a session's front, see
+	// [model.Info].
+	Life, AtMost time.Duration
 	// Least is how many tokens a beginning must have to be remembered, and Block
 	// in which steps it is.
 	Least, Block int
@@ -32,6 +35,9 @@ type Provider struct {
 	// the end of the tools, of the system prompt, and of the last two messages
 	// that are not the model's.
 	Marked bool
+	// Deferral says that it takes tools that the model reads only when a result
+	// names them.
+	Deferral bool
 }
 
 // Providers are those whose bills are computed: the list prices of the models
@@ -45,12 +51,12 @@ type Provider struct {
 // OpenAI: developers.openai.com/api/docs/pricing (gpt-5.4-mini, $0.75, $0.075
 // cached and $4.50) and developers.openai.com/api/docs/guides/prompt-caching
 // (automatic, 1,024 tokens at least, in steps of 128; forgotten after five to
-// ten minutes: the longer time is taken, which favours long prompts). Older
-// models read at 0.25 or 0.5 times the input.
+// ten minutes, at most an hour: ten are taken, which favours long prompts). Older
+// models read at 0.25 or 0.5 times the input, newer ones bill writes.
 func Providers() []Provider {
 	return []Provider{
-		{Name: "anthropic", Model: "claude-sonnet-5-5", Window: 200_000, Input: 2, Output: 10, Write: 1.25, Read: 0.1, Life: 5 * time.Minute, Least: 1024, Block: 1, Marked: true},
-		{Name: "openai", Model: "gpt-5.4-mini", Window: 400_000, Input: 0.75, Output: 4.5, Write: 1, Read: 0.1, Life: 10 * time.Minute, Least: 1024, Block: 128},
+		{Name: "anthropic", Model: "claude-sonnet-5-5", Window: 200_000, Input: 2, Output: 10, Write: 1.25, Read: 0.1, Life: 5 * time.Minute, AtMost: 5 * time.Minute, Least: 1024, Block: 1, Marked: true, Deferral: true},
+		{Name: "openai", Model: "gpt-5.4-mini", Window: 400_000, Input: 0.75, Output: 4.5, Write: 1, Read: 0.1, Life: 10 * time.Minute, AtMost: time.Hour, Least: 1024, Block: 128},
 	}
 }
 
@@ -107,7 +113,7 @@ func (c *cache) blocks(req model.Request) []block {
 	}
 	first := len(list)
 	for _, m := range req.Messages {
-		list = append(list, newBlock(said(m)))
+		list = append(list, newBlock(c.read(m, req.Deferred)))
 	}
 	marks := 2
 	for i, m := range slices.Backward(req.Messages) {
@@ -130,7 +136,23 @@ func (c *cache) tool(d *tool.Definition) block {
 	return b
 }
 
-// said is what a model reads of a message.
+// read is what a model reads of a message: of a result that loads deferred tools
+// their definitions.
+func (c *cache) read(m chat.Message, deferred []tool.Definition) string {
+	if m.Result == nil || !c.Deferral {
+		return said(m)
+	}
+	text := ""
+	for i := range deferred {
+		if slices.Contains(m.Result.Tools, deferred[i].Name) {
+			raw, _ := json.Marshal(&deferred[i])
+			text += string(raw)
+		}
+	}
+	return cmp.Or(text, said(m))
+}
+
+// said is the text of a message.
 func said(m chat.Message) string {
 	text := model.UserText(m)
 	for _, c := range m.Calls {

@@ -124,7 +124,7 @@ var dawn = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 // cannot be replayed, and why.
 func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, error) {
 	run := Run{Mode: cfg.Mode, Provider: cfg.Provider.Name, Model: cfg.Provider.Model}
-	s := &script{provider: cfg.Provider, cache: newCache(cfg.Provider), now: dawn}
+	s := &script{provider: cfg.Provider, cache: newCache(cfg.Provider), now: dawn, naive: cfg.Mode == Naive}
 	g, err := gateway.New(cfg.gateway(s))
 	if err != nil {
 		return run, err

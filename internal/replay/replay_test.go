@@ -69,7 +69,7 @@ func TestReach(t *testing.T) {
 	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"and in Paris","tools":["get_weather"]},{"text":"book a flight there","tools":["book_flight"]},{"text":"hm, 11 o'clock","tools":["book_flight",{"name":"send_mail","search":"send e-mail"}]},{"text":"zzz","tools":["drop_tables","no_such_tool"]},{"text":"thanks"}]}`,
 		`{"id":"b","turns":[{"text":"zzz","tools":["send_mail"]}]}`)
 	list = slices.Clone(list)
-	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1}), Mode: replay.Etui, Provider: replay.Providers()[0]}
+	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[0]}
 	run := play(t, cfg, list)
 	var got []string
 	for _, c := range run.Conversations {
@@ -103,7 +103,7 @@ func TestReach(t *testing.T) {
 // report can be compared after it was written and read.
 func TestSame(t *testing.T) {
 	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"mail it to Tom","pause":"20m","tools":["send_mail"]}]}`)
-	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1}), Mode: replay.Etui, Provider: replay.Providers()[1]}
+	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[1]}
 	first, err := json.Marshal(replay.Report{Runs: []replay.Run{play(t, cfg, list)}})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestFromSession(t *testing.T) {
 	if err != nil || string(raw) != want {
 		t.Errorf("got  %s (%v)\nwant %s", raw, err, want)
 	}
-	run := play(t, replay.Config{Gateway: serve(small(t), selection.Config{}), Mode: replay.Etui, Provider: replay.Providers()[0]}, []replay.Conversation{c})
+	run := play(t, replay.Config{Gateway: serve(small(t), selection.Config{}), Mode: replay.Configured, Provider: replay.Providers()[0]}, []replay.Conversation{c})
 	if run.Direct != 1 || run.Failed != 0 {
 		t.Errorf("%+v", run.Figures)
 	}
@@ -257,13 +257,13 @@ func TestDemo(t *testing.T) {
 	}
 	for _, p := range replay.Providers() {
 		runs := map[replay.Mode]replay.Run{}
-		for _, m := range []replay.Mode{replay.All, replay.Naive, replay.Etui} {
+		for _, m := range []replay.Mode{replay.All, replay.Naive, replay.Configured} {
 			runs[m] = play(t, replay.Config{Gateway: serve(r, selection.Config{}), Mode: m, Provider: p}, list)
 			if run := runs[m]; run.Absent != 0 || run.Failed != 0 {
 				t.Errorf("%s: %d tools do not exist, the arguments of %d calls do not fit", m, run.Absent, run.Failed)
 			}
 		}
-		all, naive, etui := runs[replay.All], runs[replay.Naive], runs[replay.Etui]
+		all, naive, etui := runs[replay.All], runs[replay.Naive], runs[replay.Configured]
 		if etui.Dollars > all.Dollars/4 || etui.Dollars > 1.05*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
 			t.Errorf("%s: all %+v\nnaive %+v\netui %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
 )
 
 // Reach tells how a tool that a turn needs reached the model.
@@ -54,6 +55,7 @@ type script struct {
 	provider Provider
 	cache    *cache
 	now      time.Time
+	naive    bool // only the best tools for the newest message are declared
 
 	turn  Turn
 	needs []*need
@@ -70,7 +72,8 @@ const (
 
 // Info implements [model.Model].
 func (s *script) Info() model.Info {
-	return model.Info{Name: s.provider.Name + "/" + s.provider.Model, Window: s.provider.Window}
+	p := s.provider
+	return model.Info{Name: p.Name + "/" + p.Model, Window: p.Window, CacheLife: p.AtMost, Deferral: p.Deferral}
 }
 
 // begin makes a turn the one that is played.
@@ -98,6 +101,9 @@ func (s *script) judge(sel *selection.Selection) {
 // Stream implements [model.Model].
 func (s *script) Stream(_ context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
+		if s.naive {
+			req.Tools = chosen(req)
+		}
 		answer := s.answer(req)
 		s.usage.add(s.cache.bill(req, said(answer), s.now))
 		s.now = s.now.Add(answerTime)
@@ -107,6 +113,16 @@ func (s *script) Stream(_ context.Context, req model.Request) iter.Seq2[model.Ev
 		}
 		_ = yield(model.Event{Text: answer.Text}, nil) && yield(model.Event{Stop: model.Done}, nil)
 	}
+}
+
+// chosen are the tools of a request without those that stand there because they
+// were called before, or for skills: what is left is what choosing for each
+// question anew would declare.
+func chosen(req model.Request) []tool.Definition {
+	return slices.DeleteFunc(slices.Clone(req.Tools), func(d tool.Definition) bool {
+		before := slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return called(m.Calls, d.Name) })
+		return d.Name == selection.UseSkill || before && !slices.Contains(req.Ranked, d.Name) && !selection.Meta(d.Name)
+	})
 }
 
 // answer is what a model would say: the next call, or the reply.
@@ -123,7 +139,7 @@ func (s *script) answer(req model.Request) chat.Message {
 			n.reach = through
 		case !n.searched && declares(req, selection.FindTools):
 			n.searched = true
-			return calls(selection.FindTools, map[string]any{"query": s.query(req, n)})
+			return calls(selection.FindTools, map[string]any{"queries": []string{s.query(req, n)}})
 		default:
 			n.reach = Missed
 			continue
@@ -132,7 +148,7 @@ func (s *script) answer(req model.Request) chat.Message {
 		if len(args) == 0 {
 			args = example(n.entry.Definition)
 		}
-		if declares(req, n.Name) {
+		if declares(req, n.Name) || loaded(req, n.Name) {
 			return calls(n.Name, args)
 		}
 		return calls(selection.CallTool, map[string]any{"name": n.Name, "arguments": args})
@@ -203,6 +219,13 @@ func look(req model.Request, name string) Reach {
 		now = now && m.Role != chat.User
 	}
 	return ""
+}
+
+// loaded reports whether a deferred tool was named by a result, so that the
+// provider has told the model of it.
+func loaded(req model.Request, name string) bool {
+	return slices.ContainsFunc(req.Deferred, func(d tool.Definition) bool { return d.Name == name }) &&
+		slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Result != nil && slices.Contains(m.Result.Tools, name) })
 }
 
 // found reports whether a result is of a search that gave the tool.
