@@ -543,3 +543,25 @@ func TestStatelessRequestsDoNotWait(t *testing.T) {
 		must(t, <-errs)
 	}
 }
+
+// TestStatus counts why prompt caches were broken, and says how tools are
+// delivered.
+func TestStatus(t *testing.T) {
+	g, _ := newGateway(t, func(c *gateway.Config) { c.Agents[1].Mode = selection.Bridge }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, skill := range []string{"", "", "talking"} {
+		if _, err := send(g, t.Context(), gateway.Message{Text: "x", Session: "s", Skill: skill}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.Get(serve(t, g) + "/api/status")
+	must(t, err)
+	defer resp.Body.Close()
+	var s gateway.Status
+	must(t, json.NewDecoder(resp.Body).Decode(&s))
+	if len(s.Agents) != 2 || s.Agents[0].Mode != selection.Auto || s.Agents[1].Mode != selection.Bridge || s.Agents[0].Skill != "full" {
+		t.Errorf("status %+v", s)
+	}
+	if got := fmt.Sprint(s.Agents[0].CacheBreaks, s.Agents[1].CacheBreaks); got != "map[new_session:1 skill_switch:1] map[]" {
+		t.Errorf("breaks %s", got)
+	}
+}
