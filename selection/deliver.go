@@ -103,7 +103,7 @@ func (sel *Selection) declare(name string) {
 // other sessions share it; then what was called before and is still talked
 // about, then what the question needs.
 func (sel *Selection) begin(sent []*catalog.Entry) {
-	sel.Declared = sel.metaTools()
+	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
 	for _, e := range sent {
 		if sel.Direct || sel.selector.pinned.has(e.Position()) {
 			sel.Declared = append(sel.Declared, e)
@@ -127,7 +127,9 @@ func (sel *Selection) begin(sent []*catalog.Entry) {
 func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
 	tokens := 0
 	for _, e := range sel.Declared {
-		tokens += e.Tokens
+		if !Meta(e.Definition.Name) {
+			tokens += e.Tokens
+		}
 	}
 	for _, e := range sent {
 		if !slices.Contains(sel.Declared, e) {
@@ -152,7 +154,7 @@ func (sel *Selection) postpone() {
 // others by rank; all by name when nothing is chosen. The order in which tools
 // were registered changes nothing.
 func (sel *Selection) sent() []*catalog.Entry {
-	var sent []*catalog.Entry
+	sent := make([]*catalog.Entry, 0, 2*sel.limit)
 	for i, stage := range sel.stages {
 		if stage == Sent && (sel.Direct || sel.selector.pinned.has(i)) {
 			sent = append(sent, sel.selector.catalog.At(i))

@@ -238,7 +238,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	}
 	switch {
 	case sel.Direct:
-		return sel.Why
+		return "all are sent: " + sel.Why
 	case s.pinned.has(e.Position()):
 		return "pinned"
 	case slices.Contains(sel.Request.Declared, v.Tool):

@@ -66,7 +66,7 @@ func Meta(name string) bool {
 // the other modes a signature and, after a mistake, the schema are enough, and
 // small models choose better from less.
 func (sel *Selection) metaTools() []*catalog.Entry {
-	var tools []*catalog.Entry
+	tools := make([]*catalog.Entry, 0, len(metaTools))
 	for _, e := range metaTools {
 		name := e.Definition.Name
 		switch {

@@ -101,8 +101,7 @@ func (a *app) replay(ctx context.Context, files []string, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	changes := replay.Compare(before, after)
-	if err := a.printReplay(after, changes, f); err != nil {
+	if err := a.printReplay(before, after, f); err != nil {
 		return err
 	}
 	return failed(before, after, least, f)
@@ -223,7 +222,7 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 		for _, p := range replay.Providers() {
 			run, err := replay.Play(ctx, replay.Config{Gateway: b.config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
 			if errors.Is(err, gateway.ErrUnknown) {
-				err = usageError{err}
+				err = usagef("on %s: %w", w.file, err)
 			}
 			if err != nil {
 				return report, err
@@ -297,24 +296,25 @@ func failed(before, after replay.Report, least map[string]float64, f replayFlags
 	return nil
 }
 
-func (a *app) printReplay(report replay.Report, changes []replay.Change, f replayFlags) error {
+func (a *app) printReplay(before, after replay.Report, f replayFlags) error {
+	changes := replay.Compare(before, after)
 	if a.json {
 		e := json.NewEncoder(a.out)
 		e.SetIndent("", " ")
 		return e.Encode(struct {
 			replay.Report
 			Changes []replay.Change `json:"changes,omitempty"`
-		}{report, changes})
+		}{after, changes})
 	}
-	rows := replayRows(report)
+	rows := replayRows(before, after)
 	if f.table {
 		return printMarkdown(a.out, rows)
 	}
 	if f.turns {
-		printTurns(a.out, report)
+		printTurns(a.out, after)
 	}
-	printChanges(a.out, changes)
-	fmt.Fprintln(a.out, summary(report.Runs[0]))
+	printChanges(a.out, changes, f.turns)
+	fmt.Fprintln(a.out, summary(after.Runs[0]))
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
@@ -322,7 +322,7 @@ func (a *app) printReplay(report replay.Report, changes []replay.Change, f repla
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(a.out, languages(report.Runs[len(report.Runs)-1]))
+	_, err := fmt.Fprint(a.out, languages(after.Runs[len(after.Runs)-1]))
 	return err
 }
 
@@ -362,29 +362,39 @@ func languages(r replay.Run) string {
 	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
-// replayRows is the table of modes, its head first.
-func replayRows(report replay.Report) [][]string {
+// replayRows is the table of modes, its head first. What stood before a change
+// comes before what stands after it. Dollars are compared with the first row.
+func replayRows(before, after replay.Report) [][]string {
 	rows := [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
 	for _, p := range replay.Providers() {
 		rows[0] = append(rows[0], p.Name)
 	}
 	first := map[string]float64{}
-	for i := 0; i < len(report.Runs); {
-		r := report.Runs[i]
-		row := []string{string(r.Mode), percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)}
-		for ; i < len(report.Runs) && report.Runs[i].Mode == r.Mode; i++ {
-			p := report.Runs[i]
-			cell := fmt.Sprintf("$%.4f", p.Dollars)
-			if base := cmp.Or(first[p.Provider], p.Dollars); base != p.Dollars && base > 0 {
-				cell += fmt.Sprintf(" (%+.0f %%)", 100*(p.Dollars/base-1))
-			} else {
-				first[p.Provider] = base
+	for n, report := range []replay.Report{before, after} {
+		for i := 0; i < len(report.Runs); {
+			r := report.Runs[i]
+			name := string(r.Mode)
+			if n == 0 {
+				name += ", before"
 			}
-			row = append(row, cell)
+			row := []string{name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)}
+			for ; i < len(report.Runs) && report.Runs[i].Mode == r.Mode; i++ {
+				row = append(row, dollars(report.Runs[i], first))
+			}
+			rows = append(rows, row)
 		}
-		rows = append(rows, row)
 	}
 	return rows
+}
+
+// dollars tells a cost, and how it differs from the first one of its provider.
+func dollars(r replay.Run, first map[string]float64) string {
+	base, ok := first[r.Provider]
+	if !ok || base == 0 {
+		first[r.Provider] = r.Dollars
+		return fmt.Sprintf("$%.4f", r.Dollars)
+	}
+	return fmt.Sprintf("$%.4f (%+.0f %%)", r.Dollars, 100*(r.Dollars/base-1))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
@@ -427,22 +437,41 @@ func printTurns(w io.Writer, report replay.Report) {
 	fmt.Fprintln(w)
 }
 
-// printChanges prints what is different, turn by turn.
-func printChanges(w io.Writer, changes []replay.Change) {
+// printChanges prints the turns in which a needed tool reaches the model in
+// another way, and with all those in which it is told of other tools.
+func printChanges(w io.Writer, changes []replay.Change, all bool) {
+	quiet := 0
+	shown := map[string]bool{} // what another provider has changed in the same way
 	for _, c := range changes {
-		fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
-		for _, n := range c.Tools {
-			fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
+		key := fmt.Sprint(c.Mode, c.Conversation, c.Turn, c.Tools, c.Added, c.Dropped)
+		switch {
+		case shown[key]:
+			continue
+		case len(c.Tools) == 0 && !all:
+			quiet++
+		default:
+			printChange(w, c)
 		}
-		if len(c.Added) > 0 {
-			fmt.Fprintf(w, "  + %s\n", strings.Join(c.Added, ", "))
-		}
-		if len(c.Dropped) > 0 {
-			fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
-		}
-		fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
+		shown[key] = true
+	}
+	if quiet > 0 {
+		fmt.Fprintf(w, "%d turns in which the model is told of other tools, none of them needed; --turns shows them\n", quiet)
 	}
 	if len(changes) > 0 {
 		fmt.Fprintln(w)
 	}
+}
+
+func printChange(w io.Writer, c replay.Change) {
+	fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
+	for _, n := range c.Tools {
+		fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
+	}
+	if len(c.Added) > 0 {
+		fmt.Fprintf(w, "  + %s\n", strings.Join(c.Added, ", "))
+	}
+	if len(c.Dropped) > 0 {
+		fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
+	}
+	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }

@@ -27,8 +27,8 @@ import (
 
 // Config says what is replayed on what. Everything is required but Warm.
 type Config struct {
-	// Gateway is as for serving. Its store, clock and log, and its agents' models
-	// are not used.
+	// Gateway is as for serving. Of its agents' models, of its store, clock and log,
+	// and of what it keeps of past turns nothing is used.
 	Gateway gateway.Config
 	Mode    Mode
 	// Provider is whose bill is computed.
@@ -144,15 +144,19 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 	return run, nil
 }
 
-// gateway is the configuration as it is replayed.
+// gateway is the configuration as it is replayed: what decides which tools are
+// sent, and nothing that keeps or learns.
 func (c Config) gateway(s *script) gateway.Config {
-	g := c.Gateway
-	g.Registry = g.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} })
-	g.Store = &session.MemoryStore{}
-	g.Now = func() time.Time { return s.now }
-	g.Log = nil
+	g := gateway.Config{
+		Registry:  c.Gateway.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
+		Agents:    slices.Clone(c.Gateway.Agents),
+		Store:     &session.MemoryStore{},
+		Selection: c.Gateway.Selection,
+		Turn:      c.Gateway.Turn,
+		Scope:     c.Gateway.Scope, Links: c.Gateway.Links, MaxMessage: c.Gateway.MaxMessage,
+		Now: func() time.Time { return s.now },
+	}
 	g.Turn.MaxSteps = 3 * maxNeeds // a search and a call for each, and the reply
-	g.Agents = slices.Clone(g.Agents)
 	for i := range g.Agents {
 		g.Agents[i].Model = s
 	}

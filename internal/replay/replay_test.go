@@ -99,6 +99,21 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestDeferral: what a provider defers is billed when a search has loaded it,
+// with its definition, and not before.
+func TestDeferral(t *testing.T) {
+	list := read(t, `{"id":"a","turns":[{"text":"hello"},{"text":"zzz","tools":[{"name":"book_flight","search":"flight"}]}]}`)
+	for _, p := range replay.Providers() {
+		cfg := replay.Config{Gateway: serve(small(t), selection.Config{Limit: 1, Directory: -1}), Mode: "native", Provider: p}
+		native := play(t, cfg, list).Conversations[0].Turns
+		cfg.Mode = "preselect"
+		preselect := play(t, cfg, list).Conversations[0].Turns
+		if native[1].Found != 1 || native[1].Failed != 0 || native[0].Input != preselect[0].Input || (native[1].Input > preselect[1].Input) != p.Deferral {
+			t.Errorf("%s: native %+v\npreselect %+v", p.Name, native, preselect)
+		}
+	}
+}
+
 // TestSame: a replay gives the same every time, and the conversations of a
 // report can be compared after it was written and read.
 func TestSame(t *testing.T) {
@@ -257,15 +272,15 @@ func TestDemo(t *testing.T) {
 	}
 	for _, p := range replay.Providers() {
 		runs := map[replay.Mode]replay.Run{}
-		for _, m := range []replay.Mode{replay.All, replay.Naive, replay.Configured} {
+		for _, m := range []replay.Mode{replay.All, replay.Naive, "auto"} {
 			runs[m] = play(t, replay.Config{Gateway: serve(r, selection.Config{}), Mode: m, Provider: p}, list)
 			if run := runs[m]; run.Absent != 0 || run.Failed != 0 {
 				t.Errorf("%s: %d tools do not exist, the arguments of %d calls do not fit", m, run.Absent, run.Failed)
 			}
 		}
-		all, naive, etui := runs[replay.All], runs[replay.Naive], runs[replay.Configured]
+		all, naive, etui := runs[replay.All], runs[replay.Naive], runs["auto"]
 		if etui.Dollars > all.Dollars/4 || etui.Dollars > 1.05*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
-			t.Errorf("%s: all %+v\nnaive %+v\netui %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
+			t.Errorf("%s: all %+v\nnaive %+v\nauto %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
 		}
 	}
 }

@@ -111,11 +111,10 @@ type standIn struct {
 
 // Call implements [tool.Tool].
 func (s standIn) Call(context.Context, json.RawMessage) (chat.Result, error) {
-	d := s.Definition()
-	if text := s.script.result(d.Name); text != "" {
+	if text := s.script.last.Result; text != "" {
 		return tool.Text(text), nil
 	}
-	return tool.Text(plausible(d)), nil
+	return tool.Text(plausible(s.Definition())), nil
 }
 
 // plausible is a result of a usual length: a short table for what reads, a

@@ -59,6 +59,7 @@ type script struct {
 
 	turn  Turn
 	needs []*need
+	last  *need // whose tool was called last
 	usage Usage
 }
 
@@ -144,6 +145,7 @@ func (s *script) answer(req model.Request) chat.Message {
 			n.reach = Missed
 			continue
 		}
+		s.last = n
 		args := n.Arguments
 		if len(args) == 0 {
 			args = example(n.entry.Definition)
@@ -170,17 +172,6 @@ func (s *script) reply() string {
 		return "You are welcome. Tell me if there is anything else."
 	}
 	return fmt.Sprintf("Here is what I found, in short: it took %d steps, everything went well, and the figures are above.", len(s.needs))
-}
-
-// result is what the turn under way wants a tool to answer; empty means that it
-// does not care.
-func (s *script) result(name string) string {
-	for _, n := range s.needs {
-		if n.Name == name && n.Result != "" {
-			return n.Result
-		}
-	}
-	return ""
 }
 
 func calls(name string, args any) chat.Message {

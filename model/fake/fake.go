@@ -70,6 +70,13 @@ func (m *Model) Info() model.Info {
 	return model.Info{Name: m.Name, Window: m.Window, CacheLife: m.CacheLife, Deferral: m.Deferral}
 }
 
+// Add puts steps at the end of the script.
+func (m *Model) Add(steps ...Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.steps = append(m.steps, steps...)
+}
+
 // Requests returns what the model has been asked so far, oldest first.
 func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
