@@ -279,7 +279,7 @@ func TestDemo(t *testing.T) {
 			}
 		}
 		all, naive, etui := runs[replay.All], runs[replay.Naive], runs["auto"]
-		if etui.Dollars > all.Dollars/4 || etui.Dollars > 1.05*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
+		if etui.Dollars > all.Dollars/4 || etui.Dollars > 0.85*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
 			t.Errorf("%s: all %+v\nnaive %+v\nauto %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
 		}
 	}
