@@ -55,7 +55,7 @@ those that the workspace has stored are replayed, and with --demo those that com
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against and --baseline only that)")
+	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -91,11 +91,7 @@ func (a *app) replay(ctx context.Context, files []string, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	report, err := a.replayOn(ctx, w, conversations, f)
-	if err != nil {
-		return err
-	}
-	before, after, err := a.compared(ctx, w, conversations, report, f)
+	before, after, err := a.compared(ctx, w, conversations, &f)
 	if err != nil {
 		return err
 	}
@@ -158,6 +154,11 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 		if err != nil {
 			return nil, usageError{err}
 		}
+		for _, c := range list {
+			if slices.ContainsFunc(all, func(x replay.Conversation) bool { return x.ID == c.ID }) {
+				return nil, usagef("%s: the id %q stands in an earlier file, too", name, c.ID)
+			}
+		}
 		all = append(all, list...)
 	}
 	if len(all) == 0 {
@@ -210,7 +211,7 @@ func storedConversations(ctx context.Context, w *workspace, f replayFlags) (all 
 }
 
 // replayOn replays on a workspace, in each mode and at each provider.
-func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay.Conversation, f replayFlags) (report replay.Report, err error) {
+func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (report replay.Report, err error) {
 	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return report, err
@@ -235,7 +236,7 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 func (f *replayFlags) chosen() []replay.Mode {
 	switch {
 	case len(f.modes) > 0:
-	case f.against != "" || f.baseline != "":
+	case f.against != "":
 		return []replay.Mode{replay.Configured}
 	default:
 		return replay.Modes()
@@ -247,28 +248,50 @@ func (f *replayFlags) chosen() []replay.Mode {
 	return modes
 }
 
-// compared is what stands before a change and after it. Without a change there
-// is nothing before.
-func (a *app) compared(ctx context.Context, w *workspace, conversations []replay.Conversation, report replay.Report, f replayFlags) (before, after replay.Report, err error) {
-	switch {
-	case f.baseline != "":
-		raw, err := os.ReadFile(f.baseline)
-		if err == nil {
-			err = json.Unmarshal(raw, &before)
+// compared replays, and tells what stands before a change and after it. Without a
+// change there is nothing before.
+func (a *app) compared(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	if f.baseline != "" {
+		if before, err = f.readBaseline(); err != nil {
+			return before, after, err
 		}
-		if err != nil {
-			return before, report, usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
-		}
-		return before, report, nil
-	case f.against != "":
+	}
+	if after, err = a.replayOn(ctx, w, conversations, f); err != nil {
+		return before, after, err
+	}
+	if f.against != "" {
 		changed, err := w.as(f.against)
 		if err != nil {
-			return before, report, err
+			return before, after, err
 		}
-		after, err := a.replayOn(ctx, changed, conversations, f)
-		return report, after, err
+		before = after
+		after, err = a.replayOn(ctx, changed, conversations, f)
+		return before, after, err
 	}
-	return before, report, nil
+	if f.baseline != "" && !replay.Comparable(before, after) {
+		return before, after, usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
+	}
+	return before, after, nil
+}
+
+// readBaseline reads what --json printed. Its modes are replayed unless others
+// are asked for.
+func (f *replayFlags) readBaseline() (before replay.Report, err error) {
+	raw, err := os.ReadFile(f.baseline)
+	if err == nil {
+		err = json.Unmarshal(raw, &before)
+	}
+	if err != nil {
+		return before, usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
+	}
+	if len(f.modes) == 0 {
+		for _, r := range before.Runs {
+			if _, err := replay.ParseMode(string(r.Mode)); err == nil && !slices.Contains(f.modes, string(r.Mode)) {
+				f.modes = append(f.modes, string(r.Mode))
+			}
+		}
+	}
+	return before, nil
 }
 
 // failed is the error that makes a build fail.
