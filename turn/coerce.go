@@ -23,7 +23,9 @@ func fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
-	if json.Unmarshal(e.Definition.Parameters, &wanted) != nil || d.Decode(&value) != nil {
+	// A part that is not as expected stays empty, and says nothing about types.
+	_ = json.Unmarshal(e.Definition.Parameters, &wanted)
+	if d.Decode(&value) != nil {
 		return args
 	}
 	changed, err := json.Marshal(wanted.coerce(value, 0))

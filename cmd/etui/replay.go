@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +55,7 @@ those that the workspace has stored are replayed, and with --demo those that com
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against and --baseline only that)")
+	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -93,11 +91,7 @@ func (a *app) replay(ctx context.Context, files []string, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	report, err := a.replayOn(ctx, w, conversations, f)
-	if err != nil {
-		return err
-	}
-	before, after, err := a.compared(ctx, w, conversations, report, f)
+	before, after, err := a.compared(ctx, w, conversations, &f)
 	if err != nil {
 		return err
 	}
@@ -160,6 +154,11 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 		if err != nil {
 			return nil, usageError{err}
 		}
+		for _, c := range list {
+			if slices.ContainsFunc(all, func(x replay.Conversation) bool { return x.ID == c.ID }) {
+				return nil, usagef("%s: the id %q stands in an earlier file, too", name, c.ID)
+			}
+		}
 		all = append(all, list...)
 	}
 	if len(all) == 0 {
@@ -212,7 +211,7 @@ func storedConversations(ctx context.Context, w *workspace, f replayFlags) (all 
 }
 
 // replayOn replays on a workspace, in each mode and at each provider.
-func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay.Conversation, f replayFlags) (report replay.Report, err error) {
+func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (report replay.Report, err error) {
 	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return report, err
@@ -237,7 +236,7 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 func (f *replayFlags) chosen() []replay.Mode {
 	switch {
 	case len(f.modes) > 0:
-	case f.against != "" || f.baseline != "":
+	case f.against != "":
 		return []replay.Mode{replay.Configured}
 	default:
 		return replay.Modes()
@@ -249,28 +248,50 @@ func (f *replayFlags) chosen() []replay.Mode {
 	return modes
 }
 
-// compared is what stands before a change and after it. Without a change there
-// is nothing before.
-func (a *app) compared(ctx context.Context, w *workspace, conversations []replay.Conversation, report replay.Report, f replayFlags) (before, after replay.Report, err error) {
-	switch {
-	case f.baseline != "":
-		raw, err := os.ReadFile(f.baseline)
-		if err == nil {
-			err = json.Unmarshal(raw, &before)
+// compared replays, and tells what stands before a change and after it. Without a
+// change there is nothing before.
+func (a *app) compared(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	if f.baseline != "" {
+		if before, err = f.readBaseline(); err != nil {
+			return before, after, err
 		}
-		if err != nil {
-			return before, report, usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
-		}
-		return before, report, nil
-	case f.against != "":
+	}
+	if after, err = a.replayOn(ctx, w, conversations, f); err != nil {
+		return before, after, err
+	}
+	if f.against != "" {
 		changed, err := w.as(f.against)
 		if err != nil {
-			return before, report, err
+			return before, after, err
 		}
-		after, err := a.replayOn(ctx, changed, conversations, f)
-		return report, after, err
+		before = after
+		after, err = a.replayOn(ctx, changed, conversations, f)
+		return before, after, err
 	}
-	return before, report, nil
+	if f.baseline != "" && !replay.Comparable(before, after) {
+		return before, after, usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
+	}
+	return before, after, nil
+}
+
+// readBaseline reads what --json printed. Its modes are replayed unless others
+// are asked for.
+func (f *replayFlags) readBaseline() (before replay.Report, err error) {
+	raw, err := os.ReadFile(f.baseline)
+	if err == nil {
+		err = json.Unmarshal(raw, &before)
+	}
+	if err != nil {
+		return before, usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
+	}
+	if len(f.modes) == 0 {
+		for _, r := range before.Runs {
+			if _, err := replay.ParseMode(string(r.Mode)); err == nil && !slices.Contains(f.modes, string(r.Mode)) {
+				f.modes = append(f.modes, string(r.Mode))
+			}
+		}
+	}
+	return before, nil
 }
 
 // failed is the error that makes a build fail.
@@ -294,184 +315,4 @@ func failed(before, after replay.Report, least map[string]float64, f replayFlags
 		return errors.New(strings.Join(why, "\n      "))
 	}
 	return nil
-}
-
-func (a *app) printReplay(before, after replay.Report, f replayFlags) error {
-	changes := replay.Compare(before, after)
-	if a.json {
-		e := json.NewEncoder(a.out)
-		e.SetIndent("", " ")
-		return e.Encode(struct {
-			replay.Report
-			Changes []replay.Change `json:"changes,omitempty"`
-		}{after, changes})
-	}
-	rows := replayRows(before, after)
-	if f.table {
-		return printMarkdown(a.out, rows)
-	}
-	if f.turns {
-		printTurns(a.out, after)
-	}
-	printChanges(a.out, changes, f.turns)
-	fmt.Fprintln(a.out, summary(after.Runs[0]))
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(a.out, languages(after.Runs[len(after.Runs)-1]))
-	return err
-}
-
-// summary says what was replayed.
-func summary(r replay.Run) string {
-	turns := 0
-	for _, c := range r.Conversations {
-		turns += len(c.Turns)
-	}
-	text := fmt.Sprintf("%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
-	for _, more := range []struct {
-		n    int
-		what string
-	}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
-		if more.n > 0 {
-			text += fmt.Sprintf("; %d %s", more.n, more.what)
-		}
-	}
-	return text
-}
-
-// languages tells the recall of each language, when there are several.
-func languages(r replay.Run) string {
-	found := map[string]replay.Figures{}
-	for _, c := range r.Conversations {
-		f := found[c.Lang]
-		f.Direct, f.Needs = f.Direct+c.Direct, f.Needs+c.Needs
-		found[c.Lang] = f
-	}
-	if len(found) < 2 {
-		return ""
-	}
-	var parts []string
-	for _, lang := range slices.Sorted(maps.Keys(found)) {
-		parts = append(parts, cmp.Or(lang, "others")+" "+percent(found[lang].Recall()))
-	}
-	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
-}
-
-// replayRows is the table of modes, its head first. What stood before a change
-// comes before what stands after it. Dollars are compared with the first row.
-func replayRows(before, after replay.Report) [][]string {
-	rows := [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
-	for _, p := range replay.Providers() {
-		rows[0] = append(rows[0], p.Name)
-	}
-	first := map[string]float64{}
-	for n, report := range []replay.Report{before, after} {
-		for i := 0; i < len(report.Runs); {
-			r := report.Runs[i]
-			name := string(r.Mode)
-			if n == 0 {
-				name += ", before"
-			}
-			row := []string{name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)}
-			for ; i < len(report.Runs) && report.Runs[i].Mode == r.Mode; i++ {
-				row = append(row, dollars(report.Runs[i], first))
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// dollars tells a cost, and how it differs from the first one of its provider.
-func dollars(r replay.Run, first map[string]float64) string {
-	base, ok := first[r.Provider]
-	if !ok || base == 0 {
-		first[r.Provider] = r.Dollars
-		return fmt.Sprintf("$%.4f", r.Dollars)
-	}
-	return fmt.Sprintf("$%.4f (%+.0f %%)", r.Dollars, 100*(r.Dollars/base-1))
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-func printMarkdown(w io.Writer, rows [][]string) error {
-	for i, row := range rows {
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
-			return err
-		}
-		if i == 0 {
-			fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(row)))
-		}
-	}
-	return nil
-}
-
-// printTurns prints what became of every turn.
-func printTurns(w io.Writer, report replay.Report) {
-	for _, r := range report.Runs {
-		for _, c := range r.Conversations {
-			fmt.Fprintf(w, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
-			for i, t := range c.Turns {
-				needs := make([]string, len(t.Tools))
-				for j, n := range t.Tools {
-					needs[j] = n.Tool + " " + string(n.Reach)
-				}
-				fmt.Fprintf(w, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), "needs no tool"), thousands(t.Input), thousands(t.Read), t.Dollars)
-			}
-		}
-	}
-	fmt.Fprintln(w)
-}
-
-// printChanges prints the turns in which a needed tool reaches the model in
-// another way, and with all those in which it is told of other tools.
-func printChanges(w io.Writer, changes []replay.Change, all bool) {
-	quiet := 0
-	shown := map[string]bool{} // what another provider has changed in the same way
-	for _, c := range changes {
-		key := fmt.Sprint(c.Mode, c.Conversation, c.Turn, c.Tools, c.Added, c.Dropped)
-		switch {
-		case shown[key]:
-			continue
-		case len(c.Tools) == 0 && !all:
-			quiet++
-		default:
-			printChange(w, c)
-		}
-		shown[key] = true
-	}
-	if quiet > 0 {
-		fmt.Fprintf(w, "%d turns in which the model is told of other tools, none of them needed; --turns shows them\n", quiet)
-	}
-	if len(changes) > 0 {
-		fmt.Fprintln(w)
-	}
-}
-
-func printChange(w io.Writer, c replay.Change) {
-	fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
-	for _, n := range c.Tools {
-		fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
-	}
-	if len(c.Added) > 0 {
-		fmt.Fprintf(w, "  + %s\n", strings.Join(c.Added, ", "))
-	}
-	if len(c.Dropped) > 0 {
-		fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
-	}
-	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
 }

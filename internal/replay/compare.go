@@ -98,6 +98,18 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
+// Comparable reports whether each run of after has one in before, and the two
+// have a conversation in common: else nothing is different and nothing worse.
+func Comparable(before, after Report) bool {
+	for _, now := range after.Runs {
+		then, ok := before.find(now)
+		if !ok || len(both(now, then).Conversations) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // both is the part of a run whose conversations another has too.
 func both(r, other Run) Run {
 	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
