@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"prompt", "internal/tune"},
 	{"turn"},
 	{"gateway"},
-	{"."},
+	{".", "internal/replay"},
 	{"cmd/*"},
 }
 

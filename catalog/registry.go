@@ -160,6 +160,23 @@ func (r *Registry) Remove(names ...string) int {
 	return removed
 }
 
+// Wrap returns a registry of its own with the same tools, filters and toolsets,
+// in which calls go to what wrap makes of a tool. What tools are called and how
+// they are described stays as it is.
+func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wrapped := NewRegistry(nil)
+	wrapped.toolsets = r.toolsets
+	list := make([]*registration, len(r.list))
+	for i, old := range r.list {
+		list[i] = &registration{old.base}
+		list[i].base.tool = wrap(old.base.tool)
+	}
+	wrapped.publish(list)
+	return wrapped
+}
+
 // SetToolsets makes the given toolsets the only ones, and returns a warning for
 // every target that names no tool or group. A toolset that is not valid or is
 // named twice is an error, and nothing changes.

@@ -492,7 +492,7 @@ func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 	if first, again := r[0].Messages[0].Note, r[1].Messages[0].Note; first != again || !strings.Contains(first, "2026-03-01") {
 		t.Errorf("the first question's note was %q and is %q", first, again)
 	}
-	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, `"echo"`) {
+	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, "echo(") {
 		t.Errorf("tools before %s\nafter %s\nnote %s", before, after, r[1].Messages[2].Note)
 	}
 }

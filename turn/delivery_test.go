@@ -234,7 +234,7 @@ func TestBridge(t *testing.T) {
 	if got := c.declared(); got != "find_tools describe_tool call_tool get_pod" {
 		t.Errorf("declared %s", got)
 	}
-	if note := c.last().Messages[0].Note; !strings.Contains(note, `"name":"get_weather"`) {
+	if note := c.last().Messages[0].Note; !strings.Contains(note, "get_weather(") {
 		t.Errorf("the note is %q", note)
 	}
 	if r := o.results(); !strings.Contains(r[0].Text, `Parameters: {"type":"object"`) || r[1].Text != "all about the weather" {

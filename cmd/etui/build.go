@@ -35,6 +35,8 @@ import (
 // built is a workspace's gateway, ready to serve.
 type built struct {
 	gateway *gateway.Gateway
+	// config is what the gateway was made of.
+	config gateway.Config
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
@@ -113,7 +115,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
-	b.gateway, err = gateway.New(gateway.Config{
+	b.config = gateway.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
@@ -125,7 +127,8 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
-	})
+	}
+	b.gateway, err = gateway.New(b.config)
 	if err != nil {
 		return b, err
 	}

@@ -1,15 +1,17 @@
 package demo
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/etui-run/etui/tool"
 )
 
-//go:embed tools/*.json world.json
+//go:embed tools/*.json world.json conversations.jsonl
 var files embed.FS
 
 // entry is one tool as its file describes it.
@@ -46,6 +48,17 @@ func entries() []entry {
 		all = append(all, group...)
 	}
 	return all
+}
+
+// Conversations are what people of the company might say to their assistant,
+// with the tools that each message needs: a JSON object a line, for package
+// replay.
+func Conversations() io.Reader {
+	data, err := files.ReadFile("conversations.jsonl")
+	if err != nil {
+		panic(err)
+	}
+	return bytes.NewReader(data)
 }
 
 // Definitions describes the demo's tools, in the same order every time.
