@@ -78,6 +78,25 @@ func TestUsageIsBounded(t *testing.T) {
 	}
 }
 
+// TestUsageOfWhatIsSaidAllTheTime: an answer to everything is a vote for nothing.
+func TestUsageOfWhatIsSaidAllTheTime(t *testing.T) {
+	r := office(t)
+	var past []selection.Asked
+	for range 5 {
+		for e := range r.Catalog().All() {
+			past = append(past, selection.Asked{Question: "yep sure", Tools: []string{e.Definition.Name, e.Definition.Name}})
+		}
+	}
+	once := selection.NewUsage(past[:1])
+	often := selection.NewUsage(past)
+	s := selection.New(r.Catalog(), choosing)
+	req := selection.Request{Query: "yep sure"}
+	sure, unsure := s.WithUsage(once).Search(req, 9)[0].Score, s.WithUsage(often).Search(req, 9)[0].Score
+	if often.Len() != 1 || unsure > sure/7 {
+		t.Errorf("%d questions; said once: %.2f, said of everything: %.2f", often.Len(), sure, unsure)
+	}
+}
+
 func BenchmarkSelectUsage(b *testing.B) {
 	s := many(b, 1000, 0)
 	var past []selection.Asked
