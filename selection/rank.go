@@ -39,7 +39,6 @@ func (sel *Selection) rank() {
 		}
 	}
 	touched = sel.vote(touched)
-	touched = sel.vote(touched)
 	best := newTop(max(2*sel.limit, 16))
 	for _, doc := range touched {
 		if sel.stages[doc] == Sent {

@@ -60,7 +60,7 @@ const (
 	alike = 0.25
 	// doubt is what the votes are weighed against: a question that is asked again
 	// word for word has 1 / (1 + doubt) of what the votes can have.
-	doubt = 0.6
+	doubt = 0.3
 	// usageTerm is how the votes are named among the words of a [Verdict].
 	usageTerm = "(usage)"
 )
