@@ -58,6 +58,9 @@ type Config struct {
 	// Hosts are names under which HTTP clients may address the gateway, beside
 	// localhost and IP addresses.
 	Hosts []string
+	// Configuration tells where the rules and skills come from, and how reading
+	// them again went; nil means from the program.
+	Configuration func() Configuration
 	// Version is told to HTTP clients.
 	Version string
 	// Now tells the time; nil means time.Now.
@@ -86,6 +89,9 @@ type Agent struct {
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
+	// Mode is how what is selected reaches its model; empty means as the gateway's
+	// Selection says.
+	Mode selection.Mode
 }
 
 // The ways in which a message can be refused.
@@ -244,13 +250,7 @@ func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
-			in := g.input(a, earlier, s)
-			sel := a.runner.Select(in)
-			s.Declared = s.Declared[:0]
-			for _, e := range sel.Declared {
-				s.Declared = append(s.Declared, e.Definition.Name)
-			}
-			said = prompt.NewMessage(said.Text, "", in.Facts, sel.Announced, in.Options)
+			said, s.State = a.runner.Replay(g.input(a, earlier, s))
 		}
 		s.Messages = append(s.Messages, said)
 	}

@@ -23,7 +23,9 @@ import (
 //	GET  /v1/models            the agents, as models
 //	POST /v1/chat/completions  OpenAI's chat completions; "model" names the agent
 //	POST /api/chat             a Message in, a line of JSON for each Event out
-//	POST /api/select           a Message in, a selection.Explanation out
+//	POST /api/select           a Question in, a selection.Explanation out
+//	POST /api/why              a Look back in, the Turns out that it finds
+//	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
@@ -42,6 +44,8 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", g.completions)
 	mux.HandleFunc("POST /api/chat", g.chat)
 	mux.HandleFunc("POST /api/select", g.selects)
+	mux.HandleFunc("POST /api/why", g.why)
+	mux.HandleFunc("GET /api/status", g.status)
 	mux.HandleFunc("GET /api/tools", g.tools)
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)

@@ -53,7 +53,7 @@ func learnt(t *testing.T, u gateway.Usage, m gateway.Message) (g *gateway.Gatewa
 	g, _ = newGateway(t, func(c *gateway.Config) {
 		c.Usage, c.Selection = u, selection.Config{Direct: -1}
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"get_weather","arguments":{}}`)}},
-		fake.Step{Calls: []chat.Call{fake.Call("2", "echo", `{"word":7}`)}}, fake.Step{Text: "sunny"})
+		fake.Step{Calls: []chat.Call{fake.Call("2", "echo", `{"word":{}}`)}}, fake.Step{Text: "sunny"})
 	_, err := send(g, t.Context(), gateway.Message{Text: "shall my aunt bring her parasol, 4711?", User: "alice"})
 	must(t, err)
 	g.Wait(t.Context())

@@ -14,11 +14,9 @@
 package selection
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 // Request is what a selection may know.
@@ -28,6 +26,9 @@ type Request struct {
 	Facts chat.Facts
 	// Query is the question, in the user's words.
 	Query string
+	// History is the conversation before it, oldest first: "and in Berlin?" asks
+	// for what was asked for before.
+	History []chat.Message
 	// Groups are those whose tools the agent has, as in "file,shell"; empty
 	// means all.
 	Groups string
@@ -39,16 +40,42 @@ type Request struct {
 	// Window is how many tokens the model reads at once; 0 means unknown. It
 	// bounds the budget, see [Config].
 	Window int
+	// Mode overrides that of the [Config] when not empty.
+	Mode Mode
+	// Native says that the model's provider can defer tools, see [Native].
+	Native bool
+	// Uncached says that the model has no prompt cache: tools may be declared at
+	// any time.
+	Uncached bool
+
+	// Began is the mode of the session so far, as [Selection.Mode] told it for the
+	// question before. Empty means a new session.
+	Began Mode
 	// Declared names the tools that stand in front of the session's requests, in
-	// order. Empty means a new session.
+	// order.
 	Declared []string
-	// Announced names the tools that later messages of the session described.
+	// Announced names the tools that later messages of the session described, as
+	// far as those are still sent.
 	Announced []string
+	// Cold says that the provider's cache holds nothing of the session any more,
+	// so that its front may be made anew at no cost.
+	Cold bool
+	// Called names the tools that were called in the part of the session that is
+	// still sent, in order. They are declared when the front is made anew.
+	Called []string
 }
 
 // Config says how much a selection may send. The zero value has sensible
 // limits.
 type Config struct {
+	// Mode is how what is selected reaches the model; empty means Auto.
+	Mode Mode
+	// Off switches the selection off, whatever the mode and the request say: every
+	// tool that the caller may use is declared.
+	Off bool
+	// Directory is how many tokens the directory of names may have, see
+	// [Selection.Directory]; 0 means 400, and a negative number that there is none.
+	Directory int
 	// Limit is how many tools are sent for a question, pinned ones not counted;
 	// 0 means 8.
 	Limit int
@@ -58,7 +85,7 @@ type Config struct {
 	// WindowShare is the part of the model's window that they may take, as a
 	// fraction; 0 means 0.1.
 	WindowShare float64
-	// Direct is up to how many tools are sent without choosing, if they fit the
+	// Direct is up to how many tools Auto sends without choosing, if they fit the
 	// budget; 0 means 20, and a negative number that it is never done.
 	Direct int
 	// Pinned are tools that are sent always, by name or as "group:" and a group.
@@ -85,6 +112,9 @@ func (c Config) withDefaults() Config {
 	if c.Weights == (Weights{}) {
 		c.Weights = DefaultWeights()
 	}
+	if c.Directory == 0 {
+		c.Directory = 400
+	}
 	return c
 }
 
@@ -93,7 +123,7 @@ func (c Config) withDefaults() Config {
 type Selector struct {
 	catalog  *catalog.Catalog
 	config   Config
-	index    *index
+	index    *Index
 	usage    *Usage
 	disabled set
 	pinned   set
@@ -103,7 +133,20 @@ type Selector struct {
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
 	cfg = cfg.withDefaults()
-	s := &Selector{catalog: c, config: cfg, index: newIndex(c, cfg.Weights), toolsets: map[string]set{}}
+	return newSelector(c, cfg, NewIndex(definitions(c), cfg.Weights))
+}
+
+// with returns a selector for a newer catalog. It is quick when the tools are
+// the same.
+func (s *Selector) with(c *catalog.Catalog) *Selector {
+	if s.catalog.SameTools(c) {
+		return newSelector(c, s.config, s.index)
+	}
+	return New(c, s.config)
+}
+
+func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
+	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
@@ -127,10 +170,17 @@ func (s *Selector) Catalog() *catalog.Catalog { return s.catalog }
 type Selection struct {
 	// Request is what was asked.
 	Request Request
-	// Direct says that the tools were few enough to be sent without choosing.
+	// Mode is how the selection reaches the model; never Auto. Why says why it is
+	// this one, in a few words.
+	Mode Mode
+	Why  string
+	// Direct says that the tools are sent without choosing.
 	Direct bool
 	// Declared are the tools that stand in front of the request, in order.
 	Declared []*catalog.Entry
+	// Deferred are all others that may be used, by name, when Mode is Native: the
+	// provider is sent them, the model is not.
+	Deferred []*catalog.Entry
 	// Announced are the tools that are described with this message, because the
 	// session's Declared were fixed before; best first.
 	Announced []*catalog.Entry
@@ -143,11 +193,16 @@ type Selection struct {
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
-	query    []queryTerm
-	votes    []vote  // what the past added to scores
-	byWords  float32 // the best score without that; 0 when nothing was added
-	limit    int
-	budget   int
+	// failedRules are the errors of rules that hide what they guard.
+	failedRules []error
+	query       []queryTerm
+	votes       []vote  // what the past added to scores
+	byWords     float32 // the best score without that; 0 when nothing was added
+	limit       int
+	budget      int
+
+	usable, usableTokens int  // what may be used, counted
+	anew                 bool // the session's front is made anew
 }
 
 // Match is a tool with its score.
@@ -160,15 +215,16 @@ type Match struct {
 
 // Select picks what a question gets.
 func (s *Selector) Select(req Request) *Selection {
-	sel := s.begin(req)
+	sel := s.prepare(req)
 	sel.admit()
 	sel.rank()
+	sel.choose()
 	sel.fit()
 	sel.deliver()
 	return sel
 }
 
-func (s *Selector) begin(req Request) *Selection {
+func (s *Selector) prepare(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
 		stages: make([]Stage, s.catalog.Len()),
@@ -187,20 +243,12 @@ func (s *Selector) begin(req Request) *Selection {
 	return sel
 }
 
-// Search ranks all tools that the caller may use, whatever the session has
-// seen, and returns at most limit of them, best first. A query that is the exact
-// name of a tool finds that tool first.
-func (s *Selector) Search(req Request, limit int) []Match {
-	sel := s.begin(req)
-	sel.limit = limit
-	sel.admit()
-	sel.rank()
-	found := sel.Ranked
-	if e, ok := s.catalog.Get(strings.TrimSpace(req.Query)); ok && sel.stages[e.Position()] == Sent {
-		found = slices.DeleteFunc(found, func(m Match) bool { return m.Entry == e })
-		found = slices.Insert(found, 0, Match{e, sel.scores[e.Position()]})
+func definitions(c *catalog.Catalog) []*tool.Definition {
+	list := make([]*tool.Definition, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, &e.Definition)
 	}
-	return found[:min(len(found), limit)]
+	return list
 }
 
 // set holds the positions of some of a catalog's tools; nil means none.

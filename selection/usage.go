@@ -25,8 +25,8 @@ type Asked struct {
 //
 // Votes only add to the scores of tools that the caller may use. A question that
 // led to no such tool has no vote, so that what others may use cannot be seen.
-// What the votes add to a tool is less than the question's best score by words,
-// times [Weights].Usage: a tool that was never used keeps its score, and is
+// What the votes add to a tool is less than the question's best score by words
+// (or than what one rare word counts, where that is more), times [Weights].Usage: a tool that was never used keeps its score, and is
 // overtaken only where many similar questions led elsewhere.
 type Usage struct {
 	asked    []asked
@@ -85,7 +85,10 @@ func NewUsage(log []Asked) *Usage {
 			before[[2]string{a.User, a.Question}] = i
 			u.asked, questions = append(u.asked, asked{user: a.User}), append(questions, terms)
 		}
-		for _, name := range a.Tools {
+		for k, name := range a.Tools {
+			if slices.Contains(a.Tools[:k], name) {
+				continue
+			}
 			n, ok := numbers[name]
 			if !ok {
 				n = int32(len(u.tools))
@@ -111,7 +114,7 @@ func (u *Usage) Len() int {
 func (a *asked) add(tool int32) {
 	for i := range a.answers {
 		if a.answers[i].tool == tool {
-			a.answers[i].times = min(a.answers[i].times+1, a.times+1) // once each time
+			a.answers[i].times++
 			return
 		}
 	}
@@ -253,42 +256,21 @@ func (u *Usage) usable(sel *Selection, question int32) iter.Seq2[*catalog.Entry,
 	}
 }
 
-// vote adds the votes of the past to the scores. Touched are the positions of
-// the tools that have a score; it returns them with those that now have one.
-func (sel *Selection) vote(touched []int32) []int32 {
+// vote adds the votes of the past to the scores.
+func (sel *Selection) vote() {
 	u, weight := sel.selector.usage, float32(sel.selector.config.Weights.Usage)
 	if u.Len() == 0 || weight == 0 {
-		return touched
+		return
 	}
 	sel.votes = u.votes(sel)
 	if len(sel.votes) == 0 {
-		return touched
+		return
 	}
-	for _, doc := range touched {
-		if sel.stages[doc] == Sent {
-			sel.byWords = max(sel.byWords, sel.scores[doc])
-		}
-	}
-	scale := weight * sel.byWords
-	if sel.byWords == 0 {
-		scale = weight // no word matches: the votes are all there is
-	}
+	sel.byWords = highest(sel.scores, sel.stages)
+	// Where hardly a word matches, the votes are all there is.
+	scale := weight * max(sel.byWords, rarity("", 0, sel.selector.index.size))
 	for i, v := range sel.votes {
-		at := v.entry.Position()
-		if sel.scores[at] == 0 {
-			touched = append(touched, int32(at))
-		}
 		sel.votes[i].share *= scale
-		sel.scores[at] += sel.votes[i].share
+		sel.scores[v.entry.Position()] += sel.votes[i].share
 	}
-	return touched
-}
-
-// noise is the score below which a tool is noise. Votes do not raise it: they
-// must not push out what they do not speak of.
-func (sel *Selection) noise(best float32) float32 {
-	if sel.byWords > 0 {
-		best = sel.byWords
-	}
-	return floor * best
 }

@@ -26,8 +26,8 @@ type Weights struct {
 // DefaultWeights are what the ranking uses when nothing else is said.
 func DefaultWeights() Weights {
 	return Weights{
-		Name: 2, Alias: 1, Description: 0.5, Translation: 0.5, Parameter: 0.5, ParameterText: 0.5,
-		Group: 1, Example: 0.5, Body: 0.1, Usage: 1,
+		Name: 2, Alias: 1, Description: 0.5, Translation: 0.5, Parameter: 0.8, ParameterText: 0.5,
+		Group: 2, Example: 0.5, Body: 0.1, Usage: 1,
 	}
 }
 

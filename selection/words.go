@@ -8,6 +8,7 @@ import (
 	"github.com/kljensen/snowball/english"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/lexicon"
 )
 
 // soft separates the parts of one word: read_file, readFile and read-file are
@@ -19,15 +20,18 @@ const soft = '\x1f'
 const maxWord = 64
 
 // fold writes text in the form that [words] reads: lower case, full-width
-// letters narrowed, word parts separated by soft, everything that is neither
+// letters narrowed, traditional characters simplified, word parts separated by soft, everything that is neither
 // letter nor digit a space.
 func fold(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
 	var before rune // what stood before, in the original
 	for i, r := range text {
-		if r >= 0xFF01 && r <= 0xFF5E {
+		switch {
+		case r >= 0xFF01 && r <= 0xFF5E:
 			r -= 0xFEE0
+		case r >= 0x4E00 && r <= 0x9FFF:
+			r = lexicon.Simplified(r)
 		}
 		switch {
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
@@ -72,6 +76,22 @@ func words(folded string, yield func(word string, wide bool)) {
 		default:
 			start = narrowRun(folded, start, yield)
 		}
+	}
+}
+
+// wideRuns yields the runs of wide characters of folded text.
+func wideRuns(folded string, yield func(run []rune)) {
+	var run []rune
+	for _, r := range folded {
+		if chat.Wide(r) {
+			run = append(run, r)
+		} else if len(run) > 0 {
+			yield(run)
+			run = run[:0]
+		}
+	}
+	if len(run) > 0 {
+		yield(run)
 	}
 }
 
@@ -162,7 +182,7 @@ const chineseWords = `
 // searchTerms yields what a text is searched by: stems, and the characters and
 // pairs of wide scripts. Addresses and stop words are left out.
 func searchTerms(text string, yield func(name string)) {
-	words(fold(withoutAddresses(text[:min(len(text), maxQuery)])), func(word string, wide bool) {
+	words(fold(withoutAddresses(head(text, maxQuery))), func(word string, wide bool) {
 		switch {
 		case isStopWord(word):
 		case wide:

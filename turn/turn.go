@@ -9,6 +9,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -45,6 +46,7 @@ type Runner struct {
 	selector func() *selection.Selector
 	prompt   *prompt.Builder
 	config   Config
+	broken   breaks
 }
 
 // New returns a runner that asks m. The selector is taken anew for each turn,
@@ -65,7 +67,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{m, selector, p, cfg}
+	return &Runner{model: m, selector: selector, prompt: p, config: cfg}
 }
 
 // Input is one message, with everything that its turn may know.
@@ -84,8 +86,10 @@ type Input struct {
 	Groups string
 	// Options choose the strategy, and the tools and skills that are let in.
 	Options prompt.Options
-	// Limit and Budget override the selection's when above zero.
+	// Limit and Budget override the selection's when above zero, Mode when not
+	// empty.
 	Limit, Budget int
+	Mode          selection.Mode
 	// Late takes the outcome of a call that goes on after its turn; nil means
 	// that tools must finish before they return. It may be called at any time,
 	// from any goroutine.
@@ -135,6 +139,9 @@ type Done struct {
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
+	// CacheBreaks are the causes for which the provider's prompt cache could not be
+	// used in the turn; none when it could.
+	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
 }
@@ -152,16 +159,19 @@ func (r *Runner) Select(in Input) *selection.Selection {
 }
 
 func (r *Runner) request(in Input) selection.Request {
-	if in.Facts.Skill == "" {
-		in.Facts.Skill = in.Session.Skill
-	}
-	return selection.Request{
+	in.Facts.Skill = in.skill()
+	info := r.model.Info()
+	req := selection.Request{
 		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
-		Limit: in.Limit, Budget: in.Budget, Window: r.model.Info().Window,
-		Declared:  in.Session.Declared,
-		Announced: r.prompt.Announced(in.Session.Messages),
+		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
+		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
+		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
 	}
+	if r.cold(in) != "" {
+		req.Cold, req.Called = true, called(r.prompt.Kept(in.Session.Messages))
+	}
+	return req
 }
 
 // Run runs a turn and yields what happens. The last event is Done, unless an
@@ -203,28 +213,35 @@ type run struct {
 	prompt   prompt.Prompt
 	done     Done
 	stopped  bool
+	begun    time.Time
 }
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector()}
+	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector(), begun: time.Now()}
 	t.selected = t.selector.Select(r.request(in))
 	t.logHidden()
-	t.state = in.Session.Clone()
-	t.state.Declared = t.state.Declared[:0]
-	for _, e := range t.selected.Declared {
-		t.state.Declared = append(t.state.Declared, e.Definition.Name)
-	}
+	t.state = r.advance(in, t.selected)
 	question := prompt.NewMessage(in.Text, in.Note, t.selected.Request.Facts, t.selected.Announced, in.Options)
-	var err error
-	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, in.Options)
-	if err != nil {
+	t.state.Front.First = r.first(in, question)
+	if err := t.prompts(in.Session.Messages, question); err != nil {
 		t.fail(err)
 		return t
 	}
+	question.Why = t.why()
+	t.account(broke(r.cold(in), in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
 	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
 	return t
+}
+
+// prompts builds the prompt, with the directory as the state has it.
+func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
+	opts := t.in.Options
+	opts.Directory = t.state.Directory
+	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
+	t.state.Front.System = hash(t.prompt.System)
+	return err
 }
 
 // running reports whether the turn may ask the model once more.
@@ -279,6 +296,9 @@ func (t *run) question() model.Request {
 	for _, e := range t.selected.Declared {
 		req.Tools = append(req.Tools, e.Definition)
 	}
+	for _, e := range t.selected.Deferred {
+		req.Deferred = append(req.Deferred, e.Definition)
+	}
 	for _, m := range t.selected.Ranked {
 		req.Ranked = append(req.Ranked, m.Definition.Name)
 	}
@@ -288,6 +308,7 @@ func (t *run) question() model.Request {
 // remember makes messages part of the conversation.
 func (t *run) remember(messages ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
+	t.touch()
 	return t.emit(Event{Step: &Step{t.state, messages}})
 }
 
@@ -309,10 +330,21 @@ func (t *run) giveUp() {
 	t.finish(chat.Message{Role: chat.Assistant, Text: text})
 }
 
+// why sums the selection up, for operators: to be stored with the question.
+func (t *run) why() json.RawMessage {
+	raw, err := json.Marshal(t.selected.Compact())
+	if err != nil { // it holds names and numbers only
+		t.config.Log.ErrorContext(t.ctx, "the selection is not stored", "error", err, "session", t.in.Session.Key)
+		return nil
+	}
+	t.config.Log.DebugContext(t.ctx, "tools selected", "selection", string(raw), "session", t.in.Session.Key)
+	return raw
+}
+
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
 	for _, err := range t.selected.Failed() {
-		t.config.Log.ErrorContext(t.ctx, "filter failed, its tools are hidden", "error", err, "session", t.in.Session.Key)
+		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
 	}
 	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
 		return

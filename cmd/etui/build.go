@@ -35,6 +35,8 @@ import (
 // built is a workspace's gateway, ready to serve.
 type built struct {
 	gateway *gateway.Gateway
+	// config is what the gateway was made of.
+	config gateway.Config
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
@@ -44,7 +46,10 @@ type built struct {
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
-	close   []func() error
+	// warnings are about rules that name nothing.
+	warnings []error
+	reloader *reloader
+	close    []func() error
 }
 
 // Close ends what build began, last first.
@@ -79,9 +84,18 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
-	if b.unknown, err = registry.SetToolsets(toolsets(w.config)...); err != nil {
+	p, err := policyOf(w.config)
+	if err != nil {
 		return b, err
 	}
+	if b.unknown, err = p.apply(registry); err != nil {
+		return b, err
+	}
+	b.warnings = p.unknown(registry.Catalog())
+	for _, warning := range b.warnings {
+		log.WarnContext(ctx, "visibility", "warning", warning)
+	}
+	b.reloader = newReloader(w, registry, log)
 	var store session.Store
 	if stored {
 		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
@@ -101,17 +115,20 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
-	b.gateway, err = gateway.New(gateway.Config{
+	b.config = gateway.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
+			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 		},
 		Usage:      b.usage,
 		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
-	})
+		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
+		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+	}
+	b.gateway, err = gateway.New(b.config)
 	if err != nil {
 		return b, err
 	}
@@ -205,13 +222,13 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	if len(configs) == 0 {
 		configs, b.source = modelsOf(os.Getenv)
 	}
-	models := map[string]model.Model{}
+	models, modes := map[string]model.Model{}, map[string]string{}
 	for _, m := range configs {
 		made, err := newModel(m, registry)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models[m.Name] = model.Log(made, log)
+		models[m.Name], modes[m.Name] = model.Log(made, log), m.Mode
 	}
 	list := c.Agents
 	if len(list) == 0 {
@@ -220,7 +237,8 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
-		chain := []model.Model{models[cmp.Or(a.Model, configs[0].Name)]}
+		first := cmp.Or(a.Model, configs[0].Name)
+		chain := []model.Model{models[first]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}
@@ -231,6 +249,7 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 		agents[i] = gateway.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
 			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Mode: selection.Mode(cmp.Or(a.Mode, modes[first])),
 		}
 		b.models = append(b.models, agents[i].Model.Info().Name)
 	}

@@ -209,7 +209,7 @@ func describeTuning(r tune.Report, written string, dry bool) string {
 	fmt.Fprintf(&b, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
 	fmt.Fprintf(&b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
 	fmt.Fprintf(&b, "gain     %+7.1f ± %.1f (standard error)\n", 100*r.Gain, 100*r.Noise)
-	for _, change := range changes(r.Start, r.Weights) {
+	for _, change := range changedWeights(r.Start, r.Weights) {
 		fmt.Fprintf(&b, "  %s\n", change)
 	}
 	switch {
@@ -224,7 +224,7 @@ func describeTuning(r tune.Report, written string, dry bool) string {
 }
 
 // changes names the weights that differ, as the file does.
-func changes(before, after selection.Weights) []string {
+func changedWeights(before, after selection.Weights) []string {
 	var list []string
 	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range old.NumField() {

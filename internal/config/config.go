@@ -11,25 +11,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Config is the content of etui.yaml. The help texts are the reference in
 // docs/configuration.md and in the JSON Schema.
 type Config struct {
-	Listen    string    `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. Other than loopback addresses need api.key."`
-	State     string    `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
-	Demo      bool      `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
-	Log       Log       `yaml:"log" help:"What is logged, to standard error."`
-	API       API       `yaml:"api" help:"Who may talk to the gateway over HTTP."`
-	Models    []Model   `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
-	Agents    []Agent   `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
-	Skills    []Skill   `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
-	Workflow  Workflow  `yaml:"workflow" help:"How skills are used."`
-	Tools     Tools     `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
-	Selection Selection `yaml:"selection" help:"How much of the tools reaches the model."`
-	Usage     Usage     `yaml:"usage" help:"What is kept of past turns, and what is learnt from it."`
-	Limits    Limits    `yaml:"limits" help:"Bounds of messages, turns and calls."`
-	Sessions  Sessions  `yaml:"sessions" help:"Which messages belong to one conversation."`
+	Listen     string     `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. Other than loopback addresses need api.key."`
+	State      string     `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
+	Demo       bool       `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
+	Log        Log        `yaml:"log" help:"What is logged, to standard error."`
+	API        API        `yaml:"api" help:"Who may talk to the gateway over HTTP."`
+	Models     []Model    `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
+	Agents     []Agent    `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
+	Skills     []Skill    `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
+	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
+	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
+	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
+	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
+	Usage      Usage      `yaml:"usage" help:"What is kept of past turns, and what is learnt from it."`
+	Limits     Limits     `yaml:"limits" help:"Bounds of messages, turns and calls."`
+	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
 }
 
 // Log says what is logged.
@@ -55,6 +58,8 @@ type Model struct {
 	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
 	Headers   map[string]Secret `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
+	CacheLife time.Duration     `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	Mode      string            `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
 
@@ -73,6 +78,7 @@ type Agent struct {
 	Groups       string   `yaml:"groups" help:"Groups whose tools it has, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
+	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 }
 
 // Skill is a named toolset.
@@ -87,6 +93,52 @@ type Workflow struct {
 	DefaultSkill string `yaml:"default_skill" default:"full" help:"Skill that is active until another is chosen."`
 }
 
+// Visibility says who may see which tools.
+type Visibility struct {
+	Default Defaults `yaml:"default" help:"What holds for the tools that no allow rule names."`
+	Rules   []Rule   `yaml:"rules" help:"Each has allow or deny. Deny wins; a tool that allow rules name is visible where one of them holds."`
+}
+
+// Defaults say, by risk, who may see a tool when no rule does.
+type Defaults struct {
+	Read        string `yaml:"read" default:"allow" enum:"allow,deny" help:"Tools that only look."`
+	Write       string `yaml:"write" default:"allow" enum:"allow,deny" help:"Tools that change something."`
+	Destructive string `yaml:"destructive" default:"allow" enum:"allow,deny" help:"Tools whose work cannot be undone."`
+}
+
+// Rule lets callers see tools, or hides tools from them.
+type Rule struct {
+	Name   string   `yaml:"name" help:"What messages call it."`
+	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
+	Deny   []string `yaml:"deny" help:"The same, for hiding them."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	Reason string   `yaml:"reason" help:"Shown to operators where the rule hides a tool."`
+	// Place and WhenPlace are where the rule and its condition begin.
+	Place     Position `yaml:"-"`
+	WhenPlace Position `yaml:"-"`
+}
+
+// Position is where something stands in the configuration. File is the name of
+// a variable when it came from the environment; then Line and Column are 0.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// stands notes where the rule is.
+func (r *Rule) stands(d *decoder, n *yaml.Node) {
+	r.Place = d.position(n)
+	when := find(n, "when")
+	r.WhenPlace = d.position(when)
+	switch {
+	case r.WhenPlace.Line == 0:
+	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		r.WhenPlace.Line, r.WhenPlace.Column = when.Line+1, 0 // the text begins below
+	case when.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		r.WhenPlace.Column++
+	}
+}
+
 // Tools says which tools etui brings.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, time, arithmetic."`
@@ -95,10 +147,13 @@ type Tools struct {
 
 // Selection bounds what is sent.
 type Selection struct {
+	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
+	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
+	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
-	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
+	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
 }
 

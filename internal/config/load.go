@@ -36,14 +36,16 @@ var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
 // optional, and of an environment as os.Environ gives it. The error joins an
 // [*Error] for everything that is wrong.
 func Load(path string, optional bool, environ []string) (*Config, error) {
-	text, err := readFile(path)
+	text, err := Read(path)
 	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
 	return Parse(path, text, environ)
 }
 
-func readFile(path string) ([]byte, error) {
+// Read reads a configuration's text. A file that does not exist is
+// [fs.ErrNotExist], and one of more than 1 MiB an [*Error].
+func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
