@@ -25,9 +25,10 @@ type Asked struct {
 //
 // Votes only add to the scores of tools that the caller may use. A question that
 // led to no such tool has no vote, so that what others may use cannot be seen.
-// What the votes add to a tool is less than the question's best score by words
-// (or than what one rare word counts, where that is more), times [Weights].Usage: a tool that was never used keeps its score, and is
-// overtaken only where many similar questions led elsewhere.
+// What the votes add to a tool is less than the question's best score by words (or
+// than what one rare word counts, where that is more), times [Weights].Usage: a
+// tool that was never used keeps its score, and is overtaken only where similar
+// questions led elsewhere.
 type Usage struct {
 	asked    []asked
 	terms    map[string]int32
