@@ -71,13 +71,18 @@ type parser struct {
 	*Index
 	list  []queryTerm
 	slots []int32 // by term: its place in list, from 1; 0 when it has none
+	// asked says that some word was read that is more than politeness.
+	asked bool
 }
 
 // parse turns a query into the terms to search for.
 func (x *Index) parse(q Query, s *scratch) question {
-	p := parser{x, make([]queryTerm, 0, 2*maxTerms), s.slots}
+	p := parser{Index: x, list: make([]queryTerm, 0, 2*maxTerms), slots: s.slots}
 	text := withoutAddresses(head(q.Text, maxQuery))
 	p.read(text, 1, true)
+	if !p.asked {
+		return question{} // "thanks" goes on with nothing, "yes, please" does
+	}
 	left := maxQuery
 	weight := float32(recent)
 	history := q.History[max(0, len(q.History)-maxHistory):]
@@ -134,6 +139,7 @@ func (p *parser) read(text string, weight float32, counted bool) {
 	var counts []float32 // of the terms from own on
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
+		p.asked = p.asked || name != "" || !isPolite(word)
 		if name == "" {
 			return
 		}

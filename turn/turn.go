@@ -162,7 +162,7 @@ func (r *Runner) request(in Input) selection.Request {
 	in.Facts.Skill = in.skill()
 	info := r.model.Info()
 	req := selection.Request{
-		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
+		Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
