@@ -128,6 +128,9 @@ type Selector struct {
 	disabled set
 	pinned   set
 	toolsets map[string]set
+	// By position, side by side: looking at every entry would take longer than
+	// all else.
+	filters, tokens []int32
 }
 
 // New indexes a catalog. It takes about 10 µs for each tool.
@@ -148,6 +151,15 @@ func (s *Selector) with(c *catalog.Catalog) *Selector {
 func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
 	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
 	s.disabled = s.members(cfg.Disabled)
+	for e := range c.All() {
+		s.filters, s.tokens = append(s.filters, int32(e.Filter())), append(s.tokens, int32(e.Tokens))
+		if Meta(e.Definition.Name) {
+			if s.disabled == nil {
+				s.disabled = make(set, c.Len())
+			}
+			s.disabled[e.Position()] = true
+		}
+	}
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
 		s.toolsets[t.Name] = s.members(t.Tools)
