@@ -36,7 +36,7 @@ var fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescrip
 
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
-	saturation = 1.0
+	saturation = 0.9
 	// singleWide scales the score of a single Chinese character, which says
 	// less than a word of two.
 	singleWide = 0.7
@@ -44,7 +44,7 @@ const (
 	// field's weight, when a question has every word of its name, or of its
 	// description; some of them, rare ones counting more, give a part of it. It
 	// sets the tool that does what is asked apart from those that do more.
-	nameCover        = 0.75
+	nameCover        = 0.6
 	descriptionCover = 2.0
 )
 
