@@ -26,6 +26,12 @@ type Explanation struct {
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
+	// Skills holds a verdict for every skill.
+	Skills []SkillVerdict `json:"skills,omitempty"`
+	// Preferred names what was put first by name, and Advice who preferred it, or
+	// why nobody did.
+	Preferred []string `json:"preferred,omitempty"`
+	Advice    string   `json:"advice,omitempty"`
 }
 
 // Step is a stage of the funnel.
@@ -68,6 +74,8 @@ type Verdict struct {
 	Tokens int     `json:"tokens"`
 	// Terms are the words that matched, the strongest first.
 	Terms []Term `json:"terms,omitempty"`
+	// Recommendation is how the recommender scored the tool; nil when it did not.
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
 
 // Term is what one word of the question adds to a tool's score.
@@ -82,16 +90,29 @@ func (sel *Selection) Explain() Explanation {
 		Query: sel.Request.Query, Facts: sel.Request.Facts, Direct: sel.Direct,
 		Funnel: sel.funnel(), Tokens: sel.Tokens(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
-		Tools: make([]Verdict, 0, len(sel.stages)),
+		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
+		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}
 	because := reasons{Selection: sel, rules: sel.rules(), ranks: sel.ranks(), best: sel.best()}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score))
 	})
 	return x
+}
+
+// place is where the recommender put a tool; the same for all when it was not
+// asked.
+func (sel *Selection) place(v Verdict) int {
+	switch {
+	case sel.advice == nil:
+		return 0
+	case v.Rank == 0:
+		return len(sel.stages) + 1
+	}
+	return v.Rank
 }
 
 func compareBools(a, b bool) int {
@@ -157,11 +178,12 @@ func (sel *Selection) funnel() []Step {
 func (sel *Selection) ranks() map[int]int {
 	var matching []Match
 	for i, score := range sel.scores {
-		if score > 0 && sel.stages[i].Usable() {
+		if (score > 0 || sel.advice[i] != nil) && sel.stages[i].Usable() {
 			matching = append(matching, Match{sel.selector.catalog.At(i), score})
 		}
 	}
 	slices.SortFunc(matching, compareMatches)
+	slices.SortStableFunc(matching, sel.compareAdvised)
 	ranks := make(map[int]int, len(matching))
 	for i, m := range matching {
 		ranks[m.Position()] = i + 1
@@ -190,6 +212,9 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 		}
 	}
 	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	if a := sel.advice[i]; a != nil {
+		v.Recommendation = a.rounded()
+	}
 	v.Reason = sel.reason(e, v)
 	return v
 }
@@ -223,6 +248,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		switch {
 		case v.Rank == 0:
 			return "no word of the question matches"
+		case v.Recommendation != nil:
+			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
 		case v.Score < floor*sel.best:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}
@@ -239,6 +266,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		return "declared since the session began"
 	case slices.Contains(sel.Request.Announced, v.Tool):
 		return "announced by an earlier message"
+	}
+	if v.Recommendation != nil {
+		return fmt.Sprintf("rank %d, %s", v.Rank, recommended(v.Recommendation))
 	}
 	return fmt.Sprintf("rank %d", v.Rank)
 }

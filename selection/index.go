@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -73,14 +72,14 @@ type document struct {
 	length [fields]float64
 }
 
-func newIndex(c *catalog.Catalog) *index {
+func newIndex(texts []*tool.Definition) *index {
 	x := &index{terms: map[string]int32{}, surfaces: map[string]int32{}}
-	documents := make([]document, 0, c.Len())
+	documents := make([]document, 0, len(texts))
 	var mean [fields]float64
-	for e := range c.All() {
-		d := x.read(&e.Definition)
+	for _, text := range texts {
+		d := x.read(text)
 		for f, n := range d.length {
-			mean[f] += n / float64(c.Len())
+			mean[f] += n / float64(len(texts))
 		}
 		documents = append(documents, d)
 	}
@@ -91,7 +90,7 @@ func newIndex(c *catalog.Catalog) *index {
 		}
 	}
 	for term, list := range x.postings {
-		idf := math.Log(1 + (float64(c.Len())-float64(len(list))+0.5)/(float64(len(list))+0.5))
+		idf := math.Log(1 + (float64(len(texts))-float64(len(list))+0.5)/(float64(len(list))+0.5))
 		if r := []rune(x.names[term]); len(r) == 1 && chat.Wide(r[0]) {
 			idf *= singleWide
 		}

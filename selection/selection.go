@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 // Request is what a selection may know.
@@ -44,6 +45,17 @@ type Request struct {
 	Declared []string
 	// Announced names the tools that later messages of the session described.
 	Announced []string
+	// IncludeSkills, when not empty, names the only skills that the model is told
+	// of; ExcludeSkills names skills that it is not.
+	IncludeSkills, ExcludeSkills []string
+	// Used are the calls that were made earlier in the session, in any order. The
+	// recommender reads them.
+	Used []Use
+	// Preferred names tools, and as "skill:" and a name skills, that the
+	// recommender puts first, best first, where they may be used. Advice says who
+	// preferred them, or why nobody did; it only stands in the explanation.
+	Preferred []string
+	Advice    string
 }
 
 // Config says how much a selection may send. The zero value has sensible
@@ -65,6 +77,9 @@ type Config struct {
 	Pinned []string
 	// Disabled are tools that nobody may use, by name or as "group:" and a group.
 	Disabled []string
+	// Recommend orders the candidates by more than their words; the zero value
+	// does not.
+	Recommend Recommend
 }
 
 func (c Config) withDefaults() Config {
@@ -80,6 +95,7 @@ func (c Config) withDefaults() Config {
 	if c.Direct == 0 {
 		c.Direct = 20
 	}
+	c.Recommend = c.Recommend.withDefaults()
 	return c
 }
 
@@ -92,17 +108,26 @@ type Selector struct {
 	disabled set
 	pinned   set
 	toolsets map[string]set
+	skills   skills
 }
 
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
-	s := &Selector{catalog: c, config: cfg.withDefaults(), index: newIndex(c), toolsets: map[string]set{}}
+	s := &Selector{catalog: c, config: cfg.withDefaults(), index: newIndex(definitions(c)), toolsets: map[string]set{}, skills: newSkills(c)}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
 		s.toolsets[t.Name] = s.members(t.Tools)
 	}
 	return s
+}
+
+func definitions(c *catalog.Catalog) []*tool.Definition {
+	list := make([]*tool.Definition, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, &e.Definition)
+	}
+	return list
 }
 
 // Catalog returns the catalog that s selects from.
@@ -123,12 +148,17 @@ type Selection struct {
 	// first: those that are sent, or would be if the model had not been told of
 	// them before.
 	Ranked []Match
+	// Recommended names the skills that fit the question, best first. Nil means
+	// that the model is told of all that the request lets through: the recommender
+	// is switched off, an explicit choice wins over it, or no skill fits.
+	Recommended []string
 
 	selector *Selector
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
 	query    []queryTerm
+	advice   map[int]*advice // by position: what the recommender says of a candidate
 	limit    int
 	budget   int
 }
@@ -146,6 +176,7 @@ func (s *Selector) Select(req Request) *Selection {
 	sel := s.begin(req)
 	sel.admit()
 	sel.rank()
+	sel.recommend()
 	sel.fit()
 	sel.deliver()
 	return sel

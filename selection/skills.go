@@ -1,0 +1,164 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/tool"
+)
+
+// skills are a catalog's toolsets, made ready for ranking. The one of all tools
+// is not among them: it goes without saying.
+type skills struct {
+	list  []catalog.Toolset
+	index *index
+}
+
+// newSkills indexes the toolsets of a catalog with the same code as its tools.
+func newSkills(c *catalog.Catalog) skills {
+	var s skills
+	var texts []*tool.Definition
+	for _, t := range c.Toolsets() {
+		if t.Name != catalog.Full {
+			s.list = append(s.list, t)
+			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
+		}
+	}
+	s.index = newIndex(texts)
+	return s
+}
+
+// score scores every skill for a question, by position in the list.
+func (s skills) score(query string) []float32 {
+	scores := make([]float32, len(s.list))
+	for _, q := range s.index.parse(query) {
+		for _, p := range s.index.postings[q.term] {
+			scores[p.doc] += p.impact * q.weight
+		}
+	}
+	return scores
+}
+
+// candidateSkill is a skill that fits a question.
+type candidateSkill struct {
+	skill *catalog.Toolset
+	*advice
+}
+
+// candidateSkills returns the skills that fit the question, best first, at most
+// as many as tools are sent; nothing when nothing is to be recommended.
+func (sel *Selection) candidateSkills() []candidateSkill {
+	s := sel.selector
+	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
+		return nil
+	}
+	scores := s.skills.score(sel.Request.Query)
+	best := slices.Max(scores)
+	past := sel.experiences()
+	var list []candidateSkill
+	for i := range s.skills.list {
+		skill := &s.skills.list[i]
+		e := experienceOf(s.toolsets[skill.Name], past)
+		name := skillTarget + skill.Name
+		fits := scores[i] > 0 && scores[i] >= floor*best || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
+		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+			continue
+		}
+		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
+	}
+	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })
+	return list[:min(len(list), sel.limit)]
+}
+
+// experienceOf sums the uses of a skill's tools up. A skill of all tools has
+// none: every use would speak for it.
+func experienceOf(members set, past map[int]experience) experience {
+	var sum experience
+	for _, i := range slices.Sorted(maps.Keys(past)) {
+		if e := past[i]; members.has(i) {
+			sum.count += e.count
+			sum.recency = max(sum.recency, e.recency)
+		}
+	}
+	return sum
+}
+
+// SkillVerdict says whether the model is told of a skill, and why.
+type SkillVerdict struct {
+	Skill  string `json:"skill"`
+	Told   bool   `json:"told"`
+	Reason string `json:"reason"`
+	// Score is the skill's score for the question, as for tools.
+	Score float64 `json:"score"`
+	// Recommendation is how the recommender scored it; nil when it did not.
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
+}
+
+// Skills says of every skill but that of all tools whether the model is told of
+// it: first those that it is, best first. The strategy lite tells of none,
+// whatever stands here.
+func (sel *Selection) Skills() []SkillVerdict {
+	s := sel.selector
+	scores := s.skills.score(sel.Request.Query)
+	candidates := sel.candidateSkills()
+	list := make([]SkillVerdict, len(s.skills.list))
+	for i, skill := range s.skills.list {
+		v := &list[i]
+		v.Skill, v.Score = skill.Name, round(scores[i])
+		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
+			v.Recommendation = candidates[at].rounded()
+		}
+		v.Told, v.Reason = sel.told(v)
+	}
+	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
+		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
+	})
+	return list
+}
+
+func (v *SkillVerdict) points() float64 {
+	switch {
+	case v.Recommendation == nil:
+		return 0
+	case v.Recommendation.Preferred:
+		return 100 + v.Recommendation.Score
+	}
+	return v.Recommendation.Score
+}
+
+// told decides whether the model is told of a skill.
+func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
+	req := &sel.Request
+	switch {
+	case slices.Contains(req.ExcludeSkills, v.Skill):
+		return false, "excluded by the request or by the agent's filter"
+	case len(req.IncludeSkills) > 0:
+		if slices.Contains(req.IncludeSkills, v.Skill) {
+			return true, "named by the request or by the agent's filter"
+		}
+		return false, "not among the skills of the request or of the agent's filter"
+	case !sel.selector.config.Recommend.On:
+		return true, "nothing is recommended: all are told"
+	case sel.active():
+		return true, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+	case len(sel.Recommended) == 0:
+		return true, "no skill fits the question: all are told"
+	case v.Recommendation != nil:
+		return true, recommended(v.Recommendation)
+	case v.Score == 0:
+		return false, "no word of the question matches, and none of its tools was used lately"
+	}
+	return false, "others fit better"
+}
+
+// recommended says how a recommendation came about.
+func recommended(r *Recommendation) string {
+	text := fmt.Sprintf("recommended %.0f of 100: channel %.0f, keyword %.0f, history %.0f, recency %.0f", r.Score, r.Channel, r.Keyword, r.History, r.Recency)
+	if r.Preferred {
+		text = "preferred; " + text
+	}
+	return text
+}
