@@ -15,7 +15,7 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest"},
+	{"chat", "internal/nearest", "internal/recent"},
 	{"tool", "session", "memory", "internal/config"},
 	{"model", "route", "internal/store/*"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},

@@ -97,6 +97,7 @@ type Tool struct {
 	Translations map[string]string `json:"translations,omitempty"`
 	Aliases      []string          `json:"aliases,omitempty"`
 	Groups       []string          `json:"groups,omitempty"`
+	Channels     []string          `json:"channels,omitempty"`
 	Risk         tool.Risk         `json:"risk"`
 	Source       string            `json:"source,omitempty"`
 	Version      string            `json:"version,omitempty"`
@@ -111,7 +112,7 @@ type Tool struct {
 func describe(e *catalog.Entry) Tool {
 	d := e.Definition
 	return Tool{
-		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Groups: d.Groups, Risk: d.Risk,
+		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
 		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
 		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,
 	}

@@ -208,7 +208,7 @@ func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, 
 	if err != nil {
 		return nil, err
 	}
-	return a.runner.Select(g.input(a, m, s)), nil
+	return a.runner.Select(ctx, g.input(a, m, s)), nil
 }
 
 // maxLoaded is how many messages of a conversation are looked at; the prompt
@@ -218,7 +218,7 @@ const maxLoaded = 2000
 func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
 	key := g.key(a, m)
 	if m.History != nil {
-		return g.replay(a, m, key), nil
+		return g.replay(ctx, a, m, key), nil
 	}
 	s, err := g.config.Store.Load(ctx, key, maxLoaded)
 	if err != nil {
@@ -234,19 +234,15 @@ const maxReplayed = 200
 // replay makes the session of a conversation that the client tells: the same
 // selections for the same earlier questions, so that the same bytes come first
 // in every request.
-func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
+func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
 	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
 			in := g.input(a, earlier, s)
-			sel := a.runner.Select(in)
-			s.Declared = s.Declared[:0]
-			for _, e := range sel.Declared {
-				s.Declared = append(s.Declared, e.Definition.Name)
-			}
-			said = prompt.NewMessage(said.Text, "", in.Facts, sel.Announced, in.Options)
+			in.Again = true
+			said, s.State = a.runner.Question(ctx, in)
 		}
 		s.Messages = append(s.Messages, said)
 	}

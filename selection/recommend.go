@@ -57,6 +57,9 @@ func (r Recommend) withDefaults() Recommend {
 	return Recommend{r.On, r.Channel * f, r.Keyword * f, r.History * f, r.Recency * f}
 }
 
+// Recommends reports whether the recommender is switched on.
+func (s *Selector) Recommends() bool { return s.config.Recommend.On }
+
 // Use is a call that was made earlier.
 type Use struct {
 	// Tool is the name of the tool that the call reached.
@@ -86,19 +89,20 @@ type Candidate struct {
 }
 
 // Unsure returns the candidates that the recommender can hardly tell apart: the
-// tools, and then the skills, that are among the five best and reach 85 % of the
-// best one. It returns nothing where that best one has no rival, or where the
+// tools, and then the skills, that words speak for, that are among the five best
+// of those, and that reach 85 % of the best one. It returns nothing where that best one has no rival, or where the
 // order says nothing because all tools are sent.
 func (sel *Selection) Unsure() []Candidate {
 	var list []Candidate
 	if sel.advice != nil && !sel.Direct {
-		first := sel.Ranked[:min(len(sel.Ranked), closeAmong)]
+		first := slices.DeleteFunc(slices.Clone(sel.Ranked), func(m Match) bool { return m.Score == 0 })
+		first = first[:min(len(first), closeAmong)]
 		n := rivals(len(first), func(i int) float64 { return sel.advice[first[i].Position()].Score })
 		for _, m := range first[:n] {
 			list = append(list, Candidate{m.Definition.Name, m.Definition.Description})
 		}
 	}
-	first := sel.candidateSkills()
+	first := slices.DeleteFunc(sel.candidateSkills(), func(c candidateSkill) bool { return c.Keyword == 0 })
 	first = first[:min(len(first), closeAmong)]
 	n := rivals(len(first), func(i int) float64 { return first[i].Score })
 	for _, c := range first[:n] {

@@ -36,11 +36,18 @@ type State struct {
 	// of this session, in order. They are fixed by the session's first question,
 	// because a provider's prompt cache ends at the first byte that changes.
 	Declared []string `json:"declared,omitempty"`
+	// Groups are those that the agent had when Declared was fixed.
+	Groups string `json:"groups,omitempty"`
+	// Skills are the names of the skills that the system prompt lists where the
+	// recommender chooses them, fixed like Declared; empty while nothing was
+	// chosen.
+	Skills []string `json:"skills,omitempty"`
 }
 
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
+	s.Skills = slices.Clone(s.Skills)
 	return s
 }
 

@@ -35,6 +35,9 @@ type Config struct {
 	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
 	// The rest is cut, and the model is told.
 	MaxResult int
+	// Chooser is asked which tools and skills come first when the recommender's
+	// rules are unsure; nil means that they decide.
+	Chooser *Chooser
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
 }
@@ -86,6 +89,10 @@ type Input struct {
 	Options prompt.Options
 	// Limit and Budget override the selection's when above zero.
 	Limit, Budget int
+	// Again says that the message was answered before, in a conversation that the
+	// client tells anew: then nobody is asked anything, and only what was found out
+	// before counts.
+	Again bool
 	// Late takes the outcome of a call that goes on after its turn; nil means
 	// that tools must finish before they return. It may be called at any time,
 	// from any goroutine.
@@ -138,19 +145,51 @@ type Done struct {
 }
 
 // Select makes the selection of a turn without running it.
-func (r *Runner) Select(in Input) *selection.Selection {
-	return r.selector().Select(r.request(in))
+func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
+	return r.choose(ctx, r.selector(), in)
 }
 
-func (r *Runner) request(in Input) selection.Request {
+// Question makes the message of a turn, and the state that it leaves, without
+// running it.
+func (r *Runner) Question(ctx context.Context, in Input) (chat.Message, session.State) {
+	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	question, _ := t.open()
+	return question, t.state
+}
+
+// choose selects. When the recommender is unsure, the chooser is asked first.
+func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *selection.Selection {
+	req := r.request(s, in)
+	sel := s.Select(req)
+	if r.config.Chooser == nil {
+		return sel
+	}
+	candidates := sel.Unsure()
+	if len(candidates) == 0 {
+		return sel
+	}
+	req.Preferred, req.Advice = r.config.Chooser.choose(ctx, in.Text, candidates, in.Again)
+	return s.Select(req)
+}
+
+func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	if in.Facts.Skill == "" {
 		in.Facts.Skill = in.Session.Skill
 	}
+	declared := in.Session.Declared
+	if in.Session.Groups != in.Groups {
+		declared = nil // what stands in front is chosen anew
+	}
+	var used []selection.Use
+	if s.Recommends() {
+		used = uses(in.Session.Messages)
+	}
 	return selection.Request{
+		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills, Used: used,
 		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		Limit: in.Limit, Budget: in.Budget, Window: r.model.Info().Window,
-		Declared:  in.Session.Declared,
+		Declared:  declared,
 		Announced: r.prompt.Announced(in.Session.Messages),
 	}
 }
@@ -199,16 +238,10 @@ type run struct {
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
 	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(in))
+	question, opts := t.open()
 	t.logHidden()
-	t.state = in.Session.Clone()
-	t.state.Declared = t.state.Declared[:0]
-	for _, e := range t.selected.Declared {
-		t.state.Declared = append(t.state.Declared, e.Definition.Name)
-	}
-	question := prompt.NewMessage(in.Text, in.Note, t.selected.Request.Facts, t.selected.Announced, in.Options)
 	var err error
-	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, in.Options)
+	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, opts)
 	if err != nil {
 		t.fail(err)
 		return t
@@ -216,6 +249,20 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 	t.emit(Event{Selection: t.selected})
 	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
 	return t
+}
+
+// open selects, and makes the state and the question from it. It returns the
+// options with the skills that the system prompt lists.
+func (t *run) open() (question chat.Message, opts prompt.Options) {
+	t.selected = t.choose(t.ctx, t.selector, t.in)
+	t.state = t.in.Session.Clone()
+	t.state.Groups = t.in.Groups
+	t.state.Declared = t.state.Declared[:0]
+	for _, e := range t.selected.Declared {
+		t.state.Declared = append(t.state.Declared, e.Definition.Name)
+	}
+	opts, note := t.tell()
+	return prompt.NewMessage(t.in.Text, note, t.selected.Request.Facts, t.selected.Announced, opts), opts
 }
 
 // running reports whether the turn may ask the model once more.
@@ -271,6 +318,9 @@ func (t *run) question() model.Request {
 		req.Tools = append(req.Tools, e.Definition)
 	}
 	for _, m := range t.selected.Ranked {
+		if m.Score == 0 {
+			continue // nothing in the message speaks for it, only that it was used lately
+		}
 		req.Ranked = append(req.Ranked, m.Definition.Name)
 	}
 	return req

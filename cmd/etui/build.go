@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -86,11 +89,19 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		b.close = append(b.close, s.Close)
 		store = s
 	}
-	agents, err := b.agents(registry, w, log)
+	c := w.config
+	models, err := b.newModels(registry, c, log)
 	if err != nil {
 		return b, err
 	}
-	c := w.config
+	agents, err := b.agents(models, w)
+	if err != nil {
+		return b, err
+	}
+	chooser, err := newChooser(models, c.Recommend, log)
+	if err != nil {
+		return b, err
+	}
 	scope, err := route.ParseScope(c.Sessions.Scope)
 	if err != nil {
 		return b, err
@@ -100,8 +111,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Selection: selection.Config{
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
+			Recommend: recommend(c.Recommend),
 		},
-		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
+		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	})
@@ -145,14 +157,32 @@ func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
 func toolsets(c *config.Config) []catalog.Toolset {
 	list := make([]catalog.Toolset, len(c.Skills))
 	for i, s := range c.Skills {
-		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools}
+		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
 	}
 	return list
 }
 
-// agents makes the agents and their models.
-func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logger) ([]gateway.Agent, error) {
-	c := w.config
+func recommend(c config.Recommend) selection.Recommend {
+	return selection.Recommend{
+		On: c.Mode != "off", Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency),
+	}
+}
+
+// newChooser makes what is asked when the recommender is unsure; nil when nobody
+// is to be.
+func newChooser(models map[string]model.Model, c config.Recommend, log *slog.Logger) (*turn.Chooser, error) {
+	if c.Mode != "model" {
+		return nil, nil
+	}
+	m, ok := models[c.Model]
+	if !ok {
+		return nil, usagef("recommend.model: there is no model %q%s", c.Model, nearest.Hint(c.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
+	}
+	return turn.NewChooser(m, c.Timeout, log), nil
+}
+
+// newModels makes the models, by name. The empty name is the first one's.
+func (b *built) newModels(registry *catalog.Registry, c *config.Config, log *slog.Logger) (map[string]model.Model, error) {
 	configs := c.Models
 	if len(configs) == 0 {
 		configs, b.source = modelsOf(os.Getenv)
@@ -165,6 +195,13 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 		}
 		models[m.Name] = model.Log(made, log)
 	}
+	models[""] = models[configs[0].Name]
+	return models, nil
+}
+
+// agents makes the agents.
+func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.Agent, error) {
+	c := w.config
 	list := c.Agents
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main"}}
@@ -172,7 +209,7 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
-		chain := []model.Model{models[cmp.Or(a.Model, configs[0].Name)]}
+		chain := []model.Model{models[a.Model]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}

@@ -27,6 +27,7 @@ type Config struct {
 	Workflow  Workflow  `yaml:"workflow" help:"How skills are used."`
 	Tools     Tools     `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection Selection `yaml:"selection" help:"How much of the tools reaches the model."`
+	Recommend Recommend `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
 	Limits    Limits    `yaml:"limits" help:"Bounds of messages, turns and calls."`
 	Sessions  Sessions  `yaml:"sessions" help:"Which messages belong to one conversation."`
 }
@@ -79,6 +80,9 @@ type Skill struct {
 	Name        string   `yaml:"name" required:"true" help:"How it is chosen."`
 	Description string   `yaml:"description" help:"Told to the model and to users."`
 	Tools       []string `yaml:"tools" help:"Names of tools, or group: and a group. Empty: all."`
+	Aliases     []string `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
+	Examples    []string `yaml:"examples" help:"Questions that it is for, in any language. Only the ranking reads them."`
+	Channels    []string `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
 }
 
 // Workflow says how skills are used.
@@ -99,6 +103,17 @@ type Selection struct {
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
 	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
+}
+
+// Recommend orders tools and skills.
+type Recommend struct {
+	Mode    string        `yaml:"mode" default:"off" enum:"off,rules,model" help:"rules scores from 0 to 100 by the four weights; model asks a model besides, when the best ones are close. With both, the model is told only of the skills that fit the question, or of all when none does."`
+	Channel int           `yaml:"channel" default:"40" help:"Weight of being made for the question's channel. The weights are shares of their sum."`
+	Keyword int           `yaml:"keyword" default:"30" help:"Weight of fitting the question's words."`
+	History int           `yaml:"history" default:"20" help:"Weight of how often it was used in the conversation."`
+	Recency int           `yaml:"recency" default:"10" help:"Weight of how long ago that was."`
+	Model   string        `yaml:"model" help:"Name of the model that mode model asks; an inexpensive one will do."`
+	Timeout time.Duration `yaml:"timeout" default:"2s" help:"How long it may take. After that the rules decide."`
 }
 
 // Limits bounds messages, turns and calls.

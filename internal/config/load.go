@@ -258,6 +258,15 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	if !skills[c.Workflow.DefaultSkill] {
 		d.fail(find(root, "workflow", "default_skill"), "there is no skill %q%s", c.Workflow.DefaultSkill, nearest.Hint(c.Workflow.DefaultSkill, slices.Values(known(skills))))
 	}
+	r := find(root, "recommend")
+	switch {
+	case c.Recommend.Mode == "model" && c.Recommend.Model == "":
+		d.fail(r, "recommend.mode is model: the key recommend.model must name the model to ask")
+	case c.Recommend.Mode == "model" && len(c.Models) > 0 && !models[c.Recommend.Model]:
+		d.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model, nearest.Hint(c.Recommend.Model, slices.Values(known(models))))
+	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
+		d.fail(r, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
+	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {
