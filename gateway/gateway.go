@@ -73,10 +73,13 @@ type Agent struct {
 	// Instructions say who the agent is; empty means a general assistant.
 	Instructions string
 	// Groups are those whose tools it has, as in "file,shell"; empty means all.
+	// They, Skill and Skills are what it begins with: see [Gateway.SetGroups].
 	Groups string
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
 	Skill string
+	// Skills are those that the model is told of; none means all.
+	Skills []string
 	// Strategy is how much context its turns are given.
 	Strategy prompt.Strategy
 	// Memory is what it remembers between conversations; nil means nothing.
@@ -124,8 +127,8 @@ func (g *Gateway) Wait(ctx context.Context) {
 // agent is an Agent that is being served.
 type agent struct {
 	Agent
-	runner *turn.Runner
-	skill  current
+	runner   *turn.Runner
+	controls current
 }
 
 // New returns a gateway. The error says which part of the configuration does
@@ -160,8 +163,9 @@ func New(cfg Config) (*Gateway, error) {
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, runner: turn.New(a.Model, g.selector, builder, cfg.Turn)}
+		live.controls.value.Store(&controls{groups: a.Groups})
 		g.agents[a.Name] = live
-		if err := g.SetSkill(a.Name, a.Skill); err != nil {
+		if err := g.control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}

@@ -28,6 +28,8 @@ import (
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
 //	PUT  /api/skills           make a toolset active: {"agent": "", "skill": ""}
+//	GET  /api/agents           an AgentStatus for each agent
+//	PUT  /api/agents/{name}    a Control in, the AgentStatus out
 //
 // Requests from other sites' pages are refused, and so are those that address
 // the gateway by a name that is not its own: a page in the user's browser can
@@ -44,6 +46,8 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)
 	mux.HandleFunc("PUT /api/skills", g.setSkill)
+	mux.HandleFunc("GET /api/agents", g.agentStatuses)
+	mux.HandleFunc("PUT /api/agents/{name}", g.controlAgent)
 	return g.guard(mux)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/tool"
@@ -156,9 +157,18 @@ func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
 
 // recommended says how a recommendation came about.
 func recommended(r *Recommendation) string {
-	text := fmt.Sprintf("recommended %.0f of 100: channel %.0f, keyword %.0f, history %.0f, recency %.0f", r.Score, r.Channel, r.Keyword, r.History, r.Recency)
+	var parts []string
+	for _, p := range [...]struct {
+		name   string
+		points float64
+	}{{"channel", r.Channel}, {"keyword", r.Keyword}, {"history", r.History}, {"recency", r.Recency}} {
+		if p.points >= 0.5 {
+			parts = append(parts, fmt.Sprintf("%s %.0f", p.name, p.points))
+		}
+	}
+	text := fmt.Sprintf("recommended %.0f of 100", r.Score)
 	if r.Preferred {
 		text = "preferred; " + text
 	}
-	return text
+	return text + " (" + strings.Join(parts, ", ") + ")"
 }

@@ -159,6 +159,7 @@ func readChoice(text string, candidates []selection.Candidate) (chosen []string,
 	if len(words) == 1 && strings.EqualFold(strings.Trim(words[0], "."), "none") {
 		return nil, true
 	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "-" }) // of a list
 	for _, word := range words {
 		if !slices.ContainsFunc(candidates, func(c selection.Candidate) bool { return c.Name == word }) {
 			return nil, false

@@ -219,7 +219,7 @@ func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.A
 		}
 		agents[i] = gateway.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
-			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Skills: a.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
 		}
 		b.models = append(b.models, agents[i].Model.Info().Name)
 	}

@@ -72,6 +72,7 @@ type Agent struct {
 	Instructions string   `yaml:"instructions" help:"Who the agent is and how it works."`
 	Groups       string   `yaml:"groups" help:"Groups whose tools it has, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
+	Skills       []string `yaml:"skills" help:"The only skills that the model is told of. Empty: all."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
 }
 

@@ -281,6 +281,11 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 		if a.Skill != "" && !skills[a.Skill] {
 			d.fail(n, "agent %s: there is no skill %q%s", a.Name, a.Skill, nearest.Hint(a.Skill, slices.Values(known(skills))))
 		}
+		for j, skill := range a.Skills {
+			if !skills[skill] {
+				d.fail(find(root, "agents", i, "skills", j), "agent %s: there is no skill %q%s", a.Name, skill, nearest.Hint(skill, slices.Values(known(skills))))
+			}
+		}
 	}
 }
 
