@@ -211,7 +211,7 @@ func (g *Gateway) Status(agent string) (AgentStatus, error) {
 	now := a.controls.load()
 	s := AgentStatus{
 		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
-		Skills: slices.Concat([]string{}, now.skills), Strategy: a.Strategy.String(),
+		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
 	}
 	if now.groups != "" {
 		s.Tools = len(g.Catalog().Groups(now.groups))
