@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"model", "route", "internal/store/*"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection"},
-	{"prompt"},
+	{"prompt", "embedding"},
 	{"turn"},
 	{"gateway"},
 	{"."},

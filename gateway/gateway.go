@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -39,7 +40,10 @@ type Config struct {
 	Store session.Store
 	// Selection bounds what is sent.
 	Selection selection.Config
-	// Turn bounds how turns run. Its Log is set from this Config's.
+	// Embedder adds meaning to the ranking; nil means that words alone count. Who
+	// made it closes it, after the gateway's last turn.
+	Embedder *embedding.Embedder
+	// Turn bounds how turns run. Its Log and Embedder are set from this Config's.
 	Turn turn.Config
 	// Scope says how finely direct messages are kept apart; empty means
 	// [route.ChannelPeer].
@@ -154,6 +158,10 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	cfg.Turn.Log = cfg.Log
 	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry.Catalog, cfg.Selection)}
+	if cfg.Embedder != nil {
+		g.selector = cfg.Embedder.Follow(g.selector)
+		cfg.Turn.Embedder = cfg.Embedder
+	}
 	for _, a := range cfg.Agents {
 		if a.Name == "" || a.Model == nil {
 			return nil, errors.New("an agent needs a name and a model")

@@ -74,6 +74,8 @@ type Verdict struct {
 	Tokens int     `json:"tokens"`
 	// Terms are the words that matched, the strongest first.
 	Terms []Term `json:"terms,omitempty"`
+	// Meaning is the part of the score that comes from comparing vectors.
+	Meaning float64 `json:"meaning,omitempty"`
 	// Recommendation is how the recommender scored the tool; nil when it did not.
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
@@ -212,6 +214,9 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 		}
 	}
 	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	if sel.meanings != nil {
+		v.Meaning = round(sel.meanings[i])
+	}
 	if a := sel.advice[i]; a != nil {
 		v.Recommendation = a.rounded()
 	}

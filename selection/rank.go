@@ -38,6 +38,7 @@ func (sel *Selection) rank() {
 			sel.scores[p.doc] += p.impact * q.weight
 		}
 	}
+	touched = sel.compareMeanings(touched)
 	best := newTop(max(2*sel.limit, 16))
 	for _, doc := range touched {
 		if sel.stages[doc] == Sent {

@@ -51,6 +51,9 @@ type Request struct {
 	// Used are the calls that were made earlier in the session, in any order. The
 	// recommender reads them.
 	Used []Use
+	// Vector is the question's meaning, for a selector with vectors; nil means that
+	// words alone count.
+	Vector []float32
 	// Preferred names tools, and as "skill:" and a name skills, that the
 	// recommender puts first, best first, where they may be used. Advice says who
 	// preferred them, or why nobody did; it only stands in the explanation.
@@ -109,6 +112,9 @@ type Selector struct {
 	pinned   set
 	toolsets map[string]set
 	skills   skills
+	// vectors are the tools' meanings, by position; nil when there are none.
+	vectors       [][]float32
+	vectorWeights VectorWeights
 }
 
 // New indexes a catalog. It takes about 10 µs for each tool.
@@ -157,6 +163,7 @@ type Selection struct {
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
+	meanings []float32     // by position: what the vectors added to the score; may be nil
 	query    []queryTerm
 	advice   map[int]*advice // by position: what the recommender says of a candidate
 	limit    int

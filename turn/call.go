@@ -252,7 +252,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 		query.Limit = 5
 	}
 	req := t.selected.Request
-	req.Query = query.Query
+	req.Query, req.Vector = query.Query, t.vector(t.ctx, query.Query, false)
 	found := t.selector.Search(req, query.Limit)
 	if len(found) == 0 {
 		return tool.Text("No tool matches. Try other words, or answer without a tool.")

@@ -38,8 +38,16 @@ type Config struct {
 	// Chooser is asked which tools and skills come first when the recommender's
 	// rules are unsure; nil means that they decide.
 	Chooser *Chooser
+	// Embedder gives the meaning of questions; nil means that words alone count.
+	Embedder Embedder
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
+}
+
+// Embedder gives the vector of a question, or nil when it has none in time.
+// Again says that nobody is to be asked: only what is known counts.
+type Embedder interface {
+	Vector(ctx context.Context, text string, again bool) []float32
 }
 
 // Runner runs turns for one agent.
@@ -160,6 +168,7 @@ func (r *Runner) Question(ctx context.Context, in Input) (chat.Message, session.
 // choose selects. When the recommender is unsure, the chooser is asked first.
 func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *selection.Selection {
 	req := r.request(s, in)
+	req.Vector = r.vector(ctx, in.Text, in.Again)
 	sel := s.Select(req)
 	if r.config.Chooser == nil {
 		return sel
@@ -170,6 +179,13 @@ func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *s
 	}
 	req.Preferred, req.Advice = r.config.Chooser.choose(ctx, in.Text, candidates, in.Again)
 	return s.Select(req)
+}
+
+func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 {
+	if r.config.Embedder == nil {
+		return nil
+	}
+	return r.config.Embedder.Vector(ctx, text, again)
 }
 
 func (r *Runner) request(s *selection.Selector, in Input) selection.Request {

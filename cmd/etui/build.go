@@ -18,6 +18,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -102,6 +103,10 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
+	embedder, err := b.newEmbedder(w, stored, log)
+	if err != nil {
+		return b, err
+	}
 	scope, err := route.ParseScope(c.Sessions.Scope)
 	if err != nil {
 		return b, err
@@ -113,6 +118,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
 			Recommend: recommend(c.Recommend),
 		},
+		Embedder:   embedder,
 		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
@@ -179,6 +185,26 @@ func newChooser(models map[string]model.Model, c config.Recommend, log *slog.Log
 		return nil, usagef("recommend.model: there is no model %q%s", c.Model, nearest.Hint(c.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
 	}
 	return turn.NewChooser(m, c.Timeout, log), nil
+}
+
+// newEmbedder makes what compares meanings; nil when nothing does. Without a store
+// only what is kept from before counts: a command that ends at once computes
+// nothing.
+func (b *built) newEmbedder(w *workspace, stored bool, log *slog.Logger) (*embedding.Embedder, error) {
+	c := w.config.Embeddings
+	if c.Model == "" {
+		return nil, nil
+	}
+	e, err := embedding.New(embedding.Config{
+		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		File:    filepath.Join(w.state, "embeddings.jsonl"), ReadOnly: !stored, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, e.Close)
+	return e, nil
 }
 
 // newModels makes the models, by name. The empty name is the first one's.

@@ -78,6 +78,14 @@ func render(x selection.Explanation, all bool, width int) string {
 	if extra := meta(x); extra != "" {
 		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
 	}
+	if x.Advice != "" {
+		fmt.Fprintf(&b, "close candidates: %s\n", x.Advice)
+	}
+	for _, s := range x.Skills {
+		if s.Told && s.Recommendation != nil {
+			fmt.Fprintf(&b, "the model is told of the skill %s: %s\n", s.Skill, s.Reason)
+		}
+	}
 	rows := [][]string{}
 	shown := 0
 	for _, v := range x.Tools {
@@ -91,6 +99,9 @@ func render(x selection.Explanation, all bool, width int) string {
 		words := make([]string, 0, 4)
 		for _, t := range v.Terms[:min(len(v.Terms), 4)] {
 			words = append(words, t.Word)
+		}
+		if v.Meaning > 0 {
+			words = append(words, "(meaning)")
 		}
 		rows = append(rows, []string{mark, v.Tool, fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), v.Reason, strings.Join(words, " ")})
 	}

@@ -16,20 +16,21 @@ import (
 // Config is the content of etui.yaml. The help texts are the reference in
 // docs/configuration.md and in the JSON Schema.
 type Config struct {
-	Listen    string    `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. Other than loopback addresses need api.key."`
-	State     string    `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
-	Demo      bool      `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
-	Log       Log       `yaml:"log" help:"What is logged, to standard error."`
-	API       API       `yaml:"api" help:"Who may talk to the gateway over HTTP."`
-	Models    []Model   `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
-	Agents    []Agent   `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
-	Skills    []Skill   `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
-	Workflow  Workflow  `yaml:"workflow" help:"How skills are used."`
-	Tools     Tools     `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
-	Selection Selection `yaml:"selection" help:"How much of the tools reaches the model."`
-	Recommend Recommend `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
-	Limits    Limits    `yaml:"limits" help:"Bounds of messages, turns and calls."`
-	Sessions  Sessions  `yaml:"sessions" help:"Which messages belong to one conversation."`
+	Listen     string     `yaml:"listen" default:"127.0.0.1:3884" help:"Address of the gateway. Other than loopback addresses need api.key."`
+	State      string     `yaml:"state" help:"Folder of the database. Default: a folder for this workspace under the user's state folder."`
+	Demo       bool       `yaml:"demo" help:"Add the demo's tools, served by a small service inside etui."`
+	Log        Log        `yaml:"log" help:"What is logged, to standard error."`
+	API        API        `yaml:"api" help:"Who may talk to the gateway over HTTP."`
+	Models     []Model    `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
+	Agents     []Agent    `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
+	Skills     []Skill    `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
+	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
+	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
+	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
+	Recommend  Recommend  `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
+	Embeddings Embeddings `yaml:"embeddings" help:"Compare questions and tools by their meaning, too. Without a model, words alone count."`
+	Limits     Limits     `yaml:"limits" help:"Bounds of messages, turns and calls."`
+	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
 }
 
 // Log says what is logged.
@@ -115,6 +116,16 @@ type Recommend struct {
 	Recency int           `yaml:"recency" default:"10" help:"Weight of how long ago that was."`
 	Model   string        `yaml:"model" help:"Name of the model that mode model asks; an inexpensive one will do."`
 	Timeout time.Duration `yaml:"timeout" default:"2s" help:"How long it may take. After that the rules decide."`
+}
+
+// Embeddings compare meanings.
+type Embeddings struct {
+	BaseURL   string        `yaml:"base_url" help:"Where a server with OpenAI's embeddings API is, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
+	Model     string        `yaml:"model" help:"What the server calls the model. Empty: no embeddings."`
+	APIKey    Secret        `yaml:"api_key" help:"Use ${NAME}."`
+	Weight    float64       `yaml:"weight" default:"0.5" help:"How much the likeness in meaning counts beside the words, from 0 to 1."`
+	Threshold float64       `yaml:"threshold" default:"0.4" help:"From which likeness on, 0 to 1, a tool is a candidate that shares no word with the question. Which is high depends on the model."`
+	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that words alone count."`
 }
 
 // Limits bounds messages, turns and calls.

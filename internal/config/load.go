@@ -267,6 +267,11 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
 		d.fail(r, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
 	}
+	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
+		d.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
+	} else if e.Model != "" && (e.Weight == 0 || e.Threshold == 0) {
+		d.fail(find(root, "embeddings"), "embeddings: weight and threshold must be above 0; leave embeddings out to rank by words alone")
+	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {

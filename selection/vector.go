@@ -1,0 +1,71 @@
+package selection
+
+// VectorWeights say how much the likeness of a question and a tool in meaning
+// counts beside that of their words. Likeness is the cosine of their vectors.
+type VectorWeights struct {
+	// Weight is what a cosine of 1 adds to a tool's score, as a share of the best
+	// score by words; 0 means 0.5.
+	Weight float64
+	// Threshold is the cosine from which on a tool is a candidate that shares no
+	// word with the question; 0 means 0.4. Which cosine is high depends on the
+	// model.
+	Threshold float64
+}
+
+// WithVectors returns a selector that compares meanings, too. The vectors are by
+// position in the catalog, of length one and not changed any more; a tool without
+// one is ranked by its words. They count for requests with a
+// [Request.Vector] of as many numbers.
+func (s *Selector) WithVectors(vectors [][]float32, w VectorWeights) *Selector {
+	if w.Weight == 0 {
+		w.Weight = 0.5
+	}
+	if w.Threshold == 0 {
+		w.Threshold = 0.4
+	}
+	with := *s
+	with.vectors, with.vectorWeights = vectors, w
+	return &with
+}
+
+// compareMeanings adds to the scores of the tools that may be used what their
+// vectors say, and returns touched with the tools that no word has touched.
+func (sel *Selection) compareMeanings(touched []int32) []int32 {
+	s, question := sel.selector, sel.Request.Vector
+	if len(question) == 0 || s.vectors == nil {
+		return touched
+	}
+	best := float32(0)
+	for _, doc := range touched {
+		if sel.stages[doc] == Sent {
+			best = max(best, sel.scores[doc])
+		}
+	}
+	if best == 0 {
+		best = 1 // no word matches: the scores are the cosines, weighted
+	}
+	sel.meanings = make([]float32, len(s.vectors))
+	for i, v := range s.vectors {
+		if len(v) != len(question) || sel.stages[i] != Sent {
+			continue
+		}
+		cosine := product(v, question)
+		if cosine <= 0 || sel.scores[i] == 0 && cosine < float32(s.vectorWeights.Threshold) {
+			continue
+		}
+		if sel.scores[i] == 0 {
+			touched = append(touched, int32(i))
+		}
+		sel.meanings[i] = cosine * float32(s.vectorWeights.Weight) * best
+		sel.scores[i] += sel.meanings[i]
+	}
+	return touched
+}
+
+func product(a, b []float32) float32 {
+	var sum float32
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
