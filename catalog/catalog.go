@@ -268,6 +268,9 @@ func (t Toolset) Check() error {
 	if t.Name == "" {
 		return fmt.Errorf("a skill has no name")
 	}
+	if slices.Contains(t.Channels, "") {
+		return fmt.Errorf("the skill %q: a channel is empty", t.Name)
+	}
 	if t.Name == Full && len(t.Tools) > 0 {
 		return fmt.Errorf("the skill %q always means all tools: leave its tools empty, or give it another name", Full)
 	}

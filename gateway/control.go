@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/turn"
 )
 
 // controls are what is changed of an agent while it serves. They are immutable:
@@ -200,10 +201,13 @@ type AgentStatus struct {
 	// Skills are those that the model is told of; none means all.
 	Skills   []string `json:"skills"`
 	Strategy string   `json:"strategy"`
+	// Chooser is what the model that chooses among close candidates has done, for
+	// all agents together; nil when there is none.
+	Chooser *turn.Counts `json:"chooser,omitempty"`
 }
 
-// Status tells how an agent is set.
-func (g *Gateway) Status(agent string) (AgentStatus, error) {
+// AgentStatus tells how an agent is set.
+func (g *Gateway) AgentStatus(agent string) (AgentStatus, error) {
 	a, err := g.agent(agent)
 	if err != nil {
 		return AgentStatus{}, err
@@ -212,6 +216,10 @@ func (g *Gateway) Status(agent string) (AgentStatus, error) {
 	s := AgentStatus{
 		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
 		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
+	}
+	if c := g.config.Turn.Chooser; c != nil {
+		counts := c.Counts()
+		s.Chooser = &counts
 	}
 	if now.groups != "" {
 		s.Tools = len(g.Catalog().Groups(now.groups))
@@ -222,7 +230,7 @@ func (g *Gateway) Status(agent string) (AgentStatus, error) {
 func (g *Gateway) agentStatuses(w http.ResponseWriter, _ *http.Request) {
 	list := make([]AgentStatus, 0, len(g.agents))
 	for _, name := range g.Agents() {
-		s, err := g.Status(name)
+		s, err := g.AgentStatus(name)
 		if err != nil {
 			problem(w, statusOf(err), err.Error())
 			return
@@ -242,7 +250,7 @@ func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
 		problem(w, statusOf(err), err.Error())
 		return
 	}
-	s, err := g.Status(name)
+	s, err := g.AgentStatus(name)
 	if err != nil {
 		problem(w, statusOf(err), err.Error())
 		return

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn"
 )
 
 // request sends JSON to a gateway's API and returns the status and the answer.
@@ -116,6 +118,37 @@ func TestFilterAndMessage(t *testing.T) {
 		if list != c.want {
 			t.Errorf("%v without %v: %q, want %q", c.include, c.exclude, list, c.want)
 		}
+	}
+}
+
+// TestToldConversationsBeginTheSame: where the client tells the conversation
+// anew with each message, the recommender's choices are made again, too.
+func TestToldConversationsBeginTheSame(t *testing.T) {
+	chooses := fake.New(fake.Step{Text: "skill:b"})
+	g, m := newGateway(t, func(c *gateway.Config) {
+		_, err := c.Registry.SetToolsets(catalog.Toolset{Name: "a", Description: "Weather"}, catalog.Toolset{Name: "b", Description: "Weather"}, catalog.Toolset{Name: "c", Description: "Words"})
+		must(t, err)
+		c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
+		c.Turn.Chooser = turn.NewChooser(chooses, 0, nil)
+	}, fake.Step{Text: "sunny"}, fake.Step{Text: "ok"})
+	told := []chat.Message{}
+	for _, text := range []string{"the weather?", "say a word again"} {
+		if _, err := send(g, t.Context(), gateway.Message{Text: text, History: told}); err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, chat.Message{Role: chat.User, Text: text}, chat.Message{Role: chat.Assistant, Text: "sunny"})
+	}
+	first, second := m.Requests()[0], m.Requests()[1]
+	if !strings.HasSuffix(first.System, "- a: Weather\n- b: Weather") || second.System != first.System || declared(first) != declared(second) || first.Messages[0].Note != second.Messages[0].Note {
+		t.Errorf("%+v\n%+v", first, second)
+	}
+	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
+		t.Errorf("note %q", note)
+	}
+	s, err := g.AgentStatus("main")
+	must(t, err)
+	if s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
+		t.Errorf("chooser %+v", s.Chooser)
 	}
 }
 

@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -87,6 +88,11 @@ func TestRecommendationIsExplained(t *testing.T) {
 	v := recommending(t).Select(req).Explain().Tools[0]
 	if r := v.Recommendation; v.Tool != "telegram_poll" || v.Rank != 1 || r.Channel != 40 || math.Abs(r.Score-r.Channel-r.Keyword) > 0.01 || !strings.Contains(v.Reason, "rank 1, recommended") {
 		t.Errorf("%+v, %+v", v, v.Recommendation)
+	}
+	a, _ := json.Marshal(recommending(t).Select(req).Explain())
+	b, _ := json.Marshal(recommending(t).Select(req).Explain())
+	if string(a) != string(b) {
+		t.Errorf("two explanations:\n%s\n%s", a, b)
 	}
 	s := selection.New(channels(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true, History: 3, Recency: 1}})
 	x := s.Select(req).Explain()

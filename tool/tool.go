@@ -121,6 +121,9 @@ func (d Definition) Check() error {
 			return fmt.Errorf("tool %s: group %q is empty or holds a comma or a space", d.Name, g)
 		}
 	}
+	if slices.Contains(d.Channels, "") {
+		return fmt.Errorf("tool %s: a channel is empty", d.Name)
+	}
 	if d.Parameters != nil {
 		var head struct {
 			Type string `json:"type"`

@@ -132,6 +132,9 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				if len(t.Aliases) > 0 {
 					fmt.Fprintf(a.out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
 				}
+				if len(t.Channels) > 0 {
+					fmt.Fprintf(a.out, "  made for the channels: %s\n", strings.Join(t.Channels, ", "))
+				}
 				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
 				return e.Encode(t.Parameters)
 			})
