@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -303,6 +304,29 @@ func TestToolsAreTriedAgain(t *testing.T) {
 			t.Errorf("log:\n%s", log)
 		}
 	})
+}
+
+// TestManyAtOnce: turns select while the catalog changes and vectors arrive.
+func TestManyAtOnce(t *testing.T) {
+	s := &service{}
+	b := newBench(t, s, nil)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for j := range 50 {
+				if i == 0 {
+					if err := b.registry.Register(described{tool.Definition{Name: fmt.Sprint("weather_", j%7), Description: fmt.Sprint("The weather ", j)}}); err != nil {
+						t.Error(err)
+					}
+				}
+				if got := b.ask("weather"); !strings.Contains(got, "get_forecast") {
+					t.Errorf("%q", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	must(t, b.Close())
 }
 
 func TestOverANetwork(t *testing.T) {

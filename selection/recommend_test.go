@@ -131,6 +131,10 @@ func TestRecommendedSkills(t *testing.T) {
 	if len(x.Skills) != 3 || x.Skills[0].Skill != "travel" || !x.Skills[0].Told || x.Skills[0].Recommendation == nil || x.Skills[1].Told {
 		t.Errorf("skills %+v", x.Skills)
 	}
+	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), ListedSkills: []string{"office"}}).Skills()
+	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "said with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
+		t.Errorf("later in a session: %+v", later)
+	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
 	var told []string
 	for _, v := range off.Skills() {

@@ -48,6 +48,9 @@ type Request struct {
 	// IncludeSkills, when not empty, names the only skills that the model is told
 	// of; ExcludeSkills names skills that it is not.
 	IncludeSkills, ExcludeSkills []string
+	// ListedSkills names the skills that the session's system prompt lists, where
+	// the recommender chose them before; empty means that it has not.
+	ListedSkills []string
 	// Used are the calls that were made earlier in the session, in any order. The
 	// recommender reads them.
 	Used []Use

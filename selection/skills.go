@@ -143,9 +143,13 @@ func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
 		return false, "not among the skills of the request or of the agent's filter"
 	case !sel.selector.config.Recommend.On:
 		return true, "nothing is recommended: all are told"
+	case slices.Contains(req.ListedSkills, v.Skill):
+		return true, "listed since the session began"
+	case v.Recommendation != nil && len(req.ListedSkills) > 0:
+		return true, recommended(v.Recommendation) + ", said with the message"
 	case sel.active():
-		return true, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
-	case len(sel.Recommended) == 0:
+		return len(req.ListedSkills) == 0, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+	case len(sel.Recommended) == 0 && len(req.ListedSkills) == 0:
 		return true, "no skill fits the question: all are told"
 	case v.Recommendation != nil:
 		return true, recommended(v.Recommendation)

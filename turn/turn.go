@@ -197,11 +197,12 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		declared = nil // what stands in front is chosen anew
 	}
 	var used []selection.Use
+	var listed []string
 	if s.Recommends() {
-		used = uses(in.Session.Messages)
+		used, listed = uses(in.Session.Messages), in.Session.Skills
 	}
 	return selection.Request{
-		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills, Used: used,
+		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills, Used: used, ListedSkills: listed,
 		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		Limit: in.Limit, Budget: in.Budget, Window: r.model.Info().Window,
