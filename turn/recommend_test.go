@@ -1,7 +1,9 @@
 package turn_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -161,5 +163,36 @@ func TestRecommendedOverASession(t *testing.T) {
 	requests = b.model.Requests()
 	if system := requests[len(requests)-1].System; !strings.Contains(system, "- post") || strings.Contains(system, "travel") {
 		t.Errorf("the explicit choice does not win (%v):\n%s", o.err, system)
+	}
+}
+
+// meanings knows the vectors of two texts.
+type meanings struct{ asked []string }
+
+func (m *meanings) Vector(_ context.Context, text string, again bool) []float32 {
+	m.asked = append(m.asked, fmt.Sprint(text, again))
+	return map[string][]float32{"umbrella?": {1, 0}, "letter": {0, 1}}[text]
+}
+
+// TestMeaningReachesTheSelection, of the message and of a search.
+func TestMeaningReachesTheSelection(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
+		t.Fatal(err)
+	}
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, selection.VectorWeights{})
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"query":"letter"}`)}}, fake.Step{Text: "found"})
+	known := &meanings{}
+	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: known}), m}
+	o := run(b, t.Context(), turn.Input{Text: "umbrella?"})
+	if got := m.Requests()[0].Ranked; !slices.Equal(got, []string{"get_weather"}) {
+		t.Errorf("ranked %v (%v)", got, o.err)
+	}
+	if found := o.results()[0].Text; !strings.HasPrefix(found, "send_mail(") {
+		t.Errorf("found %q", found)
+	}
+	b.Select(t.Context(), turn.Input{Text: "umbrella?", Again: true})
+	if want := []string{"umbrella?false", "letterfalse", "umbrella?true"}; !slices.Equal(known.asked, want) {
+		t.Errorf("asked %v", known.asked)
 	}
 }
