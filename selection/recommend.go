@@ -90,8 +90,9 @@ type Candidate struct {
 
 // Unsure returns the candidates that the recommender can hardly tell apart: the
 // tools, and then the skills, that words speak for, that are among the five best
-// of those, and that reach 85 % of the best one. It returns nothing where that best one has no rival, or where the
-// order says nothing because all tools are sent.
+// of those, and that reach 85 % of the best one. It returns no tools where the
+// best one has no rival or where all are sent, and no skills where the best one
+// has no rival.
 func (sel *Selection) Unsure() []Candidate {
 	var list []Candidate
 	if sel.advice != nil && !sel.Direct {

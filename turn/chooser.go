@@ -24,6 +24,8 @@ const (
 	maxDescription = 200
 	// keptChoices is how many choices are remembered.
 	keptChoices = 1000
+	// rest is how long a model that did not answer is left alone.
+	rest = 10 * time.Second
 	// maxChoice bounds the model's answer, in tokens.
 	maxChoice = 256
 )
@@ -41,6 +43,7 @@ type Chooser struct {
 
 	mu     sync.Mutex
 	counts Counts
+	failed time.Time // when the model did not answer last; zero while it does
 }
 
 // Counts tells what a chooser has done so far.
@@ -86,6 +89,9 @@ func (c *Chooser) choose(ctx context.Context, text string, candidates []selectio
 	}
 	if again {
 		return nil, ""
+	}
+	if c.resting() {
+		return nil, name + " did not answer a moment ago; the rules decide"
 	}
 	chosen, usage, err := c.ask(ctx, text, candidates)
 	c.count(func(n *Counts) {
@@ -135,12 +141,16 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 	for _, d := range candidates {
 		fmt.Fprintf(&question, "%s: %s\n", d.Name, cutBytes(d.Description, maxDescription))
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	answer, usage, _, err := model.Answer(c.model.Stream(ctx, model.Request{
+	answer, usage, _, err := model.Answer(c.model.Stream(limited, model.Request{
 		System: choosing, Messages: []chat.Message{{Role: chat.User, Text: question.String()}}, MaxTokens: maxChoice,
 	}))
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	late := errors.Is(limited.Err(), context.DeadlineExceeded)
+	if ctx.Err() == nil { // else the one who asked has gone
+		c.answered(err == nil && !late)
+	}
+	if late {
 		return nil, usage, fmt.Errorf("it did not answer within %v", c.timeout)
 	}
 	if err != nil {
@@ -151,6 +161,23 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 		return nil, usage, errors.New("its answer is not a list of candidates")
 	}
 	return chosen, usage, nil
+}
+
+// resting reports whether the model failed to answer a moment ago, so that an
+// outage does not cost every turn the time limit.
+func (c *Chooser) resting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.failed.IsZero() && time.Since(c.failed) < rest
+}
+
+func (c *Chooser) answered(ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = time.Time{}
+	if !ok {
+		c.failed = time.Now()
+	}
 }
 
 // readChoice reads a list of candidates. Every word of it must be one.

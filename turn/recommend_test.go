@@ -118,6 +118,25 @@ func TestChooserIsAskedOnce(t *testing.T) {
 	}
 }
 
+// TestChooserRests: a model that does not answer costs one turn its time limit,
+// and is asked again later.
+func TestChooserRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := advised(t, turn.NewChooser(fake.New(fake.Step{Delay: time.Hour}, fake.Step{Text: "get_news"}), 0, nil))
+		in := turn.Input{Text: "what is on in the city"}
+		began := time.Now()
+		b.Select(t.Context(), in)
+		sel := b.Select(t.Context(), in)
+		if took := time.Since(began); took != 2*time.Second || !strings.Contains(sel.Request.Advice, "did not answer a moment ago") {
+			t.Errorf("two turns waited for %v: %q", took, sel.Request.Advice)
+		}
+		time.Sleep(10 * time.Second)
+		if sel = b.Select(t.Context(), in); sel.Request.Advice != "chosen by fake" {
+			t.Errorf("later %q", sel.Request.Advice)
+		}
+	})
+}
+
 // TestRecommendedOverASession: what was used comes back, the skills of the first
 // question stay in the system prompt, and others are said with the message.
 func TestRecommendedOverASession(t *testing.T) {
