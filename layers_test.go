@@ -15,25 +15,26 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent"},
-	{"tool", "session", "memory", "internal/config"},
-	{"model", "route", "internal/store/*"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon"},
+	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
+	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
-	{"selection"},
-	{"prompt", "embedding"},
+	{"selection", "visibility"},
+	{"prompt", "embedding", "internal/tune"},
 	{"turn"},
 	{"gateway"},
-	{"."},
+	{".", "internal/replay"},
 	{"cmd/*"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
-	"chat":      {},
-	"tool":      {"chat"},
-	"catalog":   {"chat", "tool"},
-	"selection": {"chat", "tool", "catalog"},
+	"chat":       {},
+	"tool":       {"chat"},
+	"catalog":    {"chat", "tool"},
+	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
+	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
 }
 
 func TestLayers(t *testing.T) {

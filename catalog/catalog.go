@@ -6,8 +6,8 @@
 // for as long as it likes, whatever is registered or removed meanwhile. Indexes
 // are built when something is written and only looked up when it is read.
 //
-// The package decides only who may see a tool ([Entry.Visible]). What a
-// question needs is decided in package selection.
+// The package decides only who may see a tool: its filter and the [Rules] must
+// both allow it. What a question needs is decided in package selection.
 package catalog
 
 import (
@@ -24,14 +24,21 @@ import (
 // Catalog is an immutable snapshot. The zero value is an empty catalog. It is
 // safe for concurrent use.
 type Catalog struct {
+	tools
+	toolsets map[string]Toolset
+	skills   []string // names of the toolsets, in order of registration
+	ruled    *ruled   // nil without rules
+}
+
+// tools are the tools of a catalog. Catalogs that differ in their toolsets or
+// rules alone share them.
+type tools struct {
 	entries  []*Entry // those in force, in order of registration
 	shadowed []*Entry // those that a later one of the same name replaced
 	byName   map[string]*Entry
 	byGroup  map[string][]*Entry
 	bySource map[string][]*Entry
 	byRisk   map[tool.Risk][]*Entry
-	toolsets map[string]Toolset
-	skills   []string // names of the toolsets, in order of registration
 	guarded  []*Entry // by number of filter, from 1: a tool that it guards
 }
 
@@ -126,7 +133,11 @@ func (c *Catalog) ask(f *chat.Facts, hidden []bool, i int) (at int) {
 // Definitions returns what the caller may see, in order of registration.
 func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
 	var visible []tool.Definition
-	for _, e := range c.entries {
+	denied, _ := c.Denied(&f)
+	for i, e := range c.entries {
+		if denied != nil && denied[i] {
+			continue
+		}
 		if ok, _ := e.Visible(&f); ok {
 			visible = append(visible, e.Definition)
 		}
@@ -192,15 +203,14 @@ func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
 
 func byPosition(a, b *Entry) int { return a.position - b.position }
 
-// build makes the snapshot of a list in which a later entry replaces an
+// build makes the tools of a list in which a later entry replaces an
 // earlier one of the same name.
-func build(list []*registration, toolsets []Toolset) *Catalog {
-	c := &Catalog{
+func build(list []*registration) tools {
+	c := tools{
 		byName:   make(map[string]*Entry, len(list)),
 		byGroup:  map[string][]*Entry{},
 		bySource: map[string][]*Entry{},
 		byRisk:   map[tool.Risk][]*Entry{},
-		toolsets: make(map[string]Toolset, len(toolsets)),
 	}
 	last := make(map[string]*registration, len(list))
 	for _, r := range list {
@@ -234,9 +244,18 @@ func build(list []*registration, toolsets []Toolset) *Catalog {
 			c.byGroup[g] = append(c.byGroup[g], e)
 		}
 	}
-	for _, t := range toolsets {
-		c.toolsets[t.Name] = t
-		c.skills = append(c.skills, t.Name)
+	return c
+}
+
+// with makes a catalog of the same tools.
+func (t tools) with(toolsets []Toolset, rules Rules) *Catalog {
+	c := &Catalog{tools: t, toolsets: make(map[string]Toolset, len(toolsets))}
+	for _, s := range toolsets {
+		c.toolsets[s.Name] = s
+		c.skills = append(c.skills, s.Name)
+	}
+	if rules != nil {
+		c.ruled = &ruled{rules: rules}
 	}
 	return c
 }

@@ -234,6 +234,33 @@ func TestToolsets(t *testing.T) {
 
 // TestReadersAndWriters runs under the race detector: hundreds read while tools
 // come, change and go.
+// TestWrap: another registry calls other tools under the same names, for the
+// same callers, and the two change apart from each other.
+func TestWrap(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("a", "s", tool.Read)))
+	must(t, r.RegisterWithFilter(newTool("b", "s", tool.Read), func(f chat.Facts) bool { return f.HasRole("admin") }))
+	_, err := r.SetToolsets(catalog.Toolset{Name: "few", Tools: []string{"a"}})
+	must(t, err)
+	w := r.Wrap(func(tool.Tool) tool.Tool { return newTool("other", "elsewhere", tool.Write) })
+	must(t, w.Register(newTool("c", "s", tool.Read)))
+	if _, ok := w.Catalog().Toolset("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
+		t.Errorf("%d and %d tools", r.Catalog().Len(), w.Catalog().Len())
+	}
+	before, _ := r.Catalog().Get("b")
+	after, _ := w.Catalog().Get("b")
+	if string(before.JSON) != string(after.JSON) || after.Definition.Risk != tool.Read {
+		t.Errorf("the definition became %s", after.JSON)
+	}
+	if ok, _ := after.Visible(&chat.Facts{}); ok {
+		t.Error("the filter was lost")
+	}
+	result, err := after.Call(t.Context(), json.RawMessage("{}"))
+	if err != nil || result.Text != "elsewhere" {
+		t.Errorf("the call gave %q, %v", result.Text, err)
+	}
+}
+
 func TestReadersAndWriters(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))

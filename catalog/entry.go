@@ -61,8 +61,8 @@ func (e *Entry) Position() int { return e.position }
 // number.
 func (e *Entry) Filter() int { return e.filterNumber }
 
-// Visible asks the tool's filter whether the caller may see and call the tool.
-// A filter that panics hides its tool, and the panic is the error.
+// Visible asks the tool's filter whether the caller may see and call the tool;
+// what rules say is told by [Catalog.Denied]. A filter that panics hides its tool, and the panic is the error.
 func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	if e.filter == nil {
 		return true, nil

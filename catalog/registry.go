@@ -22,6 +22,7 @@ type Registry struct {
 	mu       sync.Mutex // guards what follows
 	list     []*registration
 	toolsets []Toolset
+	rules    Rules
 }
 
 // registration is a tool that was registered, whether or not it is in force.
@@ -33,7 +34,7 @@ func NewRegistry(log *slog.Logger) *Registry {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Registry{log: log}
-	r.current.Store(build(nil, nil))
+	r.current.Store(build(nil).with(nil, nil))
 	return r
 }
 
@@ -114,7 +115,7 @@ func (r *Registry) put(list, added []*registration) {
 
 func (r *Registry) publish(list []*registration) {
 	r.list = list
-	r.current.Store(build(list, r.toolsets))
+	r.current.Store(build(list).with(r.toolsets, r.rules))
 }
 
 // Replace makes the given tools the only ones of a source, in one step. The
@@ -159,31 +160,59 @@ func (r *Registry) Remove(names ...string) int {
 	return removed
 }
 
+// Wrap returns a registry of its own with the same tools, filters and toolsets,
+// in which calls go to what wrap makes of a tool. What tools are called and how
+// they are described stays as it is.
+func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wrapped := NewRegistry(nil)
+	wrapped.toolsets = r.toolsets
+	list := make([]*registration, len(r.list))
+	for i, old := range r.list {
+		list[i] = &registration{old.base}
+		list[i].base.tool = wrap(old.base.tool)
+	}
+	wrapped.publish(list)
+	return wrapped
+}
+
 // SetToolsets makes the given toolsets the only ones, and returns a warning for
 // every target that names no tool or group. A toolset that is not valid or is
 // named twice is an error, and nothing changes.
 func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, err error) {
-	for i, t := range toolsets {
-		if err := t.Check(); err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
-			return nil, fmt.Errorf("the skill %q is defined twice", t.Name)
-		}
+	if err := checkAll(toolsets); err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.toolsets = slices.Clone(toolsets)
-	r.publish(r.list)
+	r.set(slices.Clone(toolsets), r.rules)
+	return r.unknown(), nil
+}
+
+func checkAll(toolsets []Toolset) error {
+	for i, t := range toolsets {
+		if err := t.Check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("the skill %q is defined twice", t.Name)
+		}
+	}
+	return nil
+}
+
+// unknown finds what the toolsets name and what does not exist.
+func (r *Registry) unknown() (unknown []UnknownTarget) {
 	c := r.current.Load()
-	for _, t := range toolsets {
+	for _, t := range r.toolsets {
 		_, missing := c.Members(t)
 		for _, target := range missing {
 			r.log.Warn("skill names an unknown tool", "skill", t.Name, "tool", target)
 			unknown = append(unknown, UnknownTarget{t.Name, target})
 		}
 	}
-	return unknown, nil
+	return unknown
 }
 
 // UnknownTarget is an entry of a toolset that names no tool and no group.

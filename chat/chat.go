@@ -38,6 +38,10 @@ type Message struct {
 	Calls []Call `json:"calls,omitempty"`
 	// Result is what a call gave; only in messages of role [Tool].
 	Result *Result `json:"result,omitempty"`
+	// Why is what the tools of a user's message were selected by, as JSON; nil when
+	// that is not known. It is for operators: it names tools that the user may not
+	// see. Models never see it.
+	Why json.RawMessage `json:"why,omitempty"`
 	// Time is when the message was made; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
 }
@@ -60,6 +64,9 @@ type Result struct {
 	Name   string `json:"name,omitempty"`
 	// Text is what the model reads.
 	Text string `json:"text"`
+	// Tools are the names of the tools that Text describes. A provider that defers
+	// tools loads them instead of showing Text.
+	Tools []string `json:"tools,omitempty"`
 	// Failed says that the call did not do what it was asked to; Text tells the
 	// model why.
 	Failed bool `json:"failed,omitempty"`

@@ -173,9 +173,9 @@ func TestMeaningIsFound(t *testing.T) {
 		synctest.Wait()
 		for text, want := range map[string]string{
 			"do I need an umbrella":   "get_forecast",                       // no word in common
-			"the next letter":         "add_numbers get_forecast send_mail", // words and meaning
+			"the next letter":         "send_mail add_numbers get_forecast", // words and meaning
 			"hello":                   "add_numbers",                        // this service's idea of it
-			"add numbers, and a mail": "add_numbers send_mail",
+			"add numbers, and a mail": "send_mail add_numbers",
 		} {
 			if got := b.ask(text); got != want {
 				t.Errorf("%q: %q, want %q", text, got, want)

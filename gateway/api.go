@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -33,13 +34,15 @@ type Selected struct {
 	TokensSent   int     `json:"tokens_sent"`
 	TokensSaved  int     `json:"tokens_saved"`
 	SavedPercent float64 `json:"saved_percent"`
+	// Mode is how the tools reach the model.
+	Mode selection.Mode `json:"mode"`
 }
 
 func wire(e turn.Event) Event {
 	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Done: e.Done}
 	if s := e.Selection; s != nil {
 		tokens := s.Tokens()
-		out.Selected = &Selected{TokensSent: tokens.Sent, TokensSaved: tokens.Saved, SavedPercent: tokens.SavedPercent}
+		out.Selected = &Selected{Mode: s.Mode, TokensSent: tokens.Sent, TokensSaved: tokens.Saved, SavedPercent: tokens.SavedPercent}
 		for entry := range s.Catalog().All() {
 			if stage := s.Stage(entry); stage.Usable() {
 				out.Selected.Usable++
@@ -77,25 +80,13 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (g *Gateway) selects(w http.ResponseWriter, r *http.Request) {
-	var m Message
-	if !read(w, r, &m) {
-		return
-	}
-	sel, err := g.Select(r.Context(), m)
-	if err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, sel.Explain())
-}
-
 // Tool is a tool as operators see it.
 type Tool struct {
 	Name         string            `json:"name"`
 	Description  string            `json:"description"`
 	Translations map[string]string `json:"translations,omitempty"`
 	Aliases      []string          `json:"aliases,omitempty"`
+	Examples     []string          `json:"examples,omitempty"`
 	Groups       []string          `json:"groups,omitempty"`
 	Channels     []string          `json:"channels,omitempty"`
 	Risk         tool.Risk         `json:"risk"`
@@ -112,7 +103,8 @@ type Tool struct {
 func describe(e *catalog.Entry) Tool {
 	d := e.Definition
 	return Tool{
-		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
+		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples,
+		Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
 		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
 		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/turn"
 )
 
 // controls are what is changed of an agent while it serves. They are immutable:
@@ -188,56 +187,8 @@ func (g *Gateway) checkSkill(name string) error {
 	}))
 }
 
-// AgentStatus is an agent as operators see it.
-type AgentStatus struct {
-	Name  string `json:"name"`
-	Model string `json:"model"`
-	// Skill is active where a session chose none.
-	Skill string `json:"skill"`
-	// Groups are those whose tools it has; empty means all. Tools is how many that
-	// are.
-	Groups string `json:"groups"`
-	Tools  int    `json:"tools"`
-	// Skills are those that the model is told of; none means all.
-	Skills   []string `json:"skills"`
-	Strategy string   `json:"strategy"`
-	// Chooser is what the model that chooses among close candidates has done, for
-	// all agents together; nil when there is none.
-	Chooser *turn.Counts `json:"chooser,omitempty"`
-}
-
-// AgentStatus tells how an agent is set.
-func (g *Gateway) AgentStatus(agent string) (AgentStatus, error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return AgentStatus{}, err
-	}
-	now := a.controls.load()
-	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
-		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
-	}
-	if c := g.config.Turn.Chooser; c != nil {
-		counts := c.Counts()
-		s.Chooser = &counts
-	}
-	if now.groups != "" {
-		s.Tools = len(g.Catalog().Groups(now.groups))
-	}
-	return s, nil
-}
-
-func (g *Gateway) agentStatuses(w http.ResponseWriter, _ *http.Request) {
-	list := make([]AgentStatus, 0, len(g.agents))
-	for _, name := range g.Agents() {
-		s, err := g.AgentStatus(name)
-		if err != nil {
-			problem(w, statusOf(err), err.Error())
-			return
-		}
-		list = append(list, s)
-	}
-	reply(w, http.StatusOK, list)
+func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, g.agentStatuses())
 }
 
 func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
@@ -250,10 +201,5 @@ func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
 		problem(w, statusOf(err), err.Error())
 		return
 	}
-	s, err := g.AgentStatus(name)
-	if err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, s)
+	reply(w, http.StatusOK, g.agentStatus(g.agents[name]))
 }

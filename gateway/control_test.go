@@ -18,8 +18,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// request sends JSON to a gateway's API and returns the status and the answer.
-func request(t *testing.T, g *gateway.Gateway, method, path, body string, into any) int {
+// change sends JSON to a gateway's API and returns the status and the answer.
+func change(t *testing.T, g *gateway.Gateway, method, path, body string, into any) int {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost"
@@ -29,11 +29,14 @@ func request(t *testing.T, g *gateway.Gateway, method, path, body string, into a
 	return w.Code
 }
 
-// declared names the tools of a request to the model.
+// declared names the tools of a request to the model, but those for searching
+// and switching.
 func declared(r model.Request) string {
 	var names []string
 	for _, d := range r.Tools {
-		names = append(names, d.Name)
+		if !selection.Meta(d.Name) {
+			names = append(names, d.Name)
+		}
 	}
 	return strings.Join(names, " ")
 }
@@ -85,9 +88,9 @@ func TestControl(t *testing.T) {
 func TestGroupsRebuildTheFront(t *testing.T) {
 	g, m := newGateway(t, func(c *gateway.Config) { c.Selection = selection.Config{Direct: -1} }, fake.Step{}, fake.Step{}, fake.Step{})
 	for i, c := range []struct{ groups, text, want string }{
-		{"", "say a word again", "find_tools call_tool echo"},
-		{"", "tell the weather", "find_tools call_tool echo"},
-		{"world,talk", "tell the weather", "find_tools call_tool get_weather"},
+		{"", "say a word again", "echo"},
+		{"", "tell the weather", "echo"},
+		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
 		must(t, g.SetGroups("main", c.groups))
 		if _, err := send(g, t.Context(), gateway.Message{Text: c.text}); err != nil {
@@ -114,7 +117,7 @@ func TestFilterAndMessage(t *testing.T) {
 		if _, err := send(g, t.Context(), gateway.Message{Text: "x", IncludeSkills: c.include, ExcludeSkills: c.exclude}); err != nil {
 			t.Fatal(err)
 		}
-		_, list, _ := strings.Cut(m.Requests()[i].System, "can switch to:\n")
+		_, list, _ := strings.Cut(m.Requests()[i].System, "can be switched to:\n")
 		if list != c.want {
 			t.Errorf("%v without %v: %q, want %q", c.include, c.exclude, list, c.want)
 		}
@@ -124,7 +127,7 @@ func TestFilterAndMessage(t *testing.T) {
 // TestToldConversationsBeginTheSame: where the client tells the conversation
 // anew with each message, the recommender's choices are made again, too.
 func TestToldConversationsBeginTheSame(t *testing.T) {
-	chooses := fake.New(fake.Step{Text: "skill:b"})
+	chooses := fake.New(fake.Step{Text: "skill:b"}, fake.Step{Text: "echo"})
 	g, m := newGateway(t, func(c *gateway.Config) {
 		_, err := c.Registry.SetToolsets(catalog.Toolset{Name: "a", Description: "Weather"}, catalog.Toolset{Name: "b", Description: "Weather"}, catalog.Toolset{Name: "c", Description: "Words"})
 		must(t, err)
@@ -139,15 +142,13 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 		told = append(told, chat.Message{Role: chat.User, Text: text}, chat.Message{Role: chat.Assistant, Text: "sunny"})
 	}
 	first, second := m.Requests()[0], m.Requests()[1]
-	if !strings.HasSuffix(first.System, "- a: Weather\n- b: Weather") || second.System != first.System || declared(first) != declared(second) || first.Messages[0].Note != second.Messages[0].Note {
+	if !strings.Contains(first.System, "- a: Weather\n- b: Weather\n\n") || second.System != first.System || declared(first) != declared(second) || first.Messages[0].Note != second.Messages[0].Note {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
 		t.Errorf("note %q", note)
 	}
-	s, err := g.AgentStatus("main")
-	must(t, err)
-	if s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
+	if s := g.Status().Agents[0]; s.Chooser.Asked != 2 || s.Chooser.Cached != 1 {
 		t.Errorf("chooser %+v", s.Chooser)
 	}
 }
@@ -155,19 +156,19 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 func TestControlOverHTTP(t *testing.T) {
 	g, _ := newGateway(t, nil)
 	var s gateway.AgentStatus
-	if code := request(t, g, http.MethodPut, "/api/agents/main", `{"groups":"world","skills":["talking"],"skill":"talking"}`, &s); code != http.StatusOK ||
+	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"groups":"world","skills":["talking"],"skill":"talking"}`, &s); code != http.StatusOK ||
 		s.Groups != "world" || s.Tools != 1 || s.Skill != "talking" || len(s.Skills) != 1 || s.Strategy != "full" {
 		t.Errorf("%d %+v", code, s)
 	}
 	var p gateway.Problem
-	if code := request(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":"wrld"}`, &p); code != http.StatusNotFound || !strings.Contains(p.Error.Message, `did you mean "world"?`) {
+	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":"wrld"}`, &p); code != http.StatusNotFound || !strings.Contains(p.Error.Message, `did you mean "world"?`) {
 		t.Errorf("%d %+v", code, p)
 	}
 	var list []gateway.AgentStatus
-	if request(t, g, http.MethodGet, "/api/agents", "", &list); len(list) != 2 || len(list[0].Skills) != 1 || list[1].Groups != "world" || list[1].Skill != catalog.Full {
+	if change(t, g, http.MethodGet, "/api/agents", "", &list); len(list) != 2 || len(list[0].Skills) != 1 || list[1].Groups != "world" || list[1].Skill != catalog.Full {
 		t.Errorf("a refused change changed something: %+v", list)
 	}
-	if request(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":""}`, &s); s.Groups != "" || len(s.Skills) != 0 || s.Skill != "talking" {
+	if change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":""}`, &s); s.Groups != "" || len(s.Skills) != 0 || s.Skill != "talking" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -192,7 +193,7 @@ func TestControlsAreConsistent(t *testing.T) {
 	}, steps...)
 	settings := []string{`{"groups":"talk","skills":["talking"]}`, `{"groups":"world","skills":["travel"]}`}
 	var s gateway.AgentStatus
-	request(t, g, http.MethodPut, "/api/agents/main", settings[0], &s)
+	change(t, g, http.MethodPut, "/api/agents/main", settings[0], &s)
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup
 	changing.Go(func() {
@@ -202,7 +203,7 @@ func TestControlsAreConsistent(t *testing.T) {
 				return
 			default:
 				var s gateway.AgentStatus
-				request(t, g, http.MethodPut, "/api/agents/main", settings[i%2], &s)
+				change(t, g, http.MethodPut, "/api/agents/main", settings[i%2], &s)
 			}
 		}
 	})

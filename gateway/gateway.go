@@ -40,6 +40,8 @@ type Config struct {
 	Store session.Store
 	// Selection bounds what is sent.
 	Selection selection.Config
+	// Usage says what is kept of turns, and learnt from them.
+	Usage Usage
 	// Embedder adds meaning to the ranking; nil means that words alone count. Who
 	// made it closes it, after the gateway's last turn.
 	Embedder *embedding.Embedder
@@ -60,6 +62,9 @@ type Config struct {
 	// Hosts are names under which HTTP clients may address the gateway, beside
 	// localhost and IP addresses.
 	Hosts []string
+	// Configuration tells where the rules and skills come from, and how reading
+	// them again went; nil means from the program.
+	Configuration func() Configuration
 	// Version is told to HTTP clients.
 	Version string
 	// Now tells the time; nil means time.Now.
@@ -91,6 +96,9 @@ type Agent struct {
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
+	// Mode is how what is selected reaches its model; empty means as the gateway's
+	// Selection says.
+	Mode selection.Mode
 }
 
 // The ways in which a message can be refused.
@@ -111,7 +119,7 @@ type Gateway struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
-	running  sync.WaitGroup // turns, and outcomes that are being stored
+	running  sync.WaitGroup // turns, and what is being stored after them
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -133,6 +141,7 @@ type agent struct {
 	Agent
 	runner   *turn.Runner
 	controls current
+	past     *past
 }
 
 // New returns a gateway. The error says which part of the configuration does
@@ -170,7 +179,8 @@ func New(cfg Config) (*Gateway, error) {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a, runner: turn.New(a.Model, g.selector, builder, cfg.Turn)}
+		live := &agent{Agent: a, past: &past{usage: cfg.Usage, agent: a.Name, log: cfg.Log}}
+		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
 		live.controls.value.Store(&controls{groups: a.Groups})
 		g.agents[a.Name] = live
 		if err := g.control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
@@ -254,7 +264,7 @@ func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.K
 			earlier.Text = said.Text
 			in := g.input(a, earlier, s)
 			in.Again = true
-			said, s.State = a.runner.Question(ctx, in)
+			said, s.State = a.runner.Replay(ctx, in)
 		}
 		s.Messages = append(s.Messages, said)
 	}
@@ -313,6 +323,9 @@ func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yie
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
 				late.expect()
+			}
+			if e.Done != nil {
+				g.keep(a, m, e.Done)
 			}
 			if !gone && !yield(e, nil) {
 				gone = true

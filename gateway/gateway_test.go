@@ -152,7 +152,7 @@ func TestCustomStrategy(t *testing.T) {
 		}
 	}
 	r := m.Requests()
-	if strings.Contains(r[0].System, "talking") || r[0].Messages[0].Note != "" || len(r[0].Tools) != 1 {
+	if strings.Contains(r[0].System, "talking") || r[0].Messages[0].Note != "" || len(r[0].Tools) != 2 {
 		t.Errorf("first: %+v", r[0])
 	}
 	if !strings.Contains(r[1].System, "talking") || r[1].Messages[0].Note == "" || strings.Contains(r[2].System, "talking") {
@@ -217,17 +217,17 @@ func TestSkillSwitch(t *testing.T) {
 	if name, n, err := g.Skill(""); name != "full" || n != 3 || err != nil {
 		t.Errorf("Skill = %s, %d, %v", name, n, err)
 	}
-	if got := ask(gateway.Message{Session: "a"}); got != "echo get_weather" {
+	if got := ask(gateway.Message{Session: "a"}); got != "use_skill echo get_weather" {
 		t.Errorf("full gets %q", got)
 	}
 	must(t, g.SetSkill("", "talking"))
 	if name, n, _ := g.Skill("main"); name != "talking" || n != 1 {
 		t.Errorf("Skill = %s, %d", name, n)
 	}
-	if got := ask(gateway.Message{Session: "a"}); got != "echo" {
+	if got := ask(gateway.Message{Session: "a"}); got != "use_skill echo" {
 		t.Errorf("after the switch a running session gets %q", got)
 	}
-	if got := ask(gateway.Message{Session: "b", Skill: "full"}); got != "echo get_weather" {
+	if got := ask(gateway.Message{Session: "b", Skill: "full"}); got != "use_skill echo get_weather" {
 		t.Errorf("a message with its own skill gets %q", got)
 	}
 	if g.SetSkill("", "nope") == nil {
@@ -492,7 +492,7 @@ func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 	if first, again := r[0].Messages[0].Note, r[1].Messages[0].Note; first != again || !strings.Contains(first, "2026-03-01") {
 		t.Errorf("the first question's note was %q and is %q", first, again)
 	}
-	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, `"echo"`) {
+	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, "echo(") {
 		t.Errorf("tools before %s\nafter %s\nnote %s", before, after, r[1].Messages[2].Note)
 	}
 }
@@ -541,5 +541,27 @@ func TestStatelessRequestsDoNotWait(t *testing.T) {
 	close(hold)
 	for range 3 {
 		must(t, <-errs)
+	}
+}
+
+// TestStatus counts why prompt caches were broken, and says how tools are
+// delivered.
+func TestStatus(t *testing.T) {
+	g, _ := newGateway(t, func(c *gateway.Config) { c.Agents[1].Mode = selection.Bridge }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, skill := range []string{"", "", "talking"} {
+		if _, err := send(g, t.Context(), gateway.Message{Text: "x", Session: "s", Skill: skill}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.Get(serve(t, g) + "/api/status")
+	must(t, err)
+	defer resp.Body.Close()
+	var s gateway.Status
+	must(t, json.NewDecoder(resp.Body).Decode(&s))
+	if len(s.Agents) != 2 || s.Agents[0].Mode != selection.Auto || s.Agents[1].Mode != selection.Bridge || s.Agents[0].Skill != "full" {
+		t.Errorf("status %+v", s)
+	}
+	if got := fmt.Sprint(s.Agents[0].CacheBreaks, s.Agents[1].CacheBreaks); got != "map[new_session:1 skill_switch:1] map[]" {
+		t.Errorf("breaks %s", got)
 	}
 }

@@ -23,13 +23,17 @@ import (
 //	GET  /v1/models            the agents, as models
 //	POST /v1/chat/completions  OpenAI's chat completions; "model" names the agent
 //	POST /api/chat             a Message in, a line of JSON for each Event out
-//	POST /api/select           a Message in, a selection.Explanation out
+//	POST /api/select           a Question in, a selection.Explanation out
+//	POST /api/why              a Look back in, the Turns out that it finds
+//	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
 //	PUT  /api/skills           make a toolset active: {"agent": "", "skill": ""}
 //	GET  /api/agents           an AgentStatus for each agent
 //	PUT  /api/agents/{name}    a Control in, the AgentStatus out
+//	GET  /api/usage            what is kept of past turns (?agent= ?user= ?limit=)
+//	DELETE /api/usage          forget it: ?user=, or ?everybody=true
 //
 // Requests from other sites' pages are refused, and so are those that address
 // the gateway by a name that is not its own: a page in the user's browser can
@@ -42,12 +46,16 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", g.completions)
 	mux.HandleFunc("POST /api/chat", g.chat)
 	mux.HandleFunc("POST /api/select", g.selects)
+	mux.HandleFunc("POST /api/why", g.why)
+	mux.HandleFunc("GET /api/status", g.status)
 	mux.HandleFunc("GET /api/tools", g.tools)
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)
 	mux.HandleFunc("PUT /api/skills", g.setSkill)
-	mux.HandleFunc("GET /api/agents", g.agentStatuses)
+	mux.HandleFunc("GET /api/agents", g.listAgents)
 	mux.HandleFunc("PUT /api/agents/{name}", g.controlAgent)
+	mux.HandleFunc("GET /api/usage", g.pastTurns)
+	mux.HandleFunc("DELETE /api/usage", g.forget)
 	return g.guard(mux)
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
@@ -48,6 +50,9 @@ type Message struct {
 	// Limit and Budget override the selection's, for this message.
 	Limit  int `json:"limit,omitempty"`
 	Budget int `json:"budget,omitempty"`
+	// Mode overrides the agent's for this message: auto, direct, preselect, bridge
+	// or native. A session's front is made anew when the mode changes.
+	Mode string `json:"mode,omitempty"`
 	// History, when not nil, is the conversation so far as the client tells it:
 	// nothing is read from the store or written to it.
 	History []chat.Message `json:"history,omitzero"`
@@ -83,6 +88,9 @@ func (g *Gateway) check(m Message) (*agent, error) {
 		}
 	}
 	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if _, err := selection.ParseMode(m.Mode); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return g.agent(m.Agent)
@@ -122,7 +130,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Text: m.Text, Note: m.note, Groups: now.groups, Limit: m.Limit, Budget: m.Budget,
+		Session: s, Text: m.Text, Note: m.note, Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(selection.Mode(m.Mode), a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),

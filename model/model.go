@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
@@ -40,6 +41,12 @@ type Info struct {
 	// Window is how many tokens a request and its answer may have together; 0
 	// means unknown.
 	Window int
+	// CacheLife is how long the provider keeps the beginning of a request, for the
+	// next one that begins in the same way; 0 means that it has no prompt cache.
+	CacheLife time.Duration
+	// Deferral says that the provider takes tools that the model does not read
+	// until a result names them, see [Request].
+	Deferral bool
 }
 
 // Request is one question to a model.
@@ -51,6 +58,10 @@ type Request struct {
 	Messages []chat.Message
 	// Tools are what the model may call, in the order in which it is told.
 	Tools []tool.Definition
+	// Deferred are more tools, which the model is not told. It reads those that
+	// results name in their Tools. A model without Deferral passes them over and
+	// is shown what such results say.
+	Deferred []tool.Definition
 	// Ranked names the tools that fit the newest message, best first, whether
 	// they are in Tools or announced in a message. Language models find that
 	// out by reading; the offline model cannot.

@@ -14,10 +14,14 @@ const maxName = 64
 // concurrent use.
 type Names struct{ to, from map[string]string }
 
-// NewNames maps the names of a request's tools, then those of its calls.
+// NewNames maps the names of a request's tools, then those that are deferred, then
+// those of its calls.
 func NewNames(req Request) Names {
 	n := Names{map[string]string{}, map[string]string{}}
 	for _, d := range req.Tools {
+		n.add(d.Name)
+	}
+	for _, d := range req.Deferred {
 		n.add(d.Name)
 	}
 	for _, m := range req.Messages {

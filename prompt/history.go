@@ -13,12 +13,24 @@ const bytesPerToken = 3
 // History returns the part of a conversation that is sent, as a new slice with
 // room for one more. It begins with a user's message and answers every call: one
 // that was cut off gets a result that says so.
+// What is for operators only is taken out.
 func (b *Builder) History(history []chat.Message) []chat.Message {
 	history = history[b.cut(history):]
 	kept := make([]chat.Message, 0, len(history)+1)
 	if whole(history) {
-		return append(kept, history...)
+		kept = append(kept, history...)
+	} else {
+		kept = settled(kept, history)
 	}
+	for i := range kept {
+		kept[i].Why = nil
+	}
+	return kept
+}
+
+// settled appends a history to kept so that every call is answered right after
+// it.
+func settled(kept, history []chat.Message) []chat.Message {
 	var open []chat.Call
 	settle := func() {
 		for _, call := range open {
@@ -104,11 +116,14 @@ func size(m *chat.Message) int {
 	return n
 }
 
+// Kept returns the part of a conversation that is sent, as it was stored.
+func (b *Builder) Kept(history []chat.Message) []chat.Message { return history[b.cut(history):] }
+
 // Announced returns the names of the tools that the part of a conversation
 // that is sent describes.
 func (b *Builder) Announced(history []chat.Message) []string {
 	var names []string
-	for _, m := range history[b.cut(history):] {
+	for _, m := range b.Kept(history) {
 		names = append(names, m.Tools...)
 	}
 	return names

@@ -1,17 +1,19 @@
 package prompt
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
 )
 
 // NewMessage makes the user's message of a turn, with a note of the runtime
 // facts, where the options want them, of what the host has to say, and of the
-// tools that are announced.
+// tools that are announced: a signature and the description of each, because the
+// note stays in the conversation. What a signature leaves out the model learns
+// from a mistake, as after a search.
 func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
 	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
 	var lines []string
@@ -22,7 +24,7 @@ func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, 
 	if len(announced) > 0 {
 		lines = append(lines, "Tools that fit this message, to be called with call_tool:")
 		for _, e := range announced {
-			lines = append(lines, string(function(e.JSON)))
+			lines = append(lines, announcement(e))
 			m.Tools = append(m.Tools, e.Definition.Name)
 		}
 	}
@@ -56,11 +58,11 @@ func runtime(f chat.Facts, dateOnly bool) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// function takes the envelope off a definition.
-func function(definition []byte) []byte {
-	inner, ok := bytes.CutPrefix(definition, []byte(`{"type":"function","function":`))
-	if !ok {
-		return definition
+// announcement describes a tool in a line.
+func announcement(e *catalog.Entry) string {
+	line := selection.Signature(e.Definition)
+	if d := strings.Join(strings.Fields(e.Definition.Description), " "); d != "" {
+		line += ": " + d
 	}
-	return bytes.TrimSuffix(inner, []byte("}"))
+	return line
 }

@@ -58,6 +58,9 @@ type Options struct {
 	IncludeTools, ExcludeTools []string
 	// Instructions are the client's own, after those of the agent.
 	Instructions string
+	// Directory lists the tools that may be used, see selection.Directory. Any
+	// strategy but Lite.
+	Directory string
 	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
 	// under Custom.
 	IncludeMemory, IncludeRuntime bool
@@ -73,7 +76,7 @@ func (o Options) runtime() bool {
 
 // equal reports whether two options give the same system prompt.
 func (o Options) equal(p Options) bool {
-	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions &&
+	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions && o.Directory == p.Directory &&
 		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills)
 }
 
@@ -184,7 +187,10 @@ func (b *Builder) write(s *system) string {
 	var text strings.Builder
 	text.WriteString(own(b.lite, s.options))
 	if list := SkillsSummary(s.skills, s.options.IncludeSkills, s.options.ExcludeSkills); list != "" {
-		text.WriteString("\n\n# Skills\nWays of working that the user can switch to:\n" + list)
+		text.WriteString("\n\n# Skills\nWays of working that can be switched to:\n" + list)
+	}
+	if s.options.Directory != "" {
+		text.WriteString("\n\n# Tools\nWhat find_tools finds, beside the tools that are listed:\n" + s.options.Directory)
 	}
 	if m := s.memory; m != nil {
 		if m.LongTerm != "" {

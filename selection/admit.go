@@ -16,7 +16,7 @@ const (
 	Sent       Stage = iota
 	Enabled          // it is switched off in the configuration
 	Groups           // it is in none of the agent's groups
-	Visibility       // its filter hides it from this caller
+	Visibility       // its filter or a rule hides it from this caller
 	Toolset          // it is not part of the active skill
 	Requested        // the request excludes it, or includes only others
 	Rank             // others fit the question better
@@ -52,12 +52,19 @@ func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 
 // admit runs the stages that decide what may be used at all.
 func (sel *Selection) admit() {
-	rules := sel.rules()
-	rules.hidden, rules.failed = sel.selector.catalog.Hidden(&sel.Request.Facts)
-	for e := range sel.selector.catalog.All() {
-		sel.stages[e.Position()] = rules.judge(e)
+	a := sel.admission()
+	c := sel.selector.catalog
+	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
+	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
+	for e := range c.All() {
+		stage := a.judge(e)
+		sel.stages[e.Position()] = stage
+		if stage == Sent {
+			sel.usable++
+			sel.usableTokens += e.Tokens
+		}
 	}
-	sel.failed = rules.failed
+	sel.failed = a.failed
 }
 
 // Admit judges one tool by name, as Select does, for a call that the model
@@ -69,17 +76,18 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 		return nil, Enabled
 	}
 	sel := Selection{Request: req, selector: s}
-	rules := sel.rules()
+	a := sel.admission()
 	if visible, _ := e.Visible(&req.Facts); !visible {
-		rules.hidden = make([]bool, e.Filter()+1)
-		rules.hidden[e.Filter()] = true
+		a.hidden = make([]bool, e.Filter()+1)
+		a.hidden[e.Filter()] = true
 	}
-	return e, rules.judge(e)
+	a.denied, _ = s.catalog.Denied(&req.Facts)
+	return e, a.judge(e)
 }
 
-// rules are the parts of a request that admission asks, made ready for looking
-// up.
-type rules struct {
+// admission holds the parts of a request that decide what may be used, made
+// ready for looking up.
+type admission struct {
 	sel              *Selection
 	groups           set
 	toolset          set
@@ -87,37 +95,38 @@ type rules struct {
 	include, exclude set
 	hidden           []bool        // by number of filter: it said no, or panicked
 	failed           map[int]error // by number of filter
+	denied           set           // the rules said no
 }
 
-func (sel *Selection) rules() *rules {
+func (sel *Selection) admission() *admission {
 	s, req := sel.selector, &sel.Request
-	r := &rules{sel: sel}
+	a := &admission{sel: sel}
 	if req.Groups != "" {
-		r.groups = s.setOf(s.catalog.Groups(req.Groups))
+		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
 	skill := req.Facts.Skill
 	if skill == "" {
 		skill = catalog.Full
 	}
-	r.toolset, r.known = s.toolsets[skill]
-	r.allTools = r.known && r.toolset == nil
-	r.include, r.exclude = s.members(req.Include), s.members(req.Exclude)
-	return r
+	a.toolset, a.known = s.toolsets[skill]
+	a.allTools = a.known && a.toolset == nil
+	a.include, a.exclude = s.members(req.Include), s.members(req.Exclude)
+	return a
 }
 
 // judge returns the stage at which e is dropped, or Sent.
-func (r *rules) judge(e *catalog.Entry) Stage {
+func (a *admission) judge(e *catalog.Entry) Stage {
 	i := e.Position()
 	switch {
-	case r.sel.selector.disabled.has(i) || reserved(e.Definition.Name):
+	case a.sel.selector.disabled.has(i) || Meta(e.Definition.Name):
 		return Enabled
-	case r.groups != nil && !r.groups[i]:
+	case a.groups != nil && !a.groups[i]:
 		return Groups
-	case e.Filter() < len(r.hidden) && r.hidden[e.Filter()]:
+	case e.Filter() < len(a.hidden) && a.hidden[e.Filter()] || a.denied.has(i):
 		return Visibility
-	case !r.allTools && !r.toolset.has(i):
+	case !a.allTools && !a.toolset.has(i):
 		return Toolset
-	case r.exclude.has(i) || len(r.sel.Request.Include) > 0 && !r.include.has(i):
+	case a.exclude.has(i) || len(a.sel.Request.Include) > 0 && !a.include.has(i):
 		return Requested
 	}
 	return Sent

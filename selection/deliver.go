@@ -2,25 +2,16 @@ package selection
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 )
 
-// fit cuts what may be used down to what is sent: everything where that is
-// little, else the pinned tools and the best ranked ones that fit the budget. A
-// session that began with a choice goes on with choosing.
+// fit cuts what may be used down to what is sent: everything where nothing is
+// chosen, else the pinned tools and the best ranked ones that fit the budget.
 func (sel *Selection) fit() {
 	s := sel.selector
-	usable, tokens := 0, 0
-	for i, stage := range sel.stages {
-		if stage == Sent {
-			usable++
-			tokens += s.catalog.At(i).Tokens
-		}
-	}
-	choosing := slices.Contains(sel.Request.Declared, CallTool)
-	if usable <= s.config.Direct && tokens <= sel.budget && !choosing {
-		sel.Direct = true
+	if sel.Direct {
 		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
 		return
 	}
@@ -61,63 +52,126 @@ func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
 	return Sent
 }
 
-// deliver decides how what is sent reaches the model. A session's first
-// question fixes what stands in front of its requests: a provider's prompt cache
-// ends at the first byte that changes, and tools stand at the very front. What
-// later questions need is announced with their message, at the end, unless the
-// session began with all tools there were.
+// deliver decides how what is sent reaches the model. A provider's prompt cache
+// ends at the first byte that changes, and tools stand at the very front: so
+// what a session declares stays, and what a later question needs is announced
+// with its message, at the end, unless declaring it costs nothing.
 func (sel *Selection) deliver() {
-	if len(sel.Request.Declared) == 0 {
-		sel.Declared = sel.front()
-		return
+	sent := sel.sent()
+	if !sel.anew {
+		sel.keep()
 	}
-	s := sel.selector
+	if sel.anew || sel.Request.Uncached && sel.overgrown(sent) {
+		sel.begin(sent)
+	}
+	for _, e := range sent {
+		switch {
+		case slices.Contains(sel.Declared, e):
+		case sel.Direct || sel.Request.Uncached && sel.Mode == Preselect:
+			sel.Declared = append(sel.Declared, e)
+		case !slices.Contains(sel.Request.Announced, e.Definition.Name):
+			sel.Announced = append(sel.Announced, e)
+		}
+	}
+	if sel.Mode == Native {
+		sel.postpone()
+	}
+}
+
+// keep takes the session's front as it is, in its order. What the caller may not
+// use any more leaves at once, whatever that costs.
+func (sel *Selection) keep() {
 	for _, name := range sel.Request.Declared {
 		if meta, ok := metaEntry(name); ok {
 			sel.Declared = append(sel.Declared, meta)
-		} else if e, ok := s.catalog.Get(name); ok && sel.stages[e.Position()].Usable() {
-			// What the caller may not use any more leaves at once, whatever that
-			// costs.
-			sel.stages[e.Position()] = Sent
+		} else {
+			sel.declare(name)
+		}
+	}
+}
+
+// declare adds a tool to the front, if it may be used.
+func (sel *Selection) declare(name string) {
+	e, ok := sel.selector.catalog.Get(name)
+	if ok && sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
+		sel.stages[e.Position()] = Sent
+		sel.Declared = append(sel.Declared, e)
+	}
+}
+
+// begin makes a new front: what does not depend on the question first, so that
+// other sessions share it; then what was called before and is still talked
+// about, then what the question needs.
+func (sel *Selection) begin(sent []*catalog.Entry) {
+	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
+	for _, e := range sent {
+		if sel.Direct || sel.selector.pinned.has(e.Position()) {
 			sel.Declared = append(sel.Declared, e)
 		}
 	}
-	canAnnounce := slices.Contains(sel.Request.Declared, CallTool)
-	for _, e := range sel.sent() {
-		if slices.Contains(sel.Declared, e) || slices.Contains(sel.Request.Announced, e.Definition.Name) {
-			continue
-		}
-		if canAnnounce {
-			sel.Announced = append(sel.Announced, e)
-		} else {
+	if sel.Mode == Bridge {
+		return
+	}
+	for _, name := range sel.Request.Called {
+		sel.declare(name)
+	}
+	for _, e := range sent {
+		if !slices.Contains(sel.Declared, e) {
 			sel.Declared = append(sel.Declared, e)
 		}
 	}
 }
 
-// front is what stands in front of a new session's requests.
-func (sel *Selection) front() []*catalog.Entry {
-	sent := sel.sent()
+// overgrown reports whether a front to which sent is added would have more than
+// twice the budget. Without a prompt cache it can be made anew at any time.
+func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
+	tokens := 0
+	for _, e := range sel.Declared {
+		if !Meta(e.Definition.Name) {
+			tokens += e.Tokens
+		}
+	}
+	for _, e := range sent {
+		if !slices.Contains(sel.Declared, e) {
+			tokens += e.Tokens
+		}
+	}
+	return !sel.Direct && tokens > 2*sel.budget
+}
+
+// postpone lists what the provider is to defer. It is no part of what is cached,
+// so that it may change from question to question; sorted, it seldom does.
+func (sel *Selection) postpone() {
+	for e := range sel.selector.catalog.All() {
+		if sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
+			sel.Deferred = append(sel.Deferred, e)
+		}
+	}
+	slices.SortFunc(sel.Deferred, compareNames)
+}
+
+// sent returns what is sent for this question: pinned tools by name, then the
+// others by rank; all by name when nothing is chosen. The order in which tools
+// were registered changes nothing.
+func (sel *Selection) sent() []*catalog.Entry {
+	sent := make([]*catalog.Entry, 0, 2*sel.limit)
+	for i, stage := range sel.stages {
+		if stage == Sent && (sel.Direct || sel.selector.pinned.has(i)) {
+			sent = append(sent, sel.selector.catalog.At(i))
+		}
+	}
+	slices.SortFunc(sent, compareNames)
 	if sel.Direct {
 		return sent
 	}
-	return append([]*catalog.Entry{findTools, callTool}, sent...)
-}
-
-// sent returns what is sent for this question: by rank, then the others in
-// order of registration. When nothing was chosen the order is that of
-// registration.
-func (sel *Selection) sent() []*catalog.Entry {
-	var sent []*catalog.Entry
-	if !sel.Direct {
-		for _, m := range sel.Ranked {
+	for _, m := range sel.Ranked {
+		if !sel.selector.pinned.has(m.Position()) {
 			sent = append(sent, m.Entry)
 		}
 	}
-	for i, stage := range sel.stages {
-		if e := sel.selector.catalog.At(i); stage == Sent && (sel.Direct || sel.selector.pinned.has(i) && !slices.Contains(sent, e)) {
-			sent = append(sent, e)
-		}
-	}
 	return sent
+}
+
+func compareNames(a, b *catalog.Entry) int {
+	return strings.Compare(a.Definition.Name, b.Definition.Name)
 }

@@ -15,7 +15,11 @@ import (
 type Explanation struct {
 	Query string     `json:"query"`
 	Facts chat.Facts `json:"facts"`
-	// Direct says that the tools were few enough to be sent without choosing.
+	// Mode is how the selection reaches the model, and Why says why it is this
+	// one.
+	Mode Mode   `json:"mode"`
+	Why  string `json:"why"`
+	// Direct says that the tools are sent without choosing.
 	Direct bool `json:"direct"`
 	// Funnel tells how many tools were left after each stage.
 	Funnel []Step `json:"funnel"`
@@ -23,6 +27,8 @@ type Explanation struct {
 	// Declared and Announced name what reaches the model, in order.
 	Declared  []string `json:"declared"`
 	Announced []string `json:"announced,omitempty"`
+	// Deferred is how many more the provider is sent, but not the model.
+	Deferred int `json:"deferred,omitempty"`
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
@@ -32,6 +38,9 @@ type Explanation struct {
 	// why nobody did.
 	Preferred []string `json:"preferred,omitempty"`
 	Advice    string   `json:"advice,omitempty"`
+	// Alternatives tell what other callers and skills would get. They are there
+	// when they were asked for, see [Selection.Alternatives].
+	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
 // Step is a stage of the funnel.
@@ -72,7 +81,9 @@ type Verdict struct {
 	Score  float64 `json:"score"`
 	Rank   int     `json:"rank,omitempty"`
 	Tokens int     `json:"tokens"`
-	// Terms are the words that matched, the strongest first.
+	// Terms are the words that matched, the strongest first. The term "(usage)" is
+	// what similar questions of the past add, "(context)" what the tool gains from
+	// others of its group and as the answer to a sentence of the question.
 	Terms []Term `json:"terms,omitempty"`
 	// Meaning is the part of the score that comes from comparing vectors.
 	Meaning float64 `json:"meaning,omitempty"`
@@ -82,26 +93,43 @@ type Verdict struct {
 
 // Term is what one word of the question adds to a tool's score.
 type Term struct {
-	Word  string  `json:"word"`
+	Word string `json:"word"`
+	// From is the word of the question that brought it in as a translation or as
+	// one of like meaning; empty when the question has it itself.
+	From  string  `json:"from,omitempty"`
 	Score float64 `json:"score"`
+	// Fields tell how much of Score comes from where the word stands: name,
+	// alias, description, translation, parameter, parameter_text, group, example,
+	// body. Only the first [MaxParts] tools of an explanation have them.
+	Fields map[string]float64 `json:"fields,omitempty"`
 }
+
+// MaxParts is for how many tools an explanation tells the fields of its terms:
+// their texts are read again for it.
+const MaxParts = 64
 
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Query: sel.Request.Query, Facts: sel.Request.Facts, Direct: sel.Direct,
+		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Direct: sel.Direct, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
 		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}
-	because := reasons{Selection: sel, rules: sel.rules(), ranks: sel.ranks(), best: sel.best()}
+	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), least: round(sel.noise(sel.best()))}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
+	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
+		if v := &x.Tools[i]; len(v.Terms) > 0 {
+			e, _ := sel.selector.catalog.Get(v.Tool)
+			sel.selector.index.parts(e, v.Terms)
+		}
+	}
 	return x
 }
 
@@ -115,6 +143,39 @@ func (sel *Selection) place(v Verdict) int {
 		return len(sel.stages) + 1
 	}
 	return v.Rank
+}
+
+// contextTerm is how that part of a score is named which no word has alone.
+const contextTerm = "(context)"
+
+// fieldNames say where a word stands.
+var fieldNames = [fields]string{
+	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation", fieldParameter: "parameter",
+	fieldParameterText: "parameter_text", fieldGroup: "group", fieldExample: "example", fieldBody: "body",
+}
+
+// parts divides the scores of a tool's terms among its fields. The index has
+// added them up, so the tool is read again, into an index of its own.
+func (x *Index) parts(e *catalog.Entry, terms []Term) {
+	own := &Index{terms: map[string]int32{}, surfaces: map[string]int32{}, groups: x.groups}
+	doc := own.read(&e.Definition, map[int32]int{})
+	for i := range terms {
+		t := &terms[i]
+		number, ok := own.terms[t.Word]
+		if !ok {
+			continue
+		}
+		count := &doc.counts[slices.Index(doc.terms, number)]
+		all := frequency(count, &doc.length, &x.mean, x.weight)
+		t.Fields = map[string]float64{}
+		for f, n := range count {
+			if n > 0 {
+				var only [fields]uint8
+				only[f] = n
+				t.Fields[fieldNames[f]] = round(float32(t.Score * frequency(&only, &doc.length, &x.mean, x.weight) / all))
+			}
+		}
+	}
 }
 
 func compareBools(a, b bool) int {
@@ -152,9 +213,10 @@ func (sel *Selection) Tokens() Tokens {
 // Stage tells what became of a tool of the catalog.
 func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
 
-// Failed returns the errors of filters that panicked. Their tools are hidden.
+// Failed returns the errors of filters that panicked and of rules that failed.
+// What they guard is hidden.
 func (sel *Selection) Failed() []error {
-	return slices.Collect(maps.Values(sel.failed))
+	return append(slices.Collect(maps.Values(sel.failed)), sel.failedRules...)
 }
 
 // Catalog returns the catalog that was selected from.
@@ -196,9 +258,9 @@ func (sel *Selection) ranks() map[int]int {
 // reasons finds the words for what a selection did.
 type reasons struct {
 	*Selection
-	rules *rules
-	ranks map[int]int
-	best  float64
+	admission *admission
+	ranks     map[int]int
+	least     float64 // the score below which a tool is noise
 }
 
 func (sel *reasons) verdict(e *catalog.Entry) Verdict {
@@ -208,15 +270,27 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 		Stage: sel.stages[i], Sent: sel.stages[i] == Sent,
 		Score: round(sel.scores[i]), Rank: sel.ranks[i], Tokens: e.Tokens,
 	}
+	rest := sel.scores[i]
 	for _, q := range sel.query {
 		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
-			v.Terms = append(v.Terms, Term{sel.selector.index.names[q.term], round(score)})
+			v.Terms = append(v.Terms, Term{Word: sel.selector.index.names[q.term], From: q.from, Score: round(score)})
+			rest -= score
 		}
 	}
-	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	for _, vote := range sel.votes {
+		if vote.entry == e {
+			v.Terms = append(v.Terms, Term{Word: usageTerm, Score: round(vote.share)})
+			rest -= vote.share
+		}
+	}
 	if sel.meanings != nil {
 		v.Meaning = round(sel.meanings[i])
+		rest -= sel.meanings[i]
 	}
+	if round(rest) > 0 {
+		v.Terms = append(v.Terms, Term{Word: contextTerm, Score: round(rest)})
+	}
+	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
 	if a := sel.advice[i]; a != nil {
 		v.Recommendation = a.rounded()
 	}
@@ -225,10 +299,10 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 }
 
 func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
-	s := sel.selector
+	s, i := sel.selector, e.Position()
 	switch v.Stage {
 	case Enabled:
-		if reserved(v.Tool) {
+		if Meta(v.Tool) {
 			return "its name is reserved"
 		}
 		return "switched off in the configuration"
@@ -238,6 +312,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		if err := sel.failed[e.Filter()]; err != nil {
 			return err.Error()
 		}
+		if denied, _ := s.catalog.Denied(&sel.Request.Facts); set(denied).has(i) {
+			return s.catalog.WhyDenied(&sel.Request.Facts, e)
+		}
 		return "its filter hides it from this caller"
 	case Toolset:
 		if _, ok := s.toolsets[sel.Request.Facts.Skill]; !ok {
@@ -245,7 +322,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)
 	case Requested:
-		if sel.rules.exclude.has(e.Position()) {
+		if sel.admission.exclude.has(i) {
 			return "excluded by the request"
 		}
 		return "not among the tools that the request includes"
@@ -255,7 +332,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 			return "no word of the question matches"
 		case v.Recommendation != nil:
 			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
-		case v.Score < floor*sel.best:
+		case v.Score < sel.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}
 		return fmt.Sprintf("rank %d: others fit better, %d are sent", v.Rank, sel.limit)
@@ -264,8 +341,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	}
 	switch {
 	case sel.Direct:
-		return "few enough to send all"
-	case s.pinned.has(e.Position()):
+		return "all are sent: " + sel.Why
+	case s.pinned.has(i):
 		return "pinned"
 	case slices.Contains(sel.Request.Declared, v.Tool):
 		return "declared since the session began"
@@ -278,14 +355,14 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	return fmt.Sprintf("rank %d", v.Rank)
 }
 
-func (sel *Selection) best() float64 {
+func (sel *Selection) best() float32 {
 	best := float32(0)
 	for i, score := range sel.scores {
 		if sel.stages[i].Usable() {
 			best = max(best, score)
 		}
 	}
-	return round(best)
+	return best
 }
 
 func names(entries []*catalog.Entry) []string {

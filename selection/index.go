@@ -1,10 +1,10 @@
 package selection
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
@@ -26,32 +26,51 @@ const (
 	fields
 )
 
-// How much a word counts in each field, and how much the field's length
-// matters (0: not at all, 1: fully). The ranking is BM25F: S. Robertson and H.
-// Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009,
-// section 3.6. The result is flat near these figures.
-var (
-	fieldWeight = [fields]float64{fieldName: 2, fieldAlias: 1, fieldDescription: 0.5, fieldTranslation: 0.5, fieldParameter: 0.5, fieldParameterText: 0.5, fieldGroup: 1, fieldExample: 0.5, fieldBody: 0.1}
-	fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
-)
+// fieldLength is how much a field's length matters (0: not at all, 1: fully).
+// The ranking is BM25F: S. Robertson and H. Zaragoza, "The Probabilistic
+// Relevance Framework: BM25 and Beyond", 2009, section 3.6. How much a word
+// counts in each field is in [Weights]. The result is flat near these figures.
+var fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
 
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
-	saturation = 1.2
+	saturation = 1.0
 	// singleWide scales the score of a single Chinese character, which says
 	// less than a word of two.
 	singleWide = 0.7
+	// nameCover and descriptionCover are what a tool gains when a question has
+	// every word of its name, or of its description; some of them, rare ones
+	// counting more, give a part of it. It sets the tool that does what is asked
+	// apart from those that do more.
+	nameCover        = 1.5
+	descriptionCover = 1.0
 )
 
-// index is the searchable text of one catalog. It is immutable.
-type index struct {
+// Index is the searchable text of a list of tools. It is immutable and safe for
+// concurrent use.
+type Index struct {
+	size int
 	// terms numbers the stems, and the characters and pairs of wide scripts.
 	terms map[string]int32
 	// surfaces numbers words as they are written, so that a query's words are
 	// stemmed only when no tool has them.
 	surfaces map[string]int32
-	names    []string    // the terms, by number
-	postings [][]posting // by term, in order of document
+	names    []string  // the terms, by number
+	rarity   []float32 // their inverse document frequency
+	// postings are in order of term, then of document; those of term t stand from
+	// start[t] to start[t+1].
+	postings []posting
+	start    []int32
+	// groups numbers the first group of each tool; nil unless all have one.
+	groups     []int32
+	groupCount int
+	// wide says that some description is in a wide script, so that questions in
+	// others are worth translating.
+	wide bool
+	// mean is how long the fields are on average, weight how much each counts.
+	mean    [fields]float64
+	weight  *[fields]float64
+	scratch sync.Pool // of *scratch
 }
 
 // posting says what a term adds to a document's score.
@@ -68,67 +87,141 @@ const noTerm = int32(-1)
 
 // document counts a tool's terms while the index is built.
 type document struct {
-	counts map[int32]*[fields]float64
+	terms  []int32
+	counts [][fields]uint8
 	length [fields]float64
 }
 
-func newIndex(texts []*tool.Definition) *index {
-	x := &index{terms: map[string]int32{}, surfaces: map[string]int32{}}
-	documents := make([]document, 0, len(texts))
-	var mean [fields]float64
-	for _, text := range texts {
-		d := x.read(text)
-		for f, n := range d.length {
-			mean[f] += n / float64(len(texts))
-		}
-		documents = append(documents, d)
+// NewIndex indexes tools, which takes about 10 µs for each. The zero Weights are
+// [DefaultWeights].
+func NewIndex(tools []*tool.Definition, weights Weights) *Index {
+	if weights == (Weights{}) {
+		weights = DefaultWeights()
 	}
-	x.postings = make([][]posting, len(x.names))
-	for i, d := range documents {
-		for term, count := range d.counts {
-			x.postings[term] = append(x.postings[term], posting{int32(i), float32(frequency(count, &d.length, &mean))})
+	x := &Index{size: len(tools), terms: map[string]int32{}, surfaces: map[string]int32{}, weight: weights.fields()}
+	x.scratch.New = func() any { return x.newScratch() }
+	x.readGroups(tools)
+	documents := make([]document, len(tools))
+	place := map[int32]int{}
+	for i, d := range tools {
+		documents[i] = x.read(d, place)
+		for f, n := range documents[i].length {
+			x.mean[f] += n / float64(len(tools))
 		}
 	}
-	for term, list := range x.postings {
-		idf := math.Log(1 + (float64(len(texts))-float64(len(list))+0.5)/(float64(len(list))+0.5))
-		if r := []rune(x.names[term]); len(r) == 1 && chat.Wide(r[0]) {
-			idf *= singleWide
-		}
-		for i := range list {
-			f := float64(list[i].impact)
-			list[i].impact = float32(idf * f / (saturation + f))
-		}
-		slices.SortFunc(list, func(a, b posting) int { return cmp.Compare(a.doc, b.doc) })
-	}
+	x.invert(documents)
 	return x
 }
 
-// frequency is how often a term occurs in a document, each field counted with
-// its weight and against its usual length.
-func frequency(count, length, mean *[fields]float64) float64 {
+// readGroups numbers the groups. A group tells tools apart only where all have
+// one: else those with one would win by having it.
+func (x *Index) readGroups(tools []*tool.Definition) {
+	numbers := map[string]int32{}
+	groups := make([]int32, len(tools))
+	for i, d := range tools {
+		if len(d.Groups) == 0 {
+			return
+		}
+		n, ok := numbers[d.Groups[0]]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[d.Groups[0]] = n
+		}
+		groups[i] = n
+	}
+	x.groups, x.groupCount = groups, len(numbers)
+}
+
+// invert turns documents into postings.
+func (x *Index) invert(documents []document) {
+	x.start = make([]int32, len(x.names)+1)
+	for _, d := range documents {
+		for _, term := range d.terms {
+			x.start[term+1]++
+		}
+	}
+	x.rarity = make([]float32, len(x.names))
+	for term, name := range x.names {
+		x.rarity[term] = rarity(name, x.start[term+1], x.size)
+		x.start[term+1] += x.start[term]
+	}
+	x.postings = make([]posting, x.start[len(x.names)])
+	next := slices.Clone(x.start)
+	for i := range documents {
+		d := &documents[i]
+		name, description := x.fieldMass(d, fieldName), x.fieldMass(d, fieldDescription)
+		for k, term := range d.terms {
+			f := frequency(&d.counts[k], &d.length, &x.mean, x.weight)
+			impact := f / (saturation + f)
+			if d.counts[k][fieldName] > 0 {
+				impact += nameCover / name
+			}
+			if d.counts[k][fieldDescription] > 0 {
+				impact += descriptionCover / description
+			}
+			x.postings[next[term]] = posting{int32(i), x.rarity[term] * float32(impact)}
+			next[term]++
+		}
+	}
+}
+
+// rarity is the inverse document frequency of a term that n of size documents
+// have.
+func rarity(name string, n int32, size int) float32 {
+	idf := math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
+	if r := []rune(name); len(r) == 1 && chat.Wide(r[0]) {
+		idf *= singleWide
+	}
+	return float32(idf)
+}
+
+// fieldMass adds up how rare the words of a field are.
+func (x *Index) fieldMass(d *document, f field) float64 {
 	var sum float64
-	for f, n := range count {
-		if n > 0 {
-			sum += fieldWeight[f] * n / (1 - fieldLength[f] + fieldLength[f]*length[f]/mean[f])
+	for k, term := range d.terms {
+		if d.counts[k][f] > 0 {
+			sum += float64(x.rarity[term])
 		}
 	}
 	return sum
 }
 
-func (x *index) read(d *tool.Definition) document {
-	doc := document{counts: map[int32]*[fields]float64{}}
+// list returns the postings of a term.
+func (x *Index) list(term int32) []posting { return x.postings[x.start[term]:x.start[term+1]] }
+
+// frequency is how often a term occurs in a document, each field counted with
+// its weight and against its usual length.
+func frequency(count *[fields]uint8, length, mean, weight *[fields]float64) float64 {
+	var sum float64
+	for f, n := range count {
+		if n > 0 {
+			sum += weight[f] * float64(n) / (1 - fieldLength[f] + fieldLength[f]*length[f]/mean[f])
+		}
+	}
+	return sum
+}
+
+// read counts the words of a tool. Place is a map to work with.
+func (x *Index) read(d *tool.Definition, place map[int32]int) document {
+	var doc document
+	clear(place)
 	add := func(f field, text string) {
 		words(fold(text), func(word string, wide bool) {
 			term := x.intern(word, wide)
 			if term == noTerm {
 				return
 			}
-			c := doc.counts[term]
-			if c == nil {
-				c = new([fields]float64)
-				doc.counts[term] = c
+			x.wide = x.wide || wide && f == fieldDescription
+			i, ok := place[term]
+			if !ok {
+				i = len(doc.terms)
+				place[term] = i
+				doc.terms = append(doc.terms, term)
+				doc.counts = append(doc.counts, [fields]uint8{})
 			}
-			c[f]++
+			if doc.counts[i][f] < math.MaxUint8 {
+				doc.counts[i][f]++
+			}
 			doc.length[f]++
 		})
 	}
@@ -141,7 +234,11 @@ func (x *index) read(d *tool.Definition) document {
 		add(fieldAlias, text)
 	}
 	for _, g := range d.Groups {
-		add(fieldGroup, g)
+		if x.groups != nil {
+			add(fieldGroup, g)
+		} else {
+			add(fieldDescription, g)
+		}
 	}
 	for _, text := range d.Examples {
 		add(fieldExample, text)
@@ -155,7 +252,7 @@ func (x *index) read(d *tool.Definition) document {
 }
 
 // intern numbers a word of a tool.
-func (x *index) intern(word string, wide bool) int32 {
+func (x *Index) intern(word string, wide bool) int32 {
 	if term, ok := x.surfaces[word]; ok {
 		return term
 	}
@@ -176,24 +273,10 @@ func (x *index) intern(word string, wide bool) int32 {
 	return term
 }
 
-// lookup numbers a word of a query; noTerm when no tool has it.
-func (x *index) lookup(word string, wide bool) int32 {
-	if term, ok := x.surfaces[word]; ok {
-		return term
-	}
-	if wide || isStopWord(word) {
-		return noTerm
-	}
-	if term, ok := x.terms[stem(word)]; ok {
-		return term
-	}
-	return noTerm
-}
-
 // impact returns what a term adds to a document's score.
-func (x *index) impact(term int32, doc int) float32 {
-	list := x.postings[term]
-	i, ok := slices.BinarySearchFunc(list, int32(doc), func(p posting, doc int32) int { return cmp.Compare(p.doc, doc) })
+func (x *Index) impact(term int32, doc int) float32 {
+	list := x.list(term)
+	i, ok := slices.BinarySearchFunc(list, int32(doc), func(p posting, doc int32) int { return int(p.doc - doc) })
 	if !ok {
 		return 0
 	}

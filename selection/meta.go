@@ -2,6 +2,7 @@ package selection
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -14,18 +15,29 @@ import (
 const (
 	// FindTools searches what the caller may use.
 	FindTools = "find_tools"
+	// DescribeTool tells all about one tool.
+	DescribeTool = "describe_tool"
 	// CallTool calls a tool that was found or announced.
 	CallTool = "call_tool"
+	// UseSkill switches the session to a toolset.
+	UseSkill = "use_skill"
 )
 
-var (
-	findTools = meta(FindTools,
-		"Search the tools that are not listed here. Use it when no listed or announced tool fits. Returns names, descriptions and parameters.",
-		`{"type":"object","properties":{"query":{"type":"string","description":"what the tool should do, or its name"},"limit":{"type":"integer","minimum":1,"maximum":20}},"required":["query"]}`)
-	callTool = meta(CallTool,
+// metaTools are their definitions, the same bytes in every request.
+var metaTools = []*catalog.Entry{
+	meta(FindTools,
+		"Search the tools that are not listed here. Use it when no listed or announced tool fits.",
+		`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"description":"what the tools should do, or their names"}},"required":["queries"]}`),
+	meta(DescribeTool,
+		"Get a tool's description and all its parameters.",
+		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+	meta(CallTool,
 		"Call a tool that was announced in a message or found with find_tools.",
-		`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"arguments as the tool's parameters say"}},"required":["name","arguments"]}`)
-)
+		`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"arguments as the tool's parameters say"}},"required":["name","arguments"]}`),
+	meta(UseSkill,
+		"Switch to a skill and its tools; full switches back to all.",
+		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+}
 
 func meta(name, description, parameters string) *catalog.Entry {
 	d := tool.Definition{Name: name, Description: description, Parameters: json.RawMessage(parameters), Risk: tool.Read, Source: "etui"}
@@ -37,13 +49,34 @@ func meta(name, description, parameters string) *catalog.Entry {
 }
 
 func metaEntry(name string) (*catalog.Entry, bool) {
-	switch name {
-	case FindTools:
-		return findTools, true
-	case CallTool:
-		return callTool, true
+	i := slices.IndexFunc(metaTools, func(e *catalog.Entry) bool { return e.Definition.Name == name })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return metaTools[i], true
 }
 
-func reserved(name string) bool { return name == FindTools || name == CallTool }
+// Meta reports whether a name is that of one of the tools above.
+func Meta(name string) bool {
+	_, ok := metaEntry(name)
+	return ok
+}
+
+// metaTools are those with which a new front begins. Only Bridge describes: in
+// the other modes a signature and, after a mistake, the schema are enough, and
+// small models choose better from less.
+func (sel *Selection) metaTools() []*catalog.Entry {
+	tools := make([]*catalog.Entry, 0, len(metaTools))
+	for _, e := range metaTools {
+		name := e.Definition.Name
+		switch {
+		case sel.selector.config.Off,
+			name == UseSkill && len(sel.selector.toolsets) < 2, // full is always there
+			name != UseSkill && sel.Direct,
+			name == DescribeTool && sel.Mode != Bridge:
+		default:
+			tools = append(tools, e)
+		}
+	}
+	return tools
+}

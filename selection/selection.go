@@ -14,9 +14,6 @@
 package selection
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
@@ -29,6 +26,9 @@ type Request struct {
 	Facts chat.Facts
 	// Query is the question, in the user's words.
 	Query string
+	// History is the conversation before it, oldest first: "and in Berlin?" asks
+	// for what was asked for before.
+	History []chat.Message
 	// Groups are those whose tools the agent has, as in "file,shell"; empty
 	// means all.
 	Groups string
@@ -40,16 +40,28 @@ type Request struct {
 	// Window is how many tokens the model reads at once; 0 means unknown. It
 	// bounds the budget, see [Config].
 	Window int
+	// Mode overrides that of the [Config] when not empty.
+	Mode Mode
+	// Native says that the model's provider can defer tools, see [Native].
+	Native bool
+	// Uncached says that the model has no prompt cache: tools may be declared at
+	// any time.
+	Uncached bool
+
+	// Began is the mode of the session so far, as [Selection.Mode] told it for the
+	// question before. Empty means a new session.
+	Began Mode
 	// Declared names the tools that stand in front of the session's requests, in
-	// order. Empty means a new session.
+	// order.
 	Declared []string
-	// Announced names the tools that later messages of the session described.
+	// Announced names the tools that later messages of the session described, as
+	// far as those are still sent.
 	Announced []string
 	// IncludeSkills, when not empty, names the only skills that the model is told
 	// of; ExcludeSkills names skills that it is not.
 	IncludeSkills, ExcludeSkills []string
-	// ListedSkills names the skills that the session's system prompt lists, where
-	// the recommender chose them before; empty means that it has not.
+	// ListedSkills names the skills that the session's system prompt lists, as
+	// [Selection.Listed] told them for the question before; empty means none.
 	ListedSkills []string
 	// Used are the calls that were made earlier in the session, in any order. The
 	// recommender reads them.
@@ -62,11 +74,25 @@ type Request struct {
 	// preferred them, or why nobody did; it only stands in the explanation.
 	Preferred []string
 	Advice    string
+	// Cold says that the provider's cache holds nothing of the session any more,
+	// so that its front may be made anew at no cost.
+	Cold bool
+	// Called names the tools that were called in the part of the session that is
+	// still sent, in order. They are declared when the front is made anew.
+	Called []string
 }
 
 // Config says how much a selection may send. The zero value has sensible
 // limits.
 type Config struct {
+	// Mode is how what is selected reaches the model; empty means Auto.
+	Mode Mode
+	// Off switches the selection off, whatever the mode and the request say: every
+	// tool that the caller may use is declared.
+	Off bool
+	// Directory is how many tokens the directory of names may have, see
+	// [Selection.Directory]; 0 means 400, and a negative number that there is none.
+	Directory int
 	// Limit is how many tools are sent for a question, pinned ones not counted;
 	// 0 means 8.
 	Limit int
@@ -76,13 +102,15 @@ type Config struct {
 	// WindowShare is the part of the model's window that they may take, as a
 	// fraction; 0 means 0.1.
 	WindowShare float64
-	// Direct is up to how many tools are sent without choosing, if they fit the
+	// Direct is up to how many tools Auto sends without choosing, if they fit the
 	// budget; 0 means 20, and a negative number that it is never done.
 	Direct int
 	// Pinned are tools that are sent always, by name or as "group:" and a group.
 	Pinned []string
 	// Disabled are tools that nobody may use, by name or as "group:" and a group.
 	Disabled []string
+	// Weights are those of the ranking; the zero value is [DefaultWeights].
+	Weights Weights
 	// Recommend orders the candidates by more than their words; the zero value
 	// does not.
 	Recommend Recommend
@@ -101,6 +129,12 @@ func (c Config) withDefaults() Config {
 	if c.Direct == 0 {
 		c.Direct = 20
 	}
+	if c.Weights == (Weights{}) {
+		c.Weights = DefaultWeights()
+	}
+	if c.Directory == 0 {
+		c.Directory = 400
+	}
 	c.Recommend = c.Recommend.withDefaults()
 	return c
 }
@@ -110,7 +144,8 @@ func (c Config) withDefaults() Config {
 type Selector struct {
 	catalog  *catalog.Catalog
 	config   Config
-	index    *index
+	index    *Index
+	usage    *Usage
 	disabled set
 	pinned   set
 	toolsets map[string]set
@@ -122,7 +157,21 @@ type Selector struct {
 
 // New indexes a catalog. It takes about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector {
-	s := &Selector{catalog: c, config: cfg.withDefaults(), index: newIndex(definitions(c)), toolsets: map[string]set{}, skills: newSkills(c)}
+	cfg = cfg.withDefaults()
+	return newSelector(c, cfg, NewIndex(definitions(c), cfg.Weights))
+}
+
+// with returns a selector for a newer catalog. It is quick when the tools are
+// the same.
+func (s *Selector) with(c *catalog.Catalog) *Selector {
+	if s.catalog.SameTools(c) {
+		return newSelector(c, s.config, s.index)
+	}
+	return New(c, s.config)
+}
+
+func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
+	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}, skills: newSkills(c, cfg.Weights)}
 	s.disabled = s.members(cfg.Disabled)
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
@@ -131,12 +180,12 @@ func New(c *catalog.Catalog, cfg Config) *Selector {
 	return s
 }
 
-func definitions(c *catalog.Catalog) []*tool.Definition {
-	list := make([]*tool.Definition, 0, c.Len())
-	for e := range c.All() {
-		list = append(list, &e.Definition)
-	}
-	return list
+// WithUsage returns a selector that lets the past vote; nil is a past of which
+// nothing is known. It shares everything else with s.
+func (s *Selector) WithUsage(u *Usage) *Selector {
+	voting := *s
+	voting.usage = u
+	return &voting
 }
 
 // Catalog returns the catalog that s selects from.
@@ -146,10 +195,17 @@ func (s *Selector) Catalog() *catalog.Catalog { return s.catalog }
 type Selection struct {
 	// Request is what was asked.
 	Request Request
-	// Direct says that the tools were few enough to be sent without choosing.
+	// Mode is how the selection reaches the model; never Auto. Why says why it is
+	// this one, in a few words.
+	Mode Mode
+	Why  string
+	// Direct says that the tools are sent without choosing.
 	Direct bool
 	// Declared are the tools that stand in front of the request, in order.
 	Declared []*catalog.Entry
+	// Deferred are all others that may be used, by name, when Mode is Native: the
+	// provider is sent them, the model is not.
+	Deferred []*catalog.Entry
 	// Announced are the tools that are described with this message, because the
 	// session's Declared were fixed before; best first.
 	Announced []*catalog.Entry
@@ -167,32 +223,40 @@ type Selection struct {
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
 	meanings []float32     // by position: what the vectors added to the score; may be nil
-	query    []queryTerm
-	advice   map[int]*advice // by position: what the recommender says of a candidate
-	limit    int
-	budget   int
+	// failedRules are the errors of rules that hide what they guard.
+	failedRules []error
+	query       []queryTerm
+	votes       []vote          // what the past added to scores
+	byWords     float32         // the best score without votes and meanings; 0 when nothing was added
+	advice      map[int]*advice // by position: what the recommender says of a candidate
+	limit       int
+	budget      int
+
+	usable, usableTokens int  // what may be used, counted
+	anew                 bool // the session's front is made anew
 }
 
 // Match is a tool with its score.
 type Match struct {
 	*catalog.Entry
-	// Score is the tool's BM25F score: higher fits better. Scores of different
-	// questions cannot be compared.
+	// Score is the tool's BM25F score with what [Usage] adds: higher fits better.
+	// Scores of different questions cannot be compared.
 	Score float32
 }
 
 // Select picks what a question gets.
 func (s *Selector) Select(req Request) *Selection {
-	sel := s.begin(req)
+	sel := s.prepare(req)
 	sel.admit()
 	sel.rank()
 	sel.recommend()
+	sel.choose()
 	sel.fit()
 	sel.deliver()
 	return sel
 }
 
-func (s *Selector) begin(req Request) *Selection {
+func (s *Selector) prepare(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
 		stages: make([]Stage, s.catalog.Len()),
@@ -211,20 +275,12 @@ func (s *Selector) begin(req Request) *Selection {
 	return sel
 }
 
-// Search ranks all tools that the caller may use, whatever the session has
-// seen, and returns at most limit of them, best first. A query that is the exact
-// name of a tool finds that tool first.
-func (s *Selector) Search(req Request, limit int) []Match {
-	sel := s.begin(req)
-	sel.limit = limit
-	sel.admit()
-	sel.rank()
-	found := sel.Ranked
-	if e, ok := s.catalog.Get(strings.TrimSpace(req.Query)); ok && sel.stages[e.Position()] == Sent {
-		found = slices.DeleteFunc(found, func(m Match) bool { return m.Entry == e })
-		found = slices.Insert(found, 0, Match{e, sel.scores[e.Position()]})
+func definitions(c *catalog.Catalog) []*tool.Definition {
+	list := make([]*tool.Definition, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, &e.Definition)
 	}
-	return found[:min(len(found), limit)]
+	return list
 }
 
 // set holds the positions of some of a catalog's tools; nil means none.

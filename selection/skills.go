@@ -15,11 +15,11 @@ import (
 // is not among them: it goes without saying.
 type skills struct {
 	list  []catalog.Toolset
-	index *index
+	index *Index // nil when there are none
 }
 
 // newSkills indexes the toolsets of a catalog with the same code as its tools.
-func newSkills(c *catalog.Catalog) skills {
+func newSkills(c *catalog.Catalog, weights Weights) skills {
 	var s skills
 	var texts []*tool.Definition
 	for _, t := range c.Toolsets() {
@@ -28,17 +28,21 @@ func newSkills(c *catalog.Catalog) skills {
 			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
 		}
 	}
-	s.index = newIndex(texts)
+	if len(texts) > 0 {
+		s.index = NewIndex(texts, weights)
+	}
 	return s
 }
 
-// score scores every skill for a question, by position in the list.
+// score scores every skill for a question, by position in the list. Only the
+// question's own words count: what it goes on with shows in the tools that were
+// used.
 func (s skills) score(query string) []float32 {
 	scores := make([]float32, len(s.list))
-	for _, q := range s.index.parse(query) {
-		for _, p := range s.index.postings[q.term] {
-			scores[p.doc] += p.impact * q.weight
-		}
+	if len(s.list) > 0 {
+		work := s.index.begin()
+		defer s.index.scratch.Put(work)
+		s.index.score(s.index.parse(Query{Text: query}, work), nil, scores, work)
 	}
 	return scores
 }
@@ -58,13 +62,14 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 	}
 	scores := s.skills.score(sel.Request.Query)
 	best := slices.Max(scores)
+	least := s.skills.index.noise(best)
 	past := sel.experiences()
 	var list []candidateSkill
 	for i := range s.skills.list {
 		skill := &s.skills.list[i]
 		e := experienceOf(s.toolsets[skill.Name], past)
 		name := skillTarget + skill.Name
-		fits := scores[i] > 0 && scores[i] >= floor*best || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
+		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
 		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
 			continue
 		}
@@ -73,6 +78,29 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })
 	return list[:min(len(list), sel.limit)]
 }
+
+// Listed names the skills that the system prompt is to list, where the
+// recommender chooses them: those of the session so far, unless there are none or
+// the session's front is made anew; then those that fit the question, or all when
+// nothing is recommended. It is empty when the recommender is switched off.
+func (sel *Selection) Listed() []string {
+	switch {
+	case !sel.selector.config.Recommend.On:
+		return nil
+	case sel.begun() || len(sel.Request.IncludeSkills) > 0:
+		return sel.Request.ListedSkills
+	case sel.Recommended != nil:
+		return sel.Recommended
+	}
+	var all []string
+	for _, skill := range sel.selector.skills.list {
+		all = append(all, skill.Name)
+	}
+	return all
+}
+
+// begun reports whether the list of skills was fixed before.
+func (sel *Selection) begun() bool { return !sel.anew && len(sel.Request.ListedSkills) > 0 }
 
 // experienceOf sums the uses of a skill's tools up. A skill of all tools has
 // none: every use would speak for it.
@@ -143,13 +171,13 @@ func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
 		return false, "not among the skills of the request or of the agent's filter"
 	case !sel.selector.config.Recommend.On:
 		return true, "nothing is recommended: all are told"
-	case slices.Contains(req.ListedSkills, v.Skill):
+	case sel.begun() && slices.Contains(req.ListedSkills, v.Skill):
 		return true, "listed since the session began"
-	case v.Recommendation != nil && len(req.ListedSkills) > 0:
+	case sel.begun() && v.Recommendation != nil:
 		return true, recommended(v.Recommendation) + ", said with the message"
 	case sel.active():
-		return len(req.ListedSkills) == 0, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
-	case len(sel.Recommended) == 0 && len(req.ListedSkills) == 0:
+		return !sel.begun(), fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+	case len(sel.Recommended) == 0 && !sel.begun():
 		return true, "no skill fits the question: all are told"
 	case v.Recommendation != nil:
 		return true, recommended(v.Recommendation)

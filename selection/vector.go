@@ -4,11 +4,11 @@ package selection
 // counts beside that of their words. Likeness is the cosine of their vectors.
 type VectorWeights struct {
 	// Weight is what a cosine of 1 adds to a tool's score, as a share of the best
-	// score by words; 0 means 0.5.
+	// score by words, or of what one rare word counts where that is more; 0 means
+	// 0.5.
 	Weight float64
-	// Threshold is the cosine from which on a tool is a candidate that shares no
-	// word with the question; 0 means 0.4. Which cosine is high depends on the
-	// model.
+	// Threshold is the cosine from which on a tool is a candidate that its words do
+	// not make one; 0 means 0.4. Which cosine is high depends on the model.
 	Threshold float64
 }
 
@@ -29,37 +29,28 @@ func (s *Selector) WithVectors(vectors [][]float32, w VectorWeights) *Selector {
 }
 
 // compareMeanings adds to the scores of the tools that may be used what their
-// vectors say, and returns touched with the tools that no word has touched.
-func (sel *Selection) compareMeanings(touched []int32) []int32 {
+// vectors say.
+func (sel *Selection) compareMeanings() {
 	s, question := sel.selector, sel.Request.Vector
 	if len(question) == 0 || s.vectors == nil {
-		return touched
+		return
 	}
-	best := float32(0)
-	for _, doc := range touched {
-		if sel.stages[doc] == Sent {
-			best = max(best, sel.scores[doc])
-		}
+	if len(sel.votes) == 0 {
+		sel.byWords = highest(sel.scores, sel.stages)
 	}
-	if best == 0 {
-		best = 1 // no word matches: the scores are the cosines, weighted
-	}
+	least, scale := s.index.noise(sel.byWords), float32(s.vectorWeights.Weight)*sel.scale()
 	sel.meanings = make([]float32, len(s.vectors))
 	for i, v := range s.vectors {
 		if len(v) != len(question) || sel.stages[i] != Sent {
 			continue
 		}
 		cosine := product(v, question)
-		if cosine <= 0 || sel.scores[i] == 0 && cosine < float32(s.vectorWeights.Threshold) {
+		if cosine <= 0 || sel.scores[i] < least && cosine < float32(s.vectorWeights.Threshold) {
 			continue
 		}
-		if sel.scores[i] == 0 {
-			touched = append(touched, int32(i))
-		}
-		sel.meanings[i] = cosine * float32(s.vectorWeights.Weight) * best
+		sel.meanings[i] = cosine * scale
 		sel.scores[i] += sel.meanings[i]
 	}
-	return touched
 }
 
 // product adds in four sums, which a processor works on at the same time.

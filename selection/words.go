@@ -8,6 +8,7 @@ import (
 	"github.com/kljensen/snowball/english"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/lexicon"
 )
 
 // soft separates the parts of one word: read_file, readFile and read-file are
@@ -19,15 +20,18 @@ const soft = '\x1f'
 const maxWord = 64
 
 // fold writes text in the form that [words] reads: lower case, full-width
-// letters narrowed, word parts separated by soft, everything that is neither
+// letters narrowed, traditional characters simplified, word parts separated by soft, everything that is neither
 // letter nor digit a space.
 func fold(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
 	var before rune // what stood before, in the original
 	for i, r := range text {
-		if r >= 0xFF01 && r <= 0xFF5E {
+		switch {
+		case r >= 0xFF01 && r <= 0xFF5E:
 			r -= 0xFEE0
+		case r >= 0x4E00 && r <= 0x9FFF:
+			r = lexicon.Simplified(r)
 		}
 		switch {
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
@@ -72,6 +76,22 @@ func words(folded string, yield func(word string, wide bool)) {
 		default:
 			start = narrowRun(folded, start, yield)
 		}
+	}
+}
+
+// wideRuns yields the runs of wide characters of folded text.
+func wideRuns(folded string, yield func(run []rune)) {
+	var run []rune
+	for _, r := range folded {
+		if chat.Wide(r) {
+			run = append(run, r)
+		} else if len(run) > 0 {
+			yield(run)
+			run = run[:0]
+		}
+	}
+	if len(run) > 0 {
+		yield(run)
 	}
 }
 
@@ -158,3 +178,17 @@ const chineseWords = `
 请 帮 帮我 请帮 麻烦 给 给我 把 被 让 是 在 有 没 没有 和 与 及 或 也 都 还 就 才 又 很 太 要 想 想要 我想 我要 需要
 能 可以 能否 可否 会 应该 一 一个 一下 下 个 些 里 上 中 吧 嘛 之 其 此 该 为 以 对 从 到 由 于 向 跟 并 而 但 如 若
 看 看看 看一 告诉 诉我 知道 现在 今 你好 好 谢谢 帮忙 我的 下我 有没 什 么 怎 哪里`
+
+// searchTerms yields what a text is searched by: stems, and the characters and
+// pairs of wide scripts. Addresses and stop words are left out.
+func searchTerms(text string, yield func(name string)) {
+	words(fold(withoutAddresses(head(text, maxQuery))), func(word string, wide bool) {
+		switch {
+		case isStopWord(word):
+		case wide:
+			yield(word)
+		default:
+			yield(stem(word))
+		}
+	})
+}

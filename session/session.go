@@ -36,12 +36,36 @@ type State struct {
 	// of this session, in order. They are fixed by the session's first question,
 	// because a provider's prompt cache ends at the first byte that changes.
 	Declared []string `json:"declared,omitempty"`
-	// Groups are those that the agent had when Declared was fixed.
-	Groups string `json:"groups,omitempty"`
+	// Directory is the list of what may be used that stands in the system prompt.
+	// It is fixed with Declared.
+	Directory string `json:"directory,omitempty"`
 	// Skills are the names of the skills that the system prompt lists where the
-	// recommender chooses them, fixed like Declared; empty while nothing was
+	// recommender chooses them, fixed with Declared; empty while nothing was
 	// chosen.
 	Skills []string `json:"skills,omitempty"`
+	// Front is what the newest request of the session began with.
+	Front Front `json:"front,omitzero"`
+}
+
+// Front is what a request began with, as far as is needed to tell whether the
+// next one begins in the same way, and if not, why. Its hashes are short and
+// compared with each other only. The zero Front is that of a new session.
+type Front struct {
+	// Mode is how the tools were delivered, Model who was asked, Strategy how
+	// much context was given, Skill which toolset was active, Groups whose tools
+	// the agent had.
+	Mode     string `json:"mode,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Strategy string `json:"strategy,omitempty"`
+	Skill    string `json:"skill,omitempty"`
+	Groups   string `json:"groups,omitempty"`
+	// Tools, System and First are hashes of the declared tools, of the system
+	// prompt and of the first message.
+	Tools  string `json:"tools,omitempty"`
+	System string `json:"system,omitempty"`
+	First  string `json:"first,omitempty"`
+	// Used is when the model was asked last; zero when unknown.
+	Used time.Time `json:"used,omitzero"`
 }
 
 // Clone returns a copy that shares nothing with s.

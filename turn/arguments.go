@@ -91,7 +91,8 @@ func valid(args json.RawMessage) json.RawMessage {
 	return text
 }
 
-// target reads the arguments of call_tool.
+// target reads the arguments of call_tool. Without "arguments", those of the tool
+// may stand beside its name.
 func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	raw, err := repair(args)
 	if err != nil {
@@ -104,5 +105,10 @@ func target(args json.RawMessage) (name string, inner json.RawMessage, err error
 	if json.Unmarshal(call["name"], &name) != nil || name == "" {
 		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
 	}
-	return name, call["arguments"], nil
+	if inner, ok := call["arguments"]; ok || len(call) == 1 {
+		return name, inner, nil
+	}
+	delete(call, "name")
+	inner, err = json.Marshal(call)
+	return name, inner, err
 }

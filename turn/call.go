@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/catalog"
@@ -20,6 +19,8 @@ import (
 type job struct {
 	call   chat.Call // as the model wrote it
 	entry  *catalog.Entry
+	meta   func(args json.RawMessage) chat.Result // in the place of an entry
+	alone  bool                                   // nothing may run beside it
 	args   json.RawMessage
 	result chat.Result // set when done
 }
@@ -36,7 +37,7 @@ func (t *run) call(answer chat.Message) bool {
 			answer.Calls[i].ID = t.newID(i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
-		jobs[i] = t.resolve(answer.Calls[i])
+		jobs[i] = &job{call: answer.Calls[i]}
 	}
 	for rest := jobs; len(rest) > 0; {
 		if t.stopped || t.ctx.Err() != nil {
@@ -47,8 +48,10 @@ func (t *run) call(answer chat.Message) bool {
 			break
 		}
 		n := 1
-		for n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly() && rest[n].readOnly() {
-			n++
+		for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
+			if t.resolve(rest[n]); !rest[n].readOnly() {
+				break
+			}
 		}
 		t.runAll(rest[:n])
 		rest = rest[n:]
@@ -56,6 +59,9 @@ func (t *run) call(answer chat.Message) bool {
 	messages := []chat.Message{answer}
 	for _, j := range jobs {
 		messages = append(messages, chat.Message{Role: chat.Tool, Result: &j.result})
+		if j.entry != nil {
+			t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+		}
 	}
 	t.done.Calls += len(jobs)
 	if !t.remember(messages...) {
@@ -86,7 +92,9 @@ func (t *run) newID(i int) string {
 	}
 }
 
-func (j *job) readOnly() bool { return j.entry == nil || j.entry.Definition.Risk == tool.Read }
+func (j *job) readOnly() bool {
+	return !j.alone && (j.entry == nil || j.entry.Definition.Risk == tool.Read)
+}
 
 // runAll runs jobs side by side and yields what happens, from this goroutine
 // alone.
@@ -121,19 +129,28 @@ func (t *run) runAll(jobs []*job) {
 
 // resolve finds the tool that a call reaches and judges whether it may be
 // called, whatever the model was shown. A job without an entry has its result
-// already, or is a search.
-func (t *run) resolve(call chat.Call) *job {
-	j := &job{call: call, args: call.Arguments}
-	name := call.Name
+// already, or is one of the selection's own tools. It is done just before the
+// call runs, because a call before it may have switched the skill.
+func (t *run) resolve(j *job) {
+	*j = job{call: j.call, args: j.call.Arguments}
+	name := j.call.Name
+	if name == selection.CallTool {
+		var err error
+		if name, j.args, err = target(j.call.Arguments); err != nil {
+			j.result = tool.Failure("%v", err)
+			return
+		}
+	}
 	switch name {
 	case selection.FindTools:
-		return j
-	case selection.CallTool:
-		var err error
-		if name, j.args, err = target(call.Arguments); err != nil {
-			j.result = tool.Failure("%v", err)
-			return j
-		}
+		j.meta = t.find
+		return
+	case selection.DescribeTool:
+		j.meta = t.describe
+		return
+	case selection.UseSkill:
+		j.meta, j.alone = t.useSkill, true
+		return
 	}
 	entry, stage := t.selector.Admit(t.selected.Request, name)
 	if entry == nil || !stage.Usable() {
@@ -141,11 +158,16 @@ func (t *run) resolve(call chat.Call) *job {
 		if entry != nil {
 			t.config.Log.WarnContext(t.ctx, "call refused", "tool", name, "stage", stage.String(), "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
 		}
-		j.result = tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.usable()))
-		return j
+		j.result = t.unknown(name)
+		return
 	}
 	j.entry = entry
-	return j
+}
+
+// unknown answers for a tool that does not exist, or that this caller may not
+// use: both are told in the same way.
+func (t *run) unknown(name string) chat.Result {
+	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.usable()))
 }
 
 // usable yields the names of the tools that this turn may call.
@@ -163,8 +185,8 @@ func (t *run) usable() func(yield func(string) bool) {
 func (t *run) do(j *job, progress chan<- Progress) {
 	switch {
 	case j.result.Failed: // refused before
-	case j.entry == nil:
-		j.result = t.find(j.args)
+	case j.meta != nil:
+		j.result = j.meta(j.args)
 	default:
 		j.result = t.execute(j, progress)
 	}
@@ -177,6 +199,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	if err != nil {
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
 	}
+	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
 	host := tool.Host{Progress: func(p tool.Progress) {
@@ -235,36 +258,6 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// find answers a search among the tools that the caller may use.
-func (t *run) find(args json.RawMessage) chat.Result {
-	var query struct {
-		Query string `json:"query"`
-		Limit int    `json:"limit"`
-	}
-	raw, err := repair(args)
-	if err == nil {
-		err = json.Unmarshal(raw, &query)
-	}
-	if err != nil || strings.TrimSpace(query.Query) == "" {
-		return tool.Failure(`%s needs {"query": "what the tool should do"}`, selection.FindTools)
-	}
-	if query.Limit < 1 || query.Limit > 20 {
-		query.Limit = 5
-	}
-	req := t.selected.Request
-	req.Query, req.Vector = query.Query, t.vector(t.ctx, query.Query, false)
-	found := t.selector.Search(req, query.Limit)
-	if len(found) == 0 {
-		return tool.Text("No tool matches. Try other words, or answer without a tool.")
-	}
-	var text strings.Builder
-	for _, m := range found {
-		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(m.Definition), m.Definition.Description)
-	}
-	text.WriteString("Call one with call_tool.")
-	return tool.Text(text.String())
-}
-
 // cut shortens a result's text to at most limit bytes, and says so.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
@@ -293,8 +286,8 @@ var ErrNoTool = errors.New("there is no such tool")
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))
-	j := t.resolve(chat.Call{ID: "call", Name: name, Arguments: args})
-	if j.entry == nil && j.result.Failed {
+	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
+	if t.resolve(j); j.entry == nil && j.result.Failed {
 		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)
 	}
 	t.do(j, make(chan Progress))

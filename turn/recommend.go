@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
@@ -47,38 +46,22 @@ func reached(c chat.Call) string {
 	return c.Name
 }
 
-// tell decides which skills the model is told of. Where the recommender chooses
-// them, those of the session's first question stand in the system prompt from
-// then on, because a prompt that changes is not found in the provider's cache;
-// what a later question needs is said in the note on its message.
-func (t *run) tell() (opts prompt.Options, note string) {
-	opts, note = t.in.Options, t.in.Note
-	if !t.selector.Recommends() || len(opts.IncludeSkills) > 0 || opts.Strategy == prompt.Lite {
-		return opts, note
+// note is what the host says with the message, and the skills that fit it and
+// that the system prompt does not list: that one stays as it is, because a prompt
+// that changes is not found in the provider's cache.
+func (t *run) note() string {
+	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite || len(t.state.Skills) == 0 {
+		return t.in.Note
 	}
-	all := t.selector.Catalog().Toolsets()
-	if len(t.state.Skills) == 0 {
-		if t.state.Skills = t.selected.Recommended; t.state.Skills == nil {
-			t.state.Skills = skillNames(all)
-		}
-	}
-	opts.IncludeSkills = t.state.Skills
 	var more []string
 	for _, name := range t.selected.Recommended {
-		if !slices.Contains(t.state.Skills, name) && t.in.Text != "" {
+		if !slices.Contains(t.state.Skills, name) {
 			more = append(more, name)
 		}
 	}
-	if len(more) > 0 {
-		note = strings.TrimPrefix(note+"\nSkills that fit this message, to which the user can switch:\n"+prompt.SkillsSummary(all, more, nil), "\n")
+	if len(more) == 0 {
+		return t.in.Note
 	}
-	return opts, note
-}
-
-func skillNames(skills []catalog.Toolset) []string {
-	names := make([]string, len(skills))
-	for i, s := range skills {
-		names[i] = s.Name
-	}
-	return names
+	fit := "Skills that fit this message and can be switched to:\n" + prompt.SkillsSummary(t.selector.Catalog().Toolsets(), more, nil)
+	return strings.TrimPrefix(t.in.Note+"\n"+fit, "\n")
 }

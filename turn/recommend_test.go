@@ -24,10 +24,12 @@ import (
 func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
 	tb.Helper()
 	r := catalog.NewRegistry(nil)
-	named := func(name, description string) tool.Tool {
-		return tool.Func(tool.Definition{Name: name, Description: description, Risk: tool.Read}, sunny)
+	other := func(name, description string) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Description: description, Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) { return tool.Text("done"), nil })
 	}
-	if err := r.Register(weather(tool.Read, sunny), named("get_news", "Tell the news of a city"), named("send_mail", "Send a mail")); err != nil {
+	news := tool.Func(tool.Definition{Name: "get_news", Description: "Tell the news of a city", Risk: tool.Read}, sunny)
+	if err := r.Register(weather(tool.Read, sunny), news, other("send_mail", "Send a mail"),
+		other("add_numbers", "Give the sum"), other("read_file", "Give the text of a file"), other("take_note", "Keep a text")); err != nil {
 		tb.Fatal(err)
 	}
 	_, err := r.SetToolsets(catalog.Toolset{Name: "travel", Description: "Trips to a city", Tools: []string{"get_weather"}}, catalog.Toolset{Name: "post", Description: "Mail", Tools: []string{"send_mail"}})
@@ -162,7 +164,7 @@ func TestRecommendedOverASession(t *testing.T) {
 		t.Errorf("skills %v", s.Skills)
 	}
 	sel := b.Select(t.Context(), turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now}})
-	if got := order(sel); got != "get_news" { // the other call failed
+	if got := order(sel); got != "get_news get_weather" { // the other call failed
 		t.Errorf("after a use %q", got)
 	}
 	say("and in Paris?")
@@ -175,13 +177,27 @@ func TestRecommendedOverASession(t *testing.T) {
 	if note := last.Messages[len(last.Messages)-1].Note; !strings.Contains(note, "Skills that fit this message") || !strings.Contains(note, "- post: Mail") {
 		t.Errorf("note %q", note)
 	}
-	if follow := requests[2]; len(follow.Ranked) != 0 {
-		t.Errorf("what no word speaks for is ranked: %v", follow.Ranked)
-	}
 	o := run(b, t.Context(), turn.Input{Session: s, Text: "write a mail", Options: prompt.Options{IncludeSkills: []string{"post"}}})
 	requests = b.model.Requests()
 	if system := requests[len(requests)-1].System; !strings.Contains(system, "- post") || strings.Contains(system, "travel") {
 		t.Errorf("the explicit choice does not win (%v):\n%s", o.err, system)
+	}
+}
+
+// TestRecommendedByUseAlone: what was used lately is sent again, but not told as
+// what the words ask for.
+func TestRecommendedByUseAlone(t *testing.T) {
+	b := advised(t, nil, fake.Step{Text: "sunny"})
+	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	s := session.Session{Messages: []chat.Message{
+		{Role: chat.User, Text: "hello", Time: now},
+		{Role: chat.Assistant, Calls: []chat.Call{fake.Call("1", "get_news", `{"city":"Rome"}`)}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "get_news"}},
+	}}
+	in := turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now.Add(time.Minute)}}
+	o := run(b, t.Context(), in)
+	if got := order(b.Select(t.Context(), in)); got != "get_news" || o.err != nil || len(b.model.Requests()[0].Ranked) != 0 {
+		t.Errorf("%q, told as %v (%v)", got, b.model.Requests()[0].Ranked, o.err)
 	}
 }
 
@@ -200,7 +216,7 @@ func TestMeaningReachesTheSelection(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, selection.VectorWeights{})
-	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"query":"letter"}`)}}, fake.Step{Text: "found"})
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["letter"]}`)}}, fake.Step{Text: "found"})
 	known := &meanings{}
 	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: known}), m}
 	o := run(b, t.Context(), turn.Input{Text: "umbrella?"})

@@ -9,6 +9,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -56,6 +57,7 @@ type Runner struct {
 	selector func() *selection.Selector
 	prompt   *prompt.Builder
 	config   Config
+	broken   breaks
 }
 
 // New returns a runner that asks m. The selector is taken anew for each turn,
@@ -76,7 +78,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{m, selector, p, cfg}
+	return &Runner{model: m, selector: selector, prompt: p, config: cfg}
 }
 
 // Input is one message, with everything that its turn may know.
@@ -95,11 +97,12 @@ type Input struct {
 	Groups string
 	// Options choose the strategy, and the tools and skills that are let in.
 	Options prompt.Options
-	// Limit and Budget override the selection's when above zero.
+	// Limit and Budget override the selection's when above zero, Mode when not
+	// empty.
 	Limit, Budget int
-	// Again says that the message was answered before, in a conversation that the
-	// client tells anew: then nobody is asked anything, and only what was found out
-	// before counts.
+	Mode          selection.Mode
+	// Again says that the message was begun or answered before: then nobody is asked
+	// anything, and only what was found out before counts.
 	Again bool
 	// Late takes the outcome of a call that goes on after its turn; nil means
 	// that tools must finish before they return. It may be called at any time,
@@ -150,19 +153,23 @@ type Done struct {
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
+	// CacheBreaks are the causes for which the provider's prompt cache could not be
+	// used in the turn; none when it could.
+	CacheBreaks []Break `json:"cache_breaks,omitempty"`
+	// Used are the tools that the calls reached, in the order of the calls.
+	Used []Used `json:"used,omitempty"`
+}
+
+// Used is a tool that a call reached, by whatever name the model called it.
+type Used struct {
+	Tool string `json:"tool"`
+	// Failed says that the call did not do what it was asked to.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
 	return r.choose(ctx, r.selector(), in)
-}
-
-// Question makes the message of a turn, and the state that it leaves, without
-// running it.
-func (r *Runner) Question(ctx context.Context, in Input) (chat.Message, session.State) {
-	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
-	question, _ := t.open()
-	return question, t.state
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -189,26 +196,23 @@ func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 
 }
 
 func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
-	if in.Facts.Skill == "" {
-		in.Facts.Skill = in.Session.Skill
-	}
-	declared := in.Session.Declared
-	if in.Session.Groups != in.Groups {
-		declared = nil // what stands in front is chosen anew
-	}
-	var used []selection.Use
-	var listed []string
-	if s.Recommends() {
-		used, listed = uses(in.Session.Messages), in.Session.Skills
-	}
-	return selection.Request{
-		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills, Used: used, ListedSkills: listed,
-		Facts: in.Facts, Query: in.Text, Groups: in.Groups,
+	in.Facts.Skill = in.skill()
+	info := r.model.Info()
+	req := selection.Request{
+		Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
-		Limit: in.Limit, Budget: in.Budget, Window: r.model.Info().Window,
-		Declared:  declared,
-		Announced: r.prompt.Announced(in.Session.Messages),
+		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
+		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
+		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
+		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
 	}
+	if s.Recommends() {
+		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
+	}
+	if r.cold(in) != "" {
+		req.Cold, req.Called = true, called(r.prompt.Kept(in.Session.Messages))
+	}
+	return req
 }
 
 // Run runs a turn and yields what happens. The last event is Done, unless an
@@ -250,36 +254,45 @@ type run struct {
 	prompt   prompt.Prompt
 	done     Done
 	stopped  bool
+	begun    time.Time
 }
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector()}
-	question, opts := t.open()
+	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	question := t.open()
 	t.logHidden()
-	var err error
-	t.prompt, err = r.prompt.BuildMessagesWithOptions(t.selector.Catalog(), in.Session.Messages, question, opts)
-	if err != nil {
+	if err := t.prompts(in.Session.Messages, question); err != nil {
 		t.fail(err)
 		return t
 	}
+	question.Why = t.why()
+	t.account(broke(r.cold(in), in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
 	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
 	return t
 }
 
-// open selects, and makes the state and the question from it. It returns the
-// options with the skills that the system prompt lists.
-func (t *run) open() (question chat.Message, opts prompt.Options) {
+// open selects, and makes the state and the message that the turn begins with.
+func (t *run) open() chat.Message {
 	t.selected = t.choose(t.ctx, t.selector, t.in)
-	t.state = t.in.Session.Clone()
-	t.state.Groups = t.in.Groups
-	t.state.Declared = t.state.Declared[:0]
-	for _, e := range t.selected.Declared {
-		t.state.Declared = append(t.state.Declared, e.Definition.Name)
+	t.state = t.advance(t.in, t.selected)
+	question := prompt.NewMessage(t.in.Text, t.note(), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
+	t.state.Front.First = t.first(t.in, question)
+	return question
+}
+
+// prompts builds the prompt, with the directory and the skills as the state has
+// them.
+func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
+	opts := t.in.Options
+	opts.Directory = t.state.Directory
+	if len(opts.IncludeSkills) == 0 {
+		opts.IncludeSkills = t.state.Skills
 	}
-	opts, note := t.tell()
-	return prompt.NewMessage(t.in.Text, note, t.selected.Request.Facts, t.selected.Announced, opts), opts
+	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
+	t.state.Front.System = hash(t.prompt.System)
+	return err
 }
 
 // running reports whether the turn may ask the model once more.
@@ -334,6 +347,9 @@ func (t *run) question() model.Request {
 	for _, e := range t.selected.Declared {
 		req.Tools = append(req.Tools, e.Definition)
 	}
+	for _, e := range t.selected.Deferred {
+		req.Deferred = append(req.Deferred, e.Definition)
+	}
 	for _, m := range t.selected.Ranked {
 		if m.Score == 0 {
 			continue // nothing in the message speaks for it, only that it was used lately
@@ -346,6 +362,7 @@ func (t *run) question() model.Request {
 // remember makes messages part of the conversation.
 func (t *run) remember(messages ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
+	t.touch()
 	return t.emit(Event{Step: &Step{t.state, messages}})
 }
 
@@ -367,10 +384,21 @@ func (t *run) giveUp() {
 	t.finish(chat.Message{Role: chat.Assistant, Text: text})
 }
 
+// why sums the selection up, for operators: to be stored with the question.
+func (t *run) why() json.RawMessage {
+	raw, err := json.Marshal(t.selected.Compact())
+	if err != nil { // it holds names and numbers only
+		t.config.Log.ErrorContext(t.ctx, "the selection is not stored", "error", err, "session", t.in.Session.Key)
+		return nil
+	}
+	t.config.Log.DebugContext(t.ctx, "tools selected", "selection", string(raw), "session", t.in.Session.Key)
+	return raw
+}
+
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
 	for _, err := range t.selected.Failed() {
-		t.config.Log.ErrorContext(t.ctx, "filter failed, its tools are hidden", "error", err, "session", t.in.Session.Key)
+		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
 	}
 	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
 		return

@@ -134,24 +134,32 @@ func TestWhatACallCanGive(t *testing.T) {
 		says            string
 		failed          bool
 	}{
-		"works":              {sunny, "get_weather", `{"city":"Rome"}`, "sunny in Rome", false},
-		"tool fails":         {fails, "get_weather", `{"city":"Rome"}`, "the service is away", true},
-		"tool panics":        {panics, "get_weather", `{"city":"Rome"}`, "failed unexpectedly", true},
-		"wrong arguments":    {sunny, "get_weather", `{"town":"Rome"}`, "Parameters of get_weather: {", true},
-		"repaired":           {sunny, "get_weather", `{city: 'Rome',}`, "sunny in Rome", false},
-		"code fence":         {sunny, "get_weather", "```json\n{\"city\":\"Rome\"}\n```", "sunny in Rome", false},
-		"missing brace":      {sunny, "get_weather", `{"city":"Rome"`, "sunny in Rome", false},
-		"JSON in JSON":       {sunny, "get_weather", `"{\"city\":\"Rome\"}"`, "sunny in Rome", false},
-		"cut off":            {sunny, "get_weather", `{"city":"Ro`, "end in the middle", true},
-		"cut off number":     {sunny, "get_weather", `{"city": 12`, "end in the middle", true},
-		"no object":          {sunny, "get_weather", `["Rome"]`, "not a JSON object", true},
-		"unknown tool":       {sunny, "get_wether", `{}`, `there is no tool "get_wether"; did you mean "get_weather"?`, true},
-		"through call_tool":  {sunny, "call_tool", `{"name":"get_weather","arguments":{"city":"Rome"}}`, "sunny in Rome", false},
-		"call_tool, no name": {sunny, "call_tool", `{}`, "call_tool needs", true},
-		"call_tool, unknown": {sunny, "call_tool", `{"name":"x","arguments":{}}`, "there is no tool", true},
-		"search":             {sunny, "find_tools", `{"query":"weather"}`, "get_weather(city: string)", false},
-		"search for nothing": {sunny, "find_tools", `{"query":"zzz"}`, "No tool matches", false},
-		"search, no query":   {sunny, "find_tools", `{}`, "find_tools needs", true},
+		"works":               {sunny, "get_weather", `{"city":"Rome"}`, "sunny in Rome", false},
+		"tool fails":          {fails, "get_weather", `{"city":"Rome"}`, "the service is away", true},
+		"tool panics":         {panics, "get_weather", `{"city":"Rome"}`, "failed unexpectedly", true},
+		"wrong arguments":     {sunny, "get_weather", `{"town":"Rome"}`, "Parameters of get_weather: {", true},
+		"repaired":            {sunny, "get_weather", `{city: 'Rome',}`, "sunny in Rome", false},
+		"code fence":          {sunny, "get_weather", "```json\n{\"city\":\"Rome\"}\n```", "sunny in Rome", false},
+		"missing brace":       {sunny, "get_weather", `{"city":"Rome"`, "sunny in Rome", false},
+		"JSON in JSON":        {sunny, "get_weather", `"{\"city\":\"Rome\"}"`, "sunny in Rome", false},
+		"cut off":             {sunny, "get_weather", `{"city":"Ro`, "end in the middle", true},
+		"cut off number":      {sunny, "get_weather", `{"city": 12`, "end in the middle", true},
+		"no object":           {sunny, "get_weather", `["Rome"]`, "not a JSON object", true},
+		"unknown tool":        {sunny, "get_wether", `{}`, `there is no tool "get_wether"; did you mean "get_weather"?`, true},
+		"through call_tool":   {sunny, "call_tool", `{"name":"get_weather","arguments":{"city":"Rome"}}`, "sunny in Rome", false},
+		"call_tool, no name":  {sunny, "call_tool", `{}`, "call_tool needs", true},
+		"call_tool, unknown":  {sunny, "call_tool", `{"name":"x","arguments":{}}`, "there is no tool", true},
+		"search":              {sunny, "find_tools", `{"query":"weather"}`, "get_weather(city: string)", false},
+		"searches":            {sunny, "find_tools", `{"queries":["zzz","city forecast weather"]}`, "  Tell the weather of a city\nNo tool matches \"zzz\". Call one with call_tool.", false},
+		"search by a part":    {sunny, "find_tools", `{"queries":"get_weath"}`, "get_weather(city: string)", false},
+		"search for nothing":  {sunny, "find_tools", `{"query":"zzz"}`, "No tool matches. Try other words, or answer without a tool. There are 1 tools: other 1.", false},
+		"flattened":           {sunny, "call_tool", `{"name":"get_weather","city":"Rome"}`, "sunny in Rome", false},
+		"arguments in a text": {sunny, "call_tool", `{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`, "sunny in Rome", false},
+		"a number for a text": {sunny, "get_weather", `{"city":5}`, "sunny in 5", false},
+		"describe":            {sunny, "describe_tool", `{"name":"get_weather"}`, `Parameters: {"type":"object","properties":{"city"`, false},
+		"describe nothing":    {sunny, "describe_tool", `{"name":"x"}`, "there is no tool", true},
+		"meta in call_tool":   {sunny, "call_tool", `{"name":"find_tools","arguments":{"queries":["weather"]}}`, "get_weather(city: string)", false},
+		"search, no query":    {sunny, "find_tools", `{}`, "find_tools needs", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -386,7 +394,7 @@ func TestRequestsShareTheirBeginning(t *testing.T) {
 	b := newBench(t, turn.Config{}, selection.Config{Direct: -1, Limit: 1}, tools, steps...)
 	in := turn.Input{Facts: chat.Facts{Time: time.Date(2026, 3, 1, 9, 59, 0, 0, time.UTC)}}
 	for _, q := range questions {
-		in.Text, in.Facts.Time = q, in.Facts.Time.Add(time.Hour)
+		in.Text, in.Facts.Time = q, in.Facts.Time.Add(time.Minute)
 		for _, s := range run(b, t.Context(), in).steps {
 			in.Session = session.Session{State: s.State, Messages: append(in.Session.Messages, s.Messages...)}
 		}
@@ -406,7 +414,7 @@ func TestRequestsShareTheirBeginning(t *testing.T) {
 		before = now
 	}
 	last := b.model.Requests()[len(questions)-1]
-	if note := last.Messages[4].Note; !strings.Contains(note, `"name":"get_pod"`) || strings.Contains(last.Messages[10].Note, `"name"`) {
+	if note := last.Messages[4].Note; !strings.Contains(note, "get_pod(") || strings.Contains(last.Messages[10].Note, "get_") {
 		t.Errorf("the pod's note is %q, the second weather's %q", note, last.Messages[10].Note)
 	}
 }

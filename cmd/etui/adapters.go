@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/model/openai"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -34,10 +35,13 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Headers: headers, Transport: model.Transport(transport)})
 		},
 		"anthropic": func() (model.Model, error) {
-			return anthropic.New(anthropic.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, Headers: headers, Transport: model.Transport(transport)})
+			return anthropic.New(anthropic.Config{
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife,
+				Deferral: m.Mode == string(selection.Native), Headers: headers, Transport: model.Transport(transport),
+			})
 		},
 		"offline": func() (model.Model, error) {
 			return offline.New(offline.Config{Lookup: func(name string) (tool.Definition, bool) {

@@ -33,18 +33,27 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/usage"
 )
 
 // built is a workspace's gateway, ready to serve.
 type built struct {
 	gateway *gateway.Gateway
+	// config is what the gateway was made of.
+	config gateway.Config
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
-	source string
+	source   string
+	registry *catalog.Registry
+	// usage is what is kept of past turns.
+	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
-	close   []func() error
+	// warnings are about rules that name nothing.
+	warnings []error
+	reloader *reloader
+	close    []func() error
 }
 
 // Close ends what build began, last first.
@@ -75,12 +84,22 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		}
 	}()
 	registry := catalog.NewRegistry(log)
+	b.registry = registry
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
-	if b.unknown, err = registry.SetToolsets(toolsets(w.config)...); err != nil {
+	p, err := policyOf(w.config)
+	if err != nil {
 		return b, err
 	}
+	if b.unknown, err = p.apply(registry); err != nil {
+		return b, err
+	}
+	b.warnings = p.unknown(registry.Catalog())
+	for _, warning := range b.warnings {
+		log.WarnContext(ctx, "visibility", "warning", warning)
+	}
+	b.reloader = newReloader(w, registry, log)
 	var store session.Store
 	if stored {
 		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
@@ -91,6 +110,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		store = s
 	}
 	c := w.config
+	b.usage = b.openUsage(ctx, w, stored, log)
 	models, err := b.newModels(registry, c, log)
 	if err != nil {
 		return b, err
@@ -111,20 +131,65 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
-	b.gateway, err = gateway.New(gateway.Config{
+	b.config = gateway.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
+			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled,
+			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 			Recommend: recommend(c.Recommend),
 		},
+		Usage:      b.usage,
 		Embedder:   embedder,
 		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
+		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+	}
+	b.gateway, err = gateway.New(b.config)
+	if err != nil {
+		return b, err
+	}
+	b.close = append(b.close, func() error {
+		// What turns leave behind is stored before the store is closed.
+		ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+		defer done()
+		b.gateway.Wait(ending)
+		return nil
 	})
-	return b, err
+	return b, nil
 }
+
+// openUsage opens what is kept of past turns. The file is made only when turns
+// are to be kept and the command stores what it does. A file that cannot be
+// opened stops nothing: then nothing is kept or learnt, and who asks for it is
+// told why.
+func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) gateway.Usage {
+	c := w.config.Usage
+	u := gateway.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
+	file := filepath.Join(w.state, "usage.db")
+	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
+		return u
+	}
+	turns, err := sqlite.OpenUsage(ctx, file, sqlite.UsageLimits{Age: time.Duration(c.Days) * 24 * time.Hour})
+	if err != nil {
+		log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
+		u.Log = brokenLog{err}
+		return u
+	}
+	b.close = append(b.close, turns.Close)
+	u.Log = turns
+	return u
+}
+
+// brokenLog is a log that could not be opened.
+type brokenLog struct{ err error }
+
+func (l brokenLog) Add(context.Context, usage.Turn) error { return l.err }
+
+func (l brokenLog) List(context.Context, usage.Filter) ([]usage.Turn, error) { return nil, l.err }
+
+func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0, l.err }
 
 // addTools registers the tools that the configuration asks for.
 func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
@@ -225,6 +290,17 @@ func (b *built) newModels(registry *catalog.Registry, c *config.Config, log *slo
 	return models, nil
 }
 
+// modeOf is how the tools reach a model, if its configuration says so. The empty
+// name is the first one's.
+func modeOf(models []config.Model, name string) string {
+	for _, m := range models {
+		if name == "" || m.Name == name {
+			return m.Mode
+		}
+	}
+	return ""
+}
+
 // agents makes the agents.
 func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.Agent, error) {
 	c := w.config
@@ -246,6 +322,7 @@ func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.A
 		agents[i] = gateway.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
 			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Skills: a.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Mode: selection.Mode(cmp.Or(a.Mode, modeOf(c.Models, a.Model))),
 		}
 		b.models = append(b.models, agents[i].Model.Info().Name)
 	}

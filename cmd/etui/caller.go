@@ -27,6 +27,7 @@ func (c *caller) flags(cmd *cobra.Command) {
 	f.StringToStringVar(&c.attrs, "attr", nil, "attribute of the user, as name=value (may be repeated)")
 	f.StringVar(&c.message.Session, "session", "", "name of the conversation")
 	f.StringVar(&c.message.Skill, "skill", "", "active skill")
+	f.StringVar(&c.message.Mode, "mode", "", "how the tools reach the model: auto, direct, preselect, bridge or native")
 	f.StringVar(&c.message.Strategy, "strategy", "", "full, lite or custom")
 	f.StringSliceVar(&c.message.Include, "include", nil, "the only tools to use, by name or group:NAME")
 	f.StringSliceVar(&c.message.Exclude, "exclude", nil, "tools not to use")

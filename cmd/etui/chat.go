@@ -143,7 +143,7 @@ var chatCommands = []string{"/skills", "/skill", "/why", "/tools", "/new", "/hel
 
 const chatHelp = `/skills         list the skills, and which one is active
 /skill NAME     make a skill active in this conversation
-/why [MESSAGE]  explain what the last message got, or another one would get
+/why [MESSAGE]  tell what the last message got, or what another one would get
 /tools WORDS    find tools
 /new            begin a new conversation
 /help           this list
@@ -158,7 +158,6 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 	}
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
-	last := ""
 	for {
 		if prompting {
 			fmt.Fprint(a.out, "> ")
@@ -186,17 +185,17 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 			err = a.switchSkill(ctx, c, &who, rest)
 		case "/why":
 			if rest == "" {
-				rest = last
+				err = a.why(ctx, c, who)
+			} else {
+				err = a.explain(ctx, c, who, rest, asked{}, false)
 			}
-			err = a.explain(ctx, c, who, rest, false)
 		case "/tools":
-			err = a.explain(ctx, c, who, rest, false)
+			err = a.explain(ctx, c, who, rest, asked{}, false)
 		default:
 			if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
 				fmt.Fprintf(a.err, "etui: there is no command %s%s; /help lists them\n", command, nearest.Hint(command, slices.Values(chatCommands)))
 				continue
 			}
-			last = text
 			var m gateway.Message
 			if m, err = who.says(text); err == nil {
 				m.Wait = true

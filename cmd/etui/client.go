@@ -155,6 +155,19 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	return nil, errors.New(p.Error.Message)
 }
 
+// inForce reports whether the gateway could use its configuration as it is now;
+// the error says why not.
+func (c *client) inForce(ctx context.Context) error {
+	var s gateway.Status
+	if err := c.do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
+		return err
+	}
+	if file := s.Configuration; file != nil && file.Error != "" {
+		return fmt.Errorf("the gateway goes on with the rules and skills of %s, since the configuration changed and cannot be used: %s", file.Since.Format(time.DateTime), file.Error)
+	}
+	return nil
+}
+
 // chat sends a message and yields what happens.
 func (c *client) chat(ctx context.Context, m gateway.Message) iter.Seq2[gateway.Event, error] {
 	return func(yield func(gateway.Event, error) bool) {

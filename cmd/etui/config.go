@@ -93,12 +93,19 @@ func (a *app) validate(ctx context.Context) error {
 		return err
 	}
 	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len()})
+		warnings := []string{}
+		for _, warning := range b.warnings {
+			warnings = append(warnings, warning.Error())
+		}
+		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len(), "rules": len(w.config.Visibility.Rules), "warnings": warnings})
+	}
+	for _, warning := range b.warnings {
+		fmt.Fprintf(a.err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.file) + " is valid"
 	if !w.found {
 		what = "There is no " + w.file + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), b.describeModels())
+	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), len(w.config.Visibility.Rules), b.describeModels())
 	return err
 }

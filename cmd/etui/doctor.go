@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/store/sqlite"
 )
 
@@ -73,6 +76,8 @@ func (a *app) examine(ctx context.Context) []finding {
 	add("configuration", nil, says)
 	if url := running(w.state); url != "" {
 		add("gateway", nil, "running at "+url)
+		serving := client{url: url, key: string(w.config.API.Key), http: &http.Client{Timeout: 5 * time.Second}, where: url}
+		add("in force", serving.inForce(ctx), "the gateway has the rules and skills of the configuration as it is")
 	} else {
 		add("gateway", nil, "not running")
 		if listener, err := listen(ctx, w.config.Listen); err != nil {
@@ -83,13 +88,22 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("state", a.checkState(ctx, w.state), w.state)
 	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
-	if err != nil {
+	var misconfigured *config.Error
+	switch {
+	case errors.As(err, &misconfigured):
+		add("visibility", err, "") // the rest was read by open
+		return report
+	case err != nil:
 		add("tools", err, "")
 		return report
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
 	for _, u := range b.unknown {
 		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
+	}
+	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
+	for _, warning := range b.warnings {
+		add("visibility", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"gateway":  gatewayEnv,
+			"until":    until,
 		},
 	})
 }
@@ -56,6 +58,22 @@ func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no gateway serves %s after 20 s", args[0])
+}
+
+// until runs a command again and again until its output, or what it writes to
+// standard error, matches: until PATTERN COMMAND...
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND [ARGUMENT ...]")
+	}
+	pattern := regexp.MustCompile(args[0])
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_ = ts.Exec(args[1], args[2:]...) // what it prints counts
+		if pattern.MatchString(ts.ReadFile("stdout")) || pattern.MatchString(ts.ReadFile("stderr")) {
+			return
+		}
+	}
+	ts.Fatalf("%v never printed %s:\n%s%s", args[1:], args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 }
 
 // exitCode runs a command and holds its exit code: exitcode N COMMAND...

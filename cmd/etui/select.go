@@ -6,41 +6,63 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/selection"
 )
 
 func (a *app) selectCommand() *cobra.Command {
 	var who caller
-	var all bool
+	var ask asked
+	var all, last bool
 	c := &cobra.Command{
-		Use: "select MESSAGE", Short: "Show which tools a message gets, and why", Args: cobra.MinimumNArgs(1),
+		Use: "select MESSAGE", Short: "Show which tools a message gets, and why", Args: cobra.ArbitraryArgs,
 		Long: `Show which tools would reach the model for a message, and why: the funnel from the whole catalog
 to what is sent, the tokens sent and saved, and a reason for each tool that was near. Nothing is
-run or stored.`,
+run or stored. With --alternatives it also tells what every other skill would get, and the roles and
+channels to try. With --last it tells what the last message of a conversation did get.`,
 		Example: `  etui select "who is on call this week?"
   etui select "退款" --skill sales --json
-  etui select "delete the old pods" --user bob --role operator --channel slack`,
+  etui select "delete the old pods" --user bob --role operator --channel slack
+  etui select "what does Ann earn" --try-role hr,admin --try-channel slack
+  etui select --last --channel telegram --user 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
-				return a.explain(cmd.Context(), c, who, strings.Join(args, " "), all)
-			})
+			text := strings.Join(args, " ")
+			if last {
+				if text != "" {
+					return usagef("--last takes no message: it tells what was stored with one")
+				}
+				return a.with(cmd.Context(), true, func(c *client) error { return a.why(cmd.Context(), c, who) })
+			}
+			return a.with(cmd.Context(), false, func(c *client) error { return a.explain(cmd.Context(), c, who, text, ask, all) })
 		},
 	}
 	who.flags(c)
-	c.Flags().BoolVar(&all, "all", false, "show every tool, also those that are far from the message")
+	f := c.Flags()
+	f.BoolVar(&all, "all", false, "show every tool, also those that are far from the message")
+	f.BoolVar(&last, "last", false, "tell what the last message of the conversation got")
+	f.BoolVar(&ask.alternatives, "alternatives", false, "tell what other skills would get, and the roles and channels to try")
+	f.StringSliceVar(&ask.try.Roles, "try-role", nil, "role to try (may be repeated)")
+	f.StringSliceVar(&ask.try.Channels, "try-channel", nil, "channel to try (may be repeated)")
 	return c
 }
 
+// asked is what is asked beside the message itself.
+type asked struct {
+	alternatives bool
+	try          selection.Try
+}
+
 // explain prints what a message would get.
-func (a *app) explain(ctx context.Context, c *client, who caller, text string, all bool) error {
+func (a *app) explain(ctx context.Context, c *client, who caller, text string, ask asked, all bool) error {
 	m, err := who.says(text)
 	if err != nil {
 		return err
@@ -48,22 +70,33 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if m.Session == "" {
 		m.History = []chat.Message{} // a new conversation
 	}
+	q := gateway.Question{Message: m, Try: ask.try}
+	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
 	var x selection.Explanation
-	if err := c.do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
+	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}
+	if err := c.inForce(ctx); err != nil {
+		fmt.Fprintf(a.err, "warning: %v\n", err)
+	}
 	if a.json {
-		e := json.NewEncoder(a.out)
-		e.SetIndent("", "  ")
-		return e.Encode(x)
+		return a.printJSON(x)
 	}
 	_, err = fmt.Fprint(a.out, render(x, all, width()))
 	return err
 }
 
-// near is how many tools that were not sent are shown.
+func (a *app) printJSON(value any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}
+
+// near is how many tools are shown that match and were not sent, and how many
+// that match and may not be used.
 const near = 8
 
+// render writes an explanation for people, in lines of at most width columns.
 func render(x selection.Explanation, all bool, width int) string {
 	var b strings.Builder
 	steps := make([]string, 0, len(x.Funnel)+1)
@@ -74,6 +107,7 @@ func render(x selection.Explanation, all bool, width int) string {
 	}
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
+	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
 	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.Usable, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
 	if extra := meta(x); extra != "" {
 		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
@@ -86,33 +120,115 @@ func render(x selection.Explanation, all bool, width int) string {
 			fmt.Fprintf(&b, "the model is told of the skill %s: %s\n", s.Skill, s.Reason)
 		}
 	}
-	rows := [][]string{}
-	shown := 0
-	for _, v := range x.Tools {
-		if !all && !v.Sent && (v.Score == 0 || shown == near) {
-			continue
+	rows := [][]string{{"", "tool", "score", "tokens", "why"}}
+	for _, kind := range []struct {
+		mark  string
+		is    func(selection.Verdict) bool
+		limit int
+	}{
+		{"✓", func(v selection.Verdict) bool { return v.Sent }, len(x.Tools)},
+		{"·", func(v selection.Verdict) bool { return !v.Sent && v.Stage.Usable() }, near},
+		{"✗", func(v selection.Verdict) bool { return !v.Stage.Usable() }, near},
+	} {
+		shown := 0
+		for _, v := range x.Tools {
+			if kind.is(v) && (all || v.Sent || v.Score > 0 && shown < kind.limit) {
+				shown++
+				rows = append(rows, []string{kind.mark, v.Tool, fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), because(x, v)})
+			}
 		}
-		mark := "✓"
-		if !v.Sent {
-			mark, shown = "·", shown+1
-		}
-		words := make([]string, 0, 4)
-		for _, t := range v.Terms[:min(len(v.Terms), 4)] {
-			words = append(words, t.Word)
-		}
-		if v.Meaning > 0 {
-			words = append(words, "(meaning)")
-		}
-		rows = append(rows, []string{mark, v.Tool, fmt.Sprintf("%.2f", v.Score), strconv.Itoa(v.Tokens), v.Reason, strings.Join(words, " ")})
 	}
-	if len(rows) == 0 {
+	if len(rows) == 1 {
 		b.WriteString("No tool is near this message.\n")
-		return b.String()
+	} else {
+		b.WriteString("\n" + layout(rows, 4, width))
 	}
-	t := table.New().Headers("", "tool", "score", "tokens", "why", "words").Rows(rows...).Width(width).Wrap(true).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		StyleFunc(func(int, int) lipgloss.Style { return lipgloss.NewStyle().PaddingRight(1) })
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimRight(t.String(), "\n"))
+	if len(x.Alternatives) > 0 {
+		b.WriteString("\n" + layout(changes(x), 3, width))
+	}
+	return b.String()
+}
+
+// because is a tool's reason with the words that matched, each with the field in
+// which it counts most; or what would open the tool.
+func because(x selection.Explanation, v selection.Verdict) string {
+	var opens []string
+	for _, a := range x.Alternatives {
+		if slices.Contains(a.Opens, v.Tool) {
+			opens = append(opens, a.Change+" "+a.Value)
+		}
+	}
+	if len(opens) > 0 {
+		return "opened by " + strings.Join(opens, ", ") + "; now " + v.Reason
+	}
+	var words []string
+	for _, t := range v.Terms {
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", t.Word, t.Score, strongest(t.Fields))))
+	}
+	if len(words) == 0 {
+		return v.Reason
+	}
+	return v.Reason + ": " + strings.Join(words, ", ")
+}
+
+// strongest names the field in which a word counts most.
+func strongest(fields map[string]float64) string {
+	best := ""
+	for f, score := range fields {
+		if best == "" || score > fields[best] || score == fields[best] && f < best {
+			best = f
+		}
+	}
+	return best
+}
+
+// changes are the alternatives as rows.
+func changes(x selection.Explanation) [][]string {
+	rows := [][]string{{"with", "usable", "sent", "what changes"}}
+	for _, a := range x.Alternatives {
+		row := []string{a.Change + " " + a.Value, strconv.Itoa(a.Usable), fmt.Sprintf("%d → %d", sent(x), a.Sent)}
+		before := len(rows)
+		for _, part := range []struct {
+			sign string
+			list []string
+		}{{"opens ", a.Opens}, {"+ ", a.Added}, {"− ", a.Dropped}} {
+			if len(part.list) > 0 && (part.sign != "+ " || !slices.Equal(part.list, a.Opens)) {
+				rows = append(rows, append(row, part.sign+strings.Join(part.list, ", ")))
+				row = []string{"", "", ""}
+			}
+		}
+		if len(rows) == before {
+			rows = append(rows, append(row, "nothing"))
+		}
+	}
+	return rows
+}
+
+// layout sets rows as a table whose first row is its head. The last column, of
+// the given number, takes what the others leave of the width, and is cut there.
+// Chinese characters take two columns, as terminals show them.
+func layout(rows [][]string, last, width int) string {
+	widths := make([]int, last)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), width/2)
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, w := range widths {
+			cell := ansi.Truncate(row[i], w, "…")
+			space := strings.Repeat(" ", w-ansi.StringWidth(cell))
+			if _, err := strconv.ParseFloat(cell, 64); err == nil {
+				line += space + cell + " " // numbers stand to the right
+			} else {
+				line += cell + space + " "
+			}
+		}
+		line += row[last]
+		b.WriteString(strings.TrimRight(ansi.Truncate(line, width, "…"), " ") + "\n")
+	}
 	return b.String()
 }
 
@@ -136,17 +252,20 @@ func sent(x selection.Explanation) int {
 func meta(x selection.Explanation) string {
 	var names []string
 	for _, name := range x.Declared {
-		if name == selection.FindTools || name == selection.CallTool {
+		if selection.Meta(name) {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, ", ")
 }
 
-// width is how wide a table may be.
+// width is how wide a line may be: as COLUMNS says, as the terminal is, or 80.
 func width() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 60 {
 		return n
 	}
-	return 110
+	if n, _, err := term.GetSize(os.Stdout.Fd()); err == nil && n >= 60 {
+		return n
+	}
+	return 80
 }

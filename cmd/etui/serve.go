@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -71,6 +72,9 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
+	watching, unwatch := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { b.reloader.run(watching) })
 	a.greet(w, b, url, time.Since(began))
 	debug.FreeOSMemory() // what starting took is not needed again
 	select {
@@ -86,6 +90,8 @@ func (a *app) serve(ctx context.Context) error {
 		}
 		cancel()
 	}
+	unwatch()
+	watcher.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
@@ -114,6 +120,9 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	}
 	for _, u := range b.unknown {
 		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
+	}
+	for _, warning := range b.warnings {
+		fmt.Fprintf(a.out, "  warning: %v\n", warning)
 	}
 	if w.config.Demo {
 		fmt.Fprintf(a.out, strings.ReplaceAll(tryThis, "etui ", program()+" "), url)

@@ -77,7 +77,7 @@ func (a *app) printTools(list []gateway.Tool) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TOOL\tRISK\tGROUPS\tSOURCE\tTOKENS\tDESCRIPTION")
 	tokens := 0
-	room := max(width()-75, 20)
+	room := max(width()-75, 35)
 	for _, t := range list {
 		tokens += t.Tokens
 		text := []rune(t.Description)
@@ -131,6 +131,9 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				}
 				if len(t.Aliases) > 0 {
 					fmt.Fprintf(a.out, "  aliases: %s\n", strings.Join(t.Aliases, ", "))
+				}
+				if len(t.Examples) > 0 {
+					fmt.Fprintf(a.out, "  examples: %s\n", strings.Join(t.Examples, " | "))
 				}
 				if len(t.Channels) > 0 {
 					fmt.Fprintf(a.out, "  made for the channels: %s\n", strings.Join(t.Channels, ", "))

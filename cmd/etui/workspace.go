@@ -71,6 +71,17 @@ func (a *app) open() (*workspace, error) {
 	return w, err
 }
 
+// as is the workspace with another configuration.
+func (w *workspace) as(file string) (*workspace, error) {
+	changed := *w
+	var err error
+	if changed.file, err = filepath.Abs(file); err != nil {
+		return nil, err
+	}
+	changed.config, err = config.Load(changed.file, false, os.Environ())
+	return &changed, err
+}
+
 // stateHome is the user's folder for state, by the XDG base directory
 // specification.
 func stateHome() (string, error) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Config is the content of etui.yaml. The help texts are the reference in
@@ -25,10 +27,12 @@ type Config struct {
 	Agents     []Agent    `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
 	Skills     []Skill    `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
 	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
+	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
 	Recommend  Recommend  `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
 	Embeddings Embeddings `yaml:"embeddings" help:"Compare questions and tools by their meaning, too. Without a model, words alone count."`
+	Usage      Usage      `yaml:"usage" help:"What is kept of past turns, and what is learnt from it."`
 	Limits     Limits     `yaml:"limits" help:"Bounds of messages, turns and calls."`
 	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
 }
@@ -56,6 +60,8 @@ type Model struct {
 	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
 	Headers   map[string]Secret `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
+	CacheLife time.Duration     `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	Mode      string            `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
 
@@ -75,6 +81,7 @@ type Agent struct {
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
 	Skills       []string `yaml:"skills" help:"The only skills that the model is told of. Empty: all."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
+	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 }
 
 // Skill is a named toolset.
@@ -92,6 +99,52 @@ type Workflow struct {
 	DefaultSkill string `yaml:"default_skill" default:"full" help:"Skill that is active until another is chosen."`
 }
 
+// Visibility says who may see which tools.
+type Visibility struct {
+	Default Defaults `yaml:"default" help:"What holds for the tools that no allow rule names."`
+	Rules   []Rule   `yaml:"rules" help:"Each has allow or deny. Deny wins; a tool that allow rules name is visible where one of them holds."`
+}
+
+// Defaults say, by risk, who may see a tool when no rule does.
+type Defaults struct {
+	Read        string `yaml:"read" default:"allow" enum:"allow,deny" help:"Tools that only look."`
+	Write       string `yaml:"write" default:"allow" enum:"allow,deny" help:"Tools that change something."`
+	Destructive string `yaml:"destructive" default:"allow" enum:"allow,deny" help:"Tools whose work cannot be undone."`
+}
+
+// Rule lets callers see tools, or hides tools from them.
+type Rule struct {
+	Name   string   `yaml:"name" help:"What messages call it."`
+	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
+	Deny   []string `yaml:"deny" help:"The same, for hiding them."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	Reason string   `yaml:"reason" help:"Shown to operators where the rule hides a tool."`
+	// Place and WhenPlace are where the rule and its condition begin.
+	Place     Position `yaml:"-"`
+	WhenPlace Position `yaml:"-"`
+}
+
+// Position is where something stands in the configuration. File is the name of
+// a variable when it came from the environment; then Line and Column are 0.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// stands notes where the rule is.
+func (r *Rule) stands(d *decoder, n *yaml.Node) {
+	r.Place = d.position(n)
+	when := find(n, "when")
+	r.WhenPlace = d.position(when)
+	switch {
+	case r.WhenPlace.Line == 0:
+	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		r.WhenPlace.Line, r.WhenPlace.Column = when.Line+1, 0 // the text begins below
+	case when.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		r.WhenPlace.Column++
+	}
+}
+
 // Tools says which tools etui brings.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, time, arithmetic."`
@@ -100,10 +153,13 @@ type Tools struct {
 
 // Selection bounds what is sent.
 type Selection struct {
+	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
+	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
+	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
-	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools are sent without choosing, if they fit the budget. -1: never."`
+	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
 }
 
@@ -124,8 +180,16 @@ type Embeddings struct {
 	Model     string        `yaml:"model" help:"What the server calls the model. Empty: no embeddings."`
 	APIKey    Secret        `yaml:"api_key" help:"Use ${NAME}."`
 	Weight    float64       `yaml:"weight" default:"0.5" help:"How much the likeness in meaning counts beside the words, from 0 to 1."`
-	Threshold float64       `yaml:"threshold" default:"0.4" help:"From which likeness on, 0 to 1, a tool is a candidate that shares no word with the question. Which is high depends on the model."`
+	Threshold float64       `yaml:"threshold" default:"0.4" help:"From which likeness on, 0 to 1, a tool is a candidate that its words do not make one. Which is high depends on the model."`
 	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that words alone count."`
+}
+
+// Usage says what is kept of past turns.
+type Usage struct {
+	Keep  bool   `yaml:"keep" help:"Keep what was asked, without addresses, numbers and keys, and which tools answered: see usage.md."`
+	Vote  bool   `yaml:"vote" default:"true" help:"Let past questions vote for the tools that answered them."`
+	Share string `yaml:"share" default:"agent" enum:"agent,user" help:"For whom a user's questions vote: for all users of the agent, or for this user alone."`
+	Days  int    `yaml:"days" default:"90" help:"For how many days a turn is kept. Of each agent at most 5000 are."`
 }
 
 // Limits bounds messages, turns and calls.

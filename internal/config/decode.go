@@ -19,7 +19,7 @@ import (
 // Error is something in the configuration that cannot be used.
 type Error struct {
 	// File, Line and Column say where; Line and Column are 0 when it is the
-	// whole file. File is the name of a variable when the value came from the
+	// whole file, and Column alone when it is a line. File is the name of a variable when the value came from the
 	// environment.
 	File         string
 	Line, Column int
@@ -28,8 +28,11 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.Line == 0:
 		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
@@ -43,11 +46,20 @@ type decoder struct {
 }
 
 func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
-	e := &Error{File: d.file, Line: n.Line, Column: n.Column, Reason: fmt.Sprintf(format, args...)}
+	p := d.position(n)
+	d.errors = append(d.errors, &Error{File: p.File, Line: p.Line, Column: p.Column, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (d *decoder) position(n *yaml.Node) Position {
 	if name, ok := d.origin[n]; ok {
-		e.File, e.Line, e.Column = name, 0, 0
+		return Position{File: name}
 	}
-	d.errors = append(d.errors, e)
+	return Position{d.file, n.Line, n.Column}
+}
+
+// placed is a value that keeps where it stands.
+type placed interface {
+	stands(d *decoder, n *yaml.Node)
 }
 
 // maxDepth bounds how deep nodes may lie; the file's format needs four.
@@ -95,12 +107,18 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string, depth int)
 		d.decode(value, v.FieldByIndex(f.Index), join(path, key.Value), depth+1)
 		d.check(value, v.FieldByIndex(f.Index), f, join(path, key.Value))
 	}
+	if p, ok := v.Addr().Interface().(placed); ok {
+		p.stands(d, n)
+	}
 	for f := range fields(v.Type()) {
 		if f.Tag.Get("required") != "" && !seen[f.Tag.Get("yaml")] {
 			d.fail(n, "%s needs the key %q", named(path), f.Tag.Get("yaml"))
 		}
 	}
 }
+
+// mayBeNegative are the keys for which a negative number means none or never.
+var mayBeNegative = []string{"direct", "directory", "cache_life"}
 
 // check holds a value against what its field allows.
 func (d *decoder) check(n *yaml.Node, v reflect.Value, f reflect.StructField, path string) {
@@ -113,7 +131,7 @@ func (d *decoder) check(n *yaml.Node, v reflect.Value, f reflect.StructField, pa
 	if f.Tag.Get("required") != "" && v.IsZero() {
 		d.fail(n, "%s must not be empty", path)
 	}
-	if v.CanInt() && v.Int() < 0 && f.Tag.Get("yaml") != "direct" {
+	if v.CanInt() && v.Int() < 0 && !slices.Contains(mayBeNegative, f.Tag.Get("yaml")) {
 		d.fail(n, "%s must not be negative", path)
 	}
 }
@@ -218,10 +236,11 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
+// fields yields the fields that are keys of the file.
 func fields(t reflect.Type) iter.Seq[reflect.StructField] {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
+			if f := t.Field(i); f.Tag.Get("yaml") != "-" && !yield(f) {
 				return
 			}
 		}

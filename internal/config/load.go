@@ -36,14 +36,16 @@ var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
 // optional, and of an environment as os.Environ gives it. The error joins an
 // [*Error] for everything that is wrong.
 func Load(path string, optional bool, environ []string) (*Config, error) {
-	text, err := readFile(path)
+	text, err := Read(path)
 	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
 	return Parse(path, text, environ)
 }
 
-func readFile(path string) ([]byte, error) {
+// Read reads a configuration's text. A file that does not exist is
+// [fs.ErrNotExist], and one of more than 1 MiB an [*Error].
+func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
@@ -226,6 +228,9 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 		d.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
 	} else if ip := net.ParseIP(host); c.API.Key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
+	}
+	if c.Usage.Days < 1 {
+		d.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
 	}
 	models, agents, skills := map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}
 	for i, m := range c.Models {

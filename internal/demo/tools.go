@@ -1,15 +1,17 @@
 package demo
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/etui-run/etui/tool"
 )
 
-//go:embed tools/*.json world.json
+//go:embed tools/*.json world.json conversations.jsonl
 var files embed.FS
 
 // entry is one tool as its file describes it.
@@ -19,6 +21,7 @@ type entry struct {
 	Description string          `json:"description"`
 	Chinese     string          `json:"zh"`
 	Aliases     []string        `json:"aliases"`
+	Examples    []string        `json:"examples"`
 	Groups      []string        `json:"groups"`
 	Parameters  json.RawMessage `json:"parameters"`
 	// Answer tells the service how to answer; see the package comment.
@@ -47,6 +50,17 @@ func entries() []entry {
 	return all
 }
 
+// Conversations are what people of the company might say to their assistant,
+// with the tools that each message needs: a JSON object a line, for package
+// replay.
+func Conversations() io.Reader {
+	data, err := files.ReadFile("conversations.jsonl")
+	if err != nil {
+		panic(err)
+	}
+	return bytes.NewReader(data)
+}
+
 // Definitions describes the demo's tools, in the same order every time.
 func Definitions() []tool.Definition {
 	all := entries()
@@ -57,6 +71,7 @@ func Definitions() []tool.Definition {
 			Description:  e.Description,
 			Translations: map[string]string{"zh": e.Chinese},
 			Aliases:      e.Aliases,
+			Examples:     e.Examples,
 			Parameters:   e.Parameters,
 			Groups:       e.Groups,
 			Risk:         e.Risk,

@@ -16,6 +16,8 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -38,6 +40,12 @@ type Config struct {
 	// Window is how many tokens a request and its answer may have together; 0
 	// means unknown.
 	Window int
+	// CacheLife is how long the provider keeps the beginning of a request; 0 means
+	// five minutes, as the API does, and a negative one that it keeps nothing.
+	CacheLife time.Duration
+	// Deferral says that the model takes tools with defer_loading. It goes without
+	// saying for Anthropic's own API and models of the fourth generation and later.
+	Deferral bool
 	// MaxTokens bounds answers whose request does not; 0 means 8192: the API wants
 	// a bound.
 	MaxTokens int
@@ -51,6 +59,9 @@ const (
 	defaultBaseURL   = "https://api.anthropic.com"
 	defaultMaxTokens = 8192
 )
+
+// old matches the models that do not know defer_loading.
+var old = regexp.MustCompile(`^claude-(instant|[123])`)
 
 // Model is one of Anthropic's models. It is safe for concurrent use.
 type Model struct {
@@ -78,6 +89,10 @@ func New(cfg Config) (*Model, error) {
 	if cfg.MaxTokens == 0 {
 		cfg.MaxTokens = defaultMaxTokens
 	}
+	if cfg.CacheLife == 0 {
+		cfg.CacheLife = 5 * time.Minute
+	}
+	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
@@ -106,7 +121,7 @@ func (cfg Config) options() []option.RequestOption {
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral}
 }
 
 // Stream implements [model.Model].

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -136,7 +137,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000}); got != want {
+	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000, CacheLife: 5 * time.Minute, Deferral: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/tool"
 )
 
 // request writes a question in the API's terms.
@@ -18,22 +19,38 @@ func (m *Model) request(req model.Request, names model.Names) anthropic.MessageN
 		out.MaxTokens = int64(req.MaxTokens)
 	}
 	for _, d := range req.Tools {
-		t := anthropic.ToolParam{Name: names.Provider(d.Name), InputSchema: param.Override[anthropic.ToolInputSchemaParam](d.Schema())}
-		if d.Description != "" {
-			t.Description = param.NewOpt(d.Description)
-		}
-		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: &t})
+		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: define(d, names)})
 	}
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []anthropic.TextBlockParam{{Text: req.System}}
 	}
-	var c conversation
+	c := conversation{names: names, deferred: map[string]bool{}}
+	if m.config.Deferral {
+		for _, d := range req.Deferred {
+			c.deferred[d.Name] = true
+		}
+	}
 	for _, said := range req.Messages {
-		c.add(said, names)
+		c.add(said)
 	}
 	out.Messages = c.messages
 	mark(&out)
+	if m.config.Deferral {
+		for _, d := range req.Deferred { // behind the breakpoint, which none of them may carry
+			t := define(d, names)
+			t.DeferLoading = param.NewOpt(true)
+			out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: t})
+		}
+	}
 	return out
+}
+
+func define(d tool.Definition, names model.Names) *anthropic.ToolParam {
+	t := anthropic.ToolParam{Name: names.Provider(d.Name), InputSchema: param.Override[anthropic.ToolInputSchemaParam](d.Schema())}
+	if d.Description != "" {
+		t.Description = param.NewOpt(d.Description)
+	}
+	return &t
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.
@@ -59,7 +76,11 @@ func mark(out *anthropic.MessageNewParams) {
 // conversation is written as the API wants it: the user and the assistant take
 // turns, the user begins, no block is empty, and the results of a round of calls
 // stand in one message.
-type conversation struct{ messages []anthropic.MessageParam }
+type conversation struct {
+	messages []anthropic.MessageParam
+	names    model.Names
+	deferred map[string]bool // by our name
+}
 
 // What stands for a message that the API would refuse.
 const (
@@ -68,7 +89,7 @@ const (
 	noAnswer = "(no answer)"
 )
 
-func (c *conversation) add(m chat.Message, names model.Names) {
+func (c *conversation) add(m chat.Message) {
 	switch m.Role {
 	case chat.Assistant:
 		if len(c.messages) == 0 {
@@ -78,11 +99,11 @@ func (c *conversation) add(m chat.Message, names model.Names) {
 			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewTextBlock(orElse(m.Text, noAnswer)))
 		}
 		for _, call := range m.Calls {
-			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewToolUseBlock(callID(call.ID), object(call.Arguments), names.Provider(call.Name)))
+			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewToolUseBlock(callID(call.ID), object(call.Arguments), c.names.Provider(call.Name)))
 		}
 	case chat.Tool:
 		if m.Result != nil {
-			c.append(anthropic.MessageParamRoleUser, result(*m.Result))
+			c.append(anthropic.MessageParamRoleUser, c.result(*m.Result))
 		}
 	default:
 		c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(orElse(model.UserText(m), noText)))
@@ -97,9 +118,19 @@ func (c *conversation) append(role anthropic.MessageParamRole, block anthropic.C
 	c.messages = append(c.messages, anthropic.MessageParam{Role: role, Content: []anthropic.ContentBlockParamUnion{block}})
 }
 
-func result(r chat.Result) anthropic.ContentBlockParamUnion {
+// result writes what a call gave. The names of deferred tools load them: the API
+// shows their definitions in the place of the text, which says less. A tool that
+// has gone since is left out, because the API knows only those of the request.
+func (c *conversation) result(r chat.Result) anthropic.ContentBlockParamUnion {
 	block := anthropic.ToolResultBlockParam{ToolUseID: callID(r.CallID)}
-	if strings.TrimSpace(r.Text) != "" {
+	for _, name := range r.Tools {
+		if c.deferred[name] {
+			block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{
+				OfToolReference: &anthropic.ToolReferenceBlockParam{ToolName: c.names.Provider(name)},
+			})
+		}
+	}
+	if len(block.Content) == 0 && strings.TrimSpace(r.Text) != "" {
 		block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: r.Text}}}
 	}
 	if r.Failed {

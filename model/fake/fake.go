@@ -47,8 +47,12 @@ func Call(id, name, arguments string) chat.Call {
 // Model plays a script, one step for each request. It is safe for concurrent
 // use; which request gets which step is then a matter of chance.
 type Model struct {
-	// Window is what Info says; set it before the model is used.
-	Window int
+	// Name, Window, CacheLife and Deferral are what Info says; set them before the
+	// model is used. New sets the name "fake" and a life of five minutes.
+	Name      string
+	Window    int
+	CacheLife time.Duration
+	Deferral  bool
 
 	mu       sync.Mutex
 	steps    []Step
@@ -59,10 +63,19 @@ var _ model.Model = (*Model)(nil)
 
 // New returns a model that plays the steps in order. A request after the last
 // one fails with a [*model.Error] of kind model.ErrRequest.
-func New(steps ...Step) *Model { return &Model{steps: steps} }
+func New(steps ...Step) *Model { return &Model{Name: "fake", CacheLife: 5 * time.Minute, steps: steps} }
 
-// Info implements [model.Model]. The name is "fake".
-func (m *Model) Info() model.Info { return model.Info{Name: "fake", Window: m.Window} }
+// Info implements [model.Model].
+func (m *Model) Info() model.Info {
+	return model.Info{Name: m.Name, Window: m.Window, CacheLife: m.CacheLife, Deferral: m.Deferral}
+}
+
+// Add puts steps at the end of the script.
+func (m *Model) Add(steps ...Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.steps = append(m.steps, steps...)
+}
 
 // Requests returns what the model has been asked so far, oldest first.
 func (m *Model) Requests() []model.Request {

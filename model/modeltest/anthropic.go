@@ -19,8 +19,15 @@ type anthropic struct{}
 func (anthropic) base() string { return "" }
 
 // cached leaves the breakpoints out: they say where the cache ends and are not
-// part of what it compares.
+// part of what it compares. Nor are deferred tools, which the model does not read.
 func (anthropic) cached(body []byte) []byte {
+	var tools struct{ Tools []json.RawMessage }
+	_ = json.Unmarshal(body, &tools) // a body that is not JSON has none
+	for _, t := range tools.Tools {
+		if bytes.Contains(t, []byte(`"defer_loading":true`)) {
+			body = bytes.Replace(body, append([]byte{','}, t...), nil, 1) // never the first
+		}
+	}
 	breakpoint := []byte(`"cache_control":{"type":"ephemeral"}`)
 	body = bytes.ReplaceAll(body, append(bytes.Clone(breakpoint), ','), nil)
 	return bytes.ReplaceAll(body, append([]byte{','}, breakpoint...), nil)
@@ -39,6 +46,7 @@ type anthropicTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
+	Defer       bool            `json:"defer_loading"`
 	Cache       *breakpoint     `json:"cache_control"`
 }
 
@@ -54,6 +62,7 @@ type anthropicBlock struct {
 	Name      string           `json:"name"`
 	Input     json.RawMessage  `json:"input"`
 	ToolUseID string           `json:"tool_use_id"`
+	ToolName  string           `json:"tool_name"`
 	Content   []anthropicBlock `json:"content"`
 	IsError   bool             `json:"is_error"`
 	Cache     *breakpoint      `json:"cache_control"`
@@ -106,9 +115,14 @@ func (req anthropicRequest) check() error {
 			return fmt.Errorf("system.%d: %w", i, err)
 		}
 	}
-	names := map[string]bool{}
+	names, shown := map[string]bool{}, 0
 	for _, t := range req.Tools {
 		mark(t.Cache)
+		if !t.Defer {
+			shown++
+		} else if t.Cache != nil {
+			return fmt.Errorf("tool %s: defer_loading and cache_control exclude each other", t.Name)
+		}
 		if !anthropicName.MatchString(t.Name) || names[t.Name] {
 			return fmt.Errorf("tool %q is not allowed, or there twice", t.Name)
 		}
@@ -117,7 +131,10 @@ func (req anthropicRequest) check() error {
 			return err
 		}
 	}
-	var c calls
+	if len(req.Tools) > 0 && shown == 0 {
+		return errors.New("at least one tool must not have defer_loading")
+	}
+	c := calls{tools: names}
 	for i, m := range req.Messages {
 		for _, b := range m.Content {
 			mark(b.Cache)
@@ -196,8 +213,15 @@ func (b anthropicBlock) checkCall(c *calls) error {
 
 func (b anthropicBlock) checkResult(c *calls) error {
 	for _, part := range b.Content {
-		if err := part.checkText(); err != nil {
-			return err
+		switch {
+		case part.Type != b.Content[0].Type:
+			return errors.New("references to tools cannot be mixed with other content")
+		case part.Type != "tool_reference":
+			if err := part.checkText(); err != nil {
+				return err
+			}
+		case !c.tools[part.ToolName]:
+			return fmt.Errorf("tool reference %q not found in available tools", part.ToolName)
 		}
 	}
 	return c.answer(b.ToolUseID)

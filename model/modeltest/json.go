@@ -55,8 +55,9 @@ func checkSchema(tool string, raw json.RawMessage) error {
 
 // calls checks that every call of an assistant is answered.
 type calls struct {
-	open []string
-	seen map[string]bool
+	open  []string
+	seen  map[string]bool
+	tools map[string]bool // those of the request, for references
 }
 
 func (c *calls) ask(id string) error {

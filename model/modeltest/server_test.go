@@ -110,6 +110,9 @@ func TestChecks(t *testing.T) {
 		{modeltest.Anthropic, anthropicHead + `"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`, "which no call"},
 		{modeltest.Anthropic, `{"model":"m","stream":true,"messages":[` + hi + `]}`, "max_tokens"},
 		{modeltest.Anthropic, anthropicHead + `"temprature":1,"messages":[` + hi + `]}`, "unknown field"},
+		{modeltest.Anthropic, anthropicHead + `"tools":[{"name":"a","input_schema":{"type":"object"},"defer_loading":true}],"messages":[` + hi + `]}`, "at least one tool"},
+		{modeltest.Anthropic, anthropicHead + `"tools":[{"name":"a","input_schema":{"type":"object"},"defer_loading":true,"cache_control":{"type":"ephemeral"}}],"messages":[` + hi + `]}`, "exclude each other"},
+		{modeltest.Anthropic, anthropicHead + `"messages":[` + hi + `,` + call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"tool_reference","tool_name":"gone"}]}]}]}`, "not found"},
 		{modeltest.Anthropic, anthropicHead + `"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},`, 4) +
 			`{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}`, "maximum of 4"},
 	} {

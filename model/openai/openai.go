@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/model"
 )
@@ -40,6 +41,9 @@ type Config struct {
 	// Window is how many tokens a request and its answer may have together; 0
 	// means unknown.
 	Window int
+	// CacheLife is how long the server keeps the beginning of a request; 0 means an
+	// hour, as OpenAI does at most, and a negative one that it keeps nothing.
+	CacheLife time.Duration
 	// MaxTokens bounds answers whose request does not; 0 leaves it to the server.
 	MaxTokens int
 	// Headers are sent with every request. Their values count as secrets.
@@ -74,6 +78,9 @@ func New(cfg Config) (*Model, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("openai: the base URL of %s is not one of http or https", cfg.Name)
 	}
+	if cfg.CacheLife == 0 {
+		cfg.CacheLife = time.Hour
+	}
 	if cfg.Transport == nil {
 		cfg.Transport = model.Transport(model.TransportConfig{})
 	}
@@ -86,7 +93,7 @@ func New(cfg Config) (*Model, error) {
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, CacheLife: max(m.config.CacheLife, 0)}
 }
 
 // Stream implements [model.Model].

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -266,7 +267,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Info(), (model.Info{Name: "openai/m", Window: 8000}); got != want {
+	if got, want := m.Info(), (model.Info{Name: "openai/m", Window: 8000, CacheLife: time.Hour}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // migrations holds one file a version: 001_… makes version 1 of an empty file.
+// Sessions and past turns have a schema each.
 //
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql usage/*.sql
 var migrations embed.FS
 
 // application marks our files ("etui"), so that another program's database is
@@ -22,7 +23,7 @@ const application = 0x65747569
 // all, and sets its journal to WAL. Nothing is written before it is known that
 // the file is ours, or empty.
 func (s *Store) migrate(ctx context.Context) error {
-	files, err := fs.Glob(migrations, "migrations/*.sql") // in order
+	files, err := fs.Glob(migrations, s.schema) // in order
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package sqlite keeps sessions in one SQLite file.
+// Package sqlite keeps sessions in one SQLite file, and past turns in another.
 //
 // The file is in WAL mode with synchronous=FULL: what Append has acknowledged
 // survives the death of the process and a power cut. (With NORMAL a power cut
@@ -26,9 +26,10 @@ import (
 
 // Store keeps sessions in a file. It is safe for concurrent use.
 type Store struct {
-	path  string
-	write *sql.DB // one connection: SQLite has one writer
-	read  *sql.DB
+	path   string
+	schema string  // the migrations' files
+	write  *sql.DB // one connection: SQLite has one writer
+	read   *sql.DB
 }
 
 var _ session.Store = (*Store)(nil)
@@ -36,6 +37,11 @@ var _ session.Store = (*Store)(nil)
 // Open opens the database at path, and makes it, with its folder, when there is
 // none: readable by its owner only.
 func Open(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, "migrations/*.sql")
+}
+
+// open opens the database at path with a schema of [migrations].
+func open(ctx context.Context, path, schema string, pragmas ...string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
@@ -47,8 +53,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	s := &Store{path: path}
-	if s.write, err = connect(path, 1, "immediate"); err != nil {
+	s := &Store{path: path, schema: schema}
+	if s.write, err = connect(path, 1, "immediate", pragmas...); err != nil {
 		return nil, s.explain(err)
 	}
 	if s.read, err = connect(path, 4, "deferred", "query_only(on)"); err != nil {

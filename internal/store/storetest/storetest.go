@@ -58,18 +58,21 @@ func load(t *testing.T, store session.Store, key session.Key, limit int) session
 
 func everything(t *testing.T, store session.Store) {
 	want := []chat.Message{
-		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"}, Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
+		{Role: chat.User, Text: "你好 \x00 \U0001F600 \"q\"", Note: "[note]", Tools: []string{"a", "b"}, Why: []byte(`{"tools":2,"sent":[{"tool":"a","score":1.25}]}`), Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
 		{Role: chat.Assistant, Text: "one moment", Calls: []chat.Call{{ID: "1", Name: "a", Arguments: []byte(`{"x":1}`)}}},
-		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Failed: true, Pending: true, View: &chat.View{
+		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "a", Text: "done", Tools: []string{"a"}, Failed: true, Pending: true, View: &chat.View{
 			Text: "t", Data: []byte(`[1]`), Error: "e", Files: []chat.File{{Name: "f", MediaType: "text/plain", Data: []byte{0, 255}}},
 		}}},
 	}
-	must(t, store.Append(t.Context(), "k", session.State{Skill: "s", Declared: []string{"a"}}, want...))
+	state := session.State{Skill: "s", Declared: []string{"a"}, Directory: "a: 目录\nb", Front: session.Front{
+		Mode: "m", Model: "o", Strategy: "full", Skill: "s", Tools: "1", System: "2", First: "3", Used: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
+	}}
+	must(t, store.Append(t.Context(), "k", state, want...))
 	got := load(t, store, "k", 0)
 	if !reflect.DeepEqual(got.Messages, want) {
 		t.Errorf("messages:\ngot  %+v\nwant %+v", got.Messages, want)
 	}
-	if got.Skill != "s" || !reflect.DeepEqual(got.Declared, []string{"a"}) {
+	if !reflect.DeepEqual(got.State, state) {
 		t.Errorf("state: %+v", got.State)
 	}
 }

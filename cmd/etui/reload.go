@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/config"
+)
+
+const (
+	// settle is how long a changed file is given to be written to its end.
+	settle = 100 * time.Millisecond
+	// poll is how often the file is looked at where the system reports no changes.
+	poll = 2 * time.Second
+)
+
+// reloader puts the rules and skills of a changed configuration in force while
+// etui serves. A file that cannot be used, is empty or has gone changes nothing:
+// what was in force stays, and the status says why.
+type reloader struct {
+	file     string
+	environ  []string
+	registry *catalog.Registry
+	log      *slog.Logger
+
+	// What follows belongs to run, but for status.
+	text   []byte // as it was last read
+	seen   fileStamp
+	found  bool // the file has been there
+	served *config.Config
+	status atomic.Pointer[gateway.Configuration]
+}
+
+// fileStamp tells versions of a file apart without reading it.
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+func newReloader(w *workspace, registry *catalog.Registry, log *slog.Logger) *reloader {
+	r := &reloader{file: w.file, environ: os.Environ(), registry: registry, log: log, text: w.text, found: w.found, served: w.config}
+	r.status.Store(&gateway.Configuration{File: w.file, Since: time.Now()})
+	return r
+}
+
+// run watches the file until ctx ends. It watches the folder, since editors
+// replace the file by another one, and looks at the file itself now and then,
+// since network folders and mounted configurations report nothing.
+func (r *reloader) run(ctx context.Context) {
+	var changes chan fsnotify.Event // nil, which never has any, without a watcher
+	var failures chan error
+	if w, err := fsnotify.NewWatcher(); err != nil {
+		r.log.WarnContext(ctx, "changes of the configuration are noticed late", "error", err)
+	} else {
+		defer w.Close()
+		if err := w.Add(filepath.Dir(r.file)); err != nil {
+			r.log.WarnContext(ctx, "changes of the configuration are noticed late", "error", err)
+		}
+		changes, failures = w.Events, w.Errors
+	}
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	written := time.NewTimer(0) // what changed since the file was first read
+	defer written.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e, ok := <-changes:
+			if !ok {
+				changes = nil
+			} else if filepath.Base(e.Name) == filepath.Base(r.file) {
+				written.Reset(settle)
+			}
+		case err := <-failures:
+			if err != nil {
+				r.log.WarnContext(ctx, "watching the configuration", "error", err)
+			} else {
+				failures = nil
+			}
+		case <-ticker.C:
+			if r.stamp() != r.seen {
+				written.Reset(settle)
+			}
+		case <-written.C:
+			r.look(ctx)
+		}
+	}
+}
+
+func (r *reloader) stamp() fileStamp {
+	info, err := os.Stat(r.file)
+	if err != nil {
+		return fileStamp{}
+	}
+	return fileStamp{info.ModTime(), info.Size()}
+}
+
+// look reads the file, and puts it in force if it has changed.
+func (r *reloader) look(ctx context.Context) {
+	r.seen = r.stamp()
+	text, err := config.Read(r.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !r.found:
+		return // there is still none
+	case err == nil && bytes.Equal(text, r.text) && r.status.Load().Error == "":
+		return
+	case err == nil && len(bytes.TrimSpace(text)) == 0:
+		err = &config.Error{File: r.file, Reason: "the file is empty"}
+	case err == nil:
+		r.text, r.found = text, true
+		err = r.apply(ctx)
+	}
+	if err == nil {
+		r.status.Store(&gateway.Configuration{File: r.file, Since: time.Now()})
+		return
+	}
+	before := r.status.Load()
+	if before.Error != err.Error() {
+		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the rules and skills in force stay", "error", err)
+		r.status.Store(&gateway.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+	}
+}
+
+func (r *reloader) apply(ctx context.Context) error {
+	c, err := config.Parse(r.file, r.text, r.environ)
+	if err != nil {
+		return err
+	}
+	p, err := policyOf(c)
+	if err != nil {
+		return err
+	}
+	if _, err := p.apply(r.registry); err != nil {
+		return fmt.Errorf("%s: %w", r.file, err)
+	}
+	for _, warning := range p.unknown(r.registry.Catalog()) {
+		r.log.WarnContext(ctx, "visibility", "warning", warning)
+	}
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "skills", len(c.Skills))
+	if !onlyPolicyDiffers(*r.served, *c) {
+		r.log.WarnContext(ctx, "the configuration changed in more than visibility and skills; that takes effect at the next start")
+	}
+	return nil
+}
+
+// onlyPolicyDiffers reports whether two configurations are the same but for what
+// takes effect at once.
+func onlyPolicyDiffers(a, b config.Config) bool {
+	a.Visibility, a.Skills = b.Visibility, b.Skills
+	return reflect.DeepEqual(a, b)
+}

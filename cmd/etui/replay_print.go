@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/etui-run/etui/internal/replay"
+)
+
+// printReplay prints what replays gave, and what is different after a change.
+func (a *app) printReplay(before, after replay.Report, f replayFlags) error {
+	changes := replay.Compare(before, after)
+	if a.json {
+		e := json.NewEncoder(a.out)
+		e.SetIndent("", " ")
+		return e.Encode(struct {
+			replay.Report
+			Changes []replay.Change `json:"changes,omitempty"`
+		}{after, changes})
+	}
+	rows := replayRows(before, after)
+	if f.table {
+		return printMarkdown(a.out, rows)
+	}
+	if f.turns {
+		printTurns(a.out, after)
+	}
+	printChanges(a.out, changes, f.turns)
+	fmt.Fprintln(a.out, summary(after.Runs[0]))
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(a.out, languages(after.Runs[len(after.Runs)-1]))
+	return err
+}
+
+// summary says what was replayed.
+func summary(r replay.Run) string {
+	turns := 0
+	for _, c := range r.Conversations {
+		turns += len(c.Turns)
+	}
+	text := fmt.Sprintf("%d conversations, %d turns, %d tools needed", len(r.Conversations), turns, r.Needs)
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{r.Refused, "refused to the user"}, {r.Absent, "that do not exist"}, {r.Failed, "called with arguments that do not fit"}} {
+		if more.n > 0 {
+			text += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	return text
+}
+
+// languages tells the recall of each language, when there are several.
+func languages(r replay.Run) string {
+	found := map[string]replay.Figures{}
+	for _, c := range r.Conversations {
+		f := found[c.Lang]
+		f.Direct, f.Needs = f.Direct+c.Direct, f.Needs+c.Needs
+		found[c.Lang] = f
+	}
+	if len(found) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, lang := range slices.Sorted(maps.Keys(found)) {
+		parts = append(parts, cmp.Or(lang, "others")+" "+percent(found[lang].Recall()))
+	}
+	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
+}
+
+// replayRows is the table of modes, its head first. What stood before a change
+// comes before what stands after it. Dollars are compared with the first row.
+func replayRows(before, after replay.Report) [][]string {
+	rows := [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
+	for _, p := range replay.Providers() {
+		rows[0] = append(rows[0], p.Name)
+	}
+	first := map[string]float64{}
+	for n, report := range []replay.Report{before, after} {
+		for i := 0; i < len(report.Runs); {
+			r := report.Runs[i]
+			name := string(r.Mode)
+			if n == 0 {
+				name += ", before"
+			}
+			row := []string{name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)}
+			for ; i < len(report.Runs) && report.Runs[i].Mode == r.Mode; i++ {
+				row = append(row, dollars(report.Runs[i], first))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// dollars tells a cost, and how it differs from the first one of its provider.
+func dollars(r replay.Run, first map[string]float64) string {
+	base, ok := first[r.Provider]
+	if !ok || base == 0 {
+		first[r.Provider] = r.Dollars
+		return fmt.Sprintf("$%.4f", r.Dollars)
+	}
+	return fmt.Sprintf("$%.4f (%+.0f %%)", r.Dollars, 100*(r.Dollars/base-1))
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func printMarkdown(w io.Writer, rows [][]string) error {
+	for i, row := range rows {
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
+			return err
+		}
+		if i == 0 {
+			fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(row)))
+		}
+	}
+	return nil
+}
+
+// printTurns prints what became of every turn.
+func printTurns(w io.Writer, report replay.Report) {
+	for _, r := range report.Runs {
+		for _, c := range r.Conversations {
+			fmt.Fprintf(w, "%s · %s at %s · %d of %d tools at hand, %s tokens, $%.4f\n", c.ID, r.Mode, r.Provider, c.Direct, c.Needs, thousands(c.Input), c.Dollars)
+			for i, t := range c.Turns {
+				needs := make([]string, len(t.Tools))
+				for j, n := range t.Tools {
+					needs[j] = n.Tool + " " + string(n.Reach)
+				}
+				fmt.Fprintf(w, "  %2d  %s\n      %s · %s tokens, %s of them from the cache, $%.4f\n", i+1, t.Text, cmp.Or(strings.Join(needs, ", "), "needs no tool"), thousands(t.Input), thousands(t.Read), t.Dollars)
+			}
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// printChanges prints the turns in which a needed tool reaches the model in
+// another way, and with all those in which it is told of other tools.
+func printChanges(w io.Writer, changes []replay.Change, all bool) {
+	quiet := 0
+	shown := map[string]bool{} // what another provider has changed in the same way
+	for _, c := range changes {
+		key := fmt.Sprint(c.Mode, c.Conversation, c.Turn, c.Tools, c.Added, c.Dropped)
+		switch {
+		case shown[key]:
+			continue
+		case len(c.Tools) == 0 && !all:
+			quiet++
+		default:
+			printChange(w, c)
+		}
+		shown[key] = true
+	}
+	if quiet > 0 {
+		fmt.Fprintf(w, "%d turns in which the model is told of other tools, none of them needed; --turns shows them\n", quiet)
+	}
+	if len(changes) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+func printChange(w io.Writer, c replay.Change) {
+	fmt.Fprintf(w, "%s, turn %d (%s at %s): %s\n", c.Conversation, c.Turn, c.Mode, c.Provider, c.Text)
+	for _, n := range c.Tools {
+		fmt.Fprintf(w, "  %s: %s, was %s\n", n.Tool, n.After, n.Before)
+	}
+	if len(c.Added) > 0 {
+		fmt.Fprintf(w, "  + %s\n", strings.Join(c.Added, ", "))
+	}
+	if len(c.Dropped) > 0 {
+		fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
+	}
+	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
+}

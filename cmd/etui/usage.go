@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/gateway"
+)
+
+func (a *app) usageCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "usage", Short: "See, export and erase what is kept of past turns", Args: unknownCommand, RunE: group,
+		Long: `See, export and erase what is kept of past turns: what was asked and which tools answered. Nothing is
+kept unless etui.yaml says usage: {keep: true}.`,
+	}
+	c.AddCommand(a.usageShowCommand(), a.usageExportCommand(), a.usageEraseCommand())
+	return c
+}
+
+// whose holds the flags that choose past turns.
+type whose struct {
+	agent, user string
+	limit       int
+}
+
+func (f *whose) flags(c *cobra.Command) {
+	c.Flags().StringVar(&f.agent, "agent", "", "only this agent's turns")
+	c.Flags().StringVar(&f.user, "user", "", "only this user's turns")
+}
+
+func (f *whose) path() string {
+	q := url.Values{}
+	if f.agent != "" {
+		q.Set("agent", f.agent)
+	}
+	if f.user != "" {
+		q.Set("user", f.user)
+	}
+	if f.limit > 0 {
+		q.Set("limit", strconv.Itoa(f.limit))
+	}
+	return "/api/usage?" + q.Encode()
+}
+
+func (a *app) usageShowCommand() *cobra.Command {
+	var who whose
+	c := &cobra.Command{
+		Use: "show", Short: "Show what is kept of past turns, newest last", Args: cobra.NoArgs,
+		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error {
+				var kept gateway.PastTurns
+				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
+					return err
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(kept)
+				}
+				return a.printUsage(kept)
+			})
+		},
+	}
+	who.flags(c)
+	c.Flags().IntVar(&who.limit, "limit", 20, "how many turns, the newest ones; 0: all")
+	return c
+}
+
+func (a *app) printUsage(kept gateway.PastTurns) error {
+	state := "Turns are not being kept; usage: {keep: true} in etui.yaml would."
+	switch {
+	case kept.Vote:
+		state = "Turns are being kept, and vote for the tools that answered them."
+	case kept.Keep:
+		state = "Turns are being kept. They do not vote."
+	}
+	if len(kept.Turns) == 0 {
+		_, err := fmt.Fprintf(a.out, "There are no past turns. %s\n", state)
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TIME\tAGENT\tUSER\tTOOLS\tQUESTION")
+	for _, t := range kept.Turns {
+		tools := t.Tools
+		for _, name := range t.Failed {
+			tools = append(tools, name+" (failed)")
+		}
+		text := []rune(t.Text)
+		if room := max(width()-60, 20); len(text) > room {
+			text = append(text[:room-1], '…')
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), string(text))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.out, state)
+	return err
+}
+
+func (a *app) usageExportCommand() *cobra.Command {
+	var who whose
+	c := &cobra.Command{
+		Use: "export", Short: "Write what is kept of past turns, a line of JSON for each", Args: cobra.NoArgs,
+		Example: "  etui usage export --user alice > alice.jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), false, func(c *client) error {
+				var kept gateway.PastTurns
+				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
+					return err
+				}
+				out := bufio.NewWriter(a.out)
+				lines := json.NewEncoder(out)
+				lines.SetEscapeHTML(false)
+				for _, t := range kept.Turns {
+					if err := lines.Encode(t); err != nil {
+						return err
+					}
+				}
+				return out.Flush()
+			})
+		},
+	}
+	who.flags(c)
+	return c
+}
+
+func (a *app) usageEraseCommand() *cobra.Command {
+	var user string
+	var everybody bool
+	c := &cobra.Command{
+		Use: "erase", Short: "Erase what is kept of a user's past turns, for good", Args: cobra.NoArgs,
+		Long: `Erase what is kept of a user's past turns, for good, and take their votes away. Conversations are not
+touched. The user is named as messages name them, on whatever channel.`,
+		Example: "  etui usage erase --user alice\n  etui usage erase --everybody",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if (user == "") == !everybody {
+				return usagef("say whose turns are to be erased: --user ID, or --everybody")
+			}
+			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
+			return a.with(cmd.Context(), false, func(c *client) error {
+				var f gateway.Forgotten
+				if err := c.do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
+					return err
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(f)
+				}
+				_, err := fmt.Fprintf(a.out, "%d turns erased.\n", f.Erased)
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&user, "user", "", "whose turns")
+	c.Flags().BoolVar(&everybody, "everybody", false, "all turns there are")
+	return c
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/selection"
+)
+
+// why prints what the last message of a conversation got, as it was stored.
+func (a *app) why(ctx context.Context, c *client, who caller) error {
+	m := who.message
+	m.Roles, m.Attrs = who.roles, who.attrs
+	var turns []gateway.Turn
+	if err := c.do(ctx, http.MethodPost, "/api/why", gateway.Look{Message: m}, &turns); err != nil {
+		return err
+	}
+	switch {
+	case len(turns) == 0:
+		return usagef("nothing is stored of this conversation; say something first, or name it with --session, or --channel and --user")
+	case a.json:
+		return a.printJSON(turns[0])
+	}
+	_, err := fmt.Fprint(a.out, renderTurn(turns[0], width()))
+	return err
+}
+
+// renderTurn writes what a message got, for people.
+func renderTurn(t gateway.Turn, width int) string {
+	c := t.Selection
+	rows := [][]string{{"", t.Time.Local().Format("2006-01-02 15:04"), "", strings.Join(strings.Fields(t.Text), " ")}}
+	left := c.Tools
+	steps := []string{fmt.Sprintf("%d tools", c.Tools)}
+	for _, stage := range selection.Stages() {
+		if n := c.Dropped[stage]; n > 0 {
+			steps = append(steps, fmt.Sprintf("−%d %s", n, stage))
+			left -= n
+		}
+	}
+	steps = append(steps, fmt.Sprintf("%d sent", left))
+	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, c.Usable, c.Budget)
+	add := func(mark, why string, list []selection.Scored) {
+		for _, s := range list {
+			reason := why
+			if s.Stage != nil {
+				reason = "dropped at: " + s.Stage.String()
+			}
+			score := ""
+			if s.Score > 0 {
+				score = fmt.Sprintf("%.2f", s.Score)
+			}
+			rows = append(rows, []string{mark, s.Tool, score, reason})
+		}
+	}
+	standing := "stands in front of the conversation"
+	if c.Direct {
+		standing = "few enough to send all"
+	}
+	add("✓", standing, c.Declared)
+	add("✓", "announced with the message", c.Announced)
+	if c.More > 0 {
+		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})
+	}
+	add("·", "", c.Near)
+	return head + "\n" + layout(rows, 3, width)
+}

@@ -1,0 +1,211 @@
+// Package eval measures a ranking on questions whose tools are known.
+//
+// A set is a folder with tools.jsonl and queries.jsonl, each plain or gzipped:
+//
+//	{"id","name","description","parameters","group","aliases","examples","translations","body"}
+//	{"id","text","relevant":[ids],"lang","history":[{"role","text"}]}
+//
+// Everything but ids and text may be missing. A query with an empty relevant is
+// a negative: nothing should be offered for it.
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+// Limits of a set. What goes beyond is an error of the set.
+const (
+	maxLine = 4 << 20
+	maxRows = 1 << 20
+)
+
+// Set is a catalog with questions.
+type Set struct {
+	// Name is that of the folder.
+	Name    string
+	Tools   []Tool
+	Queries []Query
+	// Problems are the lines that could not be used.
+	Problems []Problem
+}
+
+// Tool is a tool with the id by which queries name it.
+type Tool struct {
+	ID         string
+	Definition tool.Definition
+}
+
+// Query is a question with the tools that answer it.
+type Query struct {
+	ID       string         `json:"id"`
+	Text     string         `json:"text"`
+	Relevant []string       `json:"relevant"`
+	Lang     string         `json:"lang,omitempty"`
+	History  []chat.Message `json:"history,omitempty"`
+}
+
+// Problem is a line that could not be used.
+type Problem struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
+
+// Load reads the set in a folder. Lines that cannot be used are left out and
+// become Problems; a missing file is an error.
+func Load(dir string) (*Set, error) {
+	return LoadFiles(filepath.Join(dir, "tools.jsonl"), filepath.Join(dir, "queries.jsonl"))
+}
+
+// LoadFiles reads a set whose tools and questions lie apart. Where a file is
+// missing, the same name with .gz is read.
+func LoadFiles(tools, queries string) (*Set, error) {
+	abs, err := filepath.Abs(tools)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Name: filepath.Base(filepath.Dir(abs))}
+	known := map[string]bool{}
+	err = s.read(tools, func(line []byte) error {
+		t, err := readTool(line)
+		if err != nil {
+			return err
+		}
+		if known[t.ID] {
+			return fmt.Errorf("the id %q stands in an earlier line too", t.ID)
+		}
+		known[t.ID] = true
+		s.Tools = append(s.Tools, t)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	err = s.read(queries, func(line []byte) error {
+		var q Query
+		if err := json.Unmarshal(line, &q); err != nil {
+			return err
+		}
+		if q.ID == "" || q.Text == "" {
+			return errors.New("a query needs id and text")
+		}
+		if asked[q.ID] {
+			return fmt.Errorf("the id %q stands in an earlier line too", q.ID)
+		}
+		asked[q.ID] = true
+		for _, id := range q.Relevant {
+			if !known[id] {
+				return fmt.Errorf("there is no tool %q", id)
+			}
+		}
+		s.Queries = append(s.Queries, q)
+		return nil
+	})
+	return s, err
+}
+
+func readTool(line []byte) (Tool, error) {
+	var row struct {
+		ID, Name, Description, Body string
+		Parameters                  json.RawMessage
+		Group                       *string
+		Groups, Aliases, Examples   []string
+		Translations                map[string]string
+	}
+	if err := json.Unmarshal(line, &row); err != nil {
+		return Tool{}, err
+	}
+	if row.ID == "" && row.Name == "" {
+		return Tool{}, errors.New("a tool needs an id or a name")
+	}
+	if row.Group != nil && *row.Group != "" {
+		row.Groups = append(row.Groups, *row.Group)
+	}
+	if bytes.Equal(row.Parameters, []byte("null")) {
+		row.Parameters = nil
+	}
+	t := Tool{ID: row.ID, Definition: tool.Definition{
+		Name: row.Name, Description: row.Description, Parameters: row.Parameters, Groups: row.Groups,
+		Aliases: row.Aliases, Examples: row.Examples, Translations: row.Translations, Body: row.Body,
+	}}
+	if t.ID == "" {
+		t.ID = row.Name
+	}
+	if t.Definition.Name == "" {
+		t.Definition.Name = row.ID
+	}
+	return t, nil
+}
+
+// read hands the lines of a file to take; what it does not take is a problem.
+func (s *Set) read(file string, take func(line []byte) error) error {
+	r, name, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := bytes.TrimSpace(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")))
+		if len(line) == 0 {
+			continue
+		}
+		if n > maxRows {
+			return fmt.Errorf("%s has more than %d lines", name, maxRows)
+		}
+		if err := take(slices.Clone(line)); err != nil {
+			s.Problems = append(s.Problems, Problem{name, n, err.Error()})
+		}
+	}
+	if err := lines.Err(); err != nil {
+		s.Problems = append(s.Problems, Problem{name, n + 1, "the rest is not read: " + err.Error()})
+	}
+	return nil
+}
+
+// open opens a file, or the gzipped one of the same name.
+func open(file string) (r io.ReadCloser, name string, err error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, gzErr := os.Open(file + ".gz"); gzErr == nil {
+			return unzip(f)
+		}
+	}
+	if err != nil {
+		return nil, file, err
+	}
+	if filepath.Ext(file) == ".gz" {
+		return unzip(f)
+	}
+	return f, file, nil
+}
+
+func unzip(f *os.File) (io.ReadCloser, string, error) {
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, f.Name(), errors.Join(fmt.Errorf("%s: %w", f.Name(), err), f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{z, f}, f.Name(), nil
+}

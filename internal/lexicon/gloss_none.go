@@ -1,0 +1,5 @@
+//go:build etui_nogloss
+
+package lexicon
+
+const glossText = ""

@@ -1,0 +1,128 @@
+// Package lexicon knows words: what a Chinese word means in English, which
+// English words mean nearly the same, and how common a word is.
+//
+// The knowledge lies in two data files beside this one, each with a licence of
+// its own that stands in the file's first lines and in NOTICE.md: gloss.txt is
+// made from CC-CEDICT, synonyms.txt from WordNet. `go run
+// ./internal/lexicon/generate` makes them. The build tag etui_nogloss leaves
+// gloss.txt out; then Chinese questions find only tools that are described in
+// Chinese.
+//
+// A file is read when it is first asked for, which takes some milliseconds and
+// a few megabytes. Everything is safe for concurrent use.
+package lexicon
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// MaxWord is how many characters the longest word of the gloss has.
+const MaxWord = 5
+
+//go:embed synonyms.txt
+var synonymsText string
+
+var synonyms = sync.OnceValue(func() map[string]string {
+	list := make(map[string]string, 1<<15)
+	for line := range lines(synonymsText) {
+		stem, rest, _ := strings.Cut(line, "\t")
+		list[stem] = rest
+	}
+	return list
+})
+
+// Word is what is known of an English word.
+type Word struct {
+	// Common says how common the word is in English text: 0 is rare or unknown, 1
+	// among the most common.
+	Common float32
+	// Same are the stems of words with the same meaning, Wider those of words
+	// with a wider one. Both are separated by spaces.
+	Same, Wider string
+}
+
+// Lookup finds an English word by its stem.
+func Lookup(stem string) (w Word, ok bool) {
+	rest, ok := synonyms()[stem]
+	if !ok {
+		return Word{}, false
+	}
+	w.Common = float32(rest[0]-'0') / 9
+	w.Same, w.Wider, _ = strings.Cut(rest[1:], "|")
+	return w, true
+}
+
+type gloss struct {
+	english map[string]string // by Chinese word: English stems, separated by spaces
+	simple  map[rune]rune     // by traditional character
+	chinese func() map[string][]string
+}
+
+var glosses = sync.OnceValue(func() *gloss {
+	g := &gloss{english: make(map[string]string, 1<<17), simple: make(map[rune]rune, 1<<12)}
+	for line := range lines(glossText) {
+		word, stems, _ := strings.Cut(line, "\t")
+		if word != "" {
+			g.english[word] = stems
+			continue
+		}
+		for pair := range strings.FieldsSeq(stems) {
+			traditional, size := utf8.DecodeRuneInString(pair)
+			g.simple[traditional], _ = utf8.DecodeRuneInString(pair[size:])
+		}
+	}
+	g.chinese = sync.OnceValue(g.invert)
+	return g
+})
+
+// invert lists for each English stem the Chinese words that mean it, at most
+// eight.
+func (g *gloss) invert() map[string][]string {
+	list := map[string][]string{}
+	for line := range lines(glossText) {
+		word, stems, _ := strings.Cut(line, "\t")
+		if n := utf8.RuneCountInString(word); n < 2 || n > 4 {
+			continue
+		}
+		rank := 0
+		for stem := range strings.FieldsSeq(stems) {
+			if rank++; rank <= 2 && len(list[stem]) < 8 {
+				list[stem] = append(list[stem], word)
+			}
+		}
+	}
+	return list
+}
+
+// English returns the stems of the English words that mean a Chinese word, the
+// most usual first, separated by spaces.
+func English(word string) (stems string, ok bool) {
+	stems, ok = glosses().english[word]
+	return stems, ok
+}
+
+// Chinese returns Chinese words that mean an English one, given by its stem.
+func Chinese(stem string) []string { return glosses().chinese()[stem] }
+
+// Simplified returns the simplified form of a traditional Chinese character,
+// and other characters as they are.
+func Simplified(r rune) rune {
+	if s, ok := glosses().simple[r]; ok {
+		return s
+	}
+	return r
+}
+
+// lines yields the lines of a data file that are not comments.
+func lines(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(text) {
+			if line[0] != '#' && !yield(line[:len(line)-1]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Report is what replays gave, a run for each mode and provider.
+type Report struct {
+	Runs []Run `json:"runs"`
+}
+
+// Change is a difference between two replays of one conversation, or of one
+// turn of it.
+type Change struct {
+	Mode         Mode   `json:"mode"`
+	Provider     string `json:"provider"`
+	Conversation string `json:"conversation"`
+	// Turn counts from 1; 0 is the whole conversation.
+	Turn int    `json:"turn,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Added and Dropped are tools that the model was told of only after, or only
+	// before, the change.
+	Added   []string `json:"added,omitempty"`
+	Dropped []string `json:"dropped,omitempty"`
+	// Tools are needed ones that reached the model in another way.
+	Tools []NeedChange `json:"tools,omitempty"`
+	// Input and Dollars are by how much more was sent, and what that costs.
+	Input   int     `json:"input"`
+	Dollars float64 `json:"dollars"`
+}
+
+// NeedChange says how a needed tool reached the model before and after.
+type NeedChange struct {
+	Tool   string `json:"tool"`
+	Before Reach  `json:"before"`
+	After  Reach  `json:"after"`
+}
+
+// Compare lists what is different after a change: turns whose tools changed or
+// are reached in another way. Runs, conversations and turns that only one of the
+// two has are left out.
+func Compare(before, after Report) []Change {
+	var list []Change
+	for _, now := range after.Runs {
+		if then, ok := before.find(now); ok {
+			list = append(list, compareRuns(then, now)...)
+		}
+	}
+	return list
+}
+
+func (r Report) find(like Run) (Run, bool) {
+	i := slices.IndexFunc(r.Runs, func(x Run) bool { return x.Mode == like.Mode && x.Provider == like.Provider })
+	if i < 0 {
+		return Run{}, false
+	}
+	return r.Runs[i], true
+}
+
+func compareRuns(then, now Run) []Change {
+	var list []Change
+	for _, c := range now.Conversations {
+		i := slices.IndexFunc(then.Conversations, func(x Replayed) bool { return x.ID == c.ID })
+		if i < 0 {
+			continue
+		}
+		old := then.Conversations[i]
+		for n, t := range c.Turns[:min(len(c.Turns), len(old.Turns))] {
+			if t.Text != old.Turns[n].Text {
+				break // the conversation is another one from here on
+			}
+			change := compareTurns(old.Turns[n], t)
+			if len(change.Added)+len(change.Dropped)+len(change.Tools) > 0 {
+				change.Mode, change.Provider, change.Conversation, change.Turn = now.Mode, now.Provider, c.ID, n+1
+				list = append(list, change)
+			}
+		}
+	}
+	return list
+}
+
+func compareTurns(old, now Played) Change {
+	c := Change{
+		Text: now.Text, Added: without(now.Told, old.Told), Dropped: without(old.Told, now.Told),
+		Input: now.Input - old.Input, Dollars: now.Dollars - old.Dollars,
+	}
+	for i, n := range now.Tools[:min(len(now.Tools), len(old.Tools))] {
+		if was := old.Tools[i]; was.Tool == n.Tool && was.Reach != n.Reach {
+			c.Tools = append(c.Tools, NeedChange{n.Tool, was.Reach, n.Reach})
+		}
+	}
+	return c
+}
+
+// without lists what of list is not in other.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// Comparable reports whether each run of after has one in before, and the two
+// have a conversation in common: else nothing is different and nothing worse.
+func Comparable(before, after Report) bool {
+	for _, now := range after.Runs {
+		then, ok := before.find(now)
+		if !ok || len(both(now, then).Conversations) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// both is the part of a run whose conversations another has too.
+func both(r, other Run) Run {
+	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
+	for _, c := range r.Conversations {
+		if slices.ContainsFunc(other.Conversations, func(x Replayed) bool { return x.ID == c.ID && len(x.Turns) == len(c.Turns) }) {
+			part.Conversations = append(part.Conversations, c)
+			part.add(c.Figures)
+		}
+	}
+	return part
+}
+
+// tolerance is by how much money may rise without being worse: rounding, and
+// the length of names.
+const tolerance = 0.001
+
+// Worse says what got worse by a change, a sentence for each; none means
+// nothing. It looks at the conversations that both reports have.
+func Worse(before, after Report) []string {
+	var list []string
+	say := func(r Run, format string, args ...any) {
+		list = append(list, fmt.Sprintf("%s at %s: ", r.Mode, r.Provider)+fmt.Sprintf(format, args...))
+	}
+	for _, now := range after.Runs {
+		then, ok := before.find(now)
+		if !ok {
+			continue
+		}
+		then, now = both(then, now), both(now, then)
+		if now.Recall() < then.Recall() {
+			say(now, "recall fell from %.1f %% to %.1f %%", 100*then.Recall(), 100*now.Recall())
+		}
+		if now.Reached() < then.Reached() {
+			say(now, "recall with searches fell from %.1f %% to %.1f %%", 100*then.Reached(), 100*now.Reached())
+		}
+		if now.Refused > then.Refused {
+			say(now, "%d needed tools are refused, not %d", now.Refused, then.Refused)
+		}
+		if now.Absent > then.Absent {
+			say(now, "%d needed tools do not exist, not %d", now.Absent, then.Absent)
+		}
+		if now.Failed > then.Failed {
+			say(now, "the arguments of %d calls do not fit, not %d", now.Failed, then.Failed)
+		}
+		if now.Dollars > then.Dollars*(1+tolerance) {
+			say(now, "the cost rose from $%.4f to $%.4f", then.Dollars, now.Dollars)
+		}
+	}
+	return list
+}

@@ -1,0 +1,162 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Conversation is what one user said in one place, and what had to be at hand
+// for it. docs/replay.md describes the file format.
+type Conversation struct {
+	// ID names the conversation in reports. Required, unique.
+	ID    string `json:"id"`
+	Title string `json:"title,omitempty"`
+	// Lang is the language of the user, as in "en". It groups figures, no more.
+	Lang string `json:"lang,omitempty"`
+	// Where it takes place and who speaks, as the gateway is told.
+	Channel string            `json:"channel,omitempty"`
+	Chat    string            `json:"chat,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Roles   []string          `json:"roles,omitempty"`
+	Attrs   map[string]string `json:"attrs,omitempty"`
+	// Agent is who answers; empty means the first one.
+	Agent string `json:"agent,omitempty"`
+	Turns []Turn `json:"turns"`
+}
+
+// Turn is one message of the user, with what a good answer to it takes.
+type Turn struct {
+	Text string `json:"text"`
+	// Tools are those that the turn needs, in the order of their calls. None
+	// means that the model answers by itself.
+	Tools []Need `json:"tools,omitempty"`
+	// Skill is active from this turn on; empty changes nothing.
+	Skill string `json:"skill,omitempty"`
+	// Pause is how long the user was silent before; 0 means [usualPause].
+	Pause Duration `json:"pause,omitempty"`
+	// Answer is what the model says at the end; empty means a sentence.
+	Answer string `json:"answer,omitempty"`
+}
+
+// Need is a tool that a turn needs. In files it may be just the name.
+type Need struct {
+	Name string `json:"name"`
+	// Search is what a model would search for when it has not been told of the
+	// tool; empty means the user's text.
+	Search string `json:"search,omitempty"`
+	// Arguments are what the tool is called with; empty means such as fit its
+	// schema.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Result is what the tool answers; empty means a few plausible lines.
+	Result string `json:"result,omitempty"`
+}
+
+// UnmarshalJSON reads a need, or the name of a tool.
+func (n *Need) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(raw, []byte(`"`)) {
+		return json.Unmarshal(raw, &n.Name)
+	}
+	type plain Need
+	return decode(raw, (*plain)(n))
+}
+
+// Duration is written as time.ParseDuration reads it: "30m".
+type Duration time.Duration
+
+// MarshalText writes the duration.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads a duration that is not negative.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is not a duration such as 30m", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// The bounds of a file. What goes beyond them is an error.
+const (
+	maxLine          = 4 << 20 // bytes of one conversation
+	maxConversations = 10_000
+	maxTurns         = 1000 // of one conversation
+	maxNeeds         = 20   // of one turn
+)
+
+// Read reads conversations, a JSON object a line. Empty lines are skipped. The
+// error begins with name and line.
+func Read(r io.Reader, name string) ([]Conversation, error) {
+	var all []Conversation
+	seen := map[string]int{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var c Conversation
+		err := decode(lines.Bytes(), &c)
+		if err == nil {
+			err = c.check()
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		case seen[c.ID] > 0:
+			return nil, fmt.Errorf("%s:%d: the id %q stands in line %d already", name, n, c.ID, seen[c.ID])
+		case len(all) == maxConversations:
+			return nil, fmt.Errorf("%s:%d: more than %d conversations; split the file", name, n, maxConversations)
+		}
+		seen[c.ID] = n
+		all = append(all, c)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, fmt.Errorf("%s: a line is longer than %d MiB", name, maxLine>>20)
+	}
+	if lines.Err() != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, lines.Err())
+	}
+	return all, nil
+}
+
+// decode refuses keys that do not exist: a misspelt "tools" would look like a
+// turn that needs none.
+func decode(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("not a conversation: %w", err)
+	}
+	return nil
+}
+
+func (c *Conversation) check() error {
+	switch {
+	case c.ID == "":
+		return errors.New(`the conversation has no "id"`)
+	case len(c.Turns) == 0:
+		return fmt.Errorf("the conversation %q has no turns", c.ID)
+	case len(c.Turns) > maxTurns:
+		return fmt.Errorf("the conversation %q has %d turns, at most %d are replayed", c.ID, len(c.Turns), maxTurns)
+	}
+	for i, t := range c.Turns {
+		switch {
+		case t.Text == "":
+			return fmt.Errorf("turn %d of %q has no text", i+1, c.ID)
+		case len(t.Tools) > maxNeeds:
+			return fmt.Errorf("turn %d of %q needs %d tools, at most %d are replayed", i+1, c.ID, len(t.Tools), maxNeeds)
+		}
+		for _, n := range t.Tools {
+			if n.Name == "" {
+				return fmt.Errorf("turn %d of %q needs a tool without a name", i+1, c.ID)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+)
+
+// Mode is how tools are brought to the model: one of those below, or one of
+// [selection.Modes] in the place of the configured ones.
+type Mode string
+
+// The modes that are none of etui.
+const (
+	// All declares every tool that the caller may use, in every request: what is
+	// done without a selection.
+	All Mode = "all"
+	// Naive declares the best tools for each question anew, beside those for
+	// searching and calling the others.
+	Naive Mode = "naive"
+	// Configured is whatever the configuration says.
+	Configured Mode = "configured"
+)
+
+// Modes lists all modes but Configured, those of etui last.
+func Modes() []Mode {
+	list := []Mode{All, Naive}
+	for _, m := range selection.Modes() {
+		if m != selection.Auto {
+			list = append(list, Mode(m))
+		}
+	}
+	return append(list, Mode(selection.Auto))
+}
+
+// ParseMode reads a mode's name.
+func ParseMode(name string) (Mode, error) {
+	all := append(Modes(), Configured)
+	if slices.Contains(all, Mode(name)) {
+		return Mode(name), nil
+	}
+	names := make([]string, len(all))
+	for i, m := range all {
+		names[i] = string(m)
+	}
+	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, strings.Join(names, ", "))
+}
+
+// apply makes a gateway bring tools to the model in this mode.
+func (m Mode) apply(g *gateway.Config) {
+	switch m {
+	case Configured:
+		return
+	case All:
+		g.Selection.Off = true
+	case Naive:
+		g.Selection.Mode, g.Selection.Directory = selection.Preselect, -1
+		g.Store = forgetful{g.Store}
+	default:
+		g.Selection.Mode, g.Selection.Off = selection.Mode(m), false
+	}
+	for i := range g.Agents {
+		g.Agents[i].Mode = g.Selection.Mode
+	}
+}
+
+// forgetful is a store that forgets what a session has shown to the model, so
+// that every question is a first one.
+type forgetful struct{ session.Store }
+
+// Load implements [session.Store].
+func (f forgetful) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
+	s, err := f.Store.Load(ctx, key, limit)
+	s.State = session.State{Skill: s.Skill}
+	return s, err
+}

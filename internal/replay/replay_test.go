@@ -1,0 +1,286 @@
+package replay_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/internal/replay"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+func read(tb testing.TB, lines ...string) []replay.Conversation {
+	tb.Helper()
+	list, err := replay.Read(strings.NewReader(strings.Join(lines, "\n")), "test.jsonl")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return list
+}
+
+func play(tb testing.TB, cfg replay.Config, list []replay.Conversation) replay.Run {
+	tb.Helper()
+	run, err := replay.Play(context.Background(), cfg, list)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return run
+}
+
+// serve is a configuration with one agent.
+func serve(r *catalog.Registry, s selection.Config) gateway.Config {
+	return gateway.Config{Registry: r, Agents: []gateway.Agent{{Name: "main", Model: fake.New()}}, Selection: s}
+}
+
+func named(name, description string) tool.Tool {
+	return tool.Func(tool.Definition{Name: name, Description: description, Risk: tool.Read}, func(context.Context, struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		panic("a replay runs no tool")
+	})
+}
+
+// small is a catalog of four tools, one of which only admins see.
+func small(tb testing.TB) *catalog.Registry {
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(named("send_mail", "Send an e-mail."), named("get_weather", "Tell the weather of a place."), named("book_flight", "Book a flight.")); err != nil {
+		tb.Fatal(err)
+	}
+	if err := r.RegisterWithFilter(named("drop_tables", "Drop all tables."), func(f chat.Facts) bool { return f.HasRole("admin") }); err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// TestReach follows tools through a conversation: how each reached the model.
+func TestReach(t *testing.T) {
+	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"and in Paris","tools":["get_weather"]},{"text":"book a flight there","tools":["book_flight"]},{"text":"hm, 11 o'clock","tools":["book_flight",{"name":"send_mail","search":"send e-mail"}]},{"text":"zzz","tools":["drop_tables","no_such_tool"]},{"text":"thanks"}]}`,
+		`{"id":"b","turns":[{"text":"zzz","tools":["send_mail"]}]}`)
+	list = slices.Clone(list)
+	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[0]}
+	run := play(t, cfg, list)
+	var got []string
+	for _, c := range run.Conversations {
+		for _, turn := range c.Turns {
+			for _, n := range turn.Tools {
+				got = append(got, n.Tool+" "+string(n.Reach))
+			}
+		}
+	}
+	want := []string{
+		"get_weather declared", "get_weather declared", "book_flight announced", "book_flight known", "send_mail found",
+		"drop_tables refused", "no_such_tool absent", "send_mail missed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	f := run.Figures
+	if f.Needs != 6 || f.Direct != 4 || f.Found != 1 || f.Missed != 1 || f.Refused != 1 || f.Absent != 1 || f.Searches != 2 || f.Failed != 0 {
+		t.Errorf("%+v", f)
+	}
+	if told := run.Conversations[0].Turns[2].Told; !slices.Equal(told, []string{"book_flight"}) {
+		t.Errorf("turn 3 was told of %q", told)
+	}
+	// A request for each call, each search and each reply.
+	if f.Requests != 5+2+7 {
+		t.Errorf("%d requests", f.Requests)
+	}
+}
+
+// TestDeferral: what a provider defers is billed when a search has loaded it,
+// with its definition, and not before.
+func TestDeferral(t *testing.T) {
+	list := read(t, `{"id":"a","turns":[{"text":"hello"},{"text":"zzz","tools":[{"name":"book_flight","search":"flight"}]}]}`)
+	for _, p := range replay.Providers() {
+		cfg := replay.Config{Gateway: serve(small(t), selection.Config{Limit: 1, Directory: -1}), Mode: "native", Provider: p}
+		native := play(t, cfg, list).Conversations[0].Turns
+		cfg.Mode = "preselect"
+		preselect := play(t, cfg, list).Conversations[0].Turns
+		if native[1].Found != 1 || native[1].Failed != 0 || native[0].Input != preselect[0].Input || (native[1].Input > preselect[1].Input) != p.Deferral {
+			t.Errorf("%s: native %+v\npreselect %+v", p.Name, native, preselect)
+		}
+	}
+}
+
+// TestSame: a replay gives the same every time, and the conversations of a
+// report can be compared after it was written and read.
+func TestSame(t *testing.T) {
+	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"mail it to Tom","pause":"20m","tools":["send_mail"]}]}`)
+	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[1]}
+	first, err := json.Marshal(replay.Report{Runs: []replay.Run{play(t, cfg, list)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := replay.Report{Runs: []replay.Run{play(t, cfg, list)}}
+	raw, err := json.Marshal(second)
+	if err != nil || string(raw) != string(first) {
+		t.Errorf("two replays differ (%v):\n%s\n%s", err, first, raw)
+	}
+	var before replay.Report
+	if err := json.Unmarshal(first, &before); err != nil {
+		t.Fatal(err)
+	}
+	if changes, worse := replay.Compare(before, second), replay.Worse(before, second); len(changes)+len(worse) > 0 {
+		t.Errorf("nothing changed, but: %v %v", changes, worse)
+	}
+
+	without := catalog.NewRegistry(nil)
+	if err := without.Register(named("get_weather", "Tell the weather of a place.")); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Gateway.Registry = without
+	after := replay.Report{Runs: []replay.Run{play(t, cfg, list)}}
+	changes := replay.Compare(before, after)
+	if len(changes) != 1 || changes[0].Turn != 2 || !slices.Equal(changes[0].Dropped, []string{"send_mail"}) ||
+		!slices.Equal(changes[0].Tools, []replay.NeedChange{{Tool: "send_mail", Before: replay.Announced, After: replay.Absent}}) {
+		t.Errorf("changes %+v", changes)
+	}
+	if worse := replay.Worse(before, after); len(worse) != 1 || !strings.Contains(worse[0], "1 needed tools do not exist, not 0") {
+		t.Errorf("worse %q", worse)
+	}
+}
+
+// TestBill holds the arithmetic to the providers' rules. All is in front of
+// every request, so nearly all of it is read from the cache while that lives.
+func TestBill(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if err := r.Register(named(name, strings.Repeat("word ", 400))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turns := func(pause string) []replay.Conversation {
+		return read(t, `{"id":"x","turns":[{"text":"one"},{"text":"two","pause":"`+pause+`"}]}`)
+	}
+	for _, p := range replay.Providers() {
+		cfg := replay.Config{Gateway: serve(r, selection.Config{}), Mode: replay.All, Provider: p}
+		soon, late := play(t, cfg, turns("1m")), play(t, cfg, turns("11m"))
+		first, second := soon.Conversations[0].Turns[0].Usage, soon.Conversations[0].Turns[1].Usage
+		if first.Read != 0 || second.Read < first.Input-p.Block || second.Read > second.Input || second.Read%p.Block != 0 {
+			t.Errorf("%s: %+v, then %+v", p.Name, first, second)
+		}
+		if late.Read != 0 {
+			t.Errorf("%s: %d tokens were read from a cache that had forgotten", p.Name, late.Read)
+		}
+		written := first.Written
+		if p.Write == 1 {
+			written = first.Input
+		}
+		if want := (float64(written)*p.Write*p.Input + float64(first.Output)*p.Output) / 1e6; first.Dollars != want || p.Marked != (first.Written == first.Input) {
+			t.Errorf("%s: the first request costs %v, want %v: %+v", p.Name, first.Dollars, want, first)
+		}
+		cfg.Warm = true
+		twice := append(turns("1m"), turns("1m")...)
+		if warm := play(t, cfg, twice); warm.Conversations[1].Turns[0].Read == 0 {
+			t.Errorf("%s: a warm cache gave nothing", p.Name)
+		}
+	}
+}
+
+// TestRead: mistakes are told with file and line.
+func TestRead(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"a","turns":[{"text":"x"}]}` + "\n\n" + `{"id":"a","turns":[{"text":"x"}]}`: `f:3: the id "a" stands in line 1 already`,
+		`{"turns":[{"text":"x"}]}`:                              `f:1: the conversation has no "id"`,
+		`{"id":"a"}`:                                            `f:1: the conversation "a" has no turns`,
+		`{"id":"a","turns":[{"text":"x"},{}]}`:                  `f:1: turn 2 of "a" has no text`,
+		`{"id":"a","turns":[{"text":"x","tool":["y"]}]}`:        `unknown field "tool"`,
+		`{"id":"a","turns":[{"text":"x","pause":"soon"}]}`:      `"soon" is not a duration such as 30m`,
+		`{"id":"a","turns":[{"text":"x","tools":[""]}]}`:        `f:1: turn 1 of "a" needs a tool without a name`,
+		`{"id":"a","turns":[{"text":"x","tools":[{"a":"b"}]}]}`: `unknown field "a"`,
+		`nonsense`: `f:1: not a conversation`,
+	} {
+		if _, err := replay.Read(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestFromSession: what took place is replayed with its arguments and results.
+func TestFromSession(t *testing.T) {
+	at := time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
+	call := func(id, name, args string) chat.Message {
+		return chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: id, Name: name, Arguments: json.RawMessage(args)}}}
+	}
+	result := func(id, text string, failed bool) chat.Message {
+		return chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: id, Text: text, Failed: failed}}
+	}
+	c := replay.FromSession(session.Session{Key: "agent:main:main", State: session.State{Skill: "full"}, Messages: []chat.Message{
+		{Role: chat.User, Text: "weather in Rome?", Time: at},
+		call("1", selection.FindTools, `{"query":"weather"}`), result("1", "get_weather(text)", false),
+		call("2", selection.CallTool, `{"name":"get_weather","arguments":{"text":"Rome"}}`), result("2", "sunny", false),
+		call("3", "get_weather", `{"txet":"Rome"}`), result("3", "no", true),
+		{Role: chat.Assistant, Text: "It is sunny."},
+		{Role: chat.User, Text: "thanks", Time: at.Add(time.Hour)},
+		{Role: chat.Assistant, Text: "Welcome."},
+	}})
+	raw, err := json.Marshal(c)
+	want := `{"id":"agent:main:main","turns":[{"text":"weather in Rome?","tools":[{"name":"get_weather","arguments":{"text":"Rome"},"result":"sunny"}],"skill":"full","answer":"It is sunny."},{"text":"thanks","pause":"1h0m0s","answer":"Welcome."}]}`
+	if err != nil || string(raw) != want {
+		t.Errorf("got  %s (%v)\nwant %s", raw, err, want)
+	}
+	run := play(t, replay.Config{Gateway: serve(small(t), selection.Config{}), Mode: replay.Configured, Provider: replay.Providers()[0]}, []replay.Conversation{c})
+	if run.Direct != 1 || run.Failed != 0 {
+		t.Errorf("%+v", run.Figures)
+	}
+}
+
+// TestDemo proves that the demo's conversations name tools that exist, that they
+// are as many and as long as promised, and that etui is cheaper on them than
+// sending every tool, and than choosing anew each time, which it beats in recall.
+func TestDemo(t *testing.T) {
+	files, err := builtin.Open(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(slices.Concat(files.Tools(), builtin.Tools(nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.SetToolsets(catalog.Toolset{Name: "oncall", Tools: []string{"group:kubernetes", "group:logs", "group:metrics", "group:oncall", "group:deploy"}},
+		catalog.Toolset{Name: "office", Tools: []string{"group:calendar", "group:mail", "group:messaging", "group:facilities", "group:travel"}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := replay.Read(demo.Conversations(), "conversations.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chinese, long := 0, 0
+	for _, c := range list {
+		if c.Lang == "zh" {
+			chinese++
+		}
+		if len(c.Turns) >= 10 {
+			long++
+		}
+	}
+	if len(list) < 36 || chinese < 12 || 3*chinese < len(list) || long < 8 {
+		t.Errorf("%d conversations, %d of them Chinese, %d long", len(list), chinese, long)
+	}
+	for _, p := range replay.Providers() {
+		runs := map[replay.Mode]replay.Run{}
+		for _, m := range []replay.Mode{replay.All, replay.Naive, "auto"} {
+			runs[m] = play(t, replay.Config{Gateway: serve(r, selection.Config{}), Mode: m, Provider: p}, list)
+			if run := runs[m]; run.Absent != 0 || run.Failed != 0 {
+				t.Errorf("%s: %d tools do not exist, the arguments of %d calls do not fit", m, run.Absent, run.Failed)
+			}
+		}
+		all, naive, etui := runs[replay.All], runs[replay.Naive], runs["auto"]
+		if etui.Dollars > all.Dollars/4 || etui.Dollars > 0.85*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
+			t.Errorf("%s: all %+v\nnaive %+v\nauto %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
+		}
+	}
+}

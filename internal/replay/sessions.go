@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"encoding/json"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+)
+
+// FromSession makes a conversation of one that took place: its questions, and
+// as needs the calls that did not fail, with their arguments and results. Who
+// spoke and where is not kept with a session: the caller fills it in. A session
+// without a question gives no turns.
+func FromSession(s session.Session) Conversation {
+	c := Conversation{ID: string(s.Key)}
+	var last chat.Message // that has a time
+	targets := map[string]Need{}
+	for _, m := range s.Messages {
+		if m.Role == chat.User && m.Text != "" {
+			t := Turn{Text: m.Text}
+			if !last.Time.IsZero() && m.Time.After(last.Time) {
+				t.Pause = Duration(m.Time.Sub(last.Time))
+			}
+			c.Turns = append(c.Turns, t)
+			last = m
+		}
+		if len(c.Turns) == 0 {
+			continue
+		}
+		t := &c.Turns[len(c.Turns)-1]
+		if m.Role == chat.Assistant && m.Text != "" {
+			t.Answer = m.Text
+		}
+		for _, call := range m.Calls {
+			targets[call.ID] = target(call)
+		}
+		if r := m.Result; r != nil && !r.Failed {
+			if n := targets[r.CallID]; n.Name != "" && n.Name != selection.FindTools && len(t.Tools) < maxNeeds {
+				n.Result = r.Text
+				t.Tools = append(t.Tools, n)
+			}
+		}
+	}
+	if len(c.Turns) > maxTurns {
+		c.Turns = c.Turns[len(c.Turns)-maxTurns:]
+	}
+	if len(c.Turns) > 0 {
+		c.Turns[0].Skill = s.Skill
+	}
+	return c
+}
+
+// target is the tool that a call reached.
+func target(call chat.Call) Need {
+	if call.Name != selection.CallTool {
+		return Need{Name: call.Name, Arguments: call.Arguments}
+	}
+	var through struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(call.Arguments, &through) != nil {
+		return Need{}
+	}
+	return Need{Name: through.Name, Arguments: through.Arguments}
+}

@@ -1,0 +1,93 @@
+package tune
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/eval"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// described is a tool that is ranked and never called.
+type described struct{ definition tool.Definition }
+
+func (d described) Definition() tool.Definition { return d.definition }
+
+func (d described) Call(context.Context, json.RawMessage) (chat.Result, error) {
+	return chat.Result{}, errors.New("this tool is only described")
+}
+
+// Open returns a catalog with the same tools, that everybody may see.
+func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
+	tools := make([]tool.Tool, 0, c.Len())
+	for e := range c.All() {
+		tools = append(tools, described{e.Definition})
+	}
+	r := catalog.NewRegistry(nil)
+	err := r.Register(tools...)
+	return r.Catalog(), err
+}
+
+// FromSet returns the catalog and the questions of a set. Names that models
+// could not call, or that several tools have, are changed a little, and so are
+// groups and schemas.
+func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
+	r := catalog.NewRegistry(nil)
+	tools, names, taken := make([]tool.Tool, len(s.Tools)), map[string]string{}, map[string]bool{}
+	for i, t := range s.Tools {
+		d := t.Definition
+		if d.Check() != nil {
+			d = acceptable(d)
+		}
+		if d.Name == "" || taken[d.Name] {
+			d.Name += fmt.Sprint("_", i+1)
+		}
+		taken[d.Name], names[t.ID] = true, d.Name
+		tools[i] = described{d}
+	}
+	if err := r.Register(tools...); err != nil {
+		return nil, nil, err
+	}
+	var questions []selection.Asked
+	for _, q := range s.Queries {
+		asked := selection.Asked{Question: q.Text}
+		for _, id := range q.Relevant {
+			asked.Tools = append(asked.Tools, names[id])
+		}
+		questions = append(questions, asked)
+	}
+	return r.Catalog(), questions, nil
+}
+
+// acceptable makes a definition one that a catalog takes. What is ranked by stays
+// as it is, but for what a name cannot hold.
+func acceptable(d tool.Definition) tool.Definition {
+	d.Name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, d.Name)
+	d.Name = d.Name[:min(len(d.Name), 50)] // the rest is room for a number
+	groups := d.Groups
+	d.Groups = nil
+	for _, g := range groups {
+		if g = strings.Join(strings.FieldsFunc(g, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }), "_"); g != "" {
+			d.Groups = append(d.Groups, g)
+		}
+	}
+	var schema map[string]json.RawMessage
+	if json.Unmarshal(d.Parameters, &schema) != nil || schema == nil {
+		d.Parameters = nil
+		return d
+	}
+	schema["type"] = json.RawMessage(`"object"`)
+	d.Parameters, _ = json.Marshal(schema) // what was read can be written
+	return d
+}

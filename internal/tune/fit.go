@@ -1,0 +1,119 @@
+package tune
+
+import (
+	"context"
+	"math"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/selection"
+)
+
+const (
+	// firstStep is the factor by which a weight is changed first, lastStep the one
+	// that is not worth trying.
+	firstStep, lastStep = 4.0, 1.1
+	// leastGain is the gain in nDCG@5 below which a change is not worth making.
+	leastGain = 0.002
+	// maxWeight is the greatest weight.
+	maxWeight = 20.0
+)
+
+// fit looks for weights by coordinate ascent: one weight after the other is made
+// greater and smaller for as long as that helps; when nothing does, by less.
+type fit struct {
+	trial    *trial
+	config   Config
+	best     selection.Weights
+	score    float64
+	tried    int
+	constant map[int]bool // weights that change nothing, as nobody has such texts
+}
+
+func newFit(c *catalog.Catalog, questions []selection.Asked, cfg Config) *fit {
+	f := &fit{trial: newTrial(c, questions, nil), config: cfg, best: cfg.Start, constant: map[int]bool{}}
+	if cfg.Votes {
+		// Each half votes for the other: no question votes for itself.
+		a, b := split(questions, len(questions)/2)
+		f.trial.parts = []part{{a, selection.NewUsage(anybody(b))}, {b, selection.NewUsage(anybody(a))}}
+	}
+	return f
+}
+
+func (f *fit) climb(ctx context.Context) selection.Weights {
+	f.score = f.trial.run(f.best).mean().NDCG
+	for step := firstStep; step > lastStep; step = math.Sqrt(step) {
+		for improved := true; improved; {
+			improved = false
+			for i := range knobs(&f.best) {
+				if !f.constant[i] && (i != usageKnob || f.config.Votes) {
+					improved = f.turn(ctx, i, step) || improved
+				}
+				if ctx.Err() != nil {
+					return f.best
+				}
+			}
+		}
+	}
+	return f.best
+}
+
+// turn changes one weight for as long as that helps, and reports whether it did.
+func (f *fit) turn(ctx context.Context, knob int, step float64) (improved bool) {
+	up := f.try(ctx, knob, step)
+	if up == better {
+		for f.try(ctx, knob, step) == better {
+		}
+		return true
+	}
+	down := f.try(ctx, knob, 1/step)
+	if down == better {
+		for f.try(ctx, knob, 1/step) == better {
+		}
+		return true
+	}
+	f.constant[knob] = up == same && down == same
+	return false
+}
+
+// What a change can do.
+type outcome int
+
+const (
+	worse outcome = iota
+	same
+	better
+)
+
+// try changes a weight, and keeps the change when it is better.
+func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
+	w := f.best
+	weight := knobs(&w)[knob]
+	*weight = round(max(*weight, 0.05) * factor)
+	if ctx.Err() != nil || *weight > maxWeight || *weight == 0 {
+		return worse
+	}
+	score := f.trial.run(w).mean().NDCG
+	f.tried++
+	switch {
+	case score == f.score:
+		return same
+	case score < f.score+leastGain:
+		return worse
+	}
+	f.best, f.score = w, score
+	if f.config.Progress != nil {
+		f.config.Progress(Progress{f.tried, score})
+	}
+	return better
+}
+
+// round keeps three digits, which is more than can be fitted.
+func round(weight float64) float64 { return math.Round(weight*1000) / 1000 }
+
+// usageKnob is the place of the votes among the knobs.
+const usageKnob = 9
+
+// knobs are the weights, one by one.
+func knobs(w *selection.Weights) []*float64 {
+	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Usage}
+}

@@ -1,0 +1,81 @@
+package tune
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/selection"
+)
+
+// trial ranks the tools of a catalog for questions whose tools are known.
+type trial struct {
+	catalog *catalog.Catalog
+	parts   []part
+}
+
+// part is some of the questions, with the past that votes for them.
+type part struct {
+	questions []selection.Asked
+	past      *selection.Usage
+}
+
+func newTrial(c *catalog.Catalog, questions []selection.Asked, past *selection.Usage) *trial {
+	return &trial{c, []part{{questions, past}}}
+}
+
+// results are scores, one for each question.
+type results []Score
+
+func (t *trial) run(w selection.Weights) results {
+	s := selection.New(t.catalog, selection.Config{Weights: w})
+	var all results
+	for _, p := range t.parts {
+		all = append(all, p.run(s.WithUsage(p.past))...)
+	}
+	return all
+}
+
+// run ranks for all questions of a part, on all processors.
+func (p part) run(s *selection.Selector) results {
+	scores := make(results, len(p.questions))
+	workers := min(runtime.GOMAXPROCS(0), len(scores))
+	var done sync.WaitGroup
+	for first := range workers {
+		done.Go(func() {
+			for i := first; i < len(scores); i += workers {
+				scores[i] = score(s, p.questions[i])
+			}
+		})
+	}
+	done.Wait()
+	return scores
+}
+
+// depth is how many of the best ranked tools are looked at.
+const depth = 5
+
+func score(s *selection.Selector, q selection.Asked) Score {
+	var gain, ideal, found float64
+	for i, m := range s.Search(selection.Request{Query: q.Question}, depth) {
+		if slices.Contains(q.Tools, m.Definition.Name) {
+			found++
+			gain += 1 / math.Log2(float64(i)+2)
+		}
+	}
+	for i := range min(depth, len(q.Tools)) {
+		ideal += 1 / math.Log2(float64(i)+2)
+	}
+	return Score{NDCG: gain / ideal, Recall: found / float64(len(q.Tools))}
+}
+
+func (r results) mean() Score {
+	var m Score
+	for _, s := range r {
+		m.NDCG += s.NDCG / float64(len(r))
+		m.Recall += s.Recall / float64(len(r))
+	}
+	return m
+}

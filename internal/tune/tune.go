@@ -1,0 +1,159 @@
+// Package tune fits the weights of the ranking to questions whose answers are
+// known, and tells whether that helps with questions it has not seen.
+package tune
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/selection"
+)
+
+// MinHeldOut is how many held-out questions are needed to tell a gain from
+// noise. A third of the questions is held out.
+const MinHeldOut = 50
+
+// Config says what is fitted.
+type Config struct {
+	// Start are the weights to begin with; the zero value is
+	// [selection.DefaultWeights].
+	Start selection.Weights
+	// Votes lets the questions that are not judged vote for those that are, as
+	// past questions do, and fits the weight of that, too.
+	Votes bool
+	// Progress is told of each better fit; nil tells nobody.
+	Progress func(Progress)
+}
+
+// Progress is how far the fitting has come.
+type Progress struct {
+	// Tried is how many weights were tried, NDCG the best so far on the questions
+	// that are fitted to.
+	Tried int     `json:"tried"`
+	NDCG  float64 `json:"ndcg5"`
+}
+
+// Report tells what the fitting gave.
+type Report struct {
+	Tools int `json:"tools"`
+	// Fitted and HeldOut are how many questions the weights were fitted to, and
+	// judged by.
+	Fitted  int `json:"fitted"`
+	HeldOut int `json:"held_out"`
+	Tried   int `json:"tried"`
+	// Before and After are on the held-out questions.
+	Before Score `json:"before"`
+	After  Score `json:"after"`
+	// Gain is the difference in nDCG@5, Noise its standard error.
+	Gain  float64 `json:"gain"`
+	Noise float64 `json:"noise"`
+	// Better says that the gain is more than noise.
+	Better  bool              `json:"better"`
+	Start   selection.Weights `json:"start"`
+	Weights selection.Weights `json:"weights"`
+}
+
+// Score is the quality of a ranking, as a mean over questions, from 0 to 1.
+type Score struct {
+	NDCG   float64 `json:"ndcg5"`
+	Recall float64 `json:"r5"`
+}
+
+// TooFewError says that there are not enough questions to learn from.
+type TooFewError struct{ Have, Need int }
+
+func (e *TooFewError) Error() string {
+	return fmt.Sprintf("there are %d questions whose tools are known; tuning needs %d, a third of them to tell a gain from noise", e.Have, e.Need)
+}
+
+// Run fits weights until nothing gets better or ctx ends: then the best so far
+// are reported. Questions without tools of the catalog are left out. Filters are
+// not asked: every tool of c must be visible to a caller of whom nothing is
+// known.
+func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, cfg Config) (Report, error) {
+	if cfg.Start == (selection.Weights{}) {
+		cfg.Start = selection.DefaultWeights()
+	}
+	known := answerable(c, questions)
+	if need := 3 * MinHeldOut; len(known) < need {
+		return Report{}, &TooFewError{len(known), need}
+	}
+	fitted, heldOut := split(known, len(known)/3)
+	f := newFit(c, fitted, cfg)
+	weights := f.climb(ctx)
+	judge := newTrial(c, heldOut, nil)
+	if cfg.Votes {
+		judge.parts[0].past = selection.NewUsage(anybody(fitted))
+	}
+	before, after := judge.run(cfg.Start), judge.run(weights)
+	r := Report{
+		Tools: c.Len(), Fitted: len(fitted), HeldOut: len(heldOut), Tried: f.tried,
+		Before: before.mean(), After: after.mean(), Start: cfg.Start, Weights: weights,
+	}
+	r.Gain, r.Noise = difference(before, after)
+	r.Better = r.Gain > r.Noise && r.After.Recall >= r.Before.Recall-r.Noise
+	return r, nil
+}
+
+// answerable returns the questions that a tool of the catalog answers, with
+// those tools alone.
+func answerable(c *catalog.Catalog, questions []selection.Asked) []selection.Asked {
+	var known []selection.Asked
+	for _, q := range questions {
+		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(name string) bool {
+			_, ok := c.Get(name)
+			return !ok
+		})
+		if len(q.Tools) > 0 {
+			known = append(known, q)
+		}
+	}
+	return known
+}
+
+// split takes about n questions out, chosen by their text: always the same ones,
+// and the same question is never on both sides.
+func split(questions []selection.Asked, n int) (rest, taken []selection.Asked) {
+	sorted := slices.Clone(questions)
+	slices.SortStableFunc(sorted, func(a, b selection.Asked) int {
+		return cmp.Or(cmp.Compare(hash(a.Question), hash(b.Question)), cmp.Compare(a.Question, b.Question))
+	})
+	for 0 < n && n < len(sorted) && sorted[n].Question == sorted[n-1].Question {
+		n++
+	}
+	return sorted[n:], sorted[:n]
+}
+
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text)) // never fails
+	return h.Sum64()
+}
+
+// anybody lets questions vote for everybody.
+func anybody(questions []selection.Asked) []selection.Asked {
+	list := slices.Clone(questions)
+	for i := range list {
+		list[i].User = ""
+	}
+	return list
+}
+
+// difference returns by how much after is better, and the standard error of
+// that: the same questions are compared one by one.
+func difference(before, after results) (gain, noise float64) {
+	n := float64(len(before))
+	for i := range before {
+		gain += (after[i].NDCG - before[i].NDCG) / n
+	}
+	for i := range before {
+		d := after[i].NDCG - before[i].NDCG - gain
+		noise += d * d
+	}
+	return gain, math.Sqrt(noise / (n - 1) / n)
+}

@@ -1,0 +1,118 @@
+package selection
+
+import (
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+)
+
+// Try says what is tried for a question, one at a time: each role in addition
+// to the caller's, each channel in place of it, and every skill of the catalog
+// in place of the active one.
+type Try struct {
+	Roles    []string `json:"roles,omitempty"`
+	Channels []string `json:"channels,omitempty"`
+}
+
+// MaxTried is how many changes are tried at most. Roles go first, then
+// channels, then skills.
+const MaxTried = 32
+
+// Alternative is what the question would get if one fact were another.
+type Alternative struct {
+	// Change says which fact: role, channel or skill. Value is what it would be.
+	Change string `json:"change"`
+	Value  string `json:"value"`
+	// Usable is how many tools the caller could use, Sent how many would be sent.
+	Usable int `json:"usable"`
+	Sent   int `json:"sent"`
+	// Added and Dropped name the difference in what is sent.
+	Added   []string `json:"added,omitempty"`
+	Dropped []string `json:"dropped,omitempty"`
+	// Opens names the tools that match the question and that only this change
+	// lets the caller use, best first, at most [MaxOpened].
+	Opens []string `json:"opens,omitempty"`
+}
+
+// MaxOpened is how many tools an [Alternative] opens at most.
+const MaxOpened = 8
+
+// Alternatives tells what the question would get if the caller had another
+// role, came from another channel, or if another skill were active. Each is
+// found by selecting again, at most [MaxTried] times; what no single change
+// opens is in no answer.
+func (sel *Selection) Alternatives(try Try) []Alternative {
+	now := sel.sent()
+	var found []Alternative
+	for _, v := range sel.variants(try) {
+		req := sel.Request
+		req.Facts = v.facts
+		then := sel.selector.Select(req)
+		a := Alternative{Change: v.change, Value: v.value, Opens: sel.opened(then)}
+		for _, stage := range then.stages {
+			if stage.Usable() {
+				a.Usable++
+			}
+		}
+		sent := then.sent()
+		a.Sent = len(sent)
+		a.Added, a.Dropped = names(without(sent, now)), names(without(now, sent))
+		found = append(found, a)
+	}
+	return found
+}
+
+// variant is the facts with one of them changed.
+type variant struct {
+	change, value string
+	facts         chat.Facts
+}
+
+func (sel *Selection) variants(try Try) []variant {
+	facts := sel.Request.Facts
+	var list []variant
+	for _, role := range try.Roles {
+		if !facts.HasRole(role) {
+			f := facts
+			f.Roles = append(slices.Clone(f.Roles), role)
+			list = append(list, variant{"role", role, f})
+		}
+	}
+	for _, channel := range try.Channels {
+		if channel != facts.Channel {
+			f := facts
+			f.Channel = channel
+			list = append(list, variant{"channel", channel, f})
+		}
+	}
+	for _, t := range sel.selector.catalog.Toolsets() {
+		if t.Name != facts.Skill && (facts.Skill != "" || t.Name != catalog.Full) {
+			f := facts
+			f.Skill = t.Name
+			list = append(list, variant{"skill", t.Name, f})
+		}
+	}
+	return list[:min(len(list), MaxTried)]
+}
+
+// opened returns the tools that match the question and may be used then but not
+// now.
+func (sel *Selection) opened(then *Selection) []string {
+	best := newTop[Match](MaxOpened, compareMatches)
+	for i, score := range then.scores {
+		if score > 0 && !sel.stages[i].Usable() && then.stages[i].Usable() {
+			best.add(Match{sel.selector.catalog.At(i), score})
+		}
+	}
+	var opened []string
+	for _, m := range best.list {
+		opened = append(opened, m.Definition.Name)
+	}
+	return opened
+}
+
+// without returns the entries of list that others lacks, in order.
+func without(list, others []*catalog.Entry) []*catalog.Entry {
+	return slices.DeleteFunc(slices.Clone(list), func(e *catalog.Entry) bool { return slices.Contains(others, e) })
+}

@@ -1,0 +1,97 @@
+package selection
+
+import (
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+)
+
+// Compact is an explanation that is small enough to be kept with every message:
+// a few hundred bytes of JSON, at most 2 KiB. Like [Explanation] it names tools
+// that the caller may not see; [Compact.Only] leaves them out. The question and
+// the caller are not in it: they stand beside it.
+type Compact struct {
+	// Tools is how many tools the catalog held, Dropped how many each stage
+	// dropped; stages that dropped nothing are left out.
+	Tools   int           `json:"tools"`
+	Dropped map[Stage]int `json:"dropped,omitempty"`
+	// Direct says that the tools were few enough to be sent without choosing.
+	Direct bool `json:"direct,omitempty"`
+	// Usable, Sent and Budget count tokens as [Tokens] does.
+	Usable int `json:"tokens_usable"`
+	Sent   int `json:"tokens_sent"`
+	Budget int `json:"tokens_budget"`
+	// Declared and Announced are what reached the model, in order: together at
+	// most 10, announced ones first. More counts the others.
+	Declared  []Scored `json:"declared,omitempty"`
+	Announced []Scored `json:"announced,omitempty"`
+	More      int      `json:"more,omitempty"`
+	// Near are the best tools that match and were not sent, best first, at most
+	// 4, with the stage that dropped them.
+	Near []Scored `json:"near,omitempty"`
+}
+
+const (
+	compactSent = 10
+	compactNear = 4
+)
+
+// Scored is a tool with its score for the question; 0 when no word matches.
+type Scored struct {
+	Tool  string  `json:"tool"`
+	Score float64 `json:"score,omitempty"`
+	// Stage is the one that dropped the tool; nil when it was sent.
+	Stage *Stage `json:"stage,omitempty"`
+}
+
+// Compact sums the selection up. It takes a few microseconds, so that it can be
+// made for every message.
+func (sel *Selection) Compact() Compact {
+	t := sel.Tokens()
+	c := Compact{Tools: len(sel.stages), Direct: sel.Direct, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
+	best := newTop[Match](compactNear, compareMatches)
+	dropped := make([]int, len(Stages()))
+	for i, stage := range sel.stages {
+		dropped[stage]++
+		if stage != Sent && sel.scores[i] > 0 {
+			best.add(Match{sel.selector.catalog.At(i), sel.scores[i]})
+		}
+	}
+	for _, stage := range Stages() {
+		if stage != Sent && dropped[stage] > 0 {
+			c.Dropped[stage] = dropped[stage]
+		}
+	}
+	for _, m := range best.list {
+		stage := sel.stages[m.Position()]
+		c.Near = append(c.Near, Scored{m.Definition.Name, round(m.Score), &stage})
+	}
+	c.Announced = sel.scored(sel.Announced, compactSent)
+	c.Declared = sel.scored(sel.Declared, compactSent-len(c.Announced))
+	c.More = len(sel.Declared) + len(sel.Announced) - len(c.Declared) - len(c.Announced)
+	return c
+}
+
+// scored returns the first entries, at most limit, with their scores. The tools for
+// searching have none.
+func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
+	var list []Scored
+	for _, e := range entries[:min(len(entries), limit)] {
+		s := Scored{Tool: e.Definition.Name}
+		if !Meta(s.Tool) {
+			s.Score = round(sel.scores[e.Position()])
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Only returns c with no other names than those of tools that usable admits,
+// for showing it to the caller: counts stay, names go.
+func (c Compact) Only(usable func(name string) bool) Compact {
+	keep := func(list []Scored) []Scored {
+		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })
+	}
+	c.Declared, c.Announced, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Near)
+	return c
+}

@@ -1,0 +1,173 @@
+package selection_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// guarded is the office with a skill, a tool for a role and one for a channel.
+func guarded(tb testing.TB) *catalog.Catalog {
+	r := office(tb)
+	must(tb, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(f chat.Facts) bool { return f.HasRole("hr") }))
+	must(tb, r.RegisterWithFilter(define("read_badge", "Read a badge at the door, earn entry", "hr"), func(f chat.Facts) bool { return f.Channel == "door" }))
+	_, err := r.SetToolsets(catalog.Toolset{Name: "post", Tools: []string{"group:mail"}})
+	must(tb, err)
+	return r.Catalog()
+}
+
+// TestFieldsAddUp to the score of their term, and name where it stands.
+func TestFieldsAddUp(t *testing.T) {
+	s := selection.New(guarded(t), choosing)
+	x := s.Select(selection.Request{Query: "the logs of a pod for kubernetes, and a sabbatical"}).Explain()
+	seen := map[string]bool{}
+	for _, v := range x.Tools {
+		for _, term := range v.Terms {
+			if term.Fields == nil {
+				continue // what no word has alone
+			}
+			sum := 0.0
+			for field, score := range term.Fields {
+				seen[field] = true
+				sum += score
+			}
+			if math.Abs(sum-term.Score) > 0.03 {
+				t.Errorf("%s: %+v adds up to %.2f", v.Tool, term, sum)
+			}
+		}
+	}
+	for _, field := range []string{"name", "description", "group", "parameter_text"} {
+		if !seen[field] {
+			t.Errorf("no word stands in field %s: %v", field, seen)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	s := selection.New(guarded(t), choosing)
+	find := func(list []selection.Alternative, change, value string) selection.Alternative {
+		i := slices.IndexFunc(list, func(a selection.Alternative) bool { return a.Change == change && a.Value == value })
+		if i < 0 {
+			t.Fatalf("%s %s is not in %+v", change, value, list)
+		}
+		return list[i]
+	}
+	facts := chat.Facts{Skill: "post", Roles: []string{"user"}}
+	sel := s.Select(selection.Request{Query: "what do people earn, by mail", Facts: facts})
+	list := sel.Alternatives(selection.Try{Roles: []string{"hr", "user"}, Channels: []string{"door"}})
+	if len(list) != 3 { // the role that the caller has, and the active skill, are no change
+		t.Errorf("tried %+v", list)
+	}
+	if a := find(list, "skill", catalog.Full); a.Usable != 8 || slices.Contains(a.Opens, "read_salaries") {
+		t.Errorf("the skill alone opens nothing that a filter hides: %+v", a)
+	}
+	facts.Skill = catalog.Full
+	sel = s.Select(selection.Request{Query: "what do people earn", Facts: facts})
+	list = sel.Alternatives(selection.Try{Roles: []string{"hr"}, Channels: []string{"door"}})
+	if a := find(list, "role", "hr"); !slices.Equal(a.Opens, []string{"read_salaries"}) || !slices.Equal(a.Added, a.Opens) || a.Sent != 1 || a.Usable != 9 {
+		t.Errorf("role: %+v", a)
+	}
+	if a := find(list, "channel", "door"); !slices.Equal(a.Opens, []string{"read_badge"}) {
+		t.Errorf("channel: %+v", a)
+	}
+	sel = s.Select(selection.Request{Query: "invoice", Facts: facts})
+	if a := find(sel.Alternatives(selection.Try{}), "skill", "post"); !slices.Equal(a.Dropped, []string{"createInvoice"}) || a.Sent != 0 {
+		t.Errorf("skill: %+v", a)
+	}
+	if len(facts.Roles) != 1 {
+		t.Error("trying changed the caller's roles")
+	}
+	many := selection.Try{}
+	for i := range 100 {
+		many.Roles = append(many.Roles, fmt.Sprint("r", i))
+	}
+	if n := len(sel.Alternatives(many)); n != selection.MaxTried {
+		t.Errorf("%d tried", n)
+	}
+}
+
+func TestCompact(t *testing.T) {
+	s := selection.New(guarded(t), choosing)
+	sel := s.Select(selection.Request{Query: "read mail people earn", Facts: chat.Facts{User: "bob"}})
+	raw, err := json.Marshal(sel.Compact())
+	must(t, err)
+	var c selection.Compact
+	must(t, json.Unmarshal(raw, &c))
+	if c.Tools != 10 || c.Dropped[selection.Visibility] != 2 || len(c.Declared) != 5 || c.Declared[3].Score == 0 || *c.Near[0].Stage != selection.Visibility {
+		t.Errorf("%s", raw)
+	}
+	visible := c.Only(func(name string) bool {
+		_, stage := s.Admit(sel.Request, name)
+		return stage.Usable()
+	})
+	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 5 || len(c.Near) < 3 {
+		t.Errorf("for the caller: %s", raw)
+	}
+}
+
+// TestCompactIsSmall, with the longest names there are.
+func TestCompactIsSmall(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	for i := range 200 {
+		must(t, r.Register(define(fmt.Sprintf("%s_%03d", strings.Repeat("n", 60), i), "a pod", fmt.Sprint("g", i))))
+	}
+	for _, cfg := range []selection.Config{{Direct: 1000, Budget: 1 << 20}, {Limit: 100, Budget: 1 << 20}, {Budget: 100, Disabled: []string{"group:g7"}}} {
+		s := selection.New(r.Catalog(), cfg)
+		for _, declared := range [][]string{nil, {selection.FindTools, selection.CallTool}} {
+			c := s.Select(selection.Request{Query: "pod", Declared: declared}).Compact()
+			raw, err := json.Marshal(c)
+			must(t, err)
+			if len(raw) > 2048 || len(c.Declared)+len(c.Announced) == 0 {
+				t.Errorf("%d bytes: %s", len(raw), raw)
+			}
+		}
+	}
+}
+
+// TestHostileTools: whatever a definition holds, the others are found and
+// everything is explained.
+func TestHostileTools(t *testing.T) {
+	r := office(t)
+	deep := strings.Repeat(`{"type":"object","properties":{"pod":`, 500) + `{"type":"string"}` + strings.Repeat(`}}`, 500)
+	items := `{"type":"object","properties":{"a":` + strings.Repeat(`{"items":`, 3000) + `{}` + strings.Repeat(`}`, 3001) + `}`
+	for i, d := range []tool.Definition{
+		{Description: strings.Repeat("pod logs and more ", 50_000)},
+		{Description: strings.Repeat("x", 1<<20), Aliases: []string{"", "\x00", "\xff\xfe", strings.Repeat("豆", 10_000)}},
+		{Parameters: json.RawMessage(deep), Examples: []string{strings.Repeat("a_", 10_000), strings.Repeat("'", 10_000)}},
+		{Parameters: json.RawMessage(items), Body: strings.Repeat("\xe8\xb1", 20_000)},
+		{Parameters: json.RawMessage(`{"type":"object","properties":{"self":{"$ref":"#"},"a":{"$ref":"#/properties/b"},"b":{"$ref":"#/properties/a"}}}`)},
+		{Parameters: json.RawMessage(`{"type":"object","properties":[1],"enum":{"x":1},"items":7}`), Translations: map[string]string{"": "\x00"}},
+	} {
+		d.Name = fmt.Sprint("hostile", i)
+		if err := r.Register(described{d}); err != nil {
+			t.Logf("refused: %.100s", err) // that is an answer, too
+		}
+	}
+	s := selection.New(r.Catalog(), choosing)
+	sel := s.Select(selection.Request{Query: "get_pod_logs of the pod"})
+	if sel.Ranked[0].Definition.Name != "get_pod_logs" {
+		t.Errorf("found %s", sent(sel))
+	}
+	if x := sel.Explain(); len(x.Tools) != r.Catalog().Len() {
+		t.Errorf("%d of %d tools are explained", len(x.Tools), r.Catalog().Len())
+	}
+	sel.Compact()
+	sel.Alternatives(selection.Try{Roles: []string{"\xff"}})
+}
+
+// BenchmarkCompact is what explaining costs each turn.
+func BenchmarkCompact(b *testing.B) {
+	sel := many(b, 1000, 0).Select(selection.Request{Query: "approve the overdue invoice of the customer"})
+	b.ReportAllocs()
+	for b.Loop() {
+		sel.Compact()
+	}
+}

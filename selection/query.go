@@ -1,0 +1,295 @@
+package selection
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/lexicon"
+)
+
+// Bounds of what is read of a question. A pasted log file asks nothing more
+// after that.
+const (
+	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
+	maxTerms     = 64       // different words that are searched for, the rarest
+	maxSentences = 8
+	maxHistory   = 12 // earlier messages
+)
+
+// How much words count that the question does not have itself.
+const (
+	// recent is the weight of the words of the last exchange; those of each one
+	// before count decay times as much.
+	recent, decay = 0.7, 0.7
+	// sameMeaning and widerMeaning are those of words that mean nearly the same,
+	// as WordNet has it.
+	sameMeaning, widerMeaning = 0.2, 0.1
+	// translated is the weight of English words for a Chinese one, by CC-CEDICT,
+	// and retranslated that of Chinese words for an English one, where the way is
+	// less sure.
+	translated, retranslated = 0.8, 0.15
+	// commonness is how much the most common words of English lose.
+	commonness = 0.3
+	// repeated is the exponent by which a word counts that is said several times,
+	// as in "logs, show logs".
+	repeated = 0.3
+)
+
+// Query is what a ranking may know of a question.
+type Query struct {
+	// Text is the question, in the user's words.
+	Text string
+	// History is the conversation before it, oldest first. Only what user and
+	// assistant said is read, the newest messages first.
+	History []chat.Message
+}
+
+// question is a query in the terms of an index.
+type question struct {
+	terms []queryTerm
+	// sentences are the terms of each sentence, where there are several: each
+	// may ask for a tool of its own.
+	sentences [][]queryTerm
+}
+
+// queryTerm is a word to search for.
+type queryTerm struct {
+	term   int32
+	weight float32
+	// from is the word of the question that brought it in; empty when it stands
+	// there itself.
+	from string
+}
+
+// parser collects the terms of a text.
+type parser struct {
+	*Index
+	list  []queryTerm
+	slots []int32 // by term: its place in list, from 1; 0 when it has none
+}
+
+// parse turns a query into the terms to search for.
+func (x *Index) parse(q Query, s *scratch) question {
+	p := parser{x, make([]queryTerm, 0, 2*maxTerms), s.slots}
+	text := withoutAddresses(head(q.Text, maxQuery))
+	p.read(text, 1, true)
+	left := maxQuery
+	weight := float32(recent)
+	history := q.History[max(0, len(q.History)-maxHistory):]
+	for _, m := range slices.Backward(history) {
+		if m.Role == chat.Tool || m.Text == "" {
+			continue
+		}
+		said := head(m.Text, left)
+		left -= len(said)
+		p.read(withoutAddresses(said), weight, false)
+		if m.Role == chat.User {
+			weight *= decay
+		}
+	}
+	result := question{terms: p.take()}
+	var parts []string
+	for part := range sentences(text) {
+		if parts = append(parts, part); len(parts) == maxSentences {
+			break
+		}
+	}
+	for _, part := range parts {
+		if len(parts) > 1 {
+			p.list = nil
+			p.read(part, 1, false)
+			result.sentences = append(result.sentences, p.take())
+		}
+	}
+	return result
+}
+
+// take returns what was collected: the terms that say most. The slots are empty
+// afterwards.
+func (p *parser) take() []queryTerm {
+	for _, q := range p.list {
+		p.slots[q.term] = 0
+	}
+	list := p.list
+	p.list = nil
+	if len(list) > maxTerms {
+		slices.SortStableFunc(list, func(a, b queryTerm) int {
+			return cmp.Compare(b.weight*p.rarity[b.term], a.weight*p.rarity[a.term])
+		})
+		list = list[:maxTerms]
+	}
+	return list
+}
+
+// read adds the terms of a text. Counted says that repeating a word makes it
+// count more.
+func (p *parser) read(text string, weight float32, counted bool) {
+	folded := fold(text)
+	own := len(p.list)
+	var counts []float32 // of the terms from own on
+	words(folded, func(word string, wide bool) {
+		term, name := p.lookup(word, wide)
+		if name == "" {
+			return
+		}
+		w := weight
+		if !wide {
+			w = p.related(word, name, weight)
+		}
+		if term == noTerm {
+			return
+		}
+		if at := int(p.slots[term]) - 1; counted && at >= own && at-own < len(counts) && p.list[at].from == "" {
+			counts[at-own]++
+			return
+		}
+		p.add(term, w, "")
+		for counted && len(counts) < len(p.list)-own {
+			counts = append(counts, 1)
+		}
+	})
+	for i, n := range counts {
+		if n > 1 {
+			p.list[own+i].weight *= float32(math.Pow(float64(n), repeated))
+		}
+	}
+	wideRuns(folded, func(run []rune) { p.translate(run, weight) })
+}
+
+// add adds a term, or raises its weight.
+func (p *parser) add(term int32, weight float32, from string) {
+	if at := p.slots[term]; at > 0 {
+		if q := &p.list[at-1]; q.weight < weight {
+			q.weight, q.from = weight, from
+		}
+		return
+	}
+	p.list = append(p.list, queryTerm{term, weight, from})
+	p.slots[term] = int32(len(p.list))
+}
+
+// lookup finds the term of a word and its name, which is empty for words that
+// are not searched for. A word that no tool has is noTerm.
+func (p *parser) lookup(word string, wide bool) (term int32, name string) {
+	if term, ok := p.surfaces[word]; ok {
+		if term == noTerm {
+			return noTerm, ""
+		}
+		return term, p.names[term]
+	}
+	if wide || isStopWord(word) {
+		return noTerm, ""
+	}
+	name = stem(word)
+	if term, ok := p.terms[name]; ok {
+		return term, name
+	}
+	return noTerm, name
+}
+
+// related adds words with the meaning of a word, and returns the weight of the
+// word itself.
+func (p *parser) related(word, stem string, weight float32) float32 {
+	known, ok := lexicon.Lookup(stem)
+	if !ok {
+		return weight
+	}
+	for s := range strings.FieldsSeq(known.Same) {
+		if term, ok := p.terms[s]; ok {
+			p.add(term, weight*sameMeaning, word)
+		}
+	}
+	for s := range strings.FieldsSeq(known.Wider) {
+		if term, ok := p.terms[s]; ok {
+			p.add(term, weight*widerMeaning, word)
+		}
+	}
+	if p.wide {
+		for _, chinese := range lexicon.Chinese(stem) {
+			words(chinese, func(piece string, _ bool) {
+				if term, ok := p.surfaces[piece]; ok && term != noTerm && len(piece) > utf8.UTFMax {
+					p.add(term, weight*retranslated, word)
+				}
+			})
+		}
+	}
+	return weight * (1 - commonness*known.Common)
+}
+
+// translate adds the English words of a run of Chinese characters. It is cut
+// into words twice, from the front and from the back, taking the longest each
+// time: where both agree the cut is right, elsewhere both are tried.
+func (p *parser) translate(run []rune, weight float32) {
+	for i := 0; i < len(run); {
+		n := longest(min(lexicon.MaxWord, len(run)-i), func(n int) []rune { return run[i : i+n] })
+		p.meaning(string(run[i:i+n]), n, weight)
+		i += n
+	}
+	for i := len(run); i > 0; {
+		n := longest(min(lexicon.MaxWord, i), func(n int) []rune { return run[i-n : i] })
+		p.meaning(string(run[i-n:i]), n, weight)
+		i -= n
+	}
+}
+
+// longest returns the length of the longest known word, or 1.
+func longest(most int, word func(n int) []rune) int {
+	for n := most; n > 1; n-- {
+		if _, ok := lexicon.English(string(word(n))); ok {
+			return n
+		}
+	}
+	return 1
+}
+
+// meaning adds the English words for a Chinese one. Of a single character only
+// the most usual ones are taken.
+func (p *parser) meaning(word string, length int, weight float32) {
+	if isStopWord(word) {
+		return
+	}
+	stems, _ := lexicon.English(word)
+	taken := 0
+	for s := range strings.FieldsSeq(stems) {
+		if taken++; length == 1 && taken > 2 {
+			return
+		}
+		if term, ok := p.terms[s]; ok {
+			p.add(term, weight*translated, word)
+		}
+	}
+}
+
+// head returns the first n bytes of a text, cut between characters.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+var (
+	mailAddress = regexp.MustCompile(`[\w.+-]+@[\w.-]+`)
+	webAddress  = regexp.MustCompile(`\w+://[\w./?&=%#~:+-]+`)
+)
+
+// withoutAddresses takes mail and web addresses out of a question: they are
+// values, and the words in them are not what it is about. That there is a web
+// address may be.
+func withoutAddresses(query string) string {
+	if strings.Contains(query, "@") {
+		query = mailAddress.ReplaceAllString(query, " ")
+	}
+	if strings.Contains(query, "://") {
+		query = webAddress.ReplaceAllString(query, " url ")
+	}
+	return query
+}

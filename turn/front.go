@@ -1,0 +1,203 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+)
+
+// Break is why a provider's prompt cache could not be used for what a request
+// has in common with the one before it: something in front changed, or the cache
+// had been given up.
+type Break string
+
+// The causes.
+const (
+	NewSession        Break = "new_session"
+	ModelSwitch       Break = "model_switch"
+	Idle              Break = "idle"       // longer than the provider keeps its cache
+	Compaction        Break = "compaction" // the oldest messages were left out
+	SkillSwitch       Break = "skill_switch"
+	GroupsChange      Break = "groups_change" // the agent has other tools
+	ModeChange        Break = "mode_change"
+	StrategyChange    Break = "strategy_change"
+	Revocation        Break = "revocation" // a declared tool may not be used any more
+	ToolsAppended     Break = "tools_appended"
+	DefinitionChanged Break = "definition_changed" // that of a declared tool
+	PromptChanged     Break = "prompt_changed"     // memory, skills, instructions
+)
+
+// Breaks lists the causes. When several come together, the first one counts.
+func Breaks() []Break {
+	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, GroupsChange, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
+}
+
+// breaks counts cache breaks by their place in Breaks.
+type breaks [12]atomic.Int64
+
+// CacheBreaks returns how often the turns of r broke the prompt cache, by cause.
+// Causes that did not occur are left out; a model without a prompt cache has none.
+func (r *Runner) CacheBreaks() map[Break]int64 {
+	counts := map[Break]int64{}
+	for i, cause := range Breaks() {
+		if n := r.broken[i].Load(); n > 0 {
+			counts[cause] = n
+		}
+	}
+	return counts
+}
+
+// cold returns why the provider has nothing of the session in its cache, or
+// nothing that is worth keeping; empty when it has. Then the session's front may
+// be made anew.
+func (r *Runner) cold(in Input) Break {
+	front, info := in.Session.Front, r.model.Info()
+	kept := r.prompt.Kept(in.Session.Messages)
+	switch {
+	case front.Mode == "":
+		return NewSession
+	case front.Model != info.Name:
+		return ModelSwitch
+	case info.CacheLife > 0 && !front.Used.IsZero() && in.Facts.Time.Sub(front.Used) > info.CacheLife:
+		return Idle
+	case front.First != "" && (len(kept) == 0 || front.First != said(kept[0])):
+		return Compaction
+	case front.Skill != in.skill():
+		return SkillSwitch
+	case front.Groups != in.Groups:
+		return GroupsChange
+	}
+	return ""
+}
+
+// skill is the active skill.
+func (in Input) skill() string {
+	switch {
+	case in.Facts.Skill != "":
+		return in.Facts.Skill
+	case in.Session.Skill != "":
+		return in.Session.Skill
+	}
+	return catalog.Full
+}
+
+// advance makes the session's state what it is after a selection.
+func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
+	state := in.Session.Clone()
+	state.Declared = make([]string, len(sel.Declared))
+	for i, e := range sel.Declared {
+		state.Declared[i] = e.Definition.Name
+	}
+	state.Directory, state.Skills = sel.Directory(state.Directory), sel.Listed()
+	state.Front = session.Front{
+		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(), Groups: in.Groups,
+		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time,
+	}
+	return state
+}
+
+// Replay makes the selection and the message of a turn, and the state after it,
+// without running it: for conversations that are told anew with every request.
+func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
+	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	question := t.open()
+	return question, t.state
+}
+
+// first hashes the message with which the request of a question begins.
+func (r *Runner) first(in Input, question chat.Message) string {
+	if kept := r.prompt.Kept(in.Session.Messages); len(kept) > 0 {
+		question = kept[0]
+	}
+	return said(question)
+}
+
+// broke compares what the last request of the session began with and what the
+// next one does. Cold is what was known before.
+func broke(cold Break, before, after session.State) Break {
+	b, a := before.Front, after.Front
+	same := b.Tools == a.Tools && (b.System == "" || b.System == a.System)
+	left := func(from, of []string) bool {
+		return slices.ContainsFunc(from, func(name string) bool { return !slices.Contains(of, name) })
+	}
+	switch {
+	case cold != "" && (cold != SkillSwitch && cold != GroupsChange || !same):
+		return cold
+	case same:
+		return ""
+	case b.Mode != a.Mode:
+		return ModeChange
+	case b.Strategy != a.Strategy:
+		return StrategyChange
+	case left(before.Declared, after.Declared):
+		return Revocation
+	case left(after.Declared, before.Declared):
+		return ToolsAppended
+	case b.Tools != a.Tools:
+		return DefinitionChanged
+	}
+	return PromptChanged
+}
+
+// account counts and logs that the cache is broken, if there is one and it is.
+func (t *run) account(cause Break) {
+	if cause == "" || t.model.Info().CacheLife == 0 {
+		return
+	}
+	t.broken[slices.Index(Breaks(), cause)].Add(1)
+	t.done.CacheBreaks = append(t.done.CacheBreaks, cause)
+	level := slog.LevelInfo
+	if cause == NewSession {
+		level = slog.LevelDebug
+	}
+	t.config.Log.Log(t.ctx, level, "prompt cache broken", "cause", string(cause), "mode", string(t.selected.Mode), "session", t.in.Session.Key)
+}
+
+// touch notes when the model was asked last.
+func (t *run) touch() {
+	if !t.in.Facts.Time.IsZero() {
+		t.state.Front.Used = t.in.Facts.Time.Add(time.Since(t.begun)).Round(time.Second)
+	}
+}
+
+func said(m chat.Message) string { return hash(string(m.Role), m.Note, m.Text) }
+
+func definitions(entries []*catalog.Entry) string {
+	parts := make([]string, len(entries))
+	for i, e := range entries {
+		parts[i] = string(e.JSON)
+	}
+	return hash(parts...)
+}
+
+// hash is short, and the same in every process. It protects from nothing.
+func hash(parts ...string) string {
+	h := fnv.New64a()
+	for _, p := range parts {
+		_, _ = h.Write([]byte(p)) // never fails
+		_, _ = h.Write([]byte{0})
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// called returns the names of the tools that messages call, each once, in order.
+func called(messages []chat.Message) []string {
+	var names []string
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			if name := reached(c); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

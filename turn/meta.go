@@ -1,0 +1,200 @@
+package turn
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// The tools that the selection declares for itself are carried out here. All of
+// them know only what the caller may use.
+
+const (
+	maxQueries  = 5   // in one search
+	maxFound    = 20  // tools in one answer
+	perQuery    = 5   // tools for one query, unless the model asks for more or fewer
+	maxLine     = 160 // characters of a tool's description in an answer
+	groupTokens = 150 // of the groups that are named when nothing was found
+)
+
+// find answers a search: a signature and a line for each tool.
+func (t *run) find(args json.RawMessage) chat.Result {
+	queries, limit := searched(args)
+	if len(queries) == 0 {
+		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools)
+	}
+	var found []*catalog.Entry
+	var missed []string
+	for _, query := range queries {
+		req := t.selected.Request
+		req.Query, req.History, req.Vector = query, nil, t.vector(t.ctx, query, t.in.Again)
+		matches := t.selector.Search(req, limit)
+		if len(matches) == 0 {
+			missed = append(missed, fmt.Sprintf("%q", query))
+		}
+		for _, m := range matches {
+			if len(found) < maxFound && !slices.Contains(found, m.Entry) {
+				found = append(found, m.Entry)
+			}
+		}
+	}
+	var text strings.Builder
+	for _, e := range found {
+		fmt.Fprintf(&text, "%s\n  %s\n", selection.Signature(e.Definition), line(e.Definition.Description))
+	}
+	switch {
+	case len(found) == 0:
+		fmt.Fprintf(&text, "No tool matches. Try other words, or answer without a tool. There are %d tools: %s.", len(t.selected.Usable()), t.selected.Groups(groupTokens))
+	case len(missed) > 0:
+		fmt.Fprintf(&text, "No tool matches %s. ", strings.Join(missed, ", "))
+	}
+	if len(found) > 0 {
+		text.WriteString("Call one with call_tool.")
+	}
+	return t.loading(text.String(), found...)
+}
+
+// searched reads the queries of a search, and how many tools each may find.
+// Models write one query as a text, or under the name "query".
+func searched(args json.RawMessage) (queries []string, limit int) {
+	raw, err := repair(args)
+	if err != nil {
+		return nil, 0
+	}
+	var in map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &in) // repair gave an object
+	_ = json.Unmarshal(in["limit"], &limit)
+	if limit < 1 || limit > maxFound {
+		limit = perQuery
+	}
+	for _, key := range []string{"queries", "query"} {
+		var one string
+		var many []string
+		if json.Unmarshal(in[key], &many) != nil && json.Unmarshal(in[key], &one) == nil {
+			many = []string{one}
+		}
+		for _, q := range many {
+			if q = strings.TrimSpace(q); q != "" && len(queries) < maxQueries {
+				queries = append(queries, q)
+			}
+		}
+	}
+	return queries, limit
+}
+
+// line puts a description into one short line.
+func line(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxLine {
+		return string(runes[:maxLine-1]) + "…"
+	}
+	return text
+}
+
+// loading is a result that describes tools. In native mode it names them, so
+// that the provider loads their definitions.
+func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
+	r := tool.Text(text)
+	if t.selected.Mode == selection.Native {
+		for _, e := range described {
+			r.Tools = append(r.Tools, e.Definition.Name)
+		}
+	}
+	return r
+}
+
+// named reads the one argument of describe_tool and use_skill.
+func named(args json.RawMessage) string {
+	var in struct{ Name string }
+	if raw, err := repair(args); err == nil {
+		_ = json.Unmarshal(raw, &in) // then the name stays empty
+	}
+	return in.Name
+}
+
+// describe tells all about one tool.
+func (t *run) describe(args json.RawMessage) chat.Result {
+	name := named(args)
+	if name == "" {
+		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
+	}
+	entry, stage := t.selector.Admit(t.selected.Request, name)
+	if entry == nil || !stage.Usable() {
+		return t.unknown(name)
+	}
+	d := entry.Definition
+	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)
+}
+
+// maxBrought is how many tools of a skill an answer lists; find_tools finds the
+// others.
+const maxBrought = 10
+
+// useSkill switches the session's toolset, for this turn and those after it. The
+// front is made anew at once: a switch breaks the cache in any case, and the
+// next question of the turn is the one that needs the tools.
+func (t *run) useSkill(args json.RawMessage) chat.Result {
+	name := named(args)
+	skills := t.skills()
+	if _, ok := skills[name]; !ok {
+		return tool.Failure("there is no skill %q%s The skills are: %s.", name, nearest.Hint(name, maps.Keys(skills)), strings.Join(slices.Sorted(maps.Keys(skills)), ", "))
+	}
+	before, messages := t.state, t.prompt.Messages
+	in := t.in
+	in.Session.State, in.Session.Messages = t.state, messages
+	in.Session.Skill, in.Facts.Skill = name, name
+	in.Again = true
+	t.selected = t.choose(t.ctx, t.selector, in)
+	t.state = t.advance(in, t.selected)
+	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
+	t.prompt.Messages = messages
+	if err != nil {
+		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+	}
+	t.account(broke(SkillSwitch, before, t.state))
+	return t.brought(skills[name])
+}
+
+// skills are those that the request may switch to, by name.
+func (t *run) skills() map[string]catalog.Toolset {
+	all := map[string]catalog.Toolset{}
+	for _, s := range t.selector.Catalog().Toolsets() {
+		include, exclude := t.in.Options.IncludeSkills, t.in.Options.ExcludeSkills
+		if s.Name == catalog.Full || (len(include) == 0 || slices.Contains(include, s.Name)) && !slices.Contains(exclude, s.Name) {
+			all[s.Name] = s
+		}
+	}
+	return all
+}
+
+// brought says what a skill brings.
+func (t *run) brought(skill catalog.Toolset) chat.Result {
+	var text strings.Builder
+	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
+	if skill.Description != "" {
+		text.WriteString(": " + line(skill.Description))
+	}
+	usable := t.selected.Usable()
+	fmt.Fprintf(&text, ". It has %d tools.", len(usable))
+	var listed []*catalog.Entry
+	for _, m := range t.selected.Ranked {
+		listed = append(listed, m.Entry)
+	}
+	for _, e := range usable {
+		if len(listed) < maxBrought && !slices.Contains(listed, e) && skill.Name != catalog.Full {
+			listed = append(listed, e)
+		}
+	}
+	for _, e := range listed[:min(len(listed), maxBrought)] {
+		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), line(e.Definition.Description))
+	}
+	return t.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
+}

@@ -1,0 +1,318 @@
+// Package visibility decides from rules which callers may see which tools.
+//
+// A [Rule] names tools and a condition on the facts about the caller:
+//
+//	allow: [group:admin]
+//	when:  '"admin" in user.roles'
+//
+// What rules mean together, for one tool and one caller:
+//
+//  1. A deny rule that names the tool and holds hides it. Deny wins.
+//  2. Else, when allow rules name the tool, it is visible if one of them holds.
+//  3. Else the default of its risk decides, which is to allow.
+//
+// A rule whose condition fails - a missing attribute, too much work - hides what
+// it guards: an allow rule that fails does not open, a deny rule that fails
+// hides. Filters that tools were registered with must agree as well.
+//
+// Conditions are written in CEL (cel.dev) over these facts: user.id, channel,
+// chat, agent, session and skill are strings, user.roles is a list of strings,
+// attrs a map of strings, and time a timestamp, in whole seconds. They are
+// compiled and checked once, and bounded: [MaxRules] rules, conditions of
+// [MaxCondition] characters and a cost of [MaxCost] for each evaluation.
+//
+// [Rules] go into a catalog with [catalog.Registry.SetRules]. Judging takes no
+// lock and no clock. Answers are kept for callers whose facts are the same as
+// far as conditions read them, in tables of fixed size.
+package visibility
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+const (
+	// MaxRules is how many rules there may be.
+	MaxRules = 10_000
+	// MaxTargets is how many targets a rule may name.
+	MaxTargets = 1000
+	// MaxCondition is how long a condition may be, in characters.
+	MaxCondition = 4096
+	// MaxCost bounds the work of one condition for one caller, in CEL's units:
+	// about one for each call and each element looked at, and well below a
+	// millisecond in all. A condition that could reach it for a caller with 64
+	// roles and attributes is refused; one that does reach it fails.
+	MaxCost = 10_000
+)
+
+// Rule lets callers see tools, or hides tools from them. Exactly one of Allow
+// and Deny names tools.
+type Rule struct {
+	// Name is what messages call the rule; it may be empty.
+	Name string
+	// Allow and Deny name tools: by name, or as group:, source:, risk: or skill:
+	// and the name of one. Names may be patterns as path.Match has them.
+	Allow, Deny []string
+	// When is the condition; empty means always.
+	When string
+	// Reason is told to operators where a deny rule hides a tool; it may be
+	// empty.
+	Reason string
+	// Place is where the rule stands, and WhenPlace where its condition begins,
+	// for messages. Zero means unknown.
+	Place, WhenPlace Place
+}
+
+func (r *Rule) String() string {
+	switch place := r.Place.short(); {
+	case r.Name == "" && place == "":
+		return "a rule without a name"
+	case r.Name == "":
+		return "the rule at " + place
+	case place == "":
+		return "rule " + r.Name
+	default:
+		return "rule " + r.Name + " (" + place + ")"
+	}
+}
+
+// Place is where something stands in a file. Line and Column begin at 1; 0
+// means unknown.
+type Place struct {
+	File         string
+	Line, Column int
+}
+
+// short is the place for people who know the folder.
+func (p Place) short() string {
+	if p.File == "" {
+		return ""
+	}
+	if p.Line == 0 {
+		return filepath.Base(p.File)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}
+
+// Error is something in a rule that cannot be used.
+type Error struct {
+	Place Place
+	// Reason says what is wrong, in which rule, and what would be right.
+	Reason string
+}
+
+func (e *Error) Error() string {
+	p := e.Place
+	switch {
+	case p.File == "":
+		return e.Reason
+	case p.Line == 0:
+		return fmt.Sprintf("%s: %s", p.File, e.Reason)
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, e.Reason)
+}
+
+// Rules are compiled rules. They are immutable but for their counters, and safe
+// for concurrent use.
+type Rules struct {
+	rules      []rule
+	conditions []*condition // each text once
+	families   []*family
+	facts      factSet // all that conditions read
+	hidden     []tool.Risk
+}
+
+// rule is a Rule that is ready to judge.
+type rule struct {
+	Rule
+	targets   []target
+	condition int // -1: always
+}
+
+// family is the conditions that read the same facts: their outcomes are kept
+// together.
+type family struct {
+	facts      factSet
+	conditions []int
+	known      *cache[[]outcome]
+}
+
+// outcome is what a condition says of a caller. One that failed has an error.
+type outcome struct {
+	holds bool
+	err   error
+}
+
+// Compile checks rules and makes them ready. The tools of the risks in hidden
+// are hidden unless a rule allows them. The error joins an [*Error] for
+// everything that is wrong.
+func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
+	if len(rules) > MaxRules {
+		return nil, &Error{rules[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(rules), MaxRules)}
+	}
+	r := &Rules{hidden: slices.Clone(hidden)}
+	c := newCompiler()
+	var errs []error
+	for _, rule := range rules {
+		if err := r.add(c, rule); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	r.conditions = c.conditions
+	r.group()
+	return r, nil
+}
+
+func (r *Rules) add(c *compiler, from Rule) error {
+	made := rule{Rule: from, condition: -1}
+	fail := func(at Place, format string, args ...any) error {
+		return &Error{at, fmt.Sprintf("%s: ", nameOf(from)) + fmt.Sprintf(format, args...)}
+	}
+	switch n := len(from.Allow) + len(from.Deny); {
+	case n == 0:
+		return fail(from.Place, "it must name tools under allow or under deny")
+	case len(from.Allow) > 0 && len(from.Deny) > 0:
+		return fail(from.Place, "it has both allow and deny: make two rules of it")
+	case n > MaxTargets:
+		return fail(from.Place, "it names %d targets, at most %d are allowed", n, MaxTargets)
+	}
+	for _, text := range append(slices.Clone(from.Allow), from.Deny...) {
+		t, err := parseTarget(text)
+		if err != nil {
+			return fail(from.Place, "%v", err)
+		}
+		made.targets = append(made.targets, t)
+	}
+	if text := strings.TrimRight(from.When, " \t\r\n"); text != "" {
+		n, err := c.compile(text)
+		if err != nil {
+			return fail(from.WhenPlace.plus(err.line, err.column), "%s", err.reason)
+		}
+		made.condition = n
+	}
+	r.rules = append(r.rules, made)
+	return nil
+}
+
+// nameOf names a rule in a message that begins with its place.
+func nameOf(r Rule) string {
+	if r.Name == "" {
+		return "visibility rule"
+	}
+	return "visibility rule " + r.Name
+}
+
+// plus is the place of a character of a text that begins at p. The line counts
+// from 1, the column from 0.
+func (p Place) plus(line, column int) Place {
+	switch {
+	case p.Line == 0 || line < 1:
+	case line > 1:
+		p.Line, p.Column = p.Line+line-1, 0
+	case p.Column > 0:
+		p.Column += max(column, 0)
+	}
+	return p
+}
+
+// group sorts the conditions into families, with tables that are the smaller
+// the more there are.
+func (r *Rules) group() {
+	families := map[string]*family{}
+	for i, c := range r.conditions {
+		name := c.facts.name()
+		f := families[name]
+		if f == nil {
+			f = &family{facts: c.facts}
+			families[name] = f
+			r.families = append(r.families, f)
+		}
+		f.conditions = append(f.conditions, i)
+		r.facts = r.facts.union(c.facts)
+	}
+	for _, f := range r.families {
+		f.known = newCache[[]outcome](min(1024, max(16, 1<<14/len(r.families))))
+	}
+}
+
+// outcomes finds out what each condition says of a caller.
+func (r *Rules) outcomes(f *chat.Facts) []outcome {
+	all := make([]outcome, len(r.conditions))
+	for _, family := range r.families {
+		var room [keyRoom]byte
+		key := family.facts.key(room[:0], f)
+		known, ok := family.known.get(key)
+		if !ok {
+			known = make([]outcome, len(family.conditions))
+			for i, n := range family.conditions {
+				known[i] = r.conditions[n].ask(f)
+			}
+			family.known.put(key, known)
+		}
+		for i, n := range family.conditions {
+			all[n] = known[i]
+		}
+	}
+	return all
+}
+
+// outcome is what a rule's condition said.
+func (r *rule) outcome(of []outcome) outcome {
+	if r.condition < 0 {
+		return outcome{holds: true}
+	}
+	return of[r.condition]
+}
+
+// Status is what operators are told of a rule.
+type Status struct {
+	// Rule is its name and place.
+	Rule   string   `json:"rule"`
+	Allow  []string `json:"allow,omitempty"`
+	Deny   []string `json:"deny,omitempty"`
+	When   string   `json:"when,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	// Failures counts how often its condition failed. Callers with the same facts
+	// count once while their answer is kept.
+	Failures int64 `json:"failures"`
+}
+
+// Status tells how the rules do, in their order.
+func (r *Rules) Status() []Status {
+	list := make([]Status, len(r.rules))
+	for i := range r.rules {
+		rule := &r.rules[i]
+		list[i] = Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, When: rule.When, Reason: rule.Reason}
+		if rule.condition >= 0 {
+			list[i].Failures = r.conditions[rule.condition].failures.Load()
+		}
+	}
+	return list
+}
+
+// Unknown returns a warning for every target that names nothing in a catalog.
+// That is no error: what it names may come later.
+func (r *Rules) Unknown(c *catalog.Catalog) []error {
+	var warnings []error
+	for i := range r.rules {
+		rule := &r.rules[i]
+		for _, t := range rule.targets {
+			if len(t.find(c)) == 0 && t.kind != riskKind {
+				warnings = append(warnings, &Error{rule.Place, nameOf(rule.Rule) + ": " + t.missing(c)})
+			}
+		}
+	}
+	return warnings
+}
