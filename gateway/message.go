@@ -54,7 +54,7 @@ type Message struct {
 	// or native. A session's front is made anew when the mode changes.
 	Mode string `json:"mode,omitempty"`
 	// History, when not nil, is the conversation so far as the client tells it:
-	// nothing is read from the store or written to it.
+	// nothing is read from the store or written to it. [Usage] is kept all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// note is said by the host in the place of a text: the outcome of a call that
 	// went on.

@@ -40,10 +40,16 @@ type past struct {
 	votes atomic.Pointer[selection.Usage]
 	mu    sync.Mutex // held while a turn is kept and while votes are made
 	kept  int        // turns since the votes were made
+
+	waiting atomic.Int32 // turns that are to be kept
 }
 
 // maxKeeping is how long keeping a turn may take; then it is given up.
 const maxKeeping = 10 * time.Second
+
+// maxUnkept is how many turns of an agent may wait for being kept; those that
+// come then are not kept.
+const maxUnkept = 256
 
 // voting returns the selectors of another function with the agent's votes.
 func (p *past) voting(selector func() *selection.Selector) func() *selection.Selector {
@@ -79,9 +85,15 @@ func (g *Gateway) keep(a *agent, m Message, done *turn.Done) {
 			*list = append(*list, used.Tool)
 		}
 	}
+	if a.past.waiting.Add(1) > maxUnkept {
+		a.past.waiting.Add(-1)
+		g.config.Log.Warn("what a turn used is not kept: too many turns are waiting for that", "agent", a.Name)
+		return
+	}
 	g.running.Add(1)
 	go func() {
 		defer g.running.Done()
+		defer a.past.waiting.Add(-1)
 		a.past.add(t)
 	}()
 }

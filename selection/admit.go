@@ -56,12 +56,11 @@ func (sel *Selection) admit() {
 	c := sel.selector.catalog
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
 	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
-	for e := range c.All() {
-		stage := a.judge(e)
-		sel.stages[e.Position()] = stage
-		if stage == Sent {
+	for i := range sel.stages {
+		sel.stages[i] = a.judge(i)
+		if sel.stages[i] == Sent {
 			sel.usable++
-			sel.usableTokens += e.Tokens
+			sel.usableTokens += int(sel.selector.tokens[i])
 		}
 	}
 	sel.failed = a.failed
@@ -82,7 +81,7 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 		a.hidden[e.Filter()] = true
 	}
 	a.denied, _ = s.catalog.Denied(&req.Facts)
-	return e, a.judge(e)
+	return e, a.judge(e.Position())
 }
 
 // admission holds the parts of a request that decide what may be used, made
@@ -98,9 +97,9 @@ type admission struct {
 	denied           set           // the rules said no
 }
 
-func (sel *Selection) admission() *admission {
+func (sel *Selection) admission() admission {
 	s, req := sel.selector, &sel.Request
-	a := &admission{sel: sel}
+	a := admission{sel: sel}
 	if req.Groups != "" {
 		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
@@ -114,15 +113,15 @@ func (sel *Selection) admission() *admission {
 	return a
 }
 
-// judge returns the stage at which e is dropped, or Sent.
-func (a *admission) judge(e *catalog.Entry) Stage {
-	i := e.Position()
+// judge returns the stage at which the tool at a position is dropped, or Sent.
+func (a *admission) judge(i int) Stage {
+	filter := int(a.sel.selector.filters[i])
 	switch {
-	case a.sel.selector.disabled.has(i) || Meta(e.Definition.Name):
+	case a.sel.selector.disabled.has(i):
 		return Enabled
 	case a.groups != nil && !a.groups[i]:
 		return Groups
-	case e.Filter() < len(a.hidden) && a.hidden[e.Filter()] || a.denied.has(i):
+	case filter < len(a.hidden) && a.hidden[filter] || a.denied.has(i):
 		return Visibility
 	case !a.allTools && !a.toolset.has(i):
 		return Toolset

@@ -258,7 +258,7 @@ func (sel *Selection) ranks() map[int]int {
 // reasons finds the words for what a selection did.
 type reasons struct {
 	*Selection
-	admission *admission
+	admission admission
 	ranks     map[int]int
 	least     float64 // the score below which a tool is noise
 }

@@ -38,12 +38,12 @@ const (
 	// singleWide scales the score of a single Chinese character, which says
 	// less than a word of two.
 	singleWide = 0.7
-	// nameCover and descriptionCover are what a tool gains when a question has
-	// every word of its name, or of its description; some of them, rare ones
-	// counting more, give a part of it. It sets the tool that does what is asked
-	// apart from those that do more.
-	nameCover        = 1.5
-	descriptionCover = 1.0
+	// nameCover and descriptionCover are what a tool gains, as a multiple of the
+	// field's weight, when a question has every word of its name, or of its
+	// description; some of them, rare ones counting more, give a part of it. It
+	// sets the tool that does what is asked apart from those that do more.
+	nameCover        = 0.75
+	descriptionCover = 2.0
 )
 
 // Index is the searchable text of a list of tools. It is immutable and safe for
@@ -154,10 +154,10 @@ func (x *Index) invert(documents []document) {
 			f := frequency(&d.counts[k], &d.length, &x.mean, x.weight)
 			impact := f / (saturation + f)
 			if d.counts[k][fieldName] > 0 {
-				impact += nameCover / name
+				impact += nameCover * x.weight[fieldName] / name
 			}
 			if d.counts[k][fieldDescription] > 0 {
-				impact += descriptionCover / description
+				impact += descriptionCover * x.weight[fieldDescription] / description
 			}
 			x.postings[next[term]] = posting{int32(i), x.rarity[term] * float32(impact)}
 			next[term]++

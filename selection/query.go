@@ -60,6 +60,7 @@ type question struct {
 // queryTerm is a word to search for.
 type queryTerm struct {
 	term   int32
+	count  float32 // how often the question has it
 	weight float32
 	// from is the word of the question that brought it in; empty when it stands
 	// there itself.
@@ -69,15 +70,20 @@ type queryTerm struct {
 // parser collects the terms of a text.
 type parser struct {
 	*Index
-	list  []queryTerm
-	slots []int32 // by term: its place in list, from 1; 0 when it has none
+	*scratch
+	list []queryTerm
+	// asked says that some word was read that is more than politeness.
+	asked bool
 }
 
 // parse turns a query into the terms to search for.
 func (x *Index) parse(q Query, s *scratch) question {
-	p := parser{x, make([]queryTerm, 0, 2*maxTerms), s.slots}
+	p := parser{Index: x, scratch: s, list: make([]queryTerm, 0, maxTerms)}
 	text := withoutAddresses(head(q.Text, maxQuery))
 	p.read(text, 1, true)
+	if !p.asked {
+		return question{} // "thanks" goes on with nothing, "yes, please" does
+	}
 	left := maxQuery
 	weight := float32(recent)
 	history := q.History[max(0, len(q.History)-maxHistory):]
@@ -93,16 +99,9 @@ func (x *Index) parse(q Query, s *scratch) question {
 		}
 	}
 	result := question{terms: p.take()}
-	var parts []string
-	for part := range sentences(text) {
-		if parts = append(parts, part); len(parts) == maxSentences {
-			break
-		}
-	}
-	for _, part := range parts {
-		if len(parts) > 1 {
-			p.list = nil
-			p.read(part, 1, false)
+	if first, rest := sentence(text); rest != "" {
+		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
+			p.read(first, 1, false)
 			result.sentences = append(result.sentences, p.take())
 		}
 	}
@@ -130,10 +129,9 @@ func (p *parser) take() []queryTerm {
 // count more.
 func (p *parser) read(text string, weight float32, counted bool) {
 	folded := fold(text)
-	own := len(p.list)
-	var counts []float32 // of the terms from own on
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
+		p.asked = p.asked || name != "" || !isPolite(word)
 		if name == "" {
 			return
 		}
@@ -141,21 +139,16 @@ func (p *parser) read(text string, weight float32, counted bool) {
 		if !wide {
 			w = p.related(word, name, weight)
 		}
-		if term == noTerm {
-			return
-		}
-		if at := int(p.slots[term]) - 1; counted && at >= own && at-own < len(counts) && p.list[at].from == "" {
-			counts[at-own]++
-			return
-		}
-		p.add(term, w, "")
-		for counted && len(counts) < len(p.list)-own {
-			counts = append(counts, 1)
+		if term != noTerm {
+			p.add(term, w, "")
+			p.list[p.slots[term]-1].count++
 		}
 	})
-	for i, n := range counts {
-		if n > 1 {
-			p.list[own+i].weight *= float32(math.Pow(float64(n), repeated))
+	if counted {
+		for i, q := range p.list {
+			if q.count > 1 {
+				p.list[i].weight *= float32(math.Pow(float64(q.count), repeated))
+			}
 		}
 	}
 	wideRuns(folded, func(run []rune) { p.translate(run, weight) })
@@ -169,7 +162,7 @@ func (p *parser) add(term int32, weight float32, from string) {
 		}
 		return
 	}
-	p.list = append(p.list, queryTerm{term, weight, from})
+	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from})
 	p.slots[term] = int32(len(p.list))
 }
 
@@ -185,7 +178,7 @@ func (p *parser) lookup(word string, wide bool) (term int32, name string) {
 	if wide || isStopWord(word) {
 		return noTerm, ""
 	}
-	name = stem(word)
+	name = p.stem(word)
 	if term, ok := p.terms[name]; ok {
 		return term, name
 	}

@@ -3,6 +3,7 @@ package selection
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 const (
@@ -95,13 +96,30 @@ func (x *Index) least() float32 { return least * rarity("", 0, x.size) }
 
 // scratch is what scoring works with; it is used again.
 type scratch struct {
-	slots        []int32   // by term, zero between uses
+	slots        []int32 // by term: its place in the parser's list, from 1; 0 between uses
+	stems        map[string]string
 	total, share []float32 // by document
 	groups       []float32 // by group
 }
 
 func (x *Index) newScratch() *scratch {
-	return &scratch{make([]int32, len(x.names)), make([]float32, x.size), make([]float32, x.size), make([]float32, x.groupCount)}
+	return &scratch{make([]int32, len(x.names)), map[string]string{}, make([]float32, x.size), make([]float32, x.size), make([]float32, x.groupCount)}
+}
+
+// maxStems is how many stems of words that no tool has are remembered.
+const maxStems = 4096
+
+// stem returns the stem of a word, which takes longer than to look it up.
+func (s *scratch) stem(word string) string {
+	known, ok := s.stems[word]
+	if !ok {
+		if len(s.stems) == maxStems {
+			clear(s.stems)
+		}
+		known = stem(word)
+		s.stems[strings.Clone(word)] = known
+	}
+	return known
 }
 
 func (x *Index) begin() *scratch { return x.scratch.Get().(*scratch) }

@@ -8,8 +8,10 @@ import (
 // Search ranks all tools that the caller may use, whatever the session has
 // seen, and returns at most limit of them, best first. A query that is the exact
 // name of a tool finds that tool first, and one of the beginnings of a name's
-// parts ("jira create", "create_iss") the tools of such names next.
+// parts ("jira create", "create_iss") the tools of such names next. The history
+// does not count.
 func (s *Selector) Search(req Request, limit int) []Match {
+	req.History = nil
 	sel := s.prepare(req)
 	sel.limit = limit
 	sel.admit()

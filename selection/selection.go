@@ -150,6 +150,9 @@ type Selector struct {
 	pinned   set
 	toolsets map[string]set
 	skills   skills
+	// By position, side by side: looking at every entry would take longer than
+	// all else.
+	filters, tokens []int32
 	// vectors are the tools' meanings, by position; nil when there are none.
 	vectors       [][]float32
 	vectorWeights VectorWeights
@@ -173,6 +176,15 @@ func (s *Selector) with(c *catalog.Catalog) *Selector {
 func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
 	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}, skills: newSkills(c, cfg.Weights)}
 	s.disabled = s.members(cfg.Disabled)
+	for e := range c.All() {
+		s.filters, s.tokens = append(s.filters, int32(e.Filter())), append(s.tokens, int32(e.Tokens))
+		if Meta(e.Definition.Name) {
+			if s.disabled == nil {
+				s.disabled = make(set, c.Len())
+			}
+			s.disabled[e.Position()] = true
+		}
+	}
 	s.pinned = s.members(cfg.Pinned)
 	for _, t := range c.Toolsets() {
 		s.toolsets[t.Name] = s.members(t.Tools)

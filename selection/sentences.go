@@ -1,7 +1,6 @@
 package selection
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,23 +12,29 @@ var next = []string{
 	"然后", "并且", "以及", "同时", "接着", "最后", "另外", "还有",
 }
 
-// sentences yields the sentences of a text, cut also at words such as "then"
-// that begin another request.
-func sentences(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start := 0
-		for at := 0; at < len(text); {
+// sentence returns the first sentence of a text that is not blank, and what
+// comes after it. Words such as "then", which begin another request, end a
+// sentence too.
+func sentence(text string) (first, rest string) {
+	for first == "" && text != "" {
+		end, skip := len(text), 0
+		for at := 0; at < end; {
 			r, size := utf8.DecodeRuneInString(text[at:])
 			at += size
 			if endsSentence(r, text[at:]) {
-				if !requests(text[start:at], yield) {
-					return
-				}
-				start = at
+				end = at
 			}
 		}
-		requests(text[start:], yield)
+		lower := lowerASCII(text[:end])
+		for _, word := range next {
+			if i := strings.Index(lower, word); i >= 0 {
+				end, skip = i, len(word)
+				lower = lower[:i]
+			}
+		}
+		first, text = strings.TrimSpace(text[:end]), text[end+skip:]
 	}
+	return first, text
 }
 
 // endsSentence reports whether a character ends a sentence, before rest. The
@@ -42,24 +47,6 @@ func endsSentence(r rune, rest string) bool {
 		return rest == "" || rest[0] == ' ' || rest[0] == '\n'
 	}
 	return false
-}
-
-// requests yields the parts of a sentence that are not blank.
-func requests(sentence string, yield func(string) bool) bool {
-	lower := lowerASCII(sentence)
-	for sentence != "" {
-		at, size := len(sentence), 0
-		for _, word := range next {
-			if i := strings.Index(lower, word); i >= 0 && i < at {
-				at, size = i, len(word)
-			}
-		}
-		if strings.TrimSpace(sentence[:at]) != "" && !yield(sentence[:at]) {
-			return false
-		}
-		sentence, lower = sentence[at+size:], lower[at+size:]
-	}
-	return true
 }
 
 // lowerASCII lowers the ASCII letters of a text, so that its length stays.

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -24,9 +25,10 @@ type Asked struct {
 //
 // Votes only add to the scores of tools that the caller may use. A question that
 // led to no such tool has no vote, so that what others may use cannot be seen.
-// What the votes add to a tool is less than the question's best score by words
-// (or than what one rare word counts, where that is more), times [Weights].Usage: a tool that was never used keeps its score, and is
-// overtaken only where many similar questions led elsewhere.
+// What the votes add to a tool is less than the question's best score by words (or
+// than what one rare word counts, where that is more), times [Weights].Usage: a
+// tool that was never used keeps its score, and is overtaken only where similar
+// questions led elsewhere.
 type Usage struct {
 	asked    []asked
 	terms    map[string]int32
@@ -34,9 +36,17 @@ type Usage struct {
 	tools    []string    // by number
 }
 
+// asked is a question, which may have been asked several times.
 type asked struct {
-	user  string
-	tools []int32
+	user    string
+	times   int
+	answers []answer
+}
+
+// answer says how often a question led to a tool.
+type answer struct {
+	tool  int32
+	times int
 }
 
 // How questions vote. Measured on eleven public sets, half of each as the past
@@ -51,14 +61,15 @@ const (
 	alike = 0.25
 	// doubt is what the votes are weighed against: a question that is asked again
 	// word for word has 1 / (1 + doubt) of what the votes can have.
-	doubt = 0.6
+	doubt = 0.3
 	// usageTerm is how the votes are named among the words of a [Verdict].
 	usageTerm = "(usage)"
 )
 
 // NewUsage makes votes of questions, oldest first. Questions without words or
-// without tools have none; what one user asked twice is one question with the
-// tools of both. It takes about 10 µs for each.
+// without tools have none. What is asked again and again is one question, which
+// speaks for a tool as often as it led there: "go on" leads everywhere and says
+// nothing. It takes about 10 µs for each.
 func NewUsage(log []Asked) *Usage {
 	u := &Usage{terms: map[string]int32{}}
 	numbers := map[string]int32{}
@@ -75,16 +86,18 @@ func NewUsage(log []Asked) *Usage {
 			before[[2]string{a.User, a.Question}] = i
 			u.asked, questions = append(u.asked, asked{user: a.User}), append(questions, terms)
 		}
-		for _, name := range a.Tools {
+		for k, name := range a.Tools {
+			if slices.Contains(a.Tools[:k], name) {
+				continue
+			}
 			n, ok := numbers[name]
 			if !ok {
 				n = int32(len(u.tools))
 				numbers[name], u.tools = n, append(u.tools, name)
 			}
-			if !slices.Contains(u.asked[i].tools, n) {
-				u.asked[i].tools = append(u.asked[i].tools, n)
-			}
+			u.asked[i].add(n)
 		}
+		u.asked[i].times++
 	}
 	u.index(questions)
 	return u
@@ -96,6 +109,17 @@ func (u *Usage) Len() int {
 		return 0
 	}
 	return len(u.asked)
+}
+
+// add counts a tool that a question led to.
+func (a *asked) add(tool int32) {
+	for i := range a.answers {
+		if a.answers[i].tool == tool {
+			a.answers[i].times++
+			return
+		}
+	}
+	a.answers = append(a.answers, answer{tool, 1})
 }
 
 // read numbers the terms of a question, at most [maxTerms], each once.
@@ -155,13 +179,13 @@ func (u *Usage) votes(sel *Selection) []vote {
 	for _, similar := range u.similar(sel) {
 		weight := similar.impact * similar.impact
 		all += weight
-		for e := range u.usable(sel, similar.doc) {
+		for e, part := range u.usable(sel, similar.doc) {
 			i := slices.IndexFunc(votes, func(v vote) bool { return v.entry == e })
 			if i < 0 {
 				i = len(votes)
 				votes = append(votes, vote{entry: e})
 			}
-			votes[i].share += weight
+			votes[i].share += weight * part
 		}
 	}
 	for i := range votes {
@@ -219,12 +243,14 @@ func (u *Usage) compare(question string) []float32 {
 	return similarity
 }
 
-// usable yields the tools that a question led to and that the caller may use.
-func (u *Usage) usable(sel *Selection, question int32) func(yield func(*catalog.Entry) bool) {
-	return func(yield func(*catalog.Entry) bool) {
-		for _, n := range u.asked[question].tools {
-			e, ok := sel.selector.catalog.Get(u.tools[n])
-			if ok && sel.stages[e.Position()] == Sent && !yield(e) {
+// usable yields the tools that a question led to and that the caller may use,
+// with the part of the times that it did.
+func (u *Usage) usable(sel *Selection, question int32) iter.Seq2[*catalog.Entry, float32] {
+	return func(yield func(*catalog.Entry, float32) bool) {
+		q := u.asked[question]
+		for _, a := range q.answers {
+			e, ok := sel.selector.catalog.Get(u.tools[a.tool])
+			if ok && sel.stages[e.Position()] == Sent && !yield(e, float32(a.times)/float32(q.times)) {
 				return
 			}
 		}

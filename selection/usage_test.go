@@ -78,6 +78,26 @@ func TestUsageIsBounded(t *testing.T) {
 	}
 }
 
+// TestUsageOfWhatIsSaidAllTheTime: an answer to everything is a vote for nothing.
+func TestUsageOfWhatIsSaidAllTheTime(t *testing.T) {
+	r := office(t)
+	var past []selection.Asked
+	for range 5 {
+		for e := range r.Catalog().All() {
+			past = append(past, selection.Asked{Question: "yep sure", Tools: []string{e.Definition.Name, e.Definition.Name}})
+		}
+	}
+	once, often := selection.NewUsage(past[:1]), selection.NewUsage(past)
+	s := selection.New(r.Catalog(), choosing)
+	req := selection.Request{Query: "yep sure"}
+	if found := s.WithUsage(once).Search(req, 9); len(found) != 1 {
+		t.Errorf("said once it finds %d tools", len(found))
+	}
+	if found := s.WithUsage(often).Search(req, 9); often.Len() != 1 || len(found) != 0 {
+		t.Errorf("%d questions vote; said of everything they find %d tools", often.Len(), len(found))
+	}
+}
+
 func BenchmarkSelectUsage(b *testing.B) {
 	s := many(b, 1000, 0)
 	var past []selection.Asked

@@ -27,7 +27,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Name: 2, Alias: 1, Description: 0.5, Translation: 0.5, Parameter: 0.8, ParameterText: 0.5,
-		Group: 2, Example: 0.5, Body: 0.1, Usage: 0.8,
+		Group: 2, Example: 0.5, Body: 0.1, Usage: 1,
 	}
 }
 

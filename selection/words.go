@@ -153,6 +153,23 @@ func isStopWord(word string) bool {
 	return ok
 }
 
+// isPolite reports whether a word is said for politeness, and asks for nothing.
+func isPolite(word string) bool {
+	_, ok := politeWords[word]
+	return ok
+}
+
+// politeWords are those of greetings and thanks, with the stop words that stand
+// beside them.
+var politeWords = func() map[string]struct{} {
+	set := map[string]struct{}{}
+	for w := range strings.FieldsSeq(`hi hello hey thanks thank thx bye you so much very a lot for the all your help that is was that's it it's good great there my i'm i me to
+		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 早上好 晚安 嗨 了 啊 哦 呀 的 们 大 家 我`) {
+		set[w] = struct{}{}
+	}
+	return set
+}()
+
 // stopWords are the words of questions that carry no topic. Tool texts are
 // short, so that such words look rare and important in them.
 var stopWords = func() map[string]struct{} {

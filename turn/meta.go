@@ -35,7 +35,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 	var missed []string
 	for _, query := range queries {
 		req := t.selected.Request
-		req.Query, req.History, req.Vector = query, nil, t.vector(t.ctx, query, t.in.Again)
+		req.Query, req.Vector = query, t.vector(t.ctx, query, t.in.Again)
 		matches := t.selector.Search(req, limit)
 		if len(matches) == 0 {
 			missed = append(missed, fmt.Sprintf("%q", query))

@@ -8,6 +8,18 @@ import (
 	"github.com/etui-run/etui/usage"
 )
 
+func FuzzClean(f *testing.F) {
+	for _, text := range []string{"a@b.c 1-2-3", "\xff token=\x00", "密码：１２３４ x://y", strings.Repeat("9a", 900)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := usage.Clean(text)
+		if len(got) > 500 || !utf8.ValidString(got) {
+			t.Errorf("Clean(%q) = %q", text, got)
+		}
+	})
+}
+
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
 		"write to Alice.B+x@example.com about it":              "write to about it",

@@ -118,6 +118,9 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}
+	if b.usage.Keep {
+		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
+	}
 	for _, u := range b.unknown {
 		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
 	}

@@ -33,7 +33,7 @@ func TestRunFindsBetterWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := selection.DefaultWeights()
-	bad.Description, bad.Parameter = 0.5, 1
+	bad.Description, bad.Parameter = 0.5, 3
 	told := 0
 	r, err := tune.Run(t.Context(), c, questions, tune.Config{Start: bad, Progress: func(tune.Progress) { told++ }})
 	if err != nil {
