@@ -15,12 +15,12 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/lexicon"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon"},
 	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility"},
-	{"prompt", "internal/tune"},
+	{"prompt", "embedding", "internal/tune"},
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},

@@ -271,6 +271,14 @@ type Toolset struct {
 	// Tools are names of tools, or "group:" and the name of a group. An empty
 	// list means all tools.
 	Tools []string `json:"tools"`
+	// Aliases are other names and phrases that people use for the skill, and
+	// Examples questions that it is for, in any language. The ranking reads them;
+	// models do not.
+	Aliases  []string `json:"aliases,omitempty"`
+	Examples []string `json:"examples,omitempty"`
+	// Channels are those that the skill is made for; empty means none in
+	// particular.
+	Channels []string `json:"channels,omitempty"`
 }
 
 // Check reports the first thing that is wrong with t by itself. Whether its
@@ -278,6 +286,9 @@ type Toolset struct {
 func (t Toolset) Check() error {
 	if t.Name == "" {
 		return fmt.Errorf("a skill has no name")
+	}
+	if slices.Contains(t.Channels, "") {
+		return fmt.Errorf("the skill %q: a channel is empty", t.Name)
 	}
 	if t.Name == Full && len(t.Tools) > 0 {
 		return fmt.Errorf("the skill %q always means all tools: leave its tools empty, or give it another name", Full)

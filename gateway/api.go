@@ -88,6 +88,7 @@ type Tool struct {
 	Aliases      []string          `json:"aliases,omitempty"`
 	Examples     []string          `json:"examples,omitempty"`
 	Groups       []string          `json:"groups,omitempty"`
+	Channels     []string          `json:"channels,omitempty"`
 	Risk         tool.Risk         `json:"risk"`
 	Source       string            `json:"source,omitempty"`
 	Version      string            `json:"version,omitempty"`
@@ -102,7 +103,8 @@ type Tool struct {
 func describe(e *catalog.Entry) Tool {
 	d := e.Definition
 	return Tool{
-		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples, Groups: d.Groups, Risk: d.Risk,
+		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples,
+		Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
 		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
 		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -41,7 +42,10 @@ type Config struct {
 	Selection selection.Config
 	// Usage says what is kept of turns, and learnt from them.
 	Usage Usage
-	// Turn bounds how turns run. Its Log is set from this Config's.
+	// Embedder adds meaning to the ranking; nil means that words alone count. Who
+	// made it closes it, after the gateway's last turn.
+	Embedder *embedding.Embedder
+	// Turn bounds how turns run. Its Log and Embedder are set from this Config's.
 	Turn turn.Config
 	// Scope says how finely direct messages are kept apart; empty means
 	// [route.ChannelPeer].
@@ -78,10 +82,13 @@ type Agent struct {
 	// Instructions say who the agent is; empty means a general assistant.
 	Instructions string
 	// Groups are those whose tools it has, as in "file,shell"; empty means all.
+	// They, Skill and Skills are what it begins with: see [Gateway.SetGroups].
 	Groups string
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
 	Skill string
+	// Skills are those that the model is told of; none means all.
+	Skills []string
 	// Strategy is how much context its turns are given.
 	Strategy prompt.Strategy
 	// Memory is what it remembers between conversations; nil means nothing.
@@ -132,9 +139,9 @@ func (g *Gateway) Wait(ctx context.Context) {
 // agent is an Agent that is being served.
 type agent struct {
 	Agent
-	runner *turn.Runner
-	skill  current
-	past   *past
+	runner   *turn.Runner
+	controls current
+	past     *past
 }
 
 // New returns a gateway. The error says which part of the configuration does
@@ -160,6 +167,10 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	cfg.Turn.Log = cfg.Log
 	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry.Catalog, cfg.Selection)}
+	if cfg.Embedder != nil {
+		g.selector = cfg.Embedder.Follow(g.selector)
+		cfg.Turn.Embedder = cfg.Embedder
+	}
 	for _, a := range cfg.Agents {
 		if a.Name == "" || a.Model == nil {
 			return nil, errors.New("an agent needs a name and a model")
@@ -170,8 +181,9 @@ func New(cfg Config) (*Gateway, error) {
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, past: &past{usage: cfg.Usage, agent: a.Name, log: cfg.Log}}
 		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
+		live.controls.value.Store(&controls{groups: a.Groups})
 		g.agents[a.Name] = live
-		if err := g.SetSkill(a.Name, a.Skill); err != nil {
+		if err := g.control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
@@ -218,7 +230,7 @@ func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, 
 	if err != nil {
 		return nil, err
 	}
-	return a.runner.Select(g.input(a, m, s)), nil
+	return a.runner.Select(ctx, g.input(a, m, s)), nil
 }
 
 // maxLoaded is how many messages of a conversation are looked at; the prompt
@@ -228,7 +240,7 @@ const maxLoaded = 2000
 func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
 	key := g.key(a, m)
 	if m.History != nil {
-		return g.replay(a, m, key), nil
+		return g.replay(ctx, a, m, key), nil
 	}
 	s, err := g.config.Store.Load(ctx, key, maxLoaded)
 	if err != nil {
@@ -244,13 +256,15 @@ const maxReplayed = 200
 // replay makes the session of a conversation that the client tells: the same
 // selections for the same earlier questions, so that the same bytes come first
 // in every request.
-func (g *Gateway) replay(a *agent, m Message, key session.Key) session.Session {
+func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
 	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
-			said, s.State = a.runner.Replay(g.input(a, earlier, s))
+			in := g.input(a, earlier, s)
+			in.Again = true
+			said, s.State = a.runner.Replay(ctx, in)
 		}
 		s.Messages = append(s.Messages, said)
 	}

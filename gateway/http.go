@@ -30,6 +30,8 @@ import (
 //	POST /api/tools/{name}     a Call of one tool in, its result out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
 //	PUT  /api/skills           make a toolset active: {"agent": "", "skill": ""}
+//	GET  /api/agents           an AgentStatus for each agent
+//	PUT  /api/agents/{name}    a Control in, the AgentStatus out
 //	GET  /api/usage            what is kept of past turns (?agent= ?user= ?limit=)
 //	DELETE /api/usage          forget it: ?user=, or ?everybody=true
 //
@@ -50,6 +52,8 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
 	mux.HandleFunc("GET /api/skills", g.skills)
 	mux.HandleFunc("PUT /api/skills", g.setSkill)
+	mux.HandleFunc("GET /api/agents", g.listAgents)
+	mux.HandleFunc("PUT /api/agents/{name}", g.controlAgent)
 	mux.HandleFunc("GET /api/usage", g.pastTurns)
 	mux.HandleFunc("DELETE /api/usage", g.forget)
 	return g.guard(mux)

@@ -96,27 +96,47 @@ func (g *Gateway) check(m Message) (*agent, error) {
 	return g.agent(m.Agent)
 }
 
+// filter puts the agent's filter and a message's choice of skills together: what
+// both let through.
+func (c *controls) filter(include, exclude []string) (in, out []string) {
+	if len(c.skills) == 0 {
+		return include, exclude
+	}
+	if len(include) == 0 {
+		return c.skills, exclude
+	}
+	out = slices.Clone(exclude)
+	for _, name := range include {
+		if !slices.Contains(c.skills, name) {
+			out = append(out, name)
+		}
+	}
+	return include, out
+}
+
 // input makes what a turn may know of a message.
 func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
+	now := a.controls.load()
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
 	skill := s.Skill
 	if g.checkSkill(skill) != nil {
-		skill = a.skill.load() // none was chosen, or it is not there any more
+		skill = now.skill // none was chosen, or it is not there any more
 	}
 	strategy := a.Strategy
 	if m.Strategy != "" {
 		strategy, _ = prompt.ParseStrategy(m.Strategy) // checked before
 	}
+	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Text: m.Text, Note: m.note, Groups: a.Groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(selection.Mode(m.Mode), a.Mode),
+		Session: s, Text: m.Text, Note: m.note, Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(selection.Mode(m.Mode), a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
 		},
 		Options: prompt.Options{
-			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: m.IncludeSkills, ExcludeSkills: m.ExcludeSkills,
+			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
 			Instructions: m.Instructions, IncludeMemory: !m.NoMemory, IncludeRuntime: !m.NoRuntime, DateOnly: m.History != nil,
 		},
 	}

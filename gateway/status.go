@@ -35,25 +35,29 @@ type Configuration struct {
 type AgentStatus struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
+	// Skill is active where a session chose none.
 	Skill string `json:"skill"`
+	// Groups are those whose tools it has; empty means all. Tools is how many that
+	// are.
+	Groups string `json:"groups"`
+	Tools  int    `json:"tools"`
+	// Skills are those that the model is told of; none means all.
+	Skills   []string `json:"skills"`
+	Strategy string   `json:"strategy"`
 	// Mode is how what is selected reaches the model, as it is configured.
 	Mode selection.Mode `json:"mode"`
 	// CacheBreaks counts, by cause, how often the provider's prompt cache could not
 	// be used since the gateway started.
 	CacheBreaks map[turn.Break]int64 `json:"cache_breaks"`
+	// Chooser is what the model that chooses among close candidates has done, for
+	// all agents together; nil when there is none.
+	Chooser *turn.Counts `json:"chooser,omitempty"`
 }
 
 // Status tells what runs now.
 func (g *Gateway) Status() Status {
 	c := g.Catalog()
-	s := Status{Version: g.config.Version, Tools: c.Len(), Rules: []visibility.Status{}}
-	for _, configured := range g.config.Agents {
-		a := g.agents[configured.Name]
-		s.Agents = append(s.Agents, AgentStatus{
-			Name: a.Name, Model: a.Model.Info().Name, Skill: a.skill.load(),
-			Mode: g.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
-		})
-	}
+	s := Status{Version: g.config.Version, Tools: c.Len(), Agents: g.agentStatuses(), Rules: []visibility.Status{}}
 	if rules, ok := c.Rules().(*visibility.Rules); ok {
 		s.Rules = rules.Status()
 	}
@@ -65,3 +69,28 @@ func (g *Gateway) Status() Status {
 }
 
 func (g *Gateway) status(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, g.Status()) }
+
+func (g *Gateway) agentStatuses() []AgentStatus {
+	list := make([]AgentStatus, len(g.config.Agents))
+	for i, configured := range g.config.Agents {
+		list[i] = g.agentStatus(g.agents[configured.Name])
+	}
+	return list
+}
+
+func (g *Gateway) agentStatus(a *agent) AgentStatus {
+	now := a.controls.load()
+	s := AgentStatus{
+		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
+		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
+		Mode: g.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
+	}
+	if now.groups != "" {
+		s.Tools = len(g.Catalog().Groups(now.groups))
+	}
+	if c := g.config.Turn.Chooser; c != nil {
+		counts := c.Counts()
+		s.Chooser = &counts
+	}
+	return s
+}

@@ -72,7 +72,9 @@ func (g *Gateway) Why(ctx context.Context, l Look) ([]Turn, error) {
 	}
 	shown := func(c selection.Compact) selection.Compact { return c }
 	if l.Own {
-		sel := a.runner.Select(g.input(a, l.Message, s))
+		in := g.input(a, l.Message, s)
+		in.Again = true // it is no question
+		sel := a.runner.Select(ctx, in)
 		shown = func(c selection.Compact) selection.Compact {
 			return c.Only(func(name string) bool {
 				e, ok := sel.Catalog().Get(name)

@@ -32,6 +32,12 @@ type Explanation struct {
 	// Tools holds a verdict for every tool: first those that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
+	// Skills holds a verdict for every skill.
+	Skills []SkillVerdict `json:"skills,omitempty"`
+	// Preferred names what was put first by name, and Advice who preferred it, or
+	// why nobody did.
+	Preferred []string `json:"preferred,omitempty"`
+	Advice    string   `json:"advice,omitempty"`
 	// Alternatives tell what other callers and skills would get. They are there
 	// when they were asked for, see [Selection.Alternatives].
 	Alternatives []Alternative `json:"alternatives,omitempty"`
@@ -76,9 +82,13 @@ type Verdict struct {
 	Rank   int     `json:"rank,omitempty"`
 	Tokens int     `json:"tokens"`
 	// Terms are the words that matched, the strongest first. The term "(usage)" is
-	// what similar questions of the past add, "(context)" what the tool gains from
-	// others of its group and as the answer to a sentence of the question.
+	// what similar questions of the past add, "(context)", the last, what the tool
+	// gains from others of its group and as the answer to a sentence of the question.
 	Terms []Term `json:"terms,omitempty"`
+	// Meaning is the part of the score that comes from comparing vectors.
+	Meaning float64 `json:"meaning,omitempty"`
+	// Recommendation is how the recommender scored the tool; nil when it did not.
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
 
 // Term is what one word of the question adds to a tool's score.
@@ -104,14 +114,15 @@ func (sel *Selection) Explain() Explanation {
 		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Direct: sel.Direct, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
-		Tools: make([]Verdict, 0, len(sel.stages)),
+		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
+		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
 	}
 	because := reasons{Selection: sel, admission: sel.admission(), ranks: sel.ranks(), least: round(sel.noise(sel.best()))}
 	for e := range sel.selector.catalog.All() {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
+		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
 		if v := &x.Tools[i]; len(v.Terms) > 0 {
@@ -120,6 +131,18 @@ func (sel *Selection) Explain() Explanation {
 		}
 	}
 	return x
+}
+
+// place is where the recommender put a tool; the same for all when it was not
+// asked.
+func (sel *Selection) place(v Verdict) int {
+	switch {
+	case sel.advice == nil:
+		return 0
+	case v.Rank == 0:
+		return len(sel.stages) + 1
+	}
+	return v.Rank
 }
 
 // contextTerm is how that part of a score is named which no word has alone.
@@ -219,11 +242,12 @@ func (sel *Selection) funnel() []Step {
 func (sel *Selection) ranks() map[int]int {
 	var matching []Match
 	for i, score := range sel.scores {
-		if score > 0 && sel.stages[i].Usable() {
+		if (score > 0 || sel.advice[i] != nil) && sel.stages[i].Usable() {
 			matching = append(matching, Match{sel.selector.catalog.At(i), score})
 		}
 	}
 	slices.SortFunc(matching, compareMatches)
+	slices.SortStableFunc(matching, sel.compareAdvised)
 	ranks := make(map[int]int, len(matching))
 	for i, m := range matching {
 		ranks[m.Position()] = i + 1
@@ -259,10 +283,17 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 			rest -= vote.share
 		}
 	}
+	if sel.meanings != nil {
+		v.Meaning = round(sel.meanings[i])
+		rest -= sel.meanings[i]
+	}
+	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
 	if round(rest) > 0 {
 		v.Terms = append(v.Terms, Term{Word: contextTerm, Score: round(rest)})
 	}
-	slices.SortStableFunc(v.Terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	if a := sel.advice[i]; a != nil {
+		v.Recommendation = a.rounded()
+	}
 	v.Reason = sel.reason(e, v)
 	return v
 }
@@ -299,6 +330,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		switch {
 		case v.Rank == 0:
 			return "no word of the question matches"
+		case v.Recommendation != nil:
+			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
 		case v.Score < sel.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}
@@ -315,6 +348,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		return "declared since the session began"
 	case slices.Contains(sel.Request.Announced, v.Tool):
 		return "announced by an earlier message"
+	}
+	if v.Recommendation != nil {
+		return fmt.Sprintf("rank %d, %s", v.Rank, recommended(v.Recommendation))
 	}
 	return fmt.Sprintf("rank %d", v.Rank)
 }

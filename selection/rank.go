@@ -62,6 +62,7 @@ func (sel *Selection) rank() {
 	sel.query = q.terms
 	x.score(q, sel.stages, sel.scores, s)
 	sel.vote()
+	sel.compareMeanings()
 	best := newTop[Match](max(2*sel.limit, 16), compareMatches)
 	for i, score := range sel.scores {
 		if score > 0 && sel.stages[i] == Sent {
@@ -77,14 +78,18 @@ func (sel *Selection) rank() {
 	}
 }
 
-// noise is the score below which a tool is noise. Votes do not raise it: they
-// must not push out what they do not speak of.
+// noise is the score below which a tool is noise. Votes and meanings do not raise
+// it: they must not push out what they do not speak of.
 func (sel *Selection) noise(best float32) float32 {
-	if len(sel.votes) > 0 {
+	if len(sel.votes) > 0 || sel.meanings != nil {
 		best = sel.byWords
 	}
-	return max(floor*best, sel.selector.index.least())
+	return sel.selector.index.noise(best)
 }
+
+// noise is the score below which nothing is worth telling where the best is this
+// one.
+func (x *Index) noise(best float32) float32 { return max(floor*best, x.least()) }
 
 // least is the score below which nothing fits, whatever else there is.
 func (x *Index) least() float32 { return least * rarity("", 0, x.size) }

@@ -57,6 +57,23 @@ type Request struct {
 	// Announced names the tools that later messages of the session described, as
 	// far as those are still sent.
 	Announced []string
+	// IncludeSkills, when not empty, names the only skills that the model is told
+	// of; ExcludeSkills names skills that it is not.
+	IncludeSkills, ExcludeSkills []string
+	// ListedSkills names the skills that the session's system prompt lists, as
+	// [Selection.Listed] told them for the question before; empty means none.
+	ListedSkills []string
+	// Used are the calls that were made earlier in the session, in any order. The
+	// recommender reads them.
+	Used []Use
+	// Vector is the question's meaning, for a selector with vectors; nil means that
+	// words alone count.
+	Vector []float32
+	// Preferred names tools, and as "skill:" and a name skills, that the
+	// recommender puts first, best first, where they may be used. Advice says who
+	// preferred them, or why nobody did; it only stands in the explanation.
+	Preferred []string
+	Advice    string
 	// Cold says that the provider's cache holds nothing of the session any more,
 	// so that its front may be made anew at no cost.
 	Cold bool
@@ -94,6 +111,9 @@ type Config struct {
 	Disabled []string
 	// Weights are those of the ranking; the zero value is [DefaultWeights].
 	Weights Weights
+	// Recommend orders the candidates by more than their words; the zero value
+	// does not.
+	Recommend Recommend
 }
 
 func (c Config) withDefaults() Config {
@@ -115,6 +135,7 @@ func (c Config) withDefaults() Config {
 	if c.Directory == 0 {
 		c.Directory = 400
 	}
+	c.Recommend = c.Recommend.withDefaults()
 	return c
 }
 
@@ -128,9 +149,13 @@ type Selector struct {
 	disabled set
 	pinned   set
 	toolsets map[string]set
+	skills   skills
 	// By position, side by side: looking at every entry would take longer than
 	// all else.
 	filters, tokens []int32
+	// vectors are the tools' meanings, by position; nil when there are none.
+	vectors       [][]float32
+	vectorWeights VectorWeights
 }
 
 // New indexes a catalog. It takes about 10 µs for each tool.
@@ -149,7 +174,7 @@ func (s *Selector) with(c *catalog.Catalog) *Selector {
 }
 
 func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
-	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}}
+	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}, skills: newSkills(c, cfg.Weights)}
 	s.disabled = s.members(cfg.Disabled)
 	for e := range c.All() {
 		s.filters, s.tokens = append(s.filters, int32(e.Filter())), append(s.tokens, int32(e.Tokens))
@@ -200,16 +225,22 @@ type Selection struct {
 	// first: those that are sent, or would be if the model had not been told of
 	// them before.
 	Ranked []Match
+	// Recommended names the skills that fit the question, best first. Nil means
+	// that the model is told of all that the request lets through: the recommender
+	// is switched off, an explicit choice wins over it, or no skill fits.
+	Recommended []string
 
 	selector *Selector
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
 	failed   map[int]error // filters that panicked, by number
+	meanings []float32     // by position: what the vectors added to the score; may be nil
 	// failedRules are the errors of rules that hide what they guard.
 	failedRules []error
 	query       []queryTerm
-	votes       []vote  // what the past added to scores
-	byWords     float32 // the best score without that; 0 when nothing was added
+	votes       []vote          // what the past added to scores
+	byWords     float32         // the best score without votes and meanings; 0 when nothing was added
+	advice      map[int]*advice // by position: what the recommender says of a candidate
 	limit       int
 	budget      int
 
@@ -230,6 +261,7 @@ func (s *Selector) Select(req Request) *Selection {
 	sel := s.prepare(req)
 	sel.admit()
 	sel.rank()
+	sel.recommend()
 	sel.choose()
 	sel.fit()
 	sel.deliver()

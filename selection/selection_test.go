@@ -425,6 +425,25 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
+// BenchmarkMeaning compares vectors of 1,024 numbers, too.
+func BenchmarkMeaning(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		s := many(b, n, 0)
+		vectors := make([][]float32, n)
+		for i := range vectors {
+			vectors[i] = make([]float32, 1024)
+			vectors[i][i%1024] = 1
+		}
+		s = s.WithVectors(vectors, selection.VectorWeights{})
+		req := selection.Request{Query: "approve the overdue invoice of the customer", Vector: vectors[7]}
+		b.Run(fmt.Sprintf("tools=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				s.Select(req)
+			}
+		})
+	}
+}
+
 func BenchmarkIndex10000(b *testing.B) {
 	c := many(b, 10_000, 0).Catalog()
 	b.ReportAllocs()

@@ -268,10 +268,16 @@ func (sel *Selection) vote() {
 		return
 	}
 	sel.byWords = highest(sel.scores, sel.stages)
-	// Where hardly a word matches, the votes are all there is.
-	scale := weight * max(sel.byWords, rarity("", 0, sel.selector.index.size))
+	scale := weight * sel.scale()
 	for i, v := range sel.votes {
 		sel.votes[i].share *= scale
 		sel.scores[v.entry.Position()] += sel.votes[i].share
 	}
+}
+
+// scale is what is added to the scores by words is measured by: the best of them,
+// or what one rare word counts. Where hardly a word matches, what is added is all
+// there is.
+func (sel *Selection) scale() float32 {
+	return max(sel.byWords, rarity("", 0, sel.selector.index.size))
 }

@@ -39,6 +39,10 @@ type State struct {
 	// Directory is the list of what may be used that stands in the system prompt.
 	// It is fixed with Declared.
 	Directory string `json:"directory,omitempty"`
+	// Skills are the names of the skills that the system prompt lists where the
+	// recommender chooses them, fixed with Declared; empty while nothing was
+	// chosen.
+	Skills []string `json:"skills,omitempty"`
 	// Front is what the newest request of the session began with.
 	Front Front `json:"front,omitzero"`
 }
@@ -48,11 +52,13 @@ type State struct {
 // compared with each other only. The zero Front is that of a new session.
 type Front struct {
 	// Mode is how the tools were delivered, Model who was asked, Strategy how
-	// much context was given, Skill which toolset was active.
+	// much context was given, Skill which toolset was active, Groups whose tools
+	// the agent had.
 	Mode     string `json:"mode,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Strategy string `json:"strategy,omitempty"`
 	Skill    string `json:"skill,omitempty"`
+	Groups   string `json:"groups,omitempty"`
 	// Tools, System and First are hashes of the declared tools, of the system
 	// prompt and of the first message.
 	Tools  string `json:"tools,omitempty"`
@@ -65,6 +71,7 @@ type Front struct {
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
+	s.Skills = slices.Clone(s.Skills)
 	return s
 }
 

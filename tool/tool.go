@@ -58,6 +58,10 @@ type Definition struct {
 	Parameters json.RawMessage
 	// Groups are the tags under which the tool is found.
 	Groups []string
+	// Channels are those that the tool is made for, as in "telegram"; empty
+	// means none in particular. They only move the tool up or down among others
+	// that fit a question: who may see it is decided by filters.
+	Channels []string
 	// Risk is what a call can do to the world. Zero means Write.
 	Risk Risk
 	// Version tells releases of the tool apart; free text, may be empty.
@@ -116,6 +120,9 @@ func (d Definition) Check() error {
 		if g == "" || strings.ContainsAny(g, ", \t\n") {
 			return fmt.Errorf("tool %s: group %q is empty or holds a comma or a space", d.Name, g)
 		}
+	}
+	if slices.Contains(d.Channels, "") {
+		return fmt.Errorf("tool %s: a channel is empty", d.Name)
 	}
 	if d.Parameters != nil {
 		var head struct {

@@ -258,16 +258,24 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// cut shortens text to at most limit bytes, between characters.
+// cut shortens a result's text to at most limit bytes, and says so.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	at := limit
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
+	kept := cutBytes(text, limit)
+	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
+}
+
+// cutBytes shortens text to at most limit bytes, between characters.
+func cutBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", text[:at], at, len(text))
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }
 
 // ErrNoTool says that there is no such tool for this caller.
@@ -277,7 +285,7 @@ var ErrNoTool = errors.New("there is no such tool")
 // be. A failure of the tool is a result; the error is [ErrNoTool].
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(in))
+	t.selected = t.selector.Select(r.request(t.selector, in))
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	if t.resolve(j); j.entry == nil && j.result.Failed {
 		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)

@@ -137,6 +137,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 		turn.ModelSwitch:    func(c *talk) { c.model.Name = "another" },
 		turn.Idle:           func(c *talk) { c.in.Facts.Time = c.in.Facts.Time.Add(5 * time.Minute) },
 		turn.SkillSwitch:    func(c *talk) { c.in.Facts.Skill = "flying" },
+		turn.GroupsChange:   func(c *talk) { c.in.Groups = "safe" },
 		turn.ModeChange:     func(c *talk) { c.in.Mode = selection.Bridge },
 		turn.StrategyChange: func(c *talk) { c.in.Options.Strategy = prompt.Lite },
 		turn.PromptChanged:  func(c *talk) { c.in.Options.Instructions = "Be kind." },
@@ -300,7 +301,7 @@ func TestNative(t *testing.T) {
 // TestNativeWithoutDeferral falls back, and the explanation says so.
 func TestNativeWithoutDeferral(t *testing.T) {
 	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
-	x := c.Select(turn.Input{Text: "weather"}).Explain()
+	x := c.Select(t.Context(), turn.Input{Text: "weather"}).Explain()
 	if x.Mode != selection.Preselect || !strings.Contains(x.Why, "cannot defer") || x.Deferred != 0 {
 		t.Errorf("mode %s: %s", x.Mode, x.Why)
 	}

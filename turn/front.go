@@ -1,7 +1,7 @@
 package turn
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 )
@@ -28,6 +27,7 @@ const (
 	Idle              Break = "idle"       // longer than the provider keeps its cache
 	Compaction        Break = "compaction" // the oldest messages were left out
 	SkillSwitch       Break = "skill_switch"
+	GroupsChange      Break = "groups_change" // the agent has other tools
 	ModeChange        Break = "mode_change"
 	StrategyChange    Break = "strategy_change"
 	Revocation        Break = "revocation" // a declared tool may not be used any more
@@ -38,11 +38,11 @@ const (
 
 // Breaks lists the causes. When several come together, the first one counts.
 func Breaks() []Break {
-	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
+	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, GroupsChange, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
 }
 
 // breaks counts cache breaks by their place in Breaks.
-type breaks [11]atomic.Int64
+type breaks [12]atomic.Int64
 
 // CacheBreaks returns how often the turns of r broke the prompt cache, by cause.
 // Causes that did not occur are left out; a model without a prompt cache has none.
@@ -73,6 +73,8 @@ func (r *Runner) cold(in Input) Break {
 		return Compaction
 	case front.Skill != in.skill():
 		return SkillSwitch
+	case front.Groups != in.Groups:
+		return GroupsChange
 	}
 	return ""
 }
@@ -95,9 +97,9 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	for i, e := range sel.Declared {
 		state.Declared[i] = e.Definition.Name
 	}
-	state.Directory = sel.Directory(state.Directory)
+	state.Directory, state.Skills = sel.Directory(state.Directory), sel.Listed()
 	state.Front = session.Front{
-		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(),
+		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(), Groups: in.Groups,
 		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time,
 	}
 	return state
@@ -105,12 +107,10 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 
 // Replay makes the selection and the message of a turn, and the state after it,
 // without running it: for conversations that are told anew with every request.
-func (r *Runner) Replay(in Input) (chat.Message, session.State) {
-	sel := r.Select(in)
-	state := r.advance(in, sel)
-	question := prompt.NewMessage(in.Text, in.Note, sel.Request.Facts, sel.Announced, in.Options)
-	state.Front.First = r.first(in, question)
-	return question, state
+func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
+	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	question := t.open()
+	return question, t.state
 }
 
 // first hashes the message with which the request of a question begins.
@@ -130,7 +130,7 @@ func broke(cold Break, before, after session.State) Break {
 		return slices.ContainsFunc(from, func(name string) bool { return !slices.Contains(of, name) })
 	}
 	switch {
-	case cold != "" && (cold != SkillSwitch || !same):
+	case cold != "" && (cold != SkillSwitch && cold != GroupsChange || !same):
 		return cold
 	case same:
 		return ""
@@ -194,13 +194,7 @@ func called(messages []chat.Message) []string {
 	var names []string
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			name := c.Name
-			if name == selection.CallTool {
-				var inner struct{ Name string }
-				_ = json.Unmarshal(c.Arguments, &inner) // then the name stays empty
-				name = inner.Name
-			}
-			if name != "" && !slices.Contains(names, name) {
+			if name := reached(c); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

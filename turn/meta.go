@@ -35,7 +35,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 	var missed []string
 	for _, query := range queries {
 		req := t.selected.Request
-		req.Query = query
+		req.Query, req.Vector = query, t.vector(t.ctx, query, t.in.Again)
 		matches := t.selector.Search(req, limit)
 		if len(matches) == 0 {
 			missed = append(missed, fmt.Sprintf("%q", query))
@@ -151,7 +151,8 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	in := t.in
 	in.Session.State, in.Session.Messages = t.state, messages
 	in.Session.Skill, in.Facts.Skill = name, name
-	t.selected = t.selector.Select(t.request(in))
+	in.Again = true
+	t.selected = t.choose(t.ctx, t.selector, in)
 	t.state = t.advance(in, t.selected)
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
 	t.prompt.Messages = messages

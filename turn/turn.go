@@ -36,8 +36,19 @@ type Config struct {
 	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
 	// The rest is cut, and the model is told.
 	MaxResult int
+	// Chooser is asked which tools and skills come first when the recommender's
+	// rules are unsure; nil means that they decide.
+	Chooser *Chooser
+	// Embedder gives the meaning of questions; nil means that words alone count.
+	Embedder Embedder
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
+}
+
+// Embedder gives the vector of a question, or nil when it has none in time.
+// Again says that nobody is to be asked: only what is known counts.
+type Embedder interface {
+	Vector(ctx context.Context, text string, again bool) []float32
 }
 
 // Runner runs turns for one agent.
@@ -90,6 +101,9 @@ type Input struct {
 	// empty.
 	Limit, Budget int
 	Mode          selection.Mode
+	// Again says that the message was begun or answered before: then nobody is asked
+	// anything, and only what was found out before counts.
+	Again bool
 	// Late takes the outcome of a call that goes on after its turn; nil means
 	// that tools must finish before they return. It may be called at any time,
 	// from any goroutine.
@@ -154,19 +168,46 @@ type Used struct {
 }
 
 // Select makes the selection of a turn without running it.
-func (r *Runner) Select(in Input) *selection.Selection {
-	return r.selector().Select(r.request(in))
+func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
+	return r.choose(ctx, r.selector(), in)
 }
 
-func (r *Runner) request(in Input) selection.Request {
+// choose selects. When the recommender is unsure, the chooser is asked first.
+func (r *Runner) choose(ctx context.Context, s *selection.Selector, in Input) *selection.Selection {
+	req := r.request(s, in)
+	req.Vector = r.vector(ctx, in.Text, in.Again)
+	sel := s.Select(req)
+	if r.config.Chooser == nil {
+		return sel
+	}
+	candidates := sel.Unsure()
+	if len(candidates) == 0 {
+		return sel
+	}
+	req.Preferred, req.Advice = r.config.Chooser.choose(ctx, in.Text, candidates, in.Again)
+	return s.Select(req)
+}
+
+func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 {
+	if r.config.Embedder == nil {
+		return nil
+	}
+	return r.config.Embedder.Vector(ctx, text, again)
+}
+
+func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	in.Facts.Skill = in.skill()
 	info := r.model.Info()
 	req := selection.Request{
 		Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
+		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
+	}
+	if s.Recommends() {
+		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
 	}
 	if r.cold(in) != "" {
 		req.Cold, req.Called = true, called(r.prompt.Kept(in.Session.Messages))
@@ -219,11 +260,8 @@ type run struct {
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
 	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector(), begun: time.Now()}
-	t.selected = t.selector.Select(r.request(in))
+	question := t.open()
 	t.logHidden()
-	t.state = r.advance(in, t.selected)
-	question := prompt.NewMessage(in.Text, in.Note, t.selected.Request.Facts, t.selected.Announced, in.Options)
-	t.state.Front.First = r.first(in, question)
 	if err := t.prompts(in.Session.Messages, question); err != nil {
 		t.fail(err)
 		return t
@@ -235,10 +273,23 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 	return t
 }
 
-// prompts builds the prompt, with the directory as the state has it.
+// open selects, and makes the state and the message that the turn begins with.
+func (t *run) open() chat.Message {
+	t.selected = t.choose(t.ctx, t.selector, t.in)
+	t.state = t.advance(t.in, t.selected)
+	question := prompt.NewMessage(t.in.Text, t.note(), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
+	t.state.Front.First = t.first(t.in, question)
+	return question
+}
+
+// prompts builds the prompt, with the directory and the skills as the state has
+// them.
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
 	opts.Directory = t.state.Directory
+	if len(opts.IncludeSkills) == 0 {
+		opts.IncludeSkills = t.state.Skills
+	}
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
 	t.state.Front.System = hash(t.prompt.System)
 	return err
@@ -300,6 +351,9 @@ func (t *run) question() model.Request {
 		req.Deferred = append(req.Deferred, e.Definition)
 	}
 	for _, m := range t.selected.Ranked {
+		if m.Score == 0 {
+			continue // nothing in the message speaks for it, only that it was used lately
+		}
 		req.Ranked = append(req.Ranked, m.Definition.Name)
 	}
 	return req

@@ -6,20 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
+	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -105,12 +109,24 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		b.close = append(b.close, s.Close)
 		store = s
 	}
+	c := w.config
 	b.usage = b.openUsage(ctx, w, stored, log)
-	agents, err := b.agents(registry, w, log)
+	models, err := b.newModels(registry, c, log)
 	if err != nil {
 		return b, err
 	}
-	c := w.config
+	agents, err := b.agents(models, w)
+	if err != nil {
+		return b, err
+	}
+	chooser, err := newChooser(models, c.Recommend, log)
+	if err != nil {
+		return b, err
+	}
+	embedder, err := b.newEmbedder(w, stored, log)
+	if err != nil {
+		return b, err
+	}
 	scope, err := route.ParseScope(c.Sessions.Scope)
 	if err != nil {
 		return b, err
@@ -121,9 +137,11 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
+			Recommend: recommend(c.Recommend),
 		},
 		Usage:      b.usage,
-		Turn:       turn.Config{MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
+		Embedder:   embedder,
+		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
@@ -210,26 +228,82 @@ func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
 func toolsets(c *config.Config) []catalog.Toolset {
 	list := make([]catalog.Toolset, len(c.Skills))
 	for i, s := range c.Skills {
-		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools}
+		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
 	}
 	return list
 }
 
-// agents makes the agents and their models.
-func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logger) ([]gateway.Agent, error) {
-	c := w.config
+func recommend(c config.Recommend) selection.Recommend {
+	return selection.Recommend{
+		On: c.Mode != "off", Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency),
+	}
+}
+
+// newChooser makes what is asked when the recommender is unsure; nil when nobody
+// is to be.
+func newChooser(models map[string]model.Model, c config.Recommend, log *slog.Logger) (*turn.Chooser, error) {
+	if c.Mode != "model" {
+		return nil, nil
+	}
+	m, ok := models[c.Model]
+	if !ok {
+		return nil, usagef("recommend.model: there is no model %q%s", c.Model, nearest.Hint(c.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
+	}
+	return turn.NewChooser(m, c.Timeout, log), nil
+}
+
+// newEmbedder makes what compares meanings; nil when nothing does. Without a store
+// only what is kept from before counts: a command that ends at once computes
+// nothing.
+func (b *built) newEmbedder(w *workspace, stored bool, log *slog.Logger) (*embedding.Embedder, error) {
+	c := w.config.Embeddings
+	if c.Model == "" {
+		return nil, nil
+	}
+	e, err := embedding.New(embedding.Config{
+		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		File:    filepath.Join(w.state, "embeddings.jsonl"), ReadOnly: !stored, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, e.Close)
+	return e, nil
+}
+
+// newModels makes the models, by name. The empty name is the first one's.
+func (b *built) newModels(registry *catalog.Registry, c *config.Config, log *slog.Logger) (map[string]model.Model, error) {
 	configs := c.Models
 	if len(configs) == 0 {
 		configs, b.source = modelsOf(os.Getenv)
 	}
-	models, modes := map[string]model.Model{}, map[string]string{}
+	models := map[string]model.Model{}
 	for _, m := range configs {
 		made, err := newModel(m, registry)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models[m.Name], modes[m.Name] = model.Log(made, log), m.Mode
+		models[m.Name] = model.Log(made, log)
 	}
+	models[""] = models[configs[0].Name]
+	return models, nil
+}
+
+// modeOf is how the tools reach a model, if its configuration says so. The empty
+// name is the first one's.
+func modeOf(models []config.Model, name string) string {
+	for _, m := range models {
+		if name == "" || m.Name == name {
+			return m.Mode
+		}
+	}
+	return ""
+}
+
+// agents makes the agents.
+func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.Agent, error) {
+	c := w.config
 	list := c.Agents
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main"}}
@@ -237,8 +311,7 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
-		first := cmp.Or(a.Model, configs[0].Name)
-		chain := []model.Model{models[first]}
+		chain := []model.Model{models[a.Model]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}
@@ -248,8 +321,8 @@ func (b *built) agents(registry *catalog.Registry, w *workspace, log *slog.Logge
 		}
 		agents[i] = gateway.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
-			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Mode: selection.Mode(cmp.Or(a.Mode, modes[first])),
+			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Skills: a.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Mode: selection.Mode(cmp.Or(a.Mode, modeOf(c.Models, a.Model))),
 		}
 		b.models = append(b.models, agents[i].Model.Info().Name)
 	}

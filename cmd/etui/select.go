@@ -112,6 +112,14 @@ func render(x selection.Explanation, all bool, width int) string {
 	if extra := meta(x); extra != "" {
 		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
 	}
+	if x.Advice != "" {
+		fmt.Fprintf(&b, "close candidates: %s\n", x.Advice)
+	}
+	for _, s := range x.Skills {
+		if s.Told && s.Recommendation != nil {
+			fmt.Fprintf(&b, "the model is told of the skill %s: %s\n", s.Skill, s.Reason)
+		}
+	}
 	rows := [][]string{{"", "tool", "score", "tokens", "why"}}
 	for _, kind := range []struct {
 		mark  string
@@ -155,7 +163,11 @@ func because(x selection.Explanation, v selection.Verdict) string {
 	}
 	var words []string
 	for _, t := range v.Terms {
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", t.Word, t.Score, strongest(t.Fields))))
+		word := t.Word
+		if t.From != "" {
+			word = t.From + "→" + word
+		}
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, strongest(t.Fields))))
 	}
 	if len(words) == 0 {
 		return v.Reason

@@ -135,6 +135,9 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				if len(t.Examples) > 0 {
 					fmt.Fprintf(a.out, "  examples: %s\n", strings.Join(t.Examples, " | "))
 				}
+				if len(t.Channels) > 0 {
+					fmt.Fprintf(a.out, "  made for the channels: %s\n", strings.Join(t.Channels, ", "))
+				}
 				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
 				return e.Encode(t.Parameters)
 			})

@@ -30,6 +30,8 @@ type Config struct {
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
+	Recommend  Recommend  `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
+	Embeddings Embeddings `yaml:"embeddings" help:"Compare questions and tools by their meaning, too. Without a model, words alone count."`
 	Usage      Usage      `yaml:"usage" help:"What is kept of past turns, and what is learnt from it."`
 	Limits     Limits     `yaml:"limits" help:"Bounds of messages, turns and calls."`
 	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
@@ -77,6 +79,7 @@ type Agent struct {
 	Instructions string   `yaml:"instructions" help:"Who the agent is and how it works."`
 	Groups       string   `yaml:"groups" help:"Groups whose tools it has, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
+	Skills       []string `yaml:"skills" help:"The only skills that the model is told of. Empty: all."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 }
@@ -86,6 +89,9 @@ type Skill struct {
 	Name        string   `yaml:"name" required:"true" help:"How it is chosen."`
 	Description string   `yaml:"description" help:"Told to the model and to users."`
 	Tools       []string `yaml:"tools" help:"Names of tools, or group: and a group. Empty: all."`
+	Aliases     []string `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
+	Examples    []string `yaml:"examples" help:"Questions that it is for, in any language. Only the ranking reads them."`
+	Channels    []string `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
 }
 
 // Workflow says how skills are used.
@@ -155,6 +161,27 @@ type Selection struct {
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
 	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
+}
+
+// Recommend orders tools and skills.
+type Recommend struct {
+	Mode    string        `yaml:"mode" default:"off" enum:"off,rules,model" help:"rules scores from 0 to 100 by the four weights; model asks a model besides, when the best ones are close. With both, the model is told only of the skills that fit the question, or of all when none does."`
+	Channel int           `yaml:"channel" default:"40" help:"Weight of being made for the question's channel. The weights are shares of their sum."`
+	Keyword int           `yaml:"keyword" default:"30" help:"Weight of fitting the question's words."`
+	History int           `yaml:"history" default:"20" help:"Weight of how often it was used in the conversation."`
+	Recency int           `yaml:"recency" default:"10" help:"Weight of how long ago that was."`
+	Model   string        `yaml:"model" help:"Name of the model that mode model asks; an inexpensive one will do."`
+	Timeout time.Duration `yaml:"timeout" default:"2s" help:"How long it may take. After that the rules decide."`
+}
+
+// Embeddings compare meanings.
+type Embeddings struct {
+	BaseURL   string        `yaml:"base_url" help:"Where a server with OpenAI's embeddings API is, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
+	Model     string        `yaml:"model" help:"What the server calls the model. Empty: no embeddings."`
+	APIKey    Secret        `yaml:"api_key" help:"Use ${NAME}."`
+	Weight    float64       `yaml:"weight" default:"0.5" help:"How much the likeness in meaning counts beside the words, from 0 to 1."`
+	Threshold float64       `yaml:"threshold" default:"0.4" help:"From which likeness on, 0 to 1, a tool is a candidate that its words do not make one. Which is high depends on the model."`
+	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that words alone count."`
 }
 
 // Usage says what is kept of past turns.

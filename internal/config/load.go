@@ -263,6 +263,20 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	if !skills[c.Workflow.DefaultSkill] {
 		d.fail(find(root, "workflow", "default_skill"), "there is no skill %q%s", c.Workflow.DefaultSkill, nearest.Hint(c.Workflow.DefaultSkill, slices.Values(known(skills))))
 	}
+	r := find(root, "recommend")
+	switch {
+	case c.Recommend.Mode == "model" && c.Recommend.Model == "":
+		d.fail(r, "recommend.mode is model: the key recommend.model must name the model to ask")
+	case c.Recommend.Mode == "model" && len(c.Models) > 0 && !models[c.Recommend.Model]:
+		d.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model, nearest.Hint(c.Recommend.Model, slices.Values(known(models))))
+	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
+		d.fail(r, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
+	}
+	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
+		d.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
+	} else if e.Model != "" && (e.Weight == 0 || e.Threshold == 0) {
+		d.fail(find(root, "embeddings"), "embeddings: weight and threshold must be above 0; leave embeddings out to rank by words alone")
+	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {
@@ -276,6 +290,11 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 		}
 		if a.Skill != "" && !skills[a.Skill] {
 			d.fail(n, "agent %s: there is no skill %q%s", a.Name, a.Skill, nearest.Hint(a.Skill, slices.Values(known(skills))))
+		}
+		for j, skill := range a.Skills {
+			if !skills[skill] {
+				d.fail(find(root, "agents", i, "skills", j), "agent %s: there is no skill %q%s", a.Name, skill, nearest.Hint(skill, slices.Values(known(skills))))
+			}
 		}
 	}
 }

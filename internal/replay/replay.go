@@ -145,7 +145,8 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 }
 
 // gateway is the configuration as it is replayed: what decides which tools are
-// sent, and nothing that keeps or learns.
+// sent, and nothing that keeps or learns, or asks a model or a server: the
+// recommender's rules decide, and words alone count.
 func (c Config) gateway(s *script) gateway.Config {
 	g := gateway.Config{
 		Registry:  c.Gateway.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
@@ -156,6 +157,7 @@ func (c Config) gateway(s *script) gateway.Config {
 		Scope:     c.Gateway.Scope, Links: c.Gateway.Links, MaxMessage: c.Gateway.MaxMessage,
 		Now: func() time.Time { return s.now },
 	}
+	g.Turn.Chooser = nil
 	g.Turn.MaxSteps = 3 * maxNeeds // a search and a call for each, and the reply
 	for i := range g.Agents {
 		g.Agents[i].Model = s

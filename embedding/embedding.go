@@ -1,0 +1,370 @@
+// Package embedding adds meaning to the ranking: vectors of tools and of
+// questions, from a server with OpenAI's embeddings API.
+//
+// An [Embedder] computes the vectors of tools in the background when the catalog
+// changes, and keeps them in a file by what the tools say, so that a tool costs
+// one request in its life. The vector of a question is asked for before the
+// selection, for a short time only. Whatever fails here costs nothing but this
+// help: the ranking by words serves alone.
+package embedding
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// Config says who is asked. Model is the only field that must be set.
+type Config struct {
+	// BaseURL is where the API is, as in http://127.0.0.1:11434/v1; empty means
+	// OpenAI's.
+	BaseURL string
+	// Model is what the server calls the model.
+	Model string
+	// APIKey is sent as bearer token; empty means none.
+	APIKey string
+	// Weights say how much a vector counts beside words.
+	Weights selection.VectorWeights
+	// Timeout is how long a question's vector is waited for; 0 means 300 ms.
+	Timeout time.Duration
+	// File keeps the vectors of tools; empty keeps them in memory.
+	File string
+	// ReadOnly computes no vectors of tools and writes no file.
+	ReadOnly bool
+	// HTTP sends the requests; nil means a client of its own.
+	HTTP *http.Client
+	// Log takes what operators want to know; nil discards.
+	Log *slog.Logger
+}
+
+const (
+	// batch is how many tools are asked about in one request; there is one request
+	// at a time, which may take batchTimeout.
+	batch        = 64
+	batchTimeout = time.Minute
+	// maxTools is how many tools have vectors, the first ones of the catalog. With
+	// vectors of 3,072 numbers these take some 240 MB.
+	maxTools = 20_000
+	// maxText is how much of a tool or question is read, in bytes.
+	maxText = 2000
+	// keptQuestions is how many vectors of questions are remembered.
+	keptQuestions = 500
+	// pause is how long a server that failed is left alone by questions. For tools
+	// it is the first pause, which doubles up to maxPause.
+	pause    = 10 * time.Second
+	maxPause = 10 * time.Minute
+)
+
+// hash identifies a text.
+type hash [sha256.Size]byte
+
+// Embedder gives the vectors of tools and questions. It is safe for concurrent
+// use.
+type Embedder struct {
+	server    server
+	config    Config
+	log       *slog.Logger
+	attached  atomic.Pointer[attached]
+	questions *recent.Cache[hash, []float32]
+	outage    outage
+	odd       sync.Once // for the warning about vectors of another length
+
+	mu    sync.Mutex // guards known, and is held while vectors are attached
+	known map[hash][]float32
+
+	missing chan struct{} // holds a value when tools miss their vectors
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// attached is a selector with the vectors of its tools.
+type attached struct {
+	base, with *selection.Selector
+	dimensions int // 0 while no tool has a vector
+}
+
+// New returns an embedder, which works in the background until it is closed.
+func New(cfg Config) (*Embedder, error) {
+	if cfg.Model == "" {
+		return nil, errors.New("embeddings need the name of a model")
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = "https://api.openai.com/v1"
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 300 * time.Millisecond
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Embedder{
+		server: server{cfg.HTTP, strings.TrimSuffix(cfg.BaseURL, "/") + "/embeddings", cfg.Model, cfg.APIKey},
+		config: cfg, log: cfg.Log, questions: recent.New[hash, []float32](keptQuestions),
+		outage: outage{log: cfg.Log}, missing: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+	}
+	e.known = e.load()
+	go e.run(ctx)
+	return e, nil
+}
+
+// Close ends the work in the background and returns when it has ended.
+func (e *Embedder) Close() error {
+	e.cancel()
+	<-e.done
+	return nil
+}
+
+// Follow returns a function that gives the selector that current gives, with the
+// vectors of its tools as far as they are known. It never waits for a server.
+func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.Selector {
+	return func() *selection.Selector {
+		base := current()
+		if a := e.attached.Load(); a != nil && a.base == base {
+			return a.with
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if a := e.attached.Load(); a != nil && a.base == base {
+			return a.with
+		}
+		return e.attach(base)
+	}
+}
+
+// attach publishes a selector with the vectors that are known, and asks for the
+// others. The lock is held.
+func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
+	vectors := make([][]float32, base.Catalog().Len())
+	a := &attached{base: base}
+	complete := true
+	for entry := range base.Catalog().All() {
+		if entry.Position() == maxTools {
+			e.log.Warn("embeddings: only the first tools have vectors", "tools", maxTools)
+			break
+		}
+		v, ok := e.known[hashOf(textOf(&entry.Definition))]
+		complete = complete && ok
+		if a.dimensions == 0 {
+			a.dimensions = len(v)
+		}
+		vectors[entry.Position()] = v
+	}
+	a.with = base.WithVectors(vectors, e.config.Weights)
+	e.attached.Store(a)
+	if !complete {
+		select {
+		case e.missing <- struct{}{}:
+		default: // it is known already
+		}
+	}
+	return a.with
+}
+
+// textOf is what a vector stands for: everything that a tool says of itself in
+// words.
+func textOf(d *tool.Definition) string {
+	parts := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(d.Name), d.Description}
+	parts = append(append(parts, d.Aliases...), d.Examples...)
+	return head(strings.Join(parts, "\n"))
+}
+
+func head(text string) string {
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "")
+	}
+	return text
+}
+
+func hashOf(text string) hash { return sha256.Sum256([]byte(text)) }
+
+// Vector returns the vector of a question, or nil when it is not to be had in
+// time, or would not help. Again says that only one that was asked for before is
+// wanted.
+func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float32 {
+	a := e.attached.Load()
+	text = head(strings.TrimSpace(text))
+	if text == "" || a == nil || a.dimensions == 0 {
+		return nil
+	}
+	key := hashOf(text)
+	v, ok := e.questions.Get(key)
+	if !ok {
+		if again || e.outage.waiting() {
+			return nil
+		}
+		if v = e.ask(ctx, text); v == nil {
+			return nil
+		}
+		e.questions.Put(key, v)
+	}
+	if len(v) != a.dimensions {
+		e.odd.Do(func() {
+			e.log.Warn("embeddings: the server's vectors have changed their length, ranking by words alone; remove the file to compute the tools' anew",
+				"question", len(v), "tools", a.dimensions, "file", e.config.File)
+		})
+		return nil
+	}
+	return v
+}
+
+// ask asks the server for the vector of a question, for a short time.
+func (e *Embedder) ask(ctx context.Context, text string) []float32 {
+	limited, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+	vectors, err := e.server.embed(limited, []string{text})
+	switch {
+	case err == nil:
+		e.outage.over()
+		return vectors[0]
+	case ctx.Err() == nil: // else the one who asked has gone
+		e.outage.failed(err)
+	}
+	return nil
+}
+
+// run computes the vectors that are missing until ctx ends.
+func (e *Embedder) run(ctx context.Context) {
+	defer close(e.done)
+	if e.config.ReadOnly {
+		return
+	}
+	for wait := pause; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.missing:
+		}
+		err := e.complete(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			wait = pause
+			continue
+		}
+		e.outage.failed(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, maxPause)
+		select {
+		case e.missing <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// complete asks for the vectors that the newest catalog misses, a batch at a
+// time, and keeps what it got.
+func (e *Embedder) complete(ctx context.Context) (err error) {
+	base := e.attached.Load().base
+	todo := e.todo(base)
+	for len(todo) > 0 && err == nil {
+		n := min(batch, len(todo))
+		err = e.fetch(ctx, todo[:n])
+		todo = todo[n:]
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	base = e.attached.Load().base // it may be a newer one
+	e.attach(base)
+	e.save(base)
+	return err
+}
+
+// todo lists the texts of a catalog that have no vector, each once.
+func (e *Embedder) todo(base *selection.Selector) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var texts []string
+	seen := map[string]bool{}
+	for entry := range base.Catalog().All() {
+		text := textOf(&entry.Definition)
+		if _, ok := e.known[hashOf(text)]; !ok && !seen[text] && entry.Position() < maxTools {
+			seen[text] = true
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func (e *Embedder) fetch(ctx context.Context, texts []string) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	vectors, err := e.server.embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	e.outage.over()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, text := range texts {
+		e.known[hashOf(text)] = vectors[i]
+	}
+	return nil
+}
+
+// outage remembers that the server failed, and says so once.
+type outage struct {
+	log   *slog.Logger
+	mu    sync.Mutex
+	since time.Time // of the last failure; zero while all is well
+}
+
+func (o *outage) failed(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() {
+		o.log.Warn("embeddings are not available, ranking by words alone", "error", err)
+	}
+	o.since = time.Now()
+}
+
+func (o *outage) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.since.IsZero() {
+		o.log.Info("embeddings are available again")
+	}
+	o.since = time.Time{}
+}
+
+// waiting reports whether the server has failed a moment ago.
+func (o *outage) waiting() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.since.IsZero() && time.Since(o.since) < pause
+}
+
+// unit scales a vector to length one, so that a product of two is their cosine.
+func unit(v []float32) []float32 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return v
+	}
+	f := float32(1 / math.Sqrt(sum))
+	for i := range v {
+		v[i] *= f
+	}
+	return v
+}

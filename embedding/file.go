@@ -1,0 +1,119 @@
+package embedding
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/etui-run/etui/selection"
+)
+
+// header is the first line of the file. Vectors of another model or server mean
+// nothing to this one.
+type header struct {
+	Model string `json:"model"`
+	URL   string `json:"url"`
+}
+
+// line is one vector: four bytes a number, little endian.
+type line struct {
+	Hash   string `json:"hash"`
+	Vector []byte `json:"vector"`
+}
+
+// maxLine bounds a line, in bytes: a vector of the longest kind in base64.
+const maxLine = maxDimensions*4*4/3 + 1<<10
+
+// load reads the vectors of the file. What cannot be read is computed anew.
+func (e *Embedder) load() map[hash][]float32 {
+	known := map[hash][]float32{}
+	if e.config.File == "" {
+		return known
+	}
+	f, err := os.Open(e.config.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known
+	}
+	if err != nil {
+		e.log.Warn("embeddings: the file of vectors cannot be read", "error", err)
+		return known
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(io.LimitReader(f, maxTools*maxLine))
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	var h header
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil || h != e.header() {
+		return known
+	}
+	for lines.Scan() && len(known) < maxTools {
+		var l line
+		var key hash
+		if json.Unmarshal(lines.Bytes(), &l) != nil {
+			break
+		}
+		if n, err := hex.Decode(key[:], []byte(l.Hash)[:min(len(l.Hash), 2*len(key))]); err != nil || n != len(key) || len(l.Vector) == 0 || len(l.Vector)%4 != 0 {
+			break
+		}
+		v := make([]float32, len(l.Vector)/4)
+		for i := range v {
+			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(l.Vector[4*i:]))
+		}
+		known[key] = v
+	}
+	return known
+}
+
+func (e *Embedder) header() header { return header{e.config.Model, e.server.url} }
+
+// save writes the vectors of a catalog to the file and forgets all others, so
+// that neither grows. The lock is held.
+func (e *Embedder) save(base *selection.Selector) {
+	keep := map[hash][]float32{}
+	for entry := range base.Catalog().All() {
+		key := hashOf(textOf(&entry.Definition))
+		if v, ok := e.known[key]; ok {
+			keep[key] = v
+		}
+	}
+	e.known = keep
+	if e.config.File == "" {
+		return
+	}
+	if err := e.write(); err != nil {
+		e.log.Warn("embeddings: the vectors cannot be kept, they are computed anew after the next start", "error", err)
+	}
+}
+
+func (e *Embedder) write() error {
+	if err := os.MkdirAll(filepath.Dir(e.config.File), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(e.config.File), ".embeddings-*") // for this user alone
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriter(f)
+	lines := json.NewEncoder(buffer)
+	err = lines.Encode(e.header())
+	for key, v := range e.known {
+		raw := make([]byte, 0, 4*len(v))
+		for _, x := range v {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+		}
+		err = errors.Join(err, lines.Encode(line{hex.EncodeToString(key[:]), raw}))
+	}
+	if err = errors.Join(err, buffer.Flush(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), e.config.File)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}

@@ -1,0 +1,271 @@
+package selection
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+)
+
+// Recommend says how the candidates of a question are ordered when their words
+// are not all that counts. The recommender ranks and explains; the model picks.
+//
+// A candidate is scored from 0 to 100, in four parts:
+//
+//   - channel: 1 when it is made for the question's channel, 0.5 when it is made
+//     for none in particular, 0 when it is made for others only;
+//   - keyword: its score by words, relative to the best of this question;
+//   - history: how often it was used in this session. A use counts half after
+//     three days. One use gives 0.5, two 0.75, and so on;
+//   - recency: how long ago it was last used, half after each hour.
+//
+// What neither a word of the question nor a use within the last hour speaks for
+// is no candidate, whatever its channel is. An explicit choice wins: where the
+// request includes certain tools or skills, or a skill is active, nothing is
+// recommended.
+type Recommend struct {
+	// On switches the recommender on.
+	On bool
+	// Channel, Keyword, History and Recency are the weights of the parts, read as
+	// shares of their sum. All zero means 40, 30, 20 and 10.
+	Channel, Keyword, History, Recency float64
+}
+
+const (
+	historyHalfLife = 3 * 24 * time.Hour
+	recencyHalfLife = time.Hour
+	// lately is the recency from which on a use makes a tool a candidate by
+	// itself: "and in Berlin?" goes on with what the question before it used.
+	lately = 0.5
+	// A candidate is close when its recommendation is at least closeTo of the
+	// best one's and it is among the first closeAmong.
+	closeTo    = 0.85
+	closeAmong = 5
+)
+
+// skillTarget begins the names of skills among preferred names.
+const skillTarget = "skill:"
+
+func (r Recommend) withDefaults() Recommend {
+	sum := r.Channel + r.Keyword + r.History + r.Recency
+	if sum <= 0 {
+		return Recommend{r.On, 40, 30, 20, 10}
+	}
+	f := 100 / sum
+	return Recommend{r.On, r.Channel * f, r.Keyword * f, r.History * f, r.Recency * f}
+}
+
+// Recommends reports whether the recommender is switched on.
+func (s *Selector) Recommends() bool { return s.config.Recommend.On }
+
+// Use is a call that was made earlier.
+type Use struct {
+	// Tool is the name of the tool that the call reached.
+	Tool string
+	// Time is when; zero when it is not known. Then the use counts for the history,
+	// and not for the recency.
+	Time time.Time
+}
+
+// Recommendation is how a candidate was scored.
+type Recommendation struct {
+	// Score is from 0 to 100, the sum of the parts.
+	Score   float64 `json:"score"`
+	Channel float64 `json:"channel"`
+	Keyword float64 `json:"keyword"`
+	History float64 `json:"history"`
+	Recency float64 `json:"recency"`
+	// Preferred says that it was put first by name, see [Request.Preferred].
+	Preferred bool `json:"preferred,omitempty"`
+}
+
+// Candidate is something that may be put first by name.
+type Candidate struct {
+	// Name is a tool's, or "skill:" and a skill's.
+	Name        string
+	Description string
+}
+
+// Unsure returns the candidates that the recommender can hardly tell apart: the
+// tools, and then the skills, that words speak for, that are among the five best
+// of those, and that reach 85 % of the best one. It returns no tools where the
+// best one has no rival or where all are sent, and no skills where the best one
+// has no rival.
+func (sel *Selection) Unsure() []Candidate {
+	var list []Candidate
+	if sel.advice != nil && !sel.Direct {
+		first := slices.DeleteFunc(slices.Clone(sel.Ranked), func(m Match) bool { return m.Score == 0 })
+		first = first[:min(len(first), closeAmong)]
+		n := rivals(len(first), func(i int) float64 { return sel.advice[first[i].Position()].Score })
+		for _, m := range first[:n] {
+			list = append(list, Candidate{m.Definition.Name, m.Definition.Description})
+		}
+	}
+	first := slices.DeleteFunc(sel.candidateSkills(), func(c candidateSkill) bool { return c.Keyword == 0 })
+	first = first[:min(len(first), closeAmong)]
+	n := rivals(len(first), func(i int) float64 { return first[i].Score })
+	for _, c := range first[:n] {
+		list = append(list, Candidate{skillTarget + c.skill.Name, c.skill.Description})
+	}
+	return list
+}
+
+// rivals counts the first of n scores that are close to the first; 0 when that
+// one is alone.
+func rivals(n int, score func(int) float64) int {
+	near := 0
+	for near < n && score(near) >= closeTo*score(0) {
+		near++
+	}
+	if near < 2 {
+		return 0
+	}
+	return near
+}
+
+// advice is what the recommender says of a candidate.
+type advice struct {
+	Recommendation
+	place int // among the preferred ones; their number for others
+}
+
+func compareAdvice(a, b *advice) int {
+	return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.Score, a.Score))
+}
+
+// advise scores one candidate.
+func (sel *Selection) advise(name string, channels []string, keyword float64, e experience) *advice {
+	w := sel.selector.config.Recommend
+	a := &advice{place: slices.Index(sel.Request.Preferred, name)}
+	a.Preferred = a.place >= 0
+	if !a.Preferred {
+		a.place = len(sel.Request.Preferred)
+	}
+	a.Channel = w.Channel * madeFor(channels, sel.Request.Facts.Channel)
+	a.Keyword = w.Keyword * keyword
+	a.History = w.History * (1 - math.Exp2(-e.count))
+	a.Recency = w.Recency * e.recency
+	a.Score = a.Channel + a.Keyword + a.History + a.Recency
+	return a
+}
+
+func madeFor(channels []string, channel string) float64 {
+	switch {
+	case len(channels) == 0:
+		return 0.5
+	case slices.Contains(channels, channel):
+		return 1
+	}
+	return 0
+}
+
+// experience is what earlier uses say of a candidate.
+type experience struct {
+	count   float64 // of uses, older ones counting less
+	recency float64 // of the newest, 0 to 1
+}
+
+func (e *experience) add(u Use, now time.Time) {
+	if u.Time.IsZero() || now.IsZero() {
+		e.count++
+		return
+	}
+	age := max(now.Sub(u.Time), 0)
+	e.count += math.Exp2(-float64(age) / float64(historyHalfLife))
+	e.recency = max(e.recency, math.Exp2(-float64(age)/float64(recencyHalfLife)))
+}
+
+// experiences gathers the uses of tools that exist, by position.
+func (sel *Selection) experiences() map[int]experience {
+	past := map[int]experience{}
+	for _, u := range sel.Request.Used {
+		if e, ok := sel.selector.catalog.Get(u.Tool); ok {
+			x := past[e.Position()]
+			x.add(u, sel.Request.Facts.Time)
+			past[e.Position()] = x
+		}
+	}
+	return past
+}
+
+// active reports whether a skill was chosen, which wins over recommending.
+func (sel *Selection) active() bool {
+	skill := sel.Request.Facts.Skill
+	return skill != "" && skill != catalog.Full
+}
+
+// recommend puts the candidates in the recommender's order.
+func (sel *Selection) recommend() {
+	if !sel.selector.config.Recommend.On || sel.active() {
+		return
+	}
+	for _, c := range sel.candidateSkills() {
+		sel.Recommended = append(sel.Recommended, c.skill.Name)
+	}
+	if len(sel.Request.Include) > 0 {
+		return
+	}
+	best := float32(0)
+	if len(sel.Ranked) > 0 {
+		best = sel.Ranked[0].Score
+	}
+	past := sel.experiences()
+	sel.advice = map[int]*advice{}
+	for _, m := range sel.candidates(past) {
+		i := m.Position()
+		sel.advice[i] = sel.advise(m.Definition.Name, m.Definition.Channels, share(m.Score, best), past[i])
+	}
+	slices.SortStableFunc(sel.Ranked, sel.compareAdvised)
+}
+
+// share is a score relative to the best one.
+func share(score, best float32) float64 {
+	if best <= 0 {
+		return 0
+	}
+	return float64(score / best)
+}
+
+// candidates adds to the ranked tools those that were used lately and those that
+// are preferred, where they may be used.
+func (sel *Selection) candidates(past map[int]experience) []Match {
+	c := sel.selector.catalog
+	add := func(e *catalog.Entry) {
+		if sel.stages[e.Position()] == Sent && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }) {
+			sel.Ranked = append(sel.Ranked, Match{e, sel.scores[e.Position()]})
+		}
+	}
+	for _, u := range sel.Request.Used { // in their order: the same every time
+		if e, ok := c.Get(u.Tool); ok && past[e.Position()].recency >= lately {
+			add(e)
+		}
+	}
+	for _, name := range sel.Request.Preferred {
+		if e, ok := c.Get(name); ok {
+			add(e)
+		}
+	}
+	return sel.Ranked
+}
+
+// compareAdvised puts what was recommended in its order, and before the rest.
+func (sel *Selection) compareAdvised(a, b Match) int {
+	x, y := sel.advice[a.Position()], sel.advice[b.Position()]
+	switch {
+	case x == nil && y == nil:
+		return 0
+	case x == nil:
+		return 1
+	case y == nil:
+		return -1
+	}
+	return compareAdvice(x, y)
+}
+
+// rounded keeps what a person reads of a recommendation.
+func (r Recommendation) rounded() *Recommendation {
+	two := func(x float64) float64 { return math.Round(x*100) / 100 }
+	return &Recommendation{two(r.Score), two(r.Channel), two(r.Keyword), two(r.History), two(r.Recency), r.Preferred}
+}

@@ -1,0 +1,171 @@
+package selection_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+var moment = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+
+// channels is a catalog in which the channel tells tools apart.
+func channels(tb testing.TB) *catalog.Registry {
+	on := func(name, description string, channels ...string) tool.Tool {
+		return described{tool.Definition{Name: name, Description: description, Channels: channels, Risk: tool.Read}}
+	}
+	r := registry(tb,
+		on("create_poll", "Ask people in a poll"),
+		on("telegram_poll", "Ask people in a poll with buttons and a message", "telegram"),
+		on("slack_poll", "Ask people in a poll with buttons and a message", "slack"),
+		on("start_huddle", "Talk to each other", "slack"),
+		on("get_weather", "Tell the weather of a city"),
+		on("get_news", "Tell the news of a city"),
+	)
+	_, err := r.SetToolsets(
+		catalog.Toolset{Name: "office", Description: "Mail and calendar", Aliases: []string{"日程"}, Tools: []string{"create_poll"}},
+		catalog.Toolset{Name: "travel", Description: "Trips and weather", Examples: []string{"fly to Berlin"}, Tools: []string{"get_weather"}},
+		catalog.Toolset{Name: "huddles", Description: "Talk, mail and calendar", Channels: []string{"slack"}, Tools: []string{"start_huddle"}})
+	must(tb, err)
+	return r
+}
+
+func recommending(tb testing.TB) *selection.Selector {
+	return selection.New(channels(tb).Catalog(), selection.Config{Direct: -1, Limit: 3, Recommend: selection.Recommend{On: true}})
+}
+
+func ranked(sel *selection.Selection) string {
+	var list []string
+	for _, m := range sel.Ranked {
+		list = append(list, m.Definition.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func on(channel string) chat.Facts { return chat.Facts{Channel: channel, Time: moment} }
+
+func TestRecommendedTools(t *testing.T) {
+	s := recommending(t)
+	ago := func(tool string, d time.Duration) selection.Use {
+		return selection.Use{Tool: tool, Time: moment.Add(-d)}
+	}
+	for name, c := range map[string]struct {
+		req  selection.Request
+		want string
+	}{
+		"made for the channel":            {selection.Request{Query: "poll", Facts: on("telegram")}, "telegram_poll create_poll slack_poll"},
+		"another channel":                 {selection.Request{Query: "poll", Facts: on("slack")}, "slack_poll create_poll telegram_poll"},
+		"none in particular":              {selection.Request{Query: "poll", Facts: on("web")}, "create_poll telegram_poll slack_poll"},
+		"a channel alone is no reason":    {selection.Request{Query: "hi", Facts: on("slack")}, ""},
+		"used lately":                     {selection.Request{Query: "and in Rome?", Facts: on("web"), Used: []selection.Use{ago("get_weather", time.Minute)}}, "get_weather"},
+		"used long ago":                   {selection.Request{Query: "and in Rome?", Facts: on("web"), Used: []selection.Use{ago("get_weather", 2*time.Hour)}}, ""},
+		"use breaks a tie":                {selection.Request{Query: "city", Facts: on("web"), Used: []selection.Use{ago("get_news", 50*time.Hour)}}, "get_news get_weather"},
+		"used more often":                 {selection.Request{Query: "city", Facts: on("web"), Used: []selection.Use{ago("get_weather", 50*time.Hour), ago("get_news", 51*time.Hour), ago("get_news", 51*time.Hour)}}, "get_news get_weather"},
+		"without times":                   {selection.Request{Query: "city", Facts: chat.Facts{Channel: "web"}, Used: []selection.Use{{Tool: "get_news"}, {Tool: "gone"}}}, "get_news get_weather"},
+		"preferred":                       {selection.Request{Query: "city", Facts: on("web"), Preferred: []string{"get_news", "gone"}}, "get_news get_weather"},
+		"preferred, but excluded":         {selection.Request{Query: "city", Facts: on("web"), Preferred: []string{"get_news"}, Exclude: []string{"get_news"}}, "get_weather"},
+		"an explicit choice wins":         {selection.Request{Query: "poll", Facts: on("telegram"), Include: []string{"create_poll", "telegram_poll"}}, "create_poll telegram_poll"},
+		"an active skill wins":            {selection.Request{Query: "poll", Facts: chat.Facts{Channel: "slack", Skill: "office", Time: moment}, Preferred: []string{"slack_poll"}}, "create_poll"},
+		"the skill of all is no explicit": {selection.Request{Query: "poll", Facts: chat.Facts{Channel: "slack", Skill: catalog.Full}}, "slack_poll create_poll telegram_poll"},
+	} {
+		if got := ranked(s.Select(c.req)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestRecommendationIsExplained: the parts add up, rank and order agree, and
+// the weights are shares.
+func TestRecommendationIsExplained(t *testing.T) {
+	req := selection.Request{Query: "poll", Facts: on("telegram"), Used: []selection.Use{{Tool: "slack_poll", Time: moment}}}
+	v := recommending(t).Select(req).Explain().Tools[0]
+	if r := v.Recommendation; v.Tool != "telegram_poll" || v.Rank != 1 || r.Channel != 40 || math.Abs(r.Score-r.Channel-r.Keyword) > 0.01 || !strings.Contains(v.Reason, "rank 1, recommended") {
+		t.Errorf("%+v, %+v", v, v.Recommendation)
+	}
+	a, _ := json.Marshal(recommending(t).Select(req).Explain())
+	b, _ := json.Marshal(recommending(t).Select(req).Explain())
+	if string(a) != string(b) {
+		t.Errorf("two explanations:\n%s\n%s", a, b)
+	}
+	s := selection.New(channels(t).Catalog(), selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true, History: 3, Recency: 1}})
+	x := s.Select(req).Explain()
+	if r := x.Tools[0].Recommendation; x.Tools[0].Tool != "slack_poll" || *r != (selection.Recommendation{Score: 62.5, History: 37.5, Recency: 25}) {
+		t.Errorf("history alone: %+v %+v", x.Tools[0], r)
+	}
+	if second := x.Tools[1]; second.Rank != 2 || second.Sent || !strings.Contains(second.Reason, "others fit better, 1 are sent") {
+		t.Errorf("%+v", second)
+	}
+}
+
+func TestRecommendedSkills(t *testing.T) {
+	s := recommending(t)
+	for name, c := range map[string]struct {
+		req  selection.Request
+		want string
+	}{
+		"by words":              {selection.Request{Query: "weather in Rome", Facts: on("web")}, "travel"},
+		"by an example":         {selection.Request{Query: "a flight from Berlin", Facts: on("web")}, "travel"},
+		"by an alias":           {selection.Request{Query: "今天的日程", Facts: on("web")}, "office"},
+		"by channel":            {selection.Request{Query: "calendar", Facts: on("slack")}, "huddles office"},
+		"another channel":       {selection.Request{Query: "calendar", Facts: on("web")}, "office huddles"},
+		"by use of its tools":   {selection.Request{Query: "and then?", Facts: on("web"), Used: []selection.Use{{Tool: "get_weather", Time: moment}}}, "travel"},
+		"preferred":             {selection.Request{Query: "calendar", Facts: on("web"), Preferred: []string{"skill:huddles"}}, "huddles office"},
+		"excluded":              {selection.Request{Query: "calendar", Facts: on("web"), ExcludeSkills: []string{"office"}}, "huddles"},
+		"nothing fits":          {selection.Request{Query: "hi", Facts: on("slack")}, ""},
+		"explicit skills win":   {selection.Request{Query: "calendar", Facts: on("web"), IncludeSkills: []string{"travel"}}, ""},
+		"an active skill wins":  {selection.Request{Query: "calendar", Facts: chat.Facts{Skill: "travel"}}, ""},
+		"explicit tools do not": {selection.Request{Query: "calendar", Facts: on("web"), Include: []string{"get_news"}}, "office huddles"},
+	} {
+		if got := strings.Join(s.Select(c.req).Recommended, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	x := s.Select(selection.Request{Query: "weather", Facts: on("web")}).Explain()
+	if len(x.Skills) != 3 || x.Skills[0].Skill != "travel" || !x.Skills[0].Told || x.Skills[0].Recommendation == nil || x.Skills[1].Told {
+		t.Errorf("skills %+v", x.Skills)
+	}
+	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, ListedSkills: []string{"office"}}).Skills()
+	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "said with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
+		t.Errorf("later in a session: %+v", later)
+	}
+	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
+	var told []string
+	for _, v := range off.Skills() {
+		if v.Told {
+			told = append(told, v.Skill)
+		}
+	}
+	if off.Recommended != nil || !slices.Equal(told, []string{"office"}) || off.Explain().Tools[0].Recommendation != nil {
+		t.Errorf("switched off: told %v, recommended %v", told, off.Recommended)
+	}
+}
+
+func TestUnsure(t *testing.T) {
+	s := recommending(t)
+	for query, want := range map[string]string{
+		"city":     "get_weather get_news",
+		"poll":     "",
+		"weather":  "",
+		"calendar": "",
+		"":         "",
+	} {
+		var got []string
+		for _, c := range s.Select(selection.Request{Query: query, Facts: on("telegram")}).Unsure() {
+			got = append(got, c.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %v, want %q", query, got, want)
+		}
+	}
+	direct := selection.New(channels(t).Catalog(), selection.Config{Recommend: selection.Recommend{On: true}})
+	if c := direct.Select(selection.Request{Query: "city"}).Unsure(); c != nil {
+		t.Errorf("all tools are sent, and still %v", c)
+	}
+}

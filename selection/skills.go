@@ -1,0 +1,206 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/tool"
+)
+
+// skills are a catalog's toolsets, made ready for ranking. The one of all tools
+// is not among them: it goes without saying.
+type skills struct {
+	list  []catalog.Toolset
+	index *Index // nil when there are none
+}
+
+// newSkills indexes the toolsets of a catalog with the same code as its tools.
+func newSkills(c *catalog.Catalog, weights Weights) skills {
+	var s skills
+	var texts []*tool.Definition
+	for _, t := range c.Toolsets() {
+		if t.Name != catalog.Full {
+			s.list = append(s.list, t)
+			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
+		}
+	}
+	if len(texts) > 0 {
+		s.index = NewIndex(texts, weights)
+	}
+	return s
+}
+
+// score scores every skill for a question, by position in the list. Only the
+// question's own words count: what it goes on with shows in the tools that were
+// used.
+func (s skills) score(query string) []float32 {
+	scores := make([]float32, len(s.list))
+	if len(s.list) > 0 {
+		work := s.index.begin()
+		defer s.index.scratch.Put(work)
+		s.index.score(s.index.parse(Query{Text: query}, work), nil, scores, work)
+	}
+	return scores
+}
+
+// candidateSkill is a skill that fits a question.
+type candidateSkill struct {
+	skill *catalog.Toolset
+	*advice
+}
+
+// candidateSkills returns the skills that fit the question, best first, at most
+// as many as tools are sent; nothing when nothing is to be recommended.
+func (sel *Selection) candidateSkills() []candidateSkill {
+	s := sel.selector
+	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
+		return nil
+	}
+	scores := s.skills.score(sel.Request.Query)
+	best := slices.Max(scores)
+	least := s.skills.index.noise(best)
+	past := sel.experiences()
+	var list []candidateSkill
+	for i := range s.skills.list {
+		skill := &s.skills.list[i]
+		e := experienceOf(s.toolsets[skill.Name], past)
+		name := skillTarget + skill.Name
+		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
+		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+			continue
+		}
+		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
+	}
+	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })
+	return list[:min(len(list), sel.limit)]
+}
+
+// Listed names the skills that the system prompt is to list, where the
+// recommender chooses them: those of the session so far, unless there are none or
+// the session's front is made anew; then those that fit the question, or all when
+// nothing is recommended. It is empty when the recommender is switched off.
+func (sel *Selection) Listed() []string {
+	switch {
+	case !sel.selector.config.Recommend.On:
+		return nil
+	case sel.begun() || len(sel.Request.IncludeSkills) > 0:
+		return sel.Request.ListedSkills
+	case sel.Recommended != nil:
+		return sel.Recommended
+	}
+	var all []string
+	for _, skill := range sel.selector.skills.list {
+		all = append(all, skill.Name)
+	}
+	return all
+}
+
+// begun reports whether the list of skills was fixed before.
+func (sel *Selection) begun() bool { return !sel.anew && len(sel.Request.ListedSkills) > 0 }
+
+// experienceOf sums the uses of a skill's tools up. A skill of all tools has
+// none: every use would speak for it.
+func experienceOf(members set, past map[int]experience) experience {
+	var sum experience
+	for _, i := range slices.Sorted(maps.Keys(past)) {
+		if e := past[i]; members.has(i) {
+			sum.count += e.count
+			sum.recency = max(sum.recency, e.recency)
+		}
+	}
+	return sum
+}
+
+// SkillVerdict says whether the model is told of a skill, and why.
+type SkillVerdict struct {
+	Skill  string `json:"skill"`
+	Told   bool   `json:"told"`
+	Reason string `json:"reason"`
+	// Score is the skill's score for the question, as for tools.
+	Score float64 `json:"score"`
+	// Recommendation is how the recommender scored it; nil when it did not.
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
+}
+
+// Skills says of every skill but that of all tools whether the model is told of
+// it: first those that it is, best first. The strategy lite tells of none,
+// whatever stands here.
+func (sel *Selection) Skills() []SkillVerdict {
+	s := sel.selector
+	scores := s.skills.score(sel.Request.Query)
+	candidates := sel.candidateSkills()
+	list := make([]SkillVerdict, len(s.skills.list))
+	for i, skill := range s.skills.list {
+		v := &list[i]
+		v.Skill, v.Score = skill.Name, round(scores[i])
+		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
+			v.Recommendation = candidates[at].rounded()
+		}
+		v.Told, v.Reason = sel.told(v)
+	}
+	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
+		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
+	})
+	return list
+}
+
+func (v *SkillVerdict) points() float64 {
+	switch {
+	case v.Recommendation == nil:
+		return 0
+	case v.Recommendation.Preferred:
+		return 100 + v.Recommendation.Score
+	}
+	return v.Recommendation.Score
+}
+
+// told decides whether the model is told of a skill.
+func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
+	req := &sel.Request
+	switch {
+	case slices.Contains(req.ExcludeSkills, v.Skill):
+		return false, "excluded by the request or by the agent's filter"
+	case len(req.IncludeSkills) > 0:
+		if slices.Contains(req.IncludeSkills, v.Skill) {
+			return true, "named by the request or by the agent's filter"
+		}
+		return false, "not among the skills of the request or of the agent's filter"
+	case !sel.selector.config.Recommend.On:
+		return true, "nothing is recommended: all are told"
+	case sel.begun() && slices.Contains(req.ListedSkills, v.Skill):
+		return true, "listed since the session began"
+	case sel.begun() && v.Recommendation != nil:
+		return true, recommended(v.Recommendation) + ", said with the message"
+	case sel.active():
+		return !sel.begun(), fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+	case len(sel.Recommended) == 0 && !sel.begun():
+		return true, "no skill fits the question: all are told"
+	case v.Recommendation != nil:
+		return true, recommended(v.Recommendation)
+	case v.Score == 0:
+		return false, "no word of the question matches, and none of its tools was used lately"
+	}
+	return false, "others fit better"
+}
+
+// recommended says how a recommendation came about.
+func recommended(r *Recommendation) string {
+	var parts []string
+	for _, p := range [...]struct {
+		name   string
+		points float64
+	}{{"channel", r.Channel}, {"keyword", r.Keyword}, {"history", r.History}, {"recency", r.Recency}} {
+		if p.points >= 0.5 {
+			parts = append(parts, fmt.Sprintf("%s %.0f", p.name, p.points))
+		}
+	}
+	text := fmt.Sprintf("recommended %.0f of 100", r.Score)
+	if r.Preferred {
+		text = "preferred; " + text
+	}
+	return text + " (" + strings.Join(parts, ", ") + ")"
+}

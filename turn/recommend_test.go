@@ -1,0 +1,233 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// advised makes a runner whose recommender asks the chooser's script.
+func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
+	tb.Helper()
+	r := catalog.NewRegistry(nil)
+	other := func(name, description string) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Description: description, Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) { return tool.Text("done"), nil })
+	}
+	news := tool.Func(tool.Definition{Name: "get_news", Description: "Tell the news of a city", Risk: tool.Read}, sunny)
+	if err := r.Register(weather(tool.Read, sunny), news, other("send_mail", "Send a mail"),
+		other("add_numbers", "Give the sum"), other("read_file", "Give the text of a file"), other("take_note", "Keep a text")); err != nil {
+		tb.Fatal(err)
+	}
+	_, err := r.SetToolsets(catalog.Toolset{Name: "travel", Description: "Trips to a city", Tools: []string{"get_weather"}}, catalog.Toolset{Name: "post", Description: "Mail", Tools: []string{"send_mail"}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := fake.New(steps...)
+	follow := selection.Follow(r.Catalog, selection.Config{Direct: -1, Limit: 2, Recommend: selection.Recommend{On: true}})
+	return &bench{turn.New(m, follow, prompt.New(prompt.Config{}), turn.Config{Chooser: chooser}), m}
+}
+
+func order(sel *selection.Selection) string {
+	var names []string
+	for _, m := range sel.Ranked {
+		names = append(names, m.Definition.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestChooser(t *testing.T) {
+	const rules, turned = "get_weather get_news", "get_news get_weather"
+	for name, c := range map[string]struct {
+		answer     fake.Step
+		want, says string
+		failed     int
+	}{
+		"one":             {fake.Step{Text: "get_news"}, turned, "chosen by fake", 0},
+		"a list":          {fake.Step{Text: "`get_news`,\n- get_weather"}, turned, "chosen by fake", 0},
+		"both":            {fake.Step{Text: "get_news, get_weather"}, turned, "chosen by fake", 0},
+		"none":            {fake.Step{Text: "None."}, rules, "chosen by fake: none of the candidates", 0},
+		"nonsense":        {fake.Step{Text: "I would use get_news"}, rules, "its answer is not a list of candidates; the rules decide", 1},
+		"not a candidate": {fake.Step{Text: "send_mail"}, rules, "not a list of candidates", 1},
+		"nothing":         {fake.Step{}, rules, "not a list of candidates", 1},
+		"failure":         {fake.Step{Err: errors.New("away")}, rules, "gave no choice: away; the rules decide", 1},
+		"late":            {fake.Step{Delay: time.Hour, Text: "get_news"}, rules, "it did not answer within 3s", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := fake.New(c.answer)
+				chooser := turn.NewChooser(m, 3*time.Second, nil)
+				b := advised(t, chooser)
+				began := time.Now()
+				sel := b.Select(t.Context(), turn.Input{Text: "what is on in the city"})
+				if got := order(sel); got != c.want || !strings.Contains(sel.Request.Advice, c.says) {
+					t.Errorf("%q: %q", got, sel.Request.Advice)
+				}
+				if time.Since(began) > 3*time.Second {
+					t.Errorf("the turn waited for %v", time.Since(began))
+				}
+				if n := chooser.Counts(); n.Asked != 1 || n.Failed != c.failed {
+					t.Errorf("counts %+v", n)
+				}
+				x := sel.Explain()
+				if x.Advice != sel.Request.Advice || !slices.Equal(x.Preferred, sel.Request.Preferred) {
+					t.Errorf("explained as %q %v", x.Advice, x.Preferred)
+				}
+			})
+		})
+	}
+}
+
+// TestChooserIsAskedOnce for a message and its candidates, and only when the
+// rules are unsure.
+func TestChooserIsAskedOnce(t *testing.T) {
+	m := fake.New(fake.Step{Text: "get_news"})
+	chooser := turn.NewChooser(m, 0, nil)
+	b := advised(t, chooser)
+	in := turn.Input{Text: "what is on in the city", Again: true}
+	if sel := b.Select(t.Context(), in); order(sel) != "get_weather get_news" || sel.Request.Advice != "" {
+		t.Errorf("a message that was answered before is asked about: %q", sel.Request.Advice)
+	}
+	in.Again = false
+	b.Select(t.Context(), in)
+	in.Again = true
+	if sel := b.Select(t.Context(), in); order(sel) != "get_news get_weather" || sel.Request.Advice != "chosen by fake (as before)" {
+		t.Errorf("%s, %q", order(sel), sel.Request.Advice)
+	}
+	for _, sure := range []string{"send a mail", "hi"} {
+		if sel := b.Select(t.Context(), turn.Input{Text: sure}); sel.Request.Advice != "" {
+			t.Errorf("%q: %q", sure, sel.Request.Advice)
+		}
+	}
+	if n := chooser.Counts(); n.Asked != 1 || n.Cached != 1 {
+		t.Errorf("counts %+v", n)
+	}
+	if q := m.Requests()[0]; !strings.Contains(q.Messages[0].Text, "get_news: Tell the news of a city\n") || strings.Contains(q.Messages[0].Text, "send_mail") || q.MaxTokens == 0 {
+		t.Errorf("asked %+v", q)
+	}
+}
+
+// TestChooserRests: a model that does not answer costs one turn its time limit,
+// and is asked again later.
+func TestChooserRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := advised(t, turn.NewChooser(fake.New(fake.Step{Delay: time.Hour}, fake.Step{Text: "get_news"}), 0, nil))
+		in := turn.Input{Text: "what is on in the city"}
+		began := time.Now()
+		b.Select(t.Context(), in)
+		sel := b.Select(t.Context(), in)
+		if took := time.Since(began); took != 2*time.Second || !strings.Contains(sel.Request.Advice, "did not answer a moment ago") {
+			t.Errorf("two turns waited for %v: %q", took, sel.Request.Advice)
+		}
+		time.Sleep(10 * time.Second)
+		if sel = b.Select(t.Context(), in); sel.Request.Advice != "chosen by fake" {
+			t.Errorf("later %q", sel.Request.Advice)
+		}
+	})
+}
+
+// TestRecommendedOverASession: what was used comes back, the skills of the first
+// question stay in the system prompt, and others are said with the message.
+func TestRecommendedOverASession(t *testing.T) {
+	b := advised(t, nil,
+		fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"get_news","arguments":{"city":"Rome"}}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "done"},
+		fake.Step{Text: "yes"}, fake.Step{Text: "sent"})
+	var s session.Session
+	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	say := func(text string) {
+		t.Helper()
+		o := run(b, t.Context(), turn.Input{Session: s, Text: text, Facts: chat.Facts{Time: now}})
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+		for _, step := range o.steps {
+			s.State = step.State
+			s.Messages = append(s.Messages, step.Messages...)
+		}
+		now = now.Add(time.Minute)
+	}
+	say("what is on in the city")
+	if !slices.Equal(s.Skills, []string{"travel"}) {
+		t.Errorf("skills %v", s.Skills)
+	}
+	sel := b.Select(t.Context(), turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now}})
+	if got := order(sel); got != "get_news get_weather" { // the other call failed
+		t.Errorf("after a use %q", got)
+	}
+	say("and in Paris?")
+	say("write a mail")
+	requests := b.model.Requests()
+	last := requests[len(requests)-1]
+	if first := requests[0]; !strings.Contains(first.System, "- travel") || strings.Contains(first.System, "- post") || last.System != first.System {
+		t.Errorf("system prompts\n%s\n%s", first.System, last.System)
+	}
+	if note := last.Messages[len(last.Messages)-1].Note; !strings.Contains(note, "Skills that fit this message") || !strings.Contains(note, "- post: Mail") {
+		t.Errorf("note %q", note)
+	}
+	o := run(b, t.Context(), turn.Input{Session: s, Text: "write a mail", Options: prompt.Options{IncludeSkills: []string{"post"}}})
+	requests = b.model.Requests()
+	if system := requests[len(requests)-1].System; !strings.Contains(system, "- post") || strings.Contains(system, "travel") {
+		t.Errorf("the explicit choice does not win (%v):\n%s", o.err, system)
+	}
+}
+
+// TestRecommendedByUseAlone: what was used lately is sent again, but not told as
+// what the words ask for.
+func TestRecommendedByUseAlone(t *testing.T) {
+	b := advised(t, nil, fake.Step{Text: "sunny"})
+	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	s := session.Session{Messages: []chat.Message{
+		{Role: chat.User, Text: "hello", Time: now},
+		{Role: chat.Assistant, Calls: []chat.Call{fake.Call("1", "get_news", `{"city":"Rome"}`)}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "get_news"}},
+	}}
+	in := turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now.Add(time.Minute)}}
+	o := run(b, t.Context(), in)
+	if got := order(b.Select(t.Context(), in)); got != "get_news" || o.err != nil || len(b.model.Requests()[0].Ranked) != 0 {
+		t.Errorf("%q, told as %v (%v)", got, b.model.Requests()[0].Ranked, o.err)
+	}
+}
+
+// meanings knows the vectors of two texts.
+type meanings struct{ asked []string }
+
+func (m *meanings) Vector(_ context.Context, text string, again bool) []float32 {
+	m.asked = append(m.asked, fmt.Sprint(text, again))
+	return map[string][]float32{"umbrella?": {1, 0}, "letter": {0, 1}}[text]
+}
+
+// TestMeaningReachesTheSelection, of the message and of a search.
+func TestMeaningReachesTheSelection(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
+		t.Fatal(err)
+	}
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, selection.VectorWeights{})
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["letter"]}`)}}, fake.Step{Text: "found"})
+	known := &meanings{}
+	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: known}), m}
+	o := run(b, t.Context(), turn.Input{Text: "umbrella?"})
+	if got := m.Requests()[0].Ranked; !slices.Equal(got, []string{"get_weather"}) {
+		t.Errorf("ranked %v (%v)", got, o.err)
+	}
+	if found := o.results()[0].Text; !strings.HasPrefix(found, "send_mail(") {
+		t.Errorf("found %q", found)
+	}
+	b.Select(t.Context(), turn.Input{Text: "umbrella?", Again: true})
+	if want := []string{"umbrella?false", "letterfalse", "umbrella?true"}; !slices.Equal(known.asked, want) {
+		t.Errorf("asked %v", known.asked)
+	}
+}
