@@ -55,7 +55,8 @@ those that were offered nothing. Lines that cannot be used are named, and the
 rest goes on. Tokens are those of the first --limit tools of each question.
 
 --write-run keeps the rankings, and --run scores kept ones: {"id","ranked"}.
---usage FILE adds what a log of past questions brings: {"text","tools"}.`,
+--usage FILE adds what a log of past questions brings: {"text","tools"}; the
+rankings that are kept are then those with votes.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.eval(c.Context(), args, flags) },
 	}
@@ -164,13 +165,13 @@ func evaluate(dir string, single bool, flags evalFlags) (evaluation, error) {
 	if flags.run != "" {
 		run, problems, err := eval.LoadRun(file(flags.run))
 		r.Problems = append(r.Problems, problems...)
-		r.Score = eval.Measure(set.Queries, run)
+		r.score(&r.Score, set, run, flags.limit)
 		return r, err
 	}
 	ranked := rankSet(set)
 	r.score(&r.Score, set, ranked, flags.limit)
 	if flags.usage != "" {
-		if err := r.vote(set, flags); err != nil {
+		if ranked, err = r.vote(set, flags); err != nil {
 			return r, err
 		}
 	}
@@ -199,16 +200,17 @@ func (r *evaluation) score(s *eval.Score, set *eval.Set, ranked map[string][]str
 	}
 }
 
-// vote measures once more, with past questions that vote.
-func (r *evaluation) vote(set *eval.Set, flags evalFlags) error {
+// vote measures once more, with past questions that vote, and returns the
+// rankings with their votes.
+func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, error) {
 	past, problems, err := eval.LoadPast(flags.usage)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Problems = append(r.Problems, problems...)
 	c, _, err := tune.FromSet(set)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names := map[string]string{} // by id
 	ids := map[string]string{}   // by name
@@ -236,8 +238,9 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) error {
 	}
 	r.score(&r.Score, set, search(s), flags.limit)
 	r.Usage = &eval.Score{}
-	r.score(r.Usage, set, search(s.WithUsage(selection.NewUsage(asked))), flags.limit)
-	return nil
+	voted := search(s.WithUsage(selection.NewUsage(asked)))
+	r.score(r.Usage, set, voted, flags.limit)
+	return voted, nil
 }
 
 // evalDepth is how many tools are ranked for a question.
@@ -298,34 +301,35 @@ func evalTable(results []evaluation) string {
 	for _, r := range results {
 		width = max(width, lipgloss.Width(r.Set))
 		if r.Usage != nil {
-			width = max(width, lipgloss.Width(r.Set+" + usage"))
+			width = max(width, lipgloss.Width(r.Set+" + usage"), len("mean + usage"))
 		}
 	}
-	head := "R@1   R@3   R@5  R@10 nDCG5 nDCG10  MRR   C@5  C@10"
-	line := func(name string, tools int, s eval.Score) {
-		fmt.Fprintf(&b, "%-*s %6d %6d %5.1f %5.1f %5.1f %5.1f %5.1f %6.1f %5.1f %5.1f %5.1f", width, name, tools, s.Queries,
-			100*s.Recall1, 100*s.Recall3, 100*s.Recall5, 100*s.Recall10, 100*s.NDCG5, 100*s.NDCG10, 100*s.MRR, 100*s.Complete5, 100*s.Complete10)
+	line := func(name, tools string, s eval.Score) {
+		fmt.Fprintf(&b, "%-*s %6s %6d %5.1f %5.1f %5.1f %5.1f %5.1f %6.1f %5.1f %5.1f %5.1f %6.0f", width, name, tools, s.Queries,
+			100*s.Recall1, 100*s.Recall3, 100*s.Recall5, 100*s.Recall10, 100*s.NDCG5, 100*s.NDCG10, 100*s.MRR, 100*s.Complete5, 100*s.Complete10, s.TokensSent)
 		if s.Negatives > 0 {
 			fmt.Fprintf(&b, "  %.0f%% of %d negatives abstained", 100*s.Abstained, s.Negatives)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%-*s  tools asked   %s\n", width, "set", head)
-	var scores []eval.Score
+	fmt.Fprintf(&b, "%-*s  tools asked   R@1   R@3   R@5  R@10 nDCG5 nDCG10  MRR   C@5  C@10 tokens\n", width, "set")
+	var scores, voted []eval.Score
 	for _, r := range results {
-		line(r.Set, r.Tools, r.Score)
+		line(r.Set, fmt.Sprint(r.Tools), r.Score)
 		scores = append(scores, r.Score)
 		if r.Usage != nil {
-			line(r.Set+" + usage", r.Tools, *r.Usage)
+			line(r.Set+" + usage", fmt.Sprint(r.Tools), *r.Usage)
+			voted = append(voted, *r.Usage)
 		}
 	}
 	if len(results) > 1 {
-		line("mean", 0, eval.Mean(scores))
+		line("mean", "", eval.Mean(scores))
 	}
-	for _, r := range results {
-		if s := r.Score; s.TokensAll > 0 && len(results) == 1 {
-			fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", s.TokensSent, s.TokensAll)
-		}
+	if len(voted) > 1 {
+		line("mean + usage", "", eval.Mean(voted))
+	}
+	if len(results) == 1 {
+		fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", scores[0].TokensSent, scores[0].TokensAll)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

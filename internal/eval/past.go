@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func LoadPast(file string) ([]Past, []Problem, error) {
 			Text            string
 			Tools, Relevant []string
 		}
-		if err := json.Unmarshal(line, &row); err != nil {
+		if err := unmarshal(line, &row); err != nil {
 			return err
 		}
 		if row.Text == "" {

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 )
@@ -138,16 +137,23 @@ func variance(values []float64, mean float64) float64 {
 	return sum / math.Max(1, float64(len(values)-1))
 }
 
-// Mean is the plain mean over scores, each set counting the same.
+// Mean is the plain mean over scores, each set counting the same; one without a
+// question that has an answer says nothing.
 func Mean(scores []Score) Score {
 	var mean Score
+	var asked []Score
 	for _, s := range scores {
 		mean.Queries += s.Queries
 		mean.Negatives += s.Negatives
-		mean.TokensAll += s.TokensAll / len(scores)
-		mean.TokensSent += s.TokensSent / float64(len(scores))
+		if s.Queries > 0 {
+			asked = append(asked, s)
+		}
+	}
+	for _, s := range asked {
+		mean.TokensAll += s.TokensAll / len(asked)
+		mean.TokensSent += s.TokensSent / float64(len(asked))
 		for i, v := range s.means() {
-			*mean.means()[i] += *v / float64(len(scores))
+			*mean.means()[i] += *v / float64(len(asked))
 		}
 	}
 	return mean
@@ -162,7 +168,7 @@ func LoadRun(file string) (map[string][]string, []Problem, error) {
 			ID     string
 			Ranked []string
 		}
-		if err := json.Unmarshal(line, &row); err != nil {
+		if err := unmarshal(line, &row); err != nil {
 			return err
 		}
 		run[row.ID] = row.Ranked

@@ -6,7 +6,8 @@
 //	{"id","text","relevant":[ids],"lang","history":[{"role","text"}]}
 //
 // Everything but ids and text may be missing. A query with an empty relevant is
-// a negative: nothing should be offered for it.
+// a negative: nothing should be offered for it. A relevant tool that the set does
+// not have is one that no ranking finds.
 package eval
 
 import (
@@ -20,15 +21,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
 
-// Limits of a set. What goes beyond is an error of the set.
+// Limits of a file: a line that is longer is left out, a file with more lines is
+// an error.
 const (
-	maxLine = 4 << 20
+	maxLine = 4 << 20 // bytes
 	maxRows = 1 << 20
 )
 
@@ -99,7 +101,7 @@ func LoadFiles(tools, queries string) (*Set, error) {
 	asked := map[string]bool{}
 	err = s.read(queries, func(line []byte) error {
 		var q Query
-		if err := json.Unmarshal(line, &q); err != nil {
+		if err := unmarshal(line, &q); err != nil {
 			return err
 		}
 		if q.ID == "" || q.Text == "" {
@@ -109,12 +111,12 @@ func LoadFiles(tools, queries string) (*Set, error) {
 			return fmt.Errorf("the id %q stands in an earlier line too", q.ID)
 		}
 		asked[q.ID] = true
+		s.Queries = append(s.Queries, q)
 		for _, id := range q.Relevant {
 			if !known[id] {
-				return fmt.Errorf("there is no tool %q", id)
+				return fmt.Errorf("there is no tool %q; it counts as not found", id)
 			}
 		}
-		s.Queries = append(s.Queries, q)
 		return nil
 	})
 	return s, err
@@ -128,7 +130,7 @@ func readTool(line []byte) (Tool, error) {
 		Groups, Aliases, Examples   []string
 		Translations                map[string]string
 	}
-	if err := json.Unmarshal(line, &row); err != nil {
+	if err := unmarshal(line, &row); err != nil {
 		return Tool{}, err
 	}
 	if row.ID == "" && row.Name == "" {
@@ -160,26 +162,57 @@ func (s *Set) read(file string, take func(line []byte) error) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := bytes.TrimSpace(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")))
-		if len(line) == 0 {
-			continue
-		}
-		if n > maxRows {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(lines)
+		if n > maxRows && len(line) > 0 {
 			return fmt.Errorf("%s has more than %d lines", name, maxRows)
 		}
-		if err := take(slices.Clone(line)); err != nil {
-			s.Problems = append(s.Problems, Problem{name, n, err.Error()})
+		line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		switch {
+		case len(line) > maxLine:
+			s.Problems = append(s.Problems, Problem{name, n, fmt.Sprintf("the line is longer than %d MB", maxLine>>20)})
+		case len(line) > 0:
+			if err := take(line); err != nil {
+				s.Problems = append(s.Problems, Problem{name, n, err.Error()})
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			s.Problems = append(s.Problems, Problem{name, n, "the rest cannot be read: " + err.Error()})
+		}
+		if err != nil {
+			return nil
 		}
 	}
-	if err := lines.Err(); err != nil {
-		s.Problems = append(s.Problems, Problem{name, n + 1, "the rest is not read: " + err.Error()})
+}
+
+// readLine returns the next line. Of one that is too long it returns a little
+// more than maxLine bytes, and reads over the rest.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) <= maxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
 	}
-	return nil
+}
+
+// unmarshal reads a line of JSON, and says in the words of the file what is
+// wrong with it.
+func unmarshal(line []byte, row any) error {
+	err := json.Unmarshal(line, row)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("a line must be an object, this is a JSON %s", wrong.Value)
+	default:
+		return fmt.Errorf("%q cannot be a JSON %s", strings.ToLower(wrong.Field), wrong.Value)
+	}
 }
 
 // open opens a file, or the gzipped one of the same name.
