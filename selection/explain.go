@@ -157,11 +157,14 @@ var fieldNames = [fields]string{
 // parts divides the scores of a tool's terms among its fields. The index has
 // added them up, so the tool is read again, into an index of its own.
 func (x *Index) parts(e *catalog.Entry, terms []Term) {
-	own := &Index{terms: map[string]int32{}, surfaces: map[string]int32{}}
+	own := emptyIndex()
 	doc := own.read(textsOf(&e.Definition, x.groups != nil))
 	for i := range terms {
 		t := &terms[i]
 		number, ok := own.terms[t.Word]
+		if !ok {
+			number, ok = own.glossed[t.Word]
+		}
 		if !ok {
 			continue
 		}

@@ -54,6 +54,9 @@ type Index struct {
 	size int
 	// terms numbers the stems, and the characters and pairs of wide scripts.
 	terms map[string]int32
+	// glossed numbers the stems of English words that Chinese ones of the tools
+	// mean. They are terms of their own: Chinese questions find the Chinese words.
+	glossed map[string]int32
 	// surfaces numbers words as they are written, so that a query's words are
 	// stemmed only when no tool has them.
 	surfaces map[string]int32
@@ -67,9 +70,6 @@ type Index struct {
 	// groups numbers the first group of each tool; nil unless all have one.
 	groups     []int32
 	groupCount int
-	// wide says that some description is in a wide script, so that questions in
-	// others are worth translating.
-	wide bool
 	// mean is how long the fields are on average, weight how much each counts.
 	mean    [fields]float64
 	weight  *[fields]float64
@@ -101,7 +101,8 @@ func NewIndex(tools []*tool.Definition, weights Weights) *Index {
 	if weights == (Weights{}) {
 		weights = DefaultWeights()
 	}
-	x := &Index{size: len(tools), terms: map[string]int32{}, surfaces: map[string]int32{}, weight: weights.fields()}
+	x := emptyIndex()
+	x.size, x.weight = len(tools), weights.fields()
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
 	documents := make([]document, 0, len(tools))
@@ -117,6 +118,10 @@ func NewIndex(tools []*tool.Definition, weights Weights) *Index {
 	x.places = nil
 	x.invert(documents)
 	return x
+}
+
+func emptyIndex() *Index {
+	return &Index{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}}
 }
 
 // chunk is how many tools are read at once.
@@ -168,6 +173,13 @@ func (x *Index) invert(documents []document) {
 	x.rarity = make([]float32, len(x.names))
 	for term, name := range x.names {
 		x.rarity[term] = rarity(name, x.start[term+1], x.size)
+	}
+	for name, term := range x.glossed {
+		if own, ok := x.terms[name]; ok { // a word is not rare because few tools say it in Chinese
+			x.rarity[term] = rarity(name, min(x.start[term+1]+x.start[own+1], int32(x.size)), x.size)
+		}
+	}
+	for term := range x.names {
 		x.start[term+1] += x.start[term]
 	}
 	x.postings = make([]posting, x.start[len(x.names)])
@@ -226,10 +238,12 @@ func frequency(count *[fields]uint8, length, mean, weight *[fields]float64) floa
 	return sum
 }
 
-// fieldText is a folded text of a tool.
+// fieldText is a folded text of a tool, with the stems of the English words that
+// its Chinese ones mean.
 type fieldText struct {
 	field  field
 	folded string
+	gloss  []string
 }
 
 // textsOf returns the texts of a tool. Groups that only some tools have count
@@ -238,7 +252,8 @@ func textsOf(d *tool.Definition, grouped bool) []fieldText {
 	list := make([]fieldText, 0, 16)
 	add := func(f field, text string) {
 		if text != "" {
-			list = append(list, fieldText{f, fold(text)})
+			folded := fold(text)
+			list = append(list, fieldText{f, folded, gloss(f, folded)})
 		}
 	}
 	add(fieldName, d.Name)
@@ -267,28 +282,44 @@ func textsOf(d *tool.Definition, grouped bool) []fieldText {
 	return list
 }
 
+// gloss returns the stems of the English words that the Chinese ones of a folded
+// text mean. Texts that say little for their length have none, nor do
+// translations: they stand beside what they translate.
+func gloss(f field, folded string) (stems []string) {
+	if f == fieldBody || f == fieldExample || f == fieldTranslation {
+		return nil
+	}
+	wideRuns(folded, func(run string) {
+		translate(run, func(_, stem string) { stems = append(stems, stem) })
+	})
+	return stems
+}
+
 // read counts the words of a tool.
 func (x *Index) read(texts []fieldText) document {
 	var doc document
+	count := func(term int32, f field) {
+		i := int(x.places[term]) - 1
+		if i < 0 {
+			i = len(doc.terms)
+			x.places[term] = int32(i + 1)
+			doc.terms = append(doc.terms, term)
+			doc.counts = append(doc.counts, [fields]uint8{})
+		}
+		if doc.counts[i][f] < math.MaxUint8 {
+			doc.counts[i][f]++
+		}
+		doc.length[f]++
+	}
 	for _, text := range texts {
 		words(text.folded, func(word string, wide bool) {
-			term := x.intern(word, wide)
-			if term == noTerm {
-				return
+			if term := x.intern(word, wide); term != noTerm {
+				count(term, text.field)
 			}
-			x.wide = x.wide || wide && text.field == fieldDescription
-			i := int(x.places[term]) - 1
-			if i < 0 {
-				i = len(doc.terms)
-				x.places[term] = int32(i + 1)
-				doc.terms = append(doc.terms, term)
-				doc.counts = append(doc.counts, [fields]uint8{})
-			}
-			if doc.counts[i][text.field] < math.MaxUint8 {
-				doc.counts[i][text.field]++
-			}
-			doc.length[text.field]++
 		})
+		for _, stem := range text.gloss {
+			count(x.number(x.glossed, stem), fieldTranslation)
+		}
 	}
 	for _, term := range doc.terms {
 		x.places[term] = 0
@@ -307,15 +338,21 @@ func (x *Index) intern(word string, wide bool) int32 {
 		if !wide {
 			name = stem(word)
 		}
-		var ok bool
-		if term, ok = x.terms[name]; !ok {
-			term = int32(len(x.names))
-			x.terms[name] = term
-			x.names = append(x.names, name)
-			x.places = append(x.places, 0)
-		}
+		term = x.number(x.terms, name)
 	}
 	x.surfaces[word] = term
+	return term
+}
+
+// number numbers a term of a kind.
+func (x *Index) number(kind map[string]int32, name string) int32 {
+	term, ok := kind[name]
+	if !ok {
+		term = int32(len(x.names))
+		kind[name] = term
+		x.names = append(x.names, name)
+		x.places = append(x.places, 0)
+	}
 	return term
 }
 

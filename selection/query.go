@@ -29,10 +29,10 @@ const (
 	// sameMeaning and widerMeaning are those of words that mean nearly the same,
 	// as WordNet has it.
 	sameMeaning, widerMeaning = 0.2, 0.1
-	// translated is the weight of English words for a Chinese one, by CC-CEDICT,
-	// and retranslated that of Chinese words for an English one, where the way is
-	// less sure.
-	translated, retranslated = 1.0, 0.15
+	// translated is the weight of English words for a Chinese one of the question,
+	// by CC-CEDICT; glossed is that of an English one where it stands for a Chinese
+	// one of a tool.
+	translated, glossed = 1.0, 0.5
 	// commonness is how much the most common words of English lose.
 	commonness = 0.3
 	// repeated is the exponent by which a word counts that is said several times,
@@ -151,7 +151,13 @@ func (p *parser) read(text string, weight float32, counted bool) {
 			}
 		}
 	}
-	wideRuns(folded, func(run []rune) { p.translate(run, weight) })
+	wideRuns(folded, func(run string) {
+		translate(run, func(word, stem string) {
+			if term, ok := p.terms[stem]; ok {
+				p.add(term, weight*translated, word)
+			}
+		})
+	})
 }
 
 // add adds a term, or raises its weight.
@@ -188,61 +194,69 @@ func (p *parser) lookup(word string, wide bool) (term int32, name string) {
 // related adds words with the meaning of a word, and returns the weight of the
 // word itself.
 func (p *parser) related(word, stem string, weight float32) float32 {
+	p.addGlossed(word, stem, weight)
 	known, ok := lexicon.Lookup(stem)
 	if !ok {
 		return weight
 	}
-	for s := range strings.FieldsSeq(known.Same) {
-		if term, ok := p.terms[s]; ok {
-			p.add(term, weight*sameMeaning, word)
+	add := func(stems string, weight float32) {
+		for s := range strings.FieldsSeq(stems) {
+			if term, ok := p.terms[s]; ok {
+				p.add(term, weight, word)
+			}
+			p.addGlossed(word, s, weight)
 		}
 	}
-	for s := range strings.FieldsSeq(known.Wider) {
-		if term, ok := p.terms[s]; ok {
-			p.add(term, weight*widerMeaning, word)
-		}
-	}
-	if p.wide {
-		for _, chinese := range lexicon.Chinese(stem) {
-			words(chinese, func(piece string, _ bool) {
-				if term, ok := p.surfaces[piece]; ok && term != noTerm && len(piece) > utf8.UTFMax {
-					p.add(term, weight*retranslated, word)
-				}
-			})
-		}
-	}
+	add(known.Same, weight*sameMeaning)
+	add(known.Wider, weight*widerMeaning)
 	return weight * (1 - commonness*known.Common)
 }
 
-// translate adds the English words of a run of Chinese characters. It is cut
-// into words twice, from the front and from the back, taking the longest each
-// time: where both agree the cut is right, elsewhere both are tried.
-func (p *parser) translate(run []rune, weight float32) {
-	for i := 0; i < len(run); {
-		n := longest(min(lexicon.MaxWord, len(run)-i), func(n int) []rune { return run[i : i+n] })
-		p.meaning(string(run[i:i+n]), n, weight)
+// addGlossed adds the Chinese words of tools that mean an English one.
+func (p *parser) addGlossed(word, stem string, weight float32) {
+	if term, ok := p.glossed[stem]; ok {
+		p.add(term, weight*glossed, word)
+	}
+}
+
+// translate yields the stems of the English words for a run of Chinese
+// characters, with the word that they stand for. The run is cut into words twice,
+// from the front and from the back, taking the longest each time: where both
+// agree the cut is right, elsewhere both are tried.
+func translate(run string, yield func(word, stem string)) {
+	starts := make([]int, 0, 64) // of the characters, and the end
+	for i := range run {
+		starts = append(starts, i)
+	}
+	count := len(starts)
+	starts = append(starts, len(run))
+	for i := 0; i < count; {
+		n := min(lexicon.MaxWord, count-i)
+		for n > 1 && !known(run[starts[i]:starts[i+n]]) {
+			n--
+		}
+		meaning(run[starts[i]:starts[i+n]], n, yield)
 		i += n
 	}
-	for i := len(run); i > 0; {
-		n := longest(min(lexicon.MaxWord, i), func(n int) []rune { return run[i-n : i] })
-		p.meaning(string(run[i-n:i]), n, weight)
+	for i := count; i > 0; {
+		n := min(lexicon.MaxWord, i)
+		for n > 1 && !known(run[starts[i-n]:starts[i]]) {
+			n--
+		}
+		meaning(run[starts[i-n]:starts[i]], n, yield)
 		i -= n
 	}
 }
 
-// longest returns the length of the longest known word, or 1.
-func longest(most int, word func(n int) []rune) int {
-	for n := most; n > 1; n-- {
-		if _, ok := lexicon.English(string(word(n))); ok {
-			return n
-		}
-	}
-	return 1
+// known reports whether the dictionary has a Chinese word.
+func known(word string) bool {
+	_, ok := lexicon.English(word)
+	return ok
 }
 
-// meaning adds the English words for a Chinese one. Of a single character only
+// meaning yields the English words for a Chinese one. Of a single character only
 // the most usual ones are taken.
-func (p *parser) meaning(word string, length int, weight float32) {
+func meaning(word string, length int, yield func(word, stem string)) {
 	if isStopWord(word) {
 		return
 	}
@@ -252,9 +266,7 @@ func (p *parser) meaning(word string, length int, weight float32) {
 		if taken++; length == 1 && taken > 2 {
 			return
 		}
-		if term, ok := p.terms[s]; ok {
-			p.add(term, weight*translated, word)
-		}
+		yield(word, s)
 	}
 }
 

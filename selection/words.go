@@ -80,18 +80,19 @@ func words(folded string, yield func(word string, wide bool)) {
 }
 
 // wideRuns yields the runs of wide characters of folded text.
-func wideRuns(folded string, yield func(run []rune)) {
-	var run []rune
-	for _, r := range folded {
-		if chat.Wide(r) {
-			run = append(run, r)
-		} else if len(run) > 0 {
-			yield(run)
-			run = run[:0]
+func wideRuns(folded string, yield func(run string)) {
+	start := -1
+	for i, r := range folded {
+		switch wide := chat.Wide(r); {
+		case wide && start < 0:
+			start = i
+		case !wide && start >= 0:
+			yield(folded[start:i])
+			start = -1
 		}
 	}
-	if len(run) > 0 {
-		yield(run)
+	if start >= 0 {
+		yield(folded[start:])
 	}
 }
 

@@ -6,7 +6,7 @@
 // made from CC-CEDICT, synonyms.txt from WordNet. `go run
 // ./internal/lexicon/generate` makes them. The build tag etui_nogloss leaves
 // gloss.txt out; then Chinese questions find only tools that are described in
-// Chinese.
+// Chinese, and English ones only those that are described in English.
 //
 // A file is read when it is first asked for, which takes some milliseconds and
 // a few megabytes. Everything is safe for concurrent use.
@@ -58,7 +58,6 @@ func Lookup(stem string) (w Word, ok bool) {
 type gloss struct {
 	english map[string]string // by Chinese word: English stems, separated by spaces
 	simple  map[rune]rune     // by traditional character
-	chinese func() map[string][]string
 }
 
 var glosses = sync.OnceValue(func() *gloss {
@@ -74,28 +73,8 @@ var glosses = sync.OnceValue(func() *gloss {
 			g.simple[traditional], _ = utf8.DecodeRuneInString(pair[size:])
 		}
 	}
-	g.chinese = sync.OnceValue(g.invert)
 	return g
 })
-
-// invert lists for each English stem the Chinese words that mean it, at most
-// eight.
-func (g *gloss) invert() map[string][]string {
-	list := map[string][]string{}
-	for line := range lines(glossText) {
-		word, stems, _ := strings.Cut(line, "\t")
-		if n := utf8.RuneCountInString(word); n < 2 || n > 4 {
-			continue
-		}
-		rank := 0
-		for stem := range strings.FieldsSeq(stems) {
-			if rank++; rank <= 2 && len(list[stem]) < 8 {
-				list[stem] = append(list[stem], word)
-			}
-		}
-	}
-	return list
-}
 
 // English returns the stems of the English words that mean a Chinese word, the
 // most usual first, separated by spaces.
@@ -103,9 +82,6 @@ func English(word string) (stems string, ok bool) {
 	stems, ok = glosses().english[word]
 	return stems, ok
 }
-
-// Chinese returns Chinese words that mean an English one, given by its stem.
-func Chinese(stem string) []string { return glosses().chinese()[stem] }
 
 // Simplified returns the simplified form of a traditional Chinese character,
 // and other characters as they are.
