@@ -60,9 +60,12 @@ type Index struct {
 	// surfaces numbers words as they are written, so that a query's words are
 	// stemmed only when no tool has them.
 	surfaces map[string]int32
-	names    []string  // the terms, by number
-	places   []int32   // while the index is built: their places in a document, from 1
-	rarity   []float32 // their inverse document frequency
+	// spelled lists the surfaces of scripts with spaces that may be meant by a
+	// misspelt word.
+	spelled map[spelling][]string
+	names   []string  // the terms, by number
+	places  []int32   // while the index is built: their places in a document, from 1
+	rarity  []float32 // their inverse document frequency
 	// postings are in order of term, then of document; those of term t stand from
 	// start[t] to start[t+1].
 	postings []posting
@@ -117,6 +120,7 @@ func NewIndex(tools []*tool.Definition, weights Weights) *Index {
 	}
 	x.places = nil
 	x.invert(documents)
+	x.spell()
 	return x
 }
 
@@ -283,10 +287,11 @@ func textsOf(d *tool.Definition, grouped bool) []fieldText {
 }
 
 // gloss returns the stems of the English words that the Chinese ones of a folded
-// text mean. Texts that say little for their length have none, nor do
-// translations: they stand beside what they translate.
+// text mean. Only what every tool has is translated, not what stands beside it in
+// other words or at length.
 func gloss(f field, folded string) (stems []string) {
-	if f == fieldBody || f == fieldExample || f == fieldTranslation {
+	switch f {
+	case fieldAlias, fieldTranslation, fieldExample, fieldBody:
 		return nil
 	}
 	wideRuns(folded, func(run string) {

@@ -74,6 +74,8 @@ type parser struct {
 	list []queryTerm
 	// asked says that some word was read that is more than politeness.
 	asked bool
+	// guesses counts the words that were taken for misspelt ones.
+	guesses int
 }
 
 // parse turns a query into the terms to search for.
@@ -128,7 +130,7 @@ func (p *parser) take() []queryTerm {
 // read adds the terms of a text. Counted says that repeating a word makes it
 // count more.
 func (p *parser) read(text string, weight float32, counted bool) {
-	folded := fold(text)
+	folded := withoutGreetings(fold(text))
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
 		p.asked = p.asked || name != "" || !isPolite(word)
@@ -139,9 +141,12 @@ func (p *parser) read(text string, weight float32, counted bool) {
 		if !wide {
 			w = p.related(word, name, weight)
 		}
-		if term != noTerm {
+		switch {
+		case term != noTerm:
 			p.add(term, w, "")
 			p.list[p.slots[term]-1].count++
+		case !wide && !lexicon.Known(name):
+			p.guess(word, weight)
 		}
 	})
 	if counted {

@@ -80,6 +80,10 @@ func TestRanking(t *testing.T) {
 		"find mail from Bob":                 "search_mail",
 		"use get_pod_logs":                   "get_pod_logs",
 		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
+		"the wheather":                       "get_weather", // a slip
+		"the wheathr":                        "",            // two
+		"reufnd, please":                     "refund.payment",
+		"Good morning! 早上好！":                 "",
 		"3 5 12":                             "",
 		"write to pod@weather.example":       "",
 		"hi":                                 "",

@@ -165,11 +165,27 @@ func isPolite(word string) bool {
 var politeWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`hi hello hey thanks thank thx bye you so much very a lot for the all your help that is was that's it it's good great there my i'm i me to
-		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 早上好 晚安 嗨 了 啊 哦 呀 的 们 大 家 我`) {
+		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 晚安 晚 安 嗨 了 啊 哦 呀 的 们 大 家 我`) {
 		set[w] = struct{}{}
 	}
 	return set
 }()
+
+// greetings are those whose words mean something elsewhere.
+var greetings = []string{
+	"good morning", "good afternoon", "good evening", "good night", "nice day",
+	"早上好", "上午好", "中午好", "下午好", "晚上好",
+}
+
+// withoutGreetings takes greetings out of a folded question.
+func withoutGreetings(folded string) string {
+	for _, g := range greetings {
+		if strings.Contains(folded, g) {
+			folded = strings.ReplaceAll(folded, g, " ")
+		}
+	}
+	return folded
+}
 
 // stopWords are the words of questions that carry no topic. Tool texts are
 // short, so that such words look rare and important in them.

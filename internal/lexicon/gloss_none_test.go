@@ -1,0 +1,15 @@
+//go:build etui_nogloss
+
+package lexicon_test
+
+import (
+	"testing"
+
+	"github.com/etui-run/etui/internal/lexicon"
+)
+
+func TestNoGloss(t *testing.T) {
+	if stems, ok := lexicon.English("沙发"); ok || lexicon.Simplified('護') != '護' {
+		t.Errorf("%q, %v", stems, ok)
+	}
+}

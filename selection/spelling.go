@@ -1,0 +1,78 @@
+package selection
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/chat"
+)
+
+const (
+	// shortestGuess is the length of a word in bytes from which on it may be a
+	// misspelt one; one slip in a shorter one makes many others.
+	shortestGuess = 5
+	// maxGuesses is how many words of a question are taken for misspelt ones, and
+	// maxMeant how many words each may mean.
+	maxGuesses, maxMeant = 8, 3
+	// meant is the weight of a word that may be meant by a misspelt one.
+	meant = 0.7
+)
+
+// spelling is what a word and its misspelt form have in common, but for one more
+// or less in length.
+type spelling struct {
+	first  byte
+	length int
+}
+
+// spell lists the words that a misspelt one may mean.
+func (x *Index) spell() {
+	x.spelled = map[spelling][]string{}
+	for word, term := range x.surfaces {
+		if r, _ := utf8.DecodeRuneInString(word); term != noTerm && len(word) >= shortestGuess-1 && !chat.Wide(r) {
+			at := spelling{word[0], len(word)}
+			x.spelled[at] = append(x.spelled[at], word)
+		}
+	}
+	for _, list := range x.spelled {
+		slices.Sort(list)
+	}
+}
+
+// guess adds the words that differ from an unknown one by a slip: one letter
+// wrong, too many or missing, or two changed about.
+func (p *parser) guess(word string, weight float32) {
+	if len(word) < shortestGuess || p.guesses == maxGuesses {
+		return
+	}
+	p.guesses++
+	found := 0
+	for length := len(word) - 1; length <= len(word)+1; length++ {
+		for _, known := range p.spelled[spelling{word[0], length}] {
+			if found < maxMeant && slip(word, known) {
+				p.add(p.surfaces[known], weight*meant, word)
+				found++
+			}
+		}
+	}
+}
+
+// slip reports whether two different words differ by one slip.
+func slip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case len(b) > len(a)+1:
+		return false
+	case len(b) > len(a):
+		return a[i:] == b[i+1:]
+	case a[i+1:] == b[i+1:]:
+		return true
+	}
+	return len(a) > i+1 && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
