@@ -80,7 +80,7 @@ type Embedder struct {
 	outage    outage
 	odd       sync.Once // for the warning about vectors of another length
 
-	mu    sync.Mutex // guards known, and is held while vectors are attached
+	mu    sync.Mutex // guards known, and is held while vectors are attached; never while a server or a disk is waited for
 	known map[hash][]float32
 
 	missing chan struct{} // holds a value when tools miss their vectors
@@ -282,10 +282,11 @@ func (e *Embedder) complete(ctx context.Context) (err error) {
 		todo = todo[n:]
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	base = e.attached.Load().base // it may be a newer one
 	e.attach(base)
-	e.save(base)
+	vectors := e.forget(base)
+	e.mu.Unlock()
+	e.save(vectors)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -72,9 +73,10 @@ func (e *Embedder) load() map[hash][]float32 {
 
 func (e *Embedder) header() header { return header{e.config.Model, e.server.url} }
 
-// save writes the vectors of a catalog to the file and forgets all others, so
-// that neither grows. The lock is held.
-func (e *Embedder) save(base *selection.Selector) {
+// forget forgets all vectors but those of a catalog, so that neither they nor the
+// file grow. It returns what is left, which is not changed any more. The lock is
+// held.
+func (e *Embedder) forget(base *selection.Selector) map[hash][]float32 {
 	keep := map[hash][]float32{}
 	for entry := range base.Catalog().All() {
 		key := hashOf(textOf(&entry.Definition))
@@ -83,15 +85,21 @@ func (e *Embedder) save(base *selection.Selector) {
 		}
 	}
 	e.known = keep
+	return maps.Clone(keep)
+}
+
+// save writes vectors to the file. The lock is not held: requests do not wait for
+// the disk.
+func (e *Embedder) save(vectors map[hash][]float32) {
 	if e.config.File == "" {
 		return
 	}
-	if err := e.write(); err != nil {
+	if err := e.write(vectors); err != nil {
 		e.log.Warn("embeddings: the vectors cannot be kept, they are computed anew after the next start", "error", err)
 	}
 }
 
-func (e *Embedder) write() error {
+func (e *Embedder) write(vectors map[hash][]float32) error {
 	if err := os.MkdirAll(filepath.Dir(e.config.File), 0o700); err != nil {
 		return err
 	}
@@ -102,7 +110,7 @@ func (e *Embedder) write() error {
 	buffer := bufio.NewWriter(f)
 	lines := json.NewEncoder(buffer)
 	err = lines.Encode(e.header())
-	for key, v := range e.known {
+	for key, v := range vectors {
 		raw := make([]byte, 0, 4*len(v))
 		for _, x := range v {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))

@@ -32,7 +32,7 @@ const (
 	// translated is the weight of English words for a Chinese one of the question,
 	// by CC-CEDICT; glossed is that of an English one where it stands for a Chinese
 	// one of a tool.
-	translated, glossed = 1.0, 0.5
+	translated, glossed = 1.0, 0.65
 	// commonness is how much the most common words of English lose.
 	commonness = 0.3
 	// repeated is the exponent by which a word counts that is said several times,
