@@ -196,6 +196,10 @@ func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &c) {
 		return
 	}
+	if c.Skill == nil && c.Groups == nil && c.Skills == nil {
+		problem(w, http.StatusBadRequest, "nothing to change: give skill, groups or skills")
+		return
+	}
 	name := r.PathValue("name")
 	if err := g.control(name, c); err != nil {
 		problem(w, statusOf(err), err.Error())

@@ -164,6 +164,9 @@ func TestControlOverHTTP(t *testing.T) {
 	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":"wrld"}`, &p); code != http.StatusNotFound || !strings.Contains(p.Error.Message, `did you mean "world"?`) {
 		t.Errorf("%d %+v", code, p)
 	}
+	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"grups":"world"}`, &p); code != http.StatusBadRequest || !strings.Contains(p.Error.Message, "nothing to change") {
+		t.Errorf("%d %+v", code, p)
+	}
 	var list []gateway.AgentStatus
 	if change(t, g, http.MethodGet, "/api/agents", "", &list); len(list) != 2 || len(list[0].Skills) != 1 || list[1].Groups != "world" || list[1].Skill != catalog.Full {
 		t.Errorf("a refused change changed something: %+v", list)

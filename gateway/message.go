@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -82,18 +83,33 @@ func (g *Gateway) check(m Message) (*agent, error) {
 			return nil, err
 		}
 	}
-	for _, target := range slices.Concat(m.Include, m.Exclude) {
-		if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: []string{target}}); len(unknown) > 0 {
-			return nil, fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, g.Catalog().Names()))
-		}
-	}
 	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if _, err := selection.ParseMode(m.Mode); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return g.agent(m.Agent)
+	a, err := g.agent(m.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+		return nil, fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], g.visible(a, m)))
+	}
+	return a, nil
+}
+
+// visible yields the names of the tools that the caller of a message may see: a
+// hint must not tell of others.
+func (g *Gateway) visible(a *agent, m Message) iter.Seq[string] {
+	facts := g.input(a, m, session.Session{Key: g.key(a, m)}).Facts
+	return func(yield func(string) bool) {
+		for _, d := range g.Catalog().Definitions(facts) {
+			if !yield(d.Name) {
+				return
+			}
+		}
+	}
 }
 
 // filter puts the agent's filter and a message's choice of skills together: what

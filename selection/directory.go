@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -61,8 +62,16 @@ func (sel *Selection) Usable() []*catalog.Entry {
 	return usable
 }
 
-// revoked reports whether a directory names a tool that may not be used.
+// revoked reports whether a directory names a tool that may not be used, or
+// counts a group none of whose tools may be.
 func (sel *Selection) revoked(directory string) bool {
+	for part := range strings.SplitSeq(directory, ", ") {
+		name, count, _ := strings.Cut(part, " ")
+		tools := sel.selector.catalog.Groups(name)
+		if _, err := strconv.Atoi(count); err == nil && len(tools) > 0 && !slices.ContainsFunc(tools, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() }) {
+			return true
+		}
+	}
 	for _, word := range strings.FieldsFunc(directory, func(r rune) bool { return r == ' ' || r == '\n' || r == ',' || r == ':' }) {
 		if e, ok := sel.selector.catalog.Get(word); ok && !sel.stages[e.Position()].Usable() {
 			return true

@@ -338,6 +338,13 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("it says too much: %s", text)
 		}
 	}
+	s := selection.New(r.Catalog(), choosing)
+	for groups, want := range map[string]string{"": "finance 2, mail 9", "mail,finance": "finance 2, mail 9", "mail": "search_mail"} {
+		sel := s.Select(selection.Request{Query: "mail", Groups: groups, Window: 600, Began: selection.Preselect})
+		if got := sel.Directory("finance 2, mail 9"); !strings.HasPrefix(got, want) {
+			t.Errorf("frozen, with the groups %q: %s", groups, got)
+		}
+	}
 	if few := directory(7, 0); few != "finance 2, kubernetes 2" || directory(-1, 0) != "" {
 		t.Errorf("the bound is not kept: %s", few)
 	}

@@ -15,7 +15,8 @@ import (
 // is not among them: it goes without saying.
 type skills struct {
 	list  []catalog.Toolset
-	index *Index // nil when there are none
+	tools [][]*catalog.Entry // of each
+	index *Index             // nil when there are none
 }
 
 // newSkills indexes the toolsets of a catalog with the same code as its tools.
@@ -24,7 +25,8 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	var texts []*tool.Definition
 	for _, t := range c.Toolsets() {
 		if t.Name != catalog.Full {
-			s.list = append(s.list, t)
+			members, _ := c.Members(t)
+			s.list, s.tools = append(s.list, t), append(s.tools, members)
 			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
 		}
 	}
@@ -47,6 +49,24 @@ func (s skills) score(query string) []float32 {
 	return scores
 }
 
+// closed reports whether none of the tools of the skill at a position in the list
+// is one for the caller.
+func (sel *Selection) closed(i int) bool {
+	return !slices.ContainsFunc(sel.selector.skills.tools[i], func(e *catalog.Entry) bool { return sel.Stage(e).Open() })
+}
+
+// ClosedSkills names the skills none of whose tools is one for the caller, see
+// [Stage.Open]. The model is told of them as little as of the tools.
+func (sel *Selection) ClosedSkills() []string {
+	var closed []string
+	for i, skill := range sel.selector.skills.list {
+		if sel.closed(i) {
+			closed = append(closed, skill.Name)
+		}
+	}
+	return closed
+}
+
 // candidateSkill is a skill that fits a question.
 type candidateSkill struct {
 	skill *catalog.Toolset
@@ -61,6 +81,11 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 		return nil
 	}
 	scores := s.skills.score(sel.Request.Query)
+	for i := range scores {
+		if sel.closed(i) {
+			scores[i] = 0
+		}
+	}
 	best := slices.Max(scores)
 	least := s.skills.index.noise(best)
 	past := sel.experiences()
@@ -70,7 +95,7 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 		e := experienceOf(s.toolsets[skill.Name], past)
 		name := skillTarget + skill.Name
 		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+		if !fits || sel.closed(i) || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
 			continue
 		}
 		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
@@ -139,6 +164,10 @@ func (sel *Selection) Skills() []SkillVerdict {
 		v.Skill, v.Score = skill.Name, round(scores[i])
 		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
 			v.Recommendation = candidates[at].rounded()
+		}
+		if sel.closed(i) {
+			v.Reason = "the caller may use none of its tools"
+			continue
 		}
 		v.Told, v.Reason = sel.told(v)
 	}

@@ -166,8 +166,8 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 // skills are those that the request may switch to, by name.
 func (t *run) skills() map[string]catalog.Toolset {
 	all := map[string]catalog.Toolset{}
+	include, exclude := t.in.Options.IncludeSkills, t.excludedSkills()
 	for _, s := range t.selector.Catalog().Toolsets() {
-		include, exclude := t.in.Options.IncludeSkills, t.in.Options.ExcludeSkills
 		if s.Name == catalog.Full || (len(include) == 0 || slices.Contains(include, s.Name)) && !slices.Contains(exclude, s.Name) {
 			all[s.Name] = s
 		}

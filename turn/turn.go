@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -286,13 +287,19 @@ func (t *run) open() chat.Message {
 // them.
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
-	opts.Directory = t.state.Directory
+	opts.Directory, opts.ExcludeSkills = t.state.Directory, t.excludedSkills()
 	if len(opts.IncludeSkills) == 0 {
 		opts.IncludeSkills = t.state.Skills
 	}
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
 	t.state.Front.System = hash(t.prompt.System)
 	return err
+}
+
+// excludedSkills names the skills that the model is not told of: those that the
+// request leaves out, and those that have nothing for the caller.
+func (t *run) excludedSkills() []string {
+	return slices.Concat(t.in.Options.ExcludeSkills, t.selected.ClosedSkills())
 }
 
 // running reports whether the turn may ask the model once more.
@@ -395,10 +402,17 @@ func (t *run) why() json.RawMessage {
 	return raw
 }
 
+// maxLogged is how many rules and filters that failed a turn logs. All are counted.
+const maxLogged = 5
+
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
-	for _, err := range t.selected.Failed() {
+	failed := t.selected.Failed()
+	for _, err := range failed[:min(len(failed), maxLogged)] {
 		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
+	}
+	if more := len(failed) - maxLogged; more > 0 {
+		t.config.Log.ErrorContext(t.ctx, "more rules or filters failed", "more", more, "session", t.in.Session.Key)
 	}
 	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
 		return
