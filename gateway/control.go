@@ -29,6 +29,16 @@ type current struct {
 
 func (c *current) load() *controls { return c.value.Load() }
 
+// activeSkill is the toolset of sessions that chose none. It is that of all tools
+// when the one that was set has gone since: a changed configuration takes skills
+// away while agents keep theirs.
+func (g *Gateway) activeSkill(c *controls) string {
+	if g.checkSkill(c.skill) != nil {
+		return catalog.Full
+	}
+	return c.skill
+}
+
 // change replaces the controls, all of them or, when f fails, none.
 func (c *current) change(f func(*controls) error) error {
 	c.changing.Lock()
@@ -168,7 +178,7 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	name = a.controls.load().skill
+	name = g.activeSkill(a.controls.load())
 	toolset, _ := g.Catalog().Toolset(name)
 	members, _ := g.Catalog().Members(toolset)
 	return name, len(members), nil

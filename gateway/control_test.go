@@ -83,6 +83,28 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// TestSkillsThatGo: an agent whose skill is taken away has all tools, as before
+// the skill was set, and not none.
+func TestSkillsThatGo(t *testing.T) {
+	var r *catalog.Registry
+	g, m := newGateway(t, func(c *gateway.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{})
+	for i, want := range []string{"echo", "echo get_weather"} {
+		if i == 1 {
+			_, err := r.SetToolsets()
+			must(t, err)
+		}
+		if _, err := send(g, t.Context(), gateway.Message{Text: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := declared(m.Requests()[i]); got != want {
+			t.Errorf("%d: %q, want %q", i, got, want)
+		}
+	}
+	if s := g.Status().Agents[0]; s.Skill != catalog.Full {
+		t.Errorf("status %+v", s)
+	}
+}
+
 // TestGroupsRebuildTheFront: a session whose tools were chosen is given new ones
 // in front when its agent's groups change, and not before.
 func TestGroupsRebuildTheFront(t *testing.T) {
