@@ -165,6 +165,9 @@ func because(x selection.Explanation, v selection.Verdict) string {
 	for _, t := range v.Terms {
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", t.Word, t.Score, strongest(t.Fields))))
 	}
+	if v.Meaning > 0 {
+		words = append(words, fmt.Sprintf("(meaning) %.1f", v.Meaning))
+	}
 	if len(words) == 0 {
 		return v.Reason
 	}
