@@ -157,8 +157,8 @@ var fieldNames = [fields]string{
 // parts divides the scores of a tool's terms among its fields. The index has
 // added them up, so the tool is read again, into an index of its own.
 func (x *Index) parts(e *catalog.Entry, terms []Term) {
-	own := &Index{terms: map[string]int32{}, surfaces: map[string]int32{}, groups: x.groups}
-	doc := own.read(&e.Definition, map[int32]int{})
+	own := &Index{terms: map[string]int32{}, surfaces: map[string]int32{}}
+	doc := own.read(textsOf(&e.Definition, x.groups != nil))
 	for i := range terms {
 		t := &terms[i]
 		number, ok := own.terms[t.Word]

@@ -3,8 +3,10 @@ package selection
 import (
 	"encoding/json"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
@@ -34,7 +36,7 @@ var fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescrip
 
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
-	saturation = 1.0
+	saturation = 0.9
 	// singleWide scales the score of a single Chinese character, which says
 	// less than a word of two.
 	singleWide = 0.7
@@ -42,7 +44,7 @@ const (
 	// field's weight, when a question has every word of its name, or of its
 	// description; some of them, rare ones counting more, give a part of it. It
 	// sets the tool that does what is asked apart from those that do more.
-	nameCover        = 0.75
+	nameCover        = 0.6
 	descriptionCover = 2.0
 )
 
@@ -56,6 +58,7 @@ type Index struct {
 	// stemmed only when no tool has them.
 	surfaces map[string]int32
 	names    []string  // the terms, by number
+	places   []int32   // while the index is built: their places in a document, from 1
 	rarity   []float32 // their inverse document frequency
 	// postings are in order of term, then of document; those of term t stand from
 	// start[t] to start[t+1].
@@ -101,16 +104,38 @@ func NewIndex(tools []*tool.Definition, weights Weights) *Index {
 	x := &Index{size: len(tools), terms: map[string]int32{}, surfaces: map[string]int32{}, weight: weights.fields()}
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
-	documents := make([]document, len(tools))
-	place := map[int32]int{}
-	for i, d := range tools {
-		documents[i] = x.read(d, place)
-		for f, n := range documents[i].length {
-			x.mean[f] += n / float64(len(tools))
+	documents := make([]document, 0, len(tools))
+	for some := range slices.Chunk(tools, chunk) {
+		for _, text := range x.texts(some) {
+			d := x.read(text)
+			for f, n := range d.length {
+				x.mean[f] += n / float64(len(tools))
+			}
+			documents = append(documents, d)
 		}
 	}
+	x.places = nil
 	x.invert(documents)
 	return x
+}
+
+// chunk is how many tools are read at once.
+const chunk = 1024
+
+// texts reads the texts of some tools, on all processors.
+func (x *Index) texts(tools []*tool.Definition) [][]fieldText {
+	list := make([][]fieldText, len(tools))
+	var done sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), 1+len(tools)/64)
+	for first := range workers {
+		done.Go(func() {
+			for i := first; i < len(tools); i += workers {
+				list[i] = textsOf(tools[i], x.groups != nil)
+			}
+		})
+	}
+	done.Wait()
+	return list
 }
 
 // readGroups numbers the groups. A group tells tools apart only where all have
@@ -169,7 +194,7 @@ func (x *Index) invert(documents []document) {
 // have.
 func rarity(name string, n int32, size int) float32 {
 	idf := math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
-	if r := []rune(name); len(r) == 1 && chat.Wide(r[0]) {
+	if r, size := utf8.DecodeRuneInString(name); size == len(name) && chat.Wide(r) {
 		idf *= singleWide
 	}
 	return float32(idf)
@@ -201,29 +226,20 @@ func frequency(count *[fields]uint8, length, mean, weight *[fields]float64) floa
 	return sum
 }
 
-// read counts the words of a tool. Place is a map to work with.
-func (x *Index) read(d *tool.Definition, place map[int32]int) document {
-	var doc document
-	clear(place)
+// fieldText is a folded text of a tool.
+type fieldText struct {
+	field  field
+	folded string
+}
+
+// textsOf returns the texts of a tool. Groups that only some tools have count
+// as words of the description.
+func textsOf(d *tool.Definition, grouped bool) []fieldText {
+	list := make([]fieldText, 0, 16)
 	add := func(f field, text string) {
-		words(fold(text), func(word string, wide bool) {
-			term := x.intern(word, wide)
-			if term == noTerm {
-				return
-			}
-			x.wide = x.wide || wide && f == fieldDescription
-			i, ok := place[term]
-			if !ok {
-				i = len(doc.terms)
-				place[term] = i
-				doc.terms = append(doc.terms, term)
-				doc.counts = append(doc.counts, [fields]uint8{})
-			}
-			if doc.counts[i][f] < math.MaxUint8 {
-				doc.counts[i][f]++
-			}
-			doc.length[f]++
-		})
+		if text != "" {
+			list = append(list, fieldText{f, fold(text)})
+		}
 	}
 	add(fieldName, d.Name)
 	add(fieldDescription, d.Description)
@@ -234,7 +250,7 @@ func (x *Index) read(d *tool.Definition, place map[int32]int) document {
 		add(fieldAlias, text)
 	}
 	for _, g := range d.Groups {
-		if x.groups != nil {
+		if grouped {
 			add(fieldGroup, g)
 		} else {
 			add(fieldDescription, g)
@@ -243,11 +259,40 @@ func (x *Index) read(d *tool.Definition, place map[int32]int) document {
 	for _, text := range d.Examples {
 		add(fieldExample, text)
 	}
-	add(fieldBody, d.Body[:min(len(d.Body), maxBody)])
+	add(fieldBody, head(d.Body, maxBody))
 	var schema schemaText
 	// A part that is not as expected stays empty, the rest is read.
 	_ = json.Unmarshal(d.Parameters, &schema)
 	schema.walk(add, 0)
+	return list
+}
+
+// read counts the words of a tool.
+func (x *Index) read(texts []fieldText) document {
+	var doc document
+	for _, text := range texts {
+		words(text.folded, func(word string, wide bool) {
+			term := x.intern(word, wide)
+			if term == noTerm {
+				return
+			}
+			x.wide = x.wide || wide && text.field == fieldDescription
+			i := int(x.places[term]) - 1
+			if i < 0 {
+				i = len(doc.terms)
+				x.places[term] = int32(i + 1)
+				doc.terms = append(doc.terms, term)
+				doc.counts = append(doc.counts, [fields]uint8{})
+			}
+			if doc.counts[i][text.field] < math.MaxUint8 {
+				doc.counts[i][text.field]++
+			}
+			doc.length[text.field]++
+		})
+	}
+	for _, term := range doc.terms {
+		x.places[term] = 0
+	}
 	return doc
 }
 
@@ -267,6 +312,7 @@ func (x *Index) intern(word string, wide bool) int32 {
 			term = int32(len(x.names))
 			x.terms[name] = term
 			x.names = append(x.names, name)
+			x.places = append(x.places, 0)
 		}
 	}
 	x.surfaces[word] = term

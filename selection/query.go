@@ -32,7 +32,7 @@ const (
 	// translated is the weight of English words for a Chinese one, by CC-CEDICT,
 	// and retranslated that of Chinese words for an English one, where the way is
 	// less sure.
-	translated, retranslated = 0.8, 0.15
+	translated, retranslated = 1.0, 0.15
 	// commonness is how much the most common words of English lose.
 	commonness = 0.3
 	// repeated is the exponent by which a word counts that is said several times,
