@@ -451,3 +451,60 @@ func BenchmarkIndex10000(b *testing.B) {
 		selection.New(c, selection.Config{})
 	}
 }
+
+// TestHistory: what was said before speaks where the question does not.
+func TestHistory(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 3})
+	said := []chat.Message{
+		{Role: chat.User, Text: "what is the weather in Berlin?"}, {Role: chat.Assistant, Text: "The weather in Berlin is sunny."},
+		{Role: chat.Tool, Result: &chat.Result{Text: "invoice invoice invoice"}},
+	}
+	for question, want := range map[string]string{
+		"and in Rome?":             "get_weather",
+		"yes, please":              "get_weather",
+		"那罗马呢":                     "get_weather",
+		"refund the customer then": "refund.payment",
+		"search my mail":           "search_mail",
+		"thanks a lot":             "",
+		"谢谢":                       "",
+	} {
+		sel := s.Select(selection.Request{Query: question, History: said})
+		got := ""
+		if len(sel.Ranked) > 0 {
+			got = sel.Ranked[0].Definition.Name
+		}
+		if got != want {
+			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
+		}
+	}
+	if found := s.Search(selection.Request{Query: "Rome", History: said}, 3); len(found) > 0 {
+		t.Errorf("a search finds %v by what was said before", found[0].Definition.Name)
+	}
+}
+
+// TestWordsOfLikeMeaning finds tools by synonyms, translations and traditional
+// characters, for each sentence of a request.
+func TestWordsOfLikeMeaning(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(define("delete_file", "Delete a file", "files"), define("translate_text", "Translate a text", "language"),
+		define("book_flight", "Book a flight", "travel"), define("create_meeting", "Create a meeting", "calendar"), define("query_inventory", "查询仓库库存", "erp")))
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1})
+	for question, want := range map[string][]string{
+		"remove it, the document file": {"delete_file"},
+		"预订航班":                         {"book_flight"},
+		"預訂航班":                         {"book_flight"},
+		"warehouse stock":              {"query_inventory"},
+		"book a flight to Rome. Then set up a meeting. 最后翻译一下这个文本":      {"book_flight", "create_meeting", "translate_text"},
+		"First delete the file; after that, translate the text for Bob": {"delete_file", "translate_text"},
+	} {
+		var got []string
+		for _, m := range s.Select(selection.Request{Query: question}).Ranked {
+			got = append(got, m.Definition.Name)
+		}
+		for _, name := range want {
+			if i := slices.Index(got, name); i < 0 || i >= len(want) {
+				t.Errorf("%q finds %v, want %v first", question, got, want)
+			}
+		}
+	}
+}

@@ -169,6 +169,9 @@ func because(x selection.Explanation, v selection.Verdict) string {
 		}
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, strongest(t.Fields))))
 	}
+	if v.Meaning > 0 {
+		words = append(words, fmt.Sprintf("(meaning) %.1f", v.Meaning))
+	}
 	if len(words) == 0 {
 		return v.Reason
 	}

@@ -79,7 +79,7 @@ var glosses = sync.OnceValue(func() *gloss {
 })
 
 // invert lists for each English stem the Chinese words that mean it, at most
-// eight.
+// twelve.
 func (g *gloss) invert() map[string][]string {
 	list := map[string][]string{}
 	for line := range lines(glossText) {
@@ -89,7 +89,7 @@ func (g *gloss) invert() map[string][]string {
 		}
 		rank := 0
 		for stem := range strings.FieldsSeq(stems) {
-			if rank++; rank <= 2 && len(list[stem]) < 8 {
+			if rank++; rank <= 3 && len(list[stem]) < 12 {
 				list[stem] = append(list[stem], word)
 			}
 		}
