@@ -103,20 +103,16 @@ func evaluate(dir, queries string) (int, int, [3]float64) {
 	if err != nil {
 		log.Fatalf("evaluating %s: %v", dir, err)
 	}
-	var results []struct {
-		Tools int
-		Score struct {
-			Queries  int
-			Recall   float64 `json:"recall@5"`
-			NDCG     float64 `json:"ndcg@5"`
-			Complete float64 `json:"complete@10"`
-		}
+	var r struct {
+		Tools, Queries int
+		Recall         float64 `json:"recall@5"`
+		NDCG           float64 `json:"ndcg@5"`
+		Complete       float64 `json:"complete@10"`
 	}
-	if err := json.Unmarshal(out, &results); err != nil {
+	if err := json.Unmarshal(out, &r); err != nil {
 		log.Fatal(err)
 	}
-	r := results[0]
-	return r.Tools, r.Score.Queries, [3]float64{100 * r.Score.Recall, 100 * r.Score.NDCG, 100 * r.Score.Complete}
+	return r.Tools, r.Queries, [3]float64{100 * r.Recall, 100 * r.NDCG, 100 * r.Complete}
 }
 
 // conversations replays those of the demo.
