@@ -47,6 +47,36 @@ func (s skills) score(query string) []float32 {
 	return scores
 }
 
+// hideSkills finds the skills of whose tools the caller may use none, even while
+// they are active: the caller is not told that they exist. A skill that has no
+// tools now is not hidden, because its tools may only be away.
+func (sel *Selection) hideSkills() {
+	for _, skill := range sel.selector.skills.list {
+		if sel.closed(skill.Name) {
+			then := sel.selector.prepare(sel.Request)
+			then.Request.Facts.Skill = skill.Name // rules may open tools to a skill
+			if then.admit(); then.closed(skill.Name) {
+				sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
+			}
+		}
+	}
+}
+
+// closed reports whether a skill has tools, and none is visible to the caller.
+func (sel *Selection) closed(skill string) bool {
+	closed := false
+	for i, member := range sel.selector.toolsets[skill] {
+		if !member {
+			continue
+		}
+		if stage := sel.stages[i]; stage != Enabled && stage != Groups && stage != Visibility {
+			return false
+		}
+		closed = true
+	}
+	return closed
+}
+
 // candidateSkill is a skill that fits a question.
 type candidateSkill struct {
 	skill *catalog.Toolset
@@ -70,7 +100,7 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 		e := experienceOf(s.toolsets[skill.Name], past)
 		name := skillTarget + skill.Name
 		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) || slices.Contains(sel.HiddenSkills, skill.Name) {
 			continue
 		}
 		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
@@ -162,6 +192,8 @@ func (v *SkillVerdict) points() float64 {
 func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
 	req := &sel.Request
 	switch {
+	case slices.Contains(sel.HiddenSkills, v.Skill):
+		return false, "the caller may use none of its tools"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
 		return false, "excluded by the request or by the agent's filter"
 	case len(req.IncludeSkills) > 0:

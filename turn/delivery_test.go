@@ -369,6 +369,45 @@ func TestUseSkill(t *testing.T) {
 	}
 }
 
+// TestHiddenSkill: who may use none of a skill's tools reads its name nowhere.
+// Rules that open tools to a skill do not hide it.
+func TestHiddenSkill(t *testing.T) {
+	r := registryOf(t, aboutThings(things)...)
+	for name, filter := range map[string]func(chat.Facts) bool{
+		"bonus": func(f chat.Facts) bool { return f.HasRole("boss") },
+		"nuke":  func(f chat.Facts) bool { return f.Skill == "incident" },
+	} {
+		if err := r.RegisterWithFilter(about(name), filter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := catalog.Toolset{Name: "paying", Tools: []string{"get_bonus"}}
+	if _, err := r.SetToolsets(secret); err != nil {
+		t.Fatal(err)
+	}
+	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
+	if c.ask(t, "weather of paying"); strings.Contains(c.last().System, "paying") || strings.Contains(c.declared(), "use_skill") {
+		t.Errorf("declared %s, told %s", c.declared(), c.last().System)
+	}
+	if _, err := r.SetToolsets(secret, catalog.Toolset{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
+		t.Fatal(err)
+	}
+	c.in.Session = session.Session{}
+	o := c.ask(t, "paying", fake.Call("1", "use_skill", `{"name":"payin"}`), fake.Call("2", "use_skill", `{"name":"paying"}`), fake.Call("3", "use_skill", `{"name":"incident"}`))
+	for i, want := range []string{`there is no skill "payin". The skills are: full, incident.`, `there is no skill "paying". The skills are: full, incident.`, "The skill incident is active. It has 1 tools."} {
+		if got := o.results()[i].Text; !strings.HasPrefix(strings.ReplaceAll(got, "; did you mean \"full\"?", ""), want) {
+			t.Errorf("result %d is %q", i, got)
+		}
+	}
+	if !strings.Contains(c.last().System, "incident") || strings.Contains(c.last().System, "paying") {
+		t.Errorf("told %s", c.last().System)
+	}
+	c.in.Session, c.in.Facts.Roles = session.Session{}, []string{"boss"}
+	if c.ask(t, "weather"); !strings.Contains(c.last().System, "paying") {
+		t.Errorf("the boss is told %s", c.last().System)
+	}
+}
+
 // TestArgumentsAreMadeToFit where they can be read in one way only.
 func TestArgumentsAreMadeToFit(t *testing.T) {
 	echo := func(name, properties string) tool.Tool {
