@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -287,6 +288,7 @@ func (t *run) open() chat.Message {
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
 	opts.Directory = t.state.Directory
+	opts.ExcludeSkills = slices.Concat(opts.ExcludeSkills, t.selected.HiddenSkills)
 	if len(opts.IncludeSkills) == 0 {
 		opts.IncludeSkills = t.state.Skills
 	}
