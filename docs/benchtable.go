@@ -318,6 +318,11 @@ func functions(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", r.says, r.target, round(median(found[r.bench])))
 	}
+	memory := regexp.MustCompile(`(?m)^BenchmarkIndexMemory\S*.*?([\d.]+) MB`).FindStringSubmatch(string(out))
+	if memory == nil {
+		log.Fatalf("BenchmarkIndexMemory did not run: %s", out)
+	}
+	fmt.Fprintf(b, "| memory of an index of 50,000 tools | ≤ 120 MB | %s MB |\n", memory[1])
 }
 
 func round(d time.Duration) string {

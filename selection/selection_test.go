@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -450,6 +451,22 @@ func BenchmarkIndex10000(b *testing.B) {
 	for b.Loop() {
 		selection.New(c, selection.Config{})
 	}
+}
+
+// BenchmarkIndexMemory tells what an index of 50,000 tools takes, in MB that
+// stay; the tools themselves are not counted.
+func BenchmarkIndexMemory(b *testing.B) {
+	c := crowd(b, 50_000, 0).Catalog()
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		s := selection.New(c, selection.Config{})
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(s)
+	}
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB")
 }
 
 // TestHistory: what was said before speaks where the question does not.
