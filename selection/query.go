@@ -18,7 +18,7 @@ const (
 	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
 	maxTerms     = 64       // different words that are searched for, the rarest
 	maxSentences = 8
-	maxHistory   = 12 // earlier messages
+	maxHistory   = 12 // earlier messages of user and assistant
 )
 
 // How much words count that the question does not have itself.
@@ -91,11 +91,15 @@ func (x *Index) parse(q Query, s *scratch) question {
 	p.past = true
 	left := maxQuery
 	weight := float32(recent)
-	history := q.History[max(0, len(q.History)-maxHistory):]
-	for _, m := range slices.Backward(history) {
+	read := 0
+	for _, m := range slices.Backward(q.History) {
+		if read == maxHistory || left == 0 {
+			break
+		}
 		if m.Role == chat.Tool || m.Text == "" {
 			continue
 		}
+		read++
 		said := head(m.Text, left)
 		left -= len(said)
 		p.read(withoutAddresses(said), weight, false)
