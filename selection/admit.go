@@ -50,11 +50,6 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // only ranking or budget left it out.
 func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 
-// Open reports whether a tool at this stage is one for the caller: it is switched
-// on, of the agent's groups, and visible. The active skill or the request may
-// leave it out all the same.
-func (s Stage) Open() bool { return s == Sent || s > Visibility }
-
 // admit runs the stages that decide what may be used at all.
 func (sel *Selection) admit() {
 	a := sel.admission()

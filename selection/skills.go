@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -15,8 +16,7 @@ import (
 // is not among them: it goes without saying.
 type skills struct {
 	list  []catalog.Toolset
-	tools [][]*catalog.Entry // of each
-	index *Index             // nil when there are none
+	index *Index // nil when there are none
 }
 
 // newSkills indexes the toolsets of a catalog with the same code as its tools.
@@ -25,8 +25,7 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	var texts []*tool.Definition
 	for _, t := range c.Toolsets() {
 		if t.Name != catalog.Full {
-			members, _ := c.Members(t)
-			s.list, s.tools = append(s.list, t), append(s.tools, members)
+			s.list = append(s.list, t)
 			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
 		}
 	}
@@ -36,33 +35,47 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	return s
 }
 
-// score scores every skill for a question, by position in the list. Only the
-// question's own words count: what it goes on with shows in the tools that were
-// used.
-func (s skills) score(query string) []float32 {
+// score scores every skill for a question, by position in the list, and returns
+// the terms that it was read as. Only the question's own words count: what it
+// goes on with shows in the tools that were used.
+func (s skills) score(query string) ([]float32, []queryTerm) {
 	scores := make([]float32, len(s.list))
-	if len(s.list) > 0 {
-		work := s.index.begin()
-		defer s.index.scratch.Put(work)
-		s.index.score(s.index.parse(Query{Text: query}, work), nil, scores, work)
+	if len(s.list) == 0 {
+		return scores, nil
 	}
-	return scores
+	work := s.index.begin()
+	defer s.index.scratch.Put(work)
+	q := s.index.parse(Query{Text: query}, work)
+	s.index.score(q, nil, scores, work)
+	return scores, q.terms
 }
 
-// closed reports whether none of the tools of the skill at a position in the list
-// is one for the caller.
-func (sel *Selection) closed(i int) bool {
-	return !slices.ContainsFunc(sel.selector.skills.tools[i], func(e *catalog.Entry) bool { return sel.Stage(e).Open() })
-}
-
-// ClosedSkills names the skills none of whose tools is one for the caller, see
-// [Stage.Open]. The model is told of them as little as of the tools.
-func (sel *Selection) ClosedSkills() []string {
-	var closed []string
-	for i, skill := range sel.selector.skills.list {
-		if sel.closed(i) {
-			closed = append(closed, skill.Name)
+// hideSkills finds the skills of whose tools the caller may use none, even while
+// they are active: the caller is not told that they exist. A skill that has no
+// tools now is not hidden, because its tools may only be away.
+func (sel *Selection) hideSkills() {
+	for _, skill := range sel.selector.skills.list {
+		if sel.closed(skill.Name) {
+			then := sel.selector.prepare(sel.Request)
+			then.Request.Facts.Skill = skill.Name // rules may open tools to a skill
+			if then.admit(); then.closed(skill.Name) {
+				sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
+			}
 		}
+	}
+}
+
+// closed reports whether a skill has tools, and none is visible to the caller.
+func (sel *Selection) closed(skill string) bool {
+	closed := false
+	for i, member := range sel.selector.toolsets[skill] {
+		if !member {
+			continue
+		}
+		if stage := sel.stages[i]; stage != Enabled && stage != Groups && stage != Visibility {
+			return false
+		}
+		closed = true
 	}
 	return closed
 }
@@ -80,10 +93,10 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
 		return nil
 	}
-	scores := s.skills.score(sel.Request.Query)
+	scores, _ := s.skills.score(sel.Request.Query)
 	for i := range scores {
-		if sel.closed(i) {
-			scores[i] = 0
+		if slices.Contains(sel.HiddenSkills, s.skills.list[i].Name) {
+			scores[i] = 0 // what is hidden has no influence on the others
 		}
 	}
 	best := slices.Max(scores)
@@ -95,7 +108,7 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 		e := experienceOf(s.toolsets[skill.Name], past)
 		name := skillTarget + skill.Name
 		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if !fits || sel.closed(i) || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) || slices.Contains(sel.HiddenSkills, skill.Name) {
 			continue
 		}
 		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
@@ -142,11 +155,18 @@ func experienceOf(members set, past map[int]experience) experience {
 
 // SkillVerdict says whether the model is told of a skill, and why.
 type SkillVerdict struct {
-	Skill  string `json:"skill"`
+	Skill string `json:"skill"`
+	// Stage is the one that dropped the skill, or Sent: then it is Told. Visibility
+	// is that of its tools.
+	Stage  Stage  `json:"stage"`
 	Told   bool   `json:"told"`
 	Reason string `json:"reason"`
-	// Score is the skill's score for the question, as for tools.
+	// Score is the skill's score for the question, and Terms the words that
+	// matched, as for tools.
 	Score float64 `json:"score"`
+	Terms []Term  `json:"terms,omitempty"`
+	// Tokens is what telling of it costs.
+	Tokens int `json:"tokens"`
 	// Recommendation is how the recommender scored it; nil when it did not.
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
@@ -156,20 +176,18 @@ type SkillVerdict struct {
 // whatever stands here.
 func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
-	scores := s.skills.score(sel.Request.Query)
+	scores, query := s.skills.score(sel.Request.Query)
 	candidates := sel.candidateSkills()
 	list := make([]SkillVerdict, len(s.skills.list))
 	for i, skill := range s.skills.list {
 		v := &list[i]
-		v.Skill, v.Score = skill.Name, round(scores[i])
+		v.Skill, v.Score, v.Tokens = skill.Name, round(scores[i]), chat.Tokens("- "+skill.Name+": "+skill.Description+"\n")
+		v.Terms, _ = s.skills.index.matching(query, i)
 		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
 			v.Recommendation = candidates[at].rounded()
 		}
-		if sel.closed(i) {
-			v.Reason = "the caller may use none of its tools"
-			continue
-		}
-		v.Told, v.Reason = sel.told(v)
+		v.Stage, v.Reason = sel.judge(v)
+		v.Told = v.Stage == Sent
 	}
 	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
 		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
@@ -187,33 +205,39 @@ func (v *SkillVerdict) points() float64 {
 	return v.Recommendation.Score
 }
 
-// told decides whether the model is told of a skill.
-func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
+// judge decides whether the model is told of a skill.
+func (sel *Selection) judge(v *SkillVerdict) (at Stage, why string) {
 	req := &sel.Request
 	switch {
+	case slices.Contains(sel.HiddenSkills, v.Skill):
+		return Visibility, "the caller may use none of its tools"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
-		return false, "excluded by the request or by the agent's filter"
+		return Requested, "excluded by the request or by the agent's filter"
 	case len(req.IncludeSkills) > 0:
 		if slices.Contains(req.IncludeSkills, v.Skill) {
-			return true, "named by the request or by the agent's filter"
+			return Sent, "named by the request or by the agent's filter"
 		}
-		return false, "not among the skills of the request or of the agent's filter"
+		return Requested, "not among the skills of the request or of the agent's filter"
 	case !sel.selector.config.Recommend.On:
-		return true, "nothing is recommended: all are told"
+		return Sent, "nothing is recommended: all are told"
 	case sel.begun() && slices.Contains(req.ListedSkills, v.Skill):
-		return true, "listed since the session began"
+		return Sent, "listed since the session began"
 	case sel.begun() && v.Recommendation != nil:
-		return true, recommended(v.Recommendation) + ", said with the message"
+		return Sent, recommended(v.Recommendation) + ", said with the message"
 	case sel.active():
-		return !sel.begun(), fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+		why = fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+		if sel.begun() {
+			return Rank, why
+		}
+		return Sent, why
 	case len(sel.Recommended) == 0 && !sel.begun():
-		return true, "no skill fits the question: all are told"
+		return Sent, "no skill fits the question: all are told"
 	case v.Recommendation != nil:
-		return true, recommended(v.Recommendation)
+		return Sent, recommended(v.Recommendation)
 	case v.Score == 0:
-		return false, "no word of the question matches, and none of its tools was used lately"
+		return Rank, "no word of the question matches, and none of its tools was used lately"
 	}
-	return false, "others fit better"
+	return Rank, "others fit better"
 }
 
 // recommended says how a recommendation came about.

@@ -287,19 +287,14 @@ func (t *run) open() chat.Message {
 // them.
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
-	opts.Directory, opts.ExcludeSkills = t.state.Directory, t.excludedSkills()
+	opts.Directory = t.state.Directory
+	opts.ExcludeSkills = slices.Concat(opts.ExcludeSkills, t.selected.HiddenSkills)
 	if len(opts.IncludeSkills) == 0 {
 		opts.IncludeSkills = t.state.Skills
 	}
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
 	t.state.Front.System = hash(t.prompt.System)
 	return err
-}
-
-// excludedSkills names the skills that the model is not told of: those that the
-// request leaves out, and those that have nothing for the caller.
-func (t *run) excludedSkills() []string {
-	return slices.Concat(t.in.Options.ExcludeSkills, t.selected.ClosedSkills())
 }
 
 // running reports whether the turn may ask the model once more.
