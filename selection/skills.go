@@ -16,7 +16,8 @@ import (
 // is not among them: it goes without saying.
 type skills struct {
 	list  []catalog.Toolset
-	index *Index // nil when there are none
+	tools [][]*catalog.Entry // of each
+	index *Index             // nil when there are none
 }
 
 // newSkills indexes the toolsets of a catalog with the same code as its tools.
@@ -25,7 +26,8 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	var texts []*tool.Definition
 	for _, t := range c.Toolsets() {
 		if t.Name != catalog.Full {
-			s.list = append(s.list, t)
+			tools, _ := c.Members(t)
+			s.list, s.tools = append(s.list, t), append(s.tools, tools)
 			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
 		}
 	}
@@ -54,30 +56,48 @@ func (s skills) score(query string) ([]float32, []queryTerm) {
 // they are active: the caller is not told that they exist. A skill that has no
 // tools now is not hidden, because its tools may only be away.
 func (sel *Selection) hideSkills() {
-	for _, skill := range sel.selector.skills.list {
-		if sel.closed(skill.Name) {
-			then := sel.selector.prepare(sel.Request)
-			then.Request.Facts.Skill = skill.Name // rules may open tools to a skill
-			if then.admit(); then.closed(skill.Name) {
-				sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
-			}
+	var active *chat.Facts // the caller's, while the skill is active
+	for i, skill := range sel.selector.skills.list {
+		tools := sel.selector.skills.tools[i]
+		if len(tools) == 0 || slices.ContainsFunc(tools, sel.visible) {
+			continue
+		}
+		if active == nil {
+			facts := sel.Request.Facts
+			active = &facts
+		}
+		active.Skill = skill.Name
+		if !sel.opens(active, tools) {
+			sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
 		}
 	}
 }
 
-// closed reports whether a skill has tools, and none is visible to the caller.
-func (sel *Selection) closed(skill string) bool {
-	closed := false
-	for i, member := range sel.selector.toolsets[skill] {
-		if !member {
+// visible reports whether nothing but the active skill, the request or the ranking
+// keeps a tool from the caller.
+func (sel *Selection) visible(e *catalog.Entry) bool {
+	stage := sel.Stage(e)
+	return stage == Sent || stage > Visibility
+}
+
+// opens reports whether rules and filters would let the caller see one of some
+// tools if the facts were these.
+func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
+	denied, _ := sel.selector.catalog.Denied(facts)
+	asked, visible := 0, true // the last filter, and what it said
+	for _, e := range tools {
+		if sel.Stage(e) != Visibility || set(denied).has(e.Position()) {
 			continue
 		}
-		if stage := sel.stages[i]; stage != Enabled && stage != Groups && stage != Visibility {
-			return false
+		if e.Filter() != asked {
+			asked = e.Filter()
+			visible, _ = e.Visible(facts)
 		}
-		closed = true
+		if visible {
+			return true
+		}
 	}
-	return closed
+	return false
 }
 
 // candidateSkill is a skill that fits a question.
