@@ -188,13 +188,15 @@ func (g *Gateway) checkSkill(name string) error {
 	if _, ok := g.Catalog().Toolset(name); ok {
 		return nil
 	}
-	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, func(yield func(string) bool) {
-		for _, t := range g.Catalog().Toolsets() {
-			if !yield(t.Name) {
-				return
-			}
-		}
-	}))
+	var all []string
+	for _, t := range g.Catalog().Toolsets() {
+		all = append(all, t.Name)
+	}
+	return unknownSkill(name, all)
+}
+
+func unknownSkill(name string, others []string) error {
+	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(others)))
 }
 
 func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -73,16 +72,6 @@ func (g *Gateway) check(m Message) (*agent, error) {
 	case m.Text == "":
 		return nil, ErrEmpty
 	}
-	if m.Skill != "" {
-		if err := g.checkSkill(m.Skill); err != nil {
-			return nil, err
-		}
-	}
-	for _, skill := range slices.Concat(m.IncludeSkills, m.ExcludeSkills) {
-		if err := g.checkSkill(skill); err != nil {
-			return nil, err
-		}
-	}
 	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -93,23 +82,41 @@ func (g *Gateway) check(m Message) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
-		return nil, fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], g.visible(a, m)))
-	}
-	return a, nil
+	return a, g.checkNames(a, m)
 }
 
-// visible yields the names of the tools that the caller of a message may see: a
-// hint must not tell of others.
-func (g *Gateway) visible(a *agent, m Message) iter.Seq[string] {
-	facts := g.input(a, m, session.Session{Key: g.key(a, m)}).Facts
-	return func(yield func(string) bool) {
-		for _, d := range g.Catalog().Definitions(facts) {
-			if !yield(d.Name) {
-				return
-			}
+// checkNames refuses a message that names a skill or tool that does not exist. The
+// hint tells of none that the caller may not see.
+func (g *Gateway) checkNames(a *agent, m Message) error {
+	c := g.Catalog()
+	var all []string
+	for _, s := range c.Toolsets() {
+		all = append(all, s.Name)
+	}
+	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
+	if m.Skill != "" {
+		named = append(named, m.Skill)
+	}
+	for _, skill := range named {
+		if !slices.Contains(all, skill) {
+			hidden := g.seen(a, m).HiddenSkills
+			return unknownSkill(skill, slices.DeleteFunc(all, func(name string) bool { return slices.Contains(hidden, name) }))
 		}
 	}
+	if _, unknown := c.Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+		var usable []string
+		for _, e := range g.seen(a, m).Usable() {
+			usable = append(usable, e.Definition.Name)
+		}
+		return fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], slices.Values(usable)))
+	}
+	return nil
+}
+
+// seen is what the caller of a message may see in a new conversation.
+func (g *Gateway) seen(a *agent, m Message) *selection.Selection {
+	in := g.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: g.key(a, m)})
+	return g.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
 
 // filter puts the agent's filter and a message's choice of skills together: what

@@ -179,14 +179,22 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 
 // What a mistaken message is answered names no tool that its caller may not see.
 func TestHintsNameWhatTheCallerSees(t *testing.T) {
-	g, _ := newGateway(t, func(cfg *gateway.Config) { cfg.Registry = tenants(t) })
+	r := tenants(t)
+	_, err := r.SetToolsets(catalog.Toolset{Name: "servers", Tools: []string{"restart_server"}})
+	must(t, err)
+	g, _ := newGateway(t, func(cfg *gateway.Config) { cfg.Registry = r })
 	for _, c := range []struct {
 		roles []string
 		hint  bool
 	}{{nil, false}, {[]string{"admin"}, true}} {
-		m := gateway.Message{Text: "x", User: "ann", Roles: c.roles, Channel: "web", Include: []string{"list_tickets", "restart_serve"}}
-		if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), "restart_server") != c.hint {
-			t.Errorf("%v: %v", c.roles, err)
+		for name, m := range map[string]gateway.Message{
+			"restart_server": {Include: []string{"list_tickets", "restart_serve"}},
+			"servers":        {Skill: "server"},
+		} {
+			m.Text, m.User, m.Roles, m.Channel = "x", "ann", c.roles, "web"
+			if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
+				t.Errorf("%v: %v", c.roles, err)
+			}
 		}
 	}
 }
