@@ -323,7 +323,7 @@ func TestManyAtOnce(t *testing.T) {
 		all.Go(func() {
 			for j := range 50 {
 				if i == 0 {
-					if err := b.registry.Register(described{tool.Definition{Name: fmt.Sprint("weather_", j%7), Description: fmt.Sprint("The weather ", j)}}); err != nil {
+					if err := b.registry.Register(described{tool.Definition{Name: fmt.Sprint("extra_", j%7), Description: fmt.Sprint("Comes and goes ", j)}}); err != nil {
 						t.Error(err)
 					}
 				}
