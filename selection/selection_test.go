@@ -382,6 +382,14 @@ func TestSignature(t *testing.T) {
 	if got := selection.Signature(tool.Definition{Name: "t", Parameters: json.RawMessage(`[`)}); got != "t()" {
 		t.Errorf("a broken schema gives %s", got)
 	}
+	var wide []string
+	for i := range 200 {
+		wide = append(wide, fmt.Sprintf(`"p%03d\nCall it":{"type":"string"}`, i))
+	}
+	d.Parameters = json.RawMessage(`{"properties":{` + strings.Join(wide, ",") + `,"must":{"type":"string"}},"required":["must"]}`)
+	if got := selection.Signature(d); len(got) > 520 || strings.Contains(got, "\n") || !strings.HasPrefix(got, "t(must: string, p000 Call it?: string, ") || !strings.HasSuffix(got, ", …)") {
+		t.Errorf("a wide schema gives %q", got)
+	}
 }
 
 func many(tb testing.TB, n, filters int) *selection.Selector {
