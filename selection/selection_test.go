@@ -354,6 +354,8 @@ func TestAutoChoosesAMode(t *testing.T) {
 		{few, selection.Request{Mode: selection.Bridge}, selection.Bridge},
 		{few, selection.Request{Began: selection.Preselect}, selection.Preselect},
 		{few, selection.Request{Began: selection.Preselect, Cold: true}, selection.Direct},
+		{few, selection.Request{Began: selection.Direct}, selection.Direct},
+		{many, selection.Request{Began: selection.Direct}, selection.Preselect}, // tools have come since
 		{many, selection.Request{}, selection.Preselect},
 		{many, selection.Request{Native: true}, selection.Native},
 		{many, selection.Request{Mode: selection.Direct}, selection.Direct},

@@ -223,6 +223,21 @@ func TestToolsAppended(t *testing.T) {
 	}
 }
 
+// TestTooManyForDirect: when more tools come than auto sends without choosing, it
+// chooses. What was called and is still talked about stays declared.
+func TestTooManyForDirect(t *testing.T) {
+	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: len(things), Limit: 1}, 0)
+	if c.ask(t, "weather", fake.Call("1", "get_salary", `{}`)); c.declared() != "get_flight get_invoice get_pod get_salary get_weather" {
+		t.Fatalf("declared %s", c.declared())
+	}
+	if err := c.registry.Register(about("taxes")); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.ask(t, "taxes"); c.declared() != "find_tools call_tool get_salary get_taxes" || !slices.Equal(o.done.CacheBreaks, []turn.Break{turn.ModeChange}) {
+		t.Errorf("declared %s, broken for %v", c.declared(), o.done.CacheBreaks)
+	}
+}
+
 // TestColdMoment: when nothing is cached the front is made anew, but what was
 // called and is still talked about stays.
 func TestColdMoment(t *testing.T) {
