@@ -232,8 +232,6 @@ func TestToolsets(t *testing.T) {
 	}
 }
 
-// TestReadersAndWriters runs under the race detector: hundreds read while tools
-// come, change and go.
 // TestWrap: another registry calls other tools under the same names, for the
 // same callers, and the two change apart from each other.
 func TestWrap(t *testing.T) {
@@ -261,6 +259,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestReadersAndWriters runs under the race detector: hundreds read while tools
+// come, change and go.
 func TestReadersAndWriters(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))
