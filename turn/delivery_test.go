@@ -367,6 +367,10 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	if err := r.RegisterWithFilter(about("safe"), func(chat.Facts) bool { return allowed }); err != nil {
 		t.Fatal(err)
 	}
+	// Descriptions have the word "about", which is no mention of this tool.
+	if err := r.RegisterWithFilter(raw{tool.Definition{Name: "about"}}, func(chat.Facts) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
 	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather")
 	before := c.last().System
@@ -383,6 +387,37 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	allowed = false
 	if o := c.ask(t, "pod"); strings.Contains(c.last().System, "get_safe") || !slices.Equal(o.done.CacheBreaks, []turn.Break{turn.PromptChanged}) {
 		t.Errorf("broken for %v: %s", o.done.CacheBreaks, c.last().System)
+	}
+}
+
+// TestDirectoryForgets names and groups that the caller may not use any more,
+// however short it is.
+func TestDirectoryForgets(t *testing.T) {
+	for _, tokens := range []int{45, 20} { // names, groups
+		allowed := true
+		r := registryOf(t, aboutThings(things)...)
+		for _, name := range strings.Fields("safe money_of_the_house") {
+			d := about(name).Definition()
+			d.Groups = []string{"vault"}
+			if err := r.RegisterWithFilter(raw{d}, func(chat.Facts) bool { return allowed }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1, Directory: tokens}, 0)
+		if c.ask(t, "weather"); !strings.Contains(c.last().System, "vault") || strings.Contains(c.last().System, "get_safe:") {
+			t.Fatalf("with %d tokens: %s", tokens, c.last().System)
+		}
+		before := c.last().System
+		if err := r.Register(about("later")); err != nil {
+			t.Fatal(err)
+		}
+		if c.ask(t, "weather"); c.last().System != before {
+			t.Errorf("with %d tokens it is not frozen: %s", tokens, c.last().System)
+		}
+		allowed = false
+		if c.ask(t, "weather"); strings.Contains(c.last().System, "vault") || !strings.Contains(c.last().System, "other") {
+			t.Errorf("with %d tokens: %s", tokens, c.last().System)
+		}
 	}
 }
 
