@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -184,6 +185,13 @@ func TestMeaningIsFound(t *testing.T) {
 		x := b.follow().Select(selection.Request{Query: "umbrella for the next days", Vector: b.Vector(t.Context(), "umbrella", false)}).Explain()
 		if v := x.Tools[0]; v.Tool != "get_forecast" || v.Meaning <= 0 || v.Meaning >= v.Score {
 			t.Errorf("explained as %+v", v)
+		}
+		sum := x.Tools[0].Meaning
+		for _, term := range x.Tools[0].Terms {
+			sum += term.Score
+		}
+		if math.Abs(sum-x.Tools[0].Score) > 0.02 {
+			t.Errorf("words and meaning make %.2f of %+v", sum, x.Tools[0])
 		}
 		asked := s.requests
 		b.ask("do I need an umbrella")

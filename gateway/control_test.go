@@ -148,7 +148,7 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
 		t.Errorf("note %q", note)
 	}
-	if s := g.Status().Agents[0]; s.Chooser.Asked != 2 || s.Chooser.Cached != 1 {
+	if s := g.Status().Agents[0]; s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
 		t.Errorf("chooser %+v", s.Chooser)
 	}
 }

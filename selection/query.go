@@ -18,7 +18,7 @@ const (
 	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
 	maxTerms     = 64       // different words that are searched for, the rarest
 	maxSentences = 8
-	maxHistory   = 12 // earlier messages
+	maxHistory   = 12 // earlier messages of user and assistant
 )
 
 // How much words count that the question does not have itself.
@@ -32,7 +32,7 @@ const (
 	// translated is the weight of English words for a Chinese one, by CC-CEDICT,
 	// and retranslated that of Chinese words for an English one, where the way is
 	// less sure.
-	translated, retranslated = 1.0, 0.15
+	translated, retranslated = 1.0, 0.25
 	// commonness is how much the most common words of English lose.
 	commonness = 0.3
 	// repeated is the exponent by which a word counts that is said several times,
@@ -65,6 +65,8 @@ type queryTerm struct {
 	// from is the word of the question that brought it in; empty when it stands
 	// there itself.
 	from string
+	// past says that only the conversation before has it.
+	past bool
 }
 
 // parser collects the terms of a text.
@@ -74,6 +76,7 @@ type parser struct {
 	list []queryTerm
 	// asked says that some word was read that is more than politeness.
 	asked bool
+	past  bool // the conversation before is read
 }
 
 // parse turns a query into the terms to search for.
@@ -84,13 +87,19 @@ func (x *Index) parse(q Query, s *scratch) question {
 	if !p.asked {
 		return question{} // "thanks" goes on with nothing, "yes, please" does
 	}
+	p.trust()
+	p.past = true
 	left := maxQuery
 	weight := float32(recent)
-	history := q.History[max(0, len(q.History)-maxHistory):]
-	for _, m := range slices.Backward(history) {
+	read := 0
+	for _, m := range slices.Backward(q.History) {
+		if read == maxHistory || left == 0 {
+			break
+		}
 		if m.Role == chat.Tool || m.Text == "" {
 			continue
 		}
+		read++
 		said := head(m.Text, left)
 		left -= len(said)
 		p.read(withoutAddresses(said), weight, false)
@@ -99,6 +108,7 @@ func (x *Index) parse(q Query, s *scratch) question {
 		}
 	}
 	result := question{terms: p.take()}
+	p.past = false
 	if first, rest := sentence(text); rest != "" {
 		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
 			p.read(first, 1, false)
@@ -131,7 +141,7 @@ func (p *parser) read(text string, weight float32, counted bool) {
 	folded := fold(text)
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
-		p.asked = p.asked || name != "" || !isPolite(word)
+		p.asked = p.asked || !isPolite(word)
 		if name == "" {
 			return
 		}
@@ -154,6 +164,19 @@ func (p *parser) read(text string, weight float32, counted bool) {
 	wideRuns(folded, func(run []rune) { p.translate(run, weight) })
 }
 
+// trust lets the Chinese words for English ones count in full where no tool has
+// a word of the question itself: then they are all there is.
+func (p *parser) trust() {
+	if slices.ContainsFunc(p.list, func(q queryTerm) bool { return q.from == "" }) {
+		return
+	}
+	for i, q := range p.list {
+		if q.weight == retranslated {
+			p.list[i].weight = 1
+		}
+	}
+}
+
 // add adds a term, or raises its weight.
 func (p *parser) add(term int32, weight float32, from string) {
 	if at := p.slots[term]; at > 0 {
@@ -162,7 +185,7 @@ func (p *parser) add(term int32, weight float32, from string) {
 		}
 		return
 	}
-	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from})
+	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from, past: p.past})
 	p.slots[term] = int32(len(p.list))
 }
 

@@ -254,7 +254,8 @@ type Selection struct {
 // Match is a tool with its score.
 type Match struct {
 	*catalog.Entry
-	// Score is the tool's BM25F score with what [Usage] adds: higher fits better.
+	// Score is the tool's BM25F score with what [Usage] and vectors add: higher fits
+	// better.
 	// Scores of different questions cannot be compared.
 	Score float32
 }

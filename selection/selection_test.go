@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -459,5 +460,51 @@ func BenchmarkIndex10000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		selection.New(c, selection.Config{})
+	}
+}
+
+// BenchmarkIndexMemory tells what an index of 50,000 tools takes, in MB that
+// stay; the tools themselves are not counted.
+func BenchmarkIndexMemory(b *testing.B) {
+	c := crowd(b, 50_000, 0).Catalog()
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		s := selection.New(c, selection.Config{})
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(s)
+	}
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB")
+}
+
+// TestHistory: what was said before speaks where the question does not.
+func TestHistory(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 3})
+	said := []chat.Message{
+		{Role: chat.User, Text: "what is the weather in Berlin?"}, {Role: chat.Assistant, Text: "The weather in Berlin is sunny."},
+		{Role: chat.Tool, Result: &chat.Result{Text: "invoice invoice invoice"}},
+	}
+	for question, want := range map[string]string{
+		"and in Rome?":             "get_weather",
+		"yes, please":              "get_weather",
+		"那罗马呢":                     "get_weather",
+		"refund the customer then": "refund.payment",
+		"search my mail":           "search_mail",
+		"thanks a lot":             "",
+		"谢谢":                       "",
+	} {
+		sel := s.Select(selection.Request{Query: question, History: said})
+		got := ""
+		if len(sel.Ranked) > 0 {
+			got = sel.Ranked[0].Definition.Name
+		}
+		if got != want {
+			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
+		}
+	}
+	if found := s.Search(selection.Request{Query: "Rome", History: said}, 3); len(found) > 0 {
+		t.Errorf("a search finds %v by what was said before", found[0].Definition.Name)
 	}
 }

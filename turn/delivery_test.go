@@ -57,7 +57,7 @@ type talk struct {
 	in       turn.Input
 }
 
-func newTalk(tb testing.TB, r *catalog.Registry, cfg selection.Config, history int) *talk {
+func newTalk(r *catalog.Registry, cfg selection.Config, history int) *talk {
 	m := fake.New()
 	return &talk{
 		turn.New(m, selection.Follow(r.Catalog, cfg), prompt.New(prompt.Config{HistoryTokens: history}), turn.Config{}), r, m,
@@ -141,7 +141,7 @@ func steadyFront(t *testing.T, mode selection.Mode) (before string) {
 		if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}, catalog.Toolset{Name: "paying"}); err != nil {
 			t.Fatal(err)
 		}
-		c := newTalk(t, r, selection.Config{Mode: mode, Direct: -1, Limit: 2, Pinned: []string{"get_pod", "get_flight"}}, 0)
+		c := newTalk(r, selection.Config{Mode: mode, Direct: -1, Limit: 2, Pinned: []string{"get_pod", "get_flight"}}, 0)
 		c.model.Deferral = mode == selection.Native
 		for _, q := range []string{"weather", "salary", "invoice"} {
 			c.ask(t, q)
@@ -187,7 +187,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 			if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}); err != nil {
 				t.Fatal(err)
 			}
-			c := newTalk(t, r, selection.Config{Direct: -1, Limit: 2}, 500)
+			c := newTalk(r, selection.Config{Direct: -1, Limit: 2}, 500)
 			if got := c.ask(t, "safe invoice").done.CacheBreaks; !slices.Equal(got, []turn.Break{turn.NewSession}) {
 				t.Fatalf("the first turn breaks the cache for %v", got)
 			}
@@ -209,7 +209,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 // TestToolsAppended: a tool that comes later is declared in a direct session,
 // which is no break where there is no cache.
 func TestToolsAppended(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{}, 0)
 	c.ask(t, "weather")
 	for _, want := range []turn.Break{turn.ToolsAppended, ""} {
 		if err := c.registry.Register(about("later" + string(want))); err != nil {
@@ -226,7 +226,7 @@ func TestToolsAppended(t *testing.T) {
 // TestTooManyForDirect: when more tools come than auto sends without choosing, it
 // chooses. What was called and is still talked about stays declared.
 func TestTooManyForDirect(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: len(things), Limit: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: len(things), Limit: 1}, 0)
 	if c.ask(t, "weather", fake.Call("1", "get_salary", `{}`)); c.declared() != "get_flight get_invoice get_pod get_salary get_weather" {
 		t.Fatalf("declared %s", c.declared())
 	}
@@ -241,7 +241,7 @@ func TestTooManyForDirect(t *testing.T) {
 // TestColdMoment: when nothing is cached the front is made anew, but what was
 // called and is still talked about stays.
 func TestColdMoment(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather", fake.Call("1", "get_weather", "{}"))
 	c.ask(t, "invoice", fake.Call("2", "call_tool", `{"name":"get_invoice"}`))
 	c.ask(t, "pod")
@@ -258,7 +258,7 @@ func TestColdMoment(t *testing.T) {
 // TestWithoutPromptCache: what later questions need is declared, behind the
 // others, until that is too much.
 func TestWithoutPromptCache(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1, Budget: 40}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1, Budget: 40}, 0)
 	c.model.CacheLife = 0
 	for i, want := range []string{"get_weather", "get_weather get_invoice", "get_pod"} {
 		c.ask(t, things[i])
@@ -273,7 +273,7 @@ func TestWithoutPromptCache(t *testing.T) {
 
 // TestBridge declares the same for every question.
 func TestBridge(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Bridge, Limit: 1, Pinned: []string{"get_pod"}}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Bridge, Limit: 1, Pinned: []string{"get_pod"}}, 0)
 	o := c.ask(t, "weather", fake.Call("1", "describe_tool", `{"name":"get_weather"}`), fake.Call("2", "call_tool", `{"name":"get_weather","arguments":{}}`))
 	if got := c.declared(); got != "find_tools describe_tool call_tool get_pod" {
 		t.Errorf("declared %s", got)
@@ -343,7 +343,7 @@ func TestNative(t *testing.T) {
 
 // TestNativeWithoutDeferral falls back, and the explanation says so.
 func TestNativeWithoutDeferral(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
 	x := c.Select(t.Context(), turn.Input{Text: "weather"}).Explain()
 	if x.Mode != selection.Preselect || !strings.Contains(x.Why, "cannot defer") || x.Deferred != 0 {
 		t.Errorf("mode %s: %s", x.Mode, x.Why)
@@ -352,7 +352,7 @@ func TestNativeWithoutDeferral(t *testing.T) {
 
 // TestOff declares everything, whatever the modes say.
 func TestOff(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Off: true, Mode: selection.Bridge, Limit: 1, Budget: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Off: true, Mode: selection.Bridge, Limit: 1, Budget: 1}, 0)
 	c.in.Mode = selection.Native
 	c.ask(t, "weather")
 	if got := c.declared(); got != "get_flight get_invoice get_pod get_salary get_weather" || strings.Contains(c.last().System, "# Tools") {
@@ -371,7 +371,7 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	if err := r.RegisterWithFilter(raw{tool.Definition{Name: "about"}}, func(chat.Facts) bool { return false }); err != nil {
 		t.Fatal(err)
 	}
-	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1}, 0)
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather")
 	before := c.last().System
 	if !strings.Contains(before, "get_safe: Tell about the safe") {
@@ -403,7 +403,7 @@ func TestDirectoryForgets(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1, Directory: tokens}, 0)
+		c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Directory: tokens}, 0)
 		if c.ask(t, "weather"); !strings.Contains(c.last().System, "vault") || strings.Contains(c.last().System, "get_safe:") {
 			t.Fatalf("with %d tokens: %s", tokens, c.last().System)
 		}
@@ -427,7 +427,7 @@ func TestUseSkill(t *testing.T) {
 	if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Description: "Travel by air", Tools: []string{"get_flight"}}); err != nil {
 		t.Fatal(err)
 	}
-	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1}, 0)
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	o := c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"fling"}`), fake.Call("2", "use_skill", `{"name":"flying"}`),
 		fake.Call("3", "get_weather", `{}`), fake.Call("4", "get_flight", `{}`))
 	results := o.results()
@@ -463,7 +463,7 @@ func TestHiddenSkill(t *testing.T) {
 	if _, err := r.SetToolsets(secret); err != nil {
 		t.Fatal(err)
 	}
-	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
 	if c.ask(t, "weather of paying"); strings.Contains(c.last().System, "paying") || strings.Contains(c.declared(), "use_skill") {
 		t.Errorf("declared %s, told %s", c.declared(), c.last().System)
 	}

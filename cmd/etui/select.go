@@ -164,7 +164,11 @@ func because(x selection.Explanation, v selection.Verdict) string {
 	if len(opens) > 0 {
 		return "opened by " + strings.Join(opens, ", ") + "; now " + v.Reason
 	}
-	return withWords(v.Reason, v.Terms)
+	why := withWords(v.Reason, v.Terms)
+	if v.Meaning > 0 {
+		why += fmt.Sprintf(", (meaning) %.1f", v.Meaning)
+	}
+	return why
 }
 
 // withWords is a reason with the words that matched.

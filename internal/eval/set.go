@@ -38,7 +38,7 @@ type Set struct {
 	Name    string
 	Tools   []Tool
 	Queries []Query
-	// Problems are the lines that could not be used.
+	// Problems are the lines that could not be used, wholly or in part.
 	Problems []Problem
 }
 
@@ -109,12 +109,12 @@ func LoadFiles(tools, queries string) (*Set, error) {
 			return fmt.Errorf("the id %q stands in an earlier line too", q.ID)
 		}
 		asked[q.ID] = true
+		s.Queries = append(s.Queries, q)
 		for _, id := range q.Relevant {
 			if !known[id] {
-				return fmt.Errorf("there is no tool %q", id)
+				return fmt.Errorf("there is no tool %q: it counts as not found", id)
 			}
 		}
-		s.Queries = append(s.Queries, q)
 		return nil
 	})
 	return s, err

@@ -14,6 +14,7 @@ package lexicon
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -78,23 +79,40 @@ var glosses = sync.OnceValue(func() *gloss {
 	return g
 })
 
-// invert lists for each English stem the Chinese words that mean it, at most
-// eight.
+// maxChinese is how many Chinese words an English one has at most.
+const maxChinese = 12
+
+// invert lists for each English stem the Chinese words that mean it: first those
+// that mean it before all else and mean little else.
 func (g *gloss) invert() map[string][]string {
-	list := map[string][]string{}
+	type candidate struct {
+		word string
+		cost int
+	}
+	best := map[string][]candidate{}
 	for line := range lines(glossText) {
-		word, stems, _ := strings.Cut(line, "\t")
+		word, rest, _ := strings.Cut(line, "\t")
 		if n := utf8.RuneCountInString(word); n < 2 || n > 4 {
 			continue
 		}
-		rank := 0
-		for stem := range strings.FieldsSeq(stems) {
-			if rank++; rank <= 2 && len(list[stem]) < 8 {
-				list[stem] = append(list[stem], word)
+		stems := strings.Fields(rest)
+		for rank, stem := range stems[:min(len(stems), 3)] {
+			c := candidate{word, 4*rank + 2*len(stems) + utf8.RuneCountInString(word)}
+			list := best[stem]
+			i, _ := slices.BinarySearchFunc(list, c.cost+1, func(o candidate, cost int) int { return o.cost - cost })
+			if i < maxChinese {
+				list = slices.Insert(list, i, c)
+				best[stem] = list[:min(len(list), maxChinese)]
 			}
 		}
 	}
-	return list
+	words := make(map[string][]string, len(best))
+	for stem, list := range best {
+		for _, c := range list {
+			words[stem] = append(words[stem], c.word)
+		}
+	}
+	return words
 }
 
 // English returns the stems of the English words that mean a Chinese word, the
@@ -104,7 +122,8 @@ func English(word string) (stems string, ok bool) {
 	return stems, ok
 }
 
-// Chinese returns Chinese words that mean an English one, given by its stem.
+// Chinese returns Chinese words that mean an English one, given by its stem; at
+// most twelve, the likeliest first.
 func Chinese(stem string) []string { return glosses().chinese()[stem] }
 
 // Simplified returns the simplified form of a traditional Chinese character,

@@ -1,0 +1,26 @@
+//go:build !etui_nogloss
+
+package lexicon_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/internal/lexicon"
+)
+
+func TestGloss(t *testing.T) {
+	for word, want := range map[string]string{"天气": "weather", "航班": "flight", "会议": "meet"} {
+		stems, ok := lexicon.English(word)
+		if !ok || !slices.Contains(strings.Fields(stems), want) {
+			t.Errorf("%s means %q, want %s among it", word, stems, want)
+		}
+		if back := lexicon.Chinese(want); !slices.Contains(back, word) {
+			t.Errorf("%s is %v, want %s among it", want, back, word)
+		}
+	}
+	if got := string([]rune{lexicon.Simplified('訂'), lexicon.Simplified('天'), lexicon.Simplified('x')}); got != "订天x" {
+		t.Errorf("simplified: %s", got)
+	}
+}
