@@ -467,6 +467,14 @@ func TestHiddenSkill(t *testing.T) {
 	if c.ask(t, "weather of paying"); strings.Contains(c.last().System, "paying") || strings.Contains(c.declared(), "use_skill") {
 		t.Errorf("declared %s, told %s", c.declared(), c.last().System)
 	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}} // was allowed once
+	if c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"full"}`)); !strings.Contains(c.declared(), "get_weather") {
+		t.Errorf("out of a hidden skill: declared %s", c.declared())
+	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}}
+	if c.ask(t, "weather"); !strings.Contains(c.declared(), "use_skill") {
+		t.Errorf("in a hidden skill: declared %s", c.declared())
+	}
 	if _, err := r.SetToolsets(secret, catalog.Toolset{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
 		t.Fatal(err)
 	}
