@@ -161,8 +161,8 @@ func (r *Registry) Remove(names ...string) int {
 }
 
 // Wrap returns a registry of its own with the same tools, filters, toolsets and
-// rules, in which calls go to what wrap makes of a tool. What tools are called and how
-// they are described stays as it is.
+// rules, in which calls go to what wrap makes of a tool. What tools are called
+// and how they are described stays as it is.
 func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()

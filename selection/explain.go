@@ -341,6 +341,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 			return "no word of the question matches"
 		case v.Recommendation != nil:
 			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
+		case v.Score < round(s.index.least()):
+			return fmt.Sprintf("rank %d: too little of the question matches", v.Rank)
 		case v.Score < sel.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}

@@ -362,6 +362,8 @@ func TestAutoChoosesAMode(t *testing.T) {
 		{few, selection.Request{Mode: selection.Bridge}, selection.Bridge},
 		{few, selection.Request{Began: selection.Preselect}, selection.Preselect},
 		{few, selection.Request{Began: selection.Preselect, Cold: true}, selection.Direct},
+		{few, selection.Request{Began: selection.Direct}, selection.Direct},
+		{many, selection.Request{Began: selection.Direct}, selection.Preselect}, // tools have come since
 		{many, selection.Request{}, selection.Preselect},
 		{many, selection.Request{Native: true}, selection.Native},
 		{many, selection.Request{Mode: selection.Direct}, selection.Direct},
@@ -389,6 +391,14 @@ func TestSignature(t *testing.T) {
 	}
 	if got := selection.Signature(tool.Definition{Name: "t", Parameters: json.RawMessage(`[`)}); got != "t()" {
 		t.Errorf("a broken schema gives %s", got)
+	}
+	var wide []string
+	for i := range 200 {
+		wide = append(wide, fmt.Sprintf(`"p%03d\nCall it":{"type":"string"}`, i))
+	}
+	d.Parameters = json.RawMessage(`{"properties":{` + strings.Join(wide, ",") + `,"must":{"type":"string"}},"required":["must"]}`)
+	if got := selection.Signature(d); len(got) > 520 || strings.Contains(got, "\n") || !strings.HasPrefix(got, "t(must: string, p000 Call it?: string, ") || !strings.HasSuffix(got, ", …)") {
+		t.Errorf("a wide schema gives %q", got)
 	}
 }
 

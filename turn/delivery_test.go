@@ -223,6 +223,21 @@ func TestToolsAppended(t *testing.T) {
 	}
 }
 
+// TestTooManyForDirect: when more tools come than auto sends without choosing, it
+// chooses. What was called and is still talked about stays declared.
+func TestTooManyForDirect(t *testing.T) {
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: len(things), Limit: 1}, 0)
+	if c.ask(t, "weather", fake.Call("1", "get_salary", `{}`)); c.declared() != "get_flight get_invoice get_pod get_salary get_weather" {
+		t.Fatalf("declared %s", c.declared())
+	}
+	if err := c.registry.Register(about("taxes")); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.ask(t, "taxes"); c.declared() != "find_tools call_tool get_salary get_taxes" || !slices.Equal(o.done.CacheBreaks, []turn.Break{turn.ModeChange}) {
+		t.Errorf("declared %s, broken for %v", c.declared(), o.done.CacheBreaks)
+	}
+}
+
 // TestColdMoment: when nothing is cached the front is made anew, but what was
 // called and is still talked about stays.
 func TestColdMoment(t *testing.T) {
@@ -352,6 +367,10 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	if err := r.RegisterWithFilter(about("safe"), func(chat.Facts) bool { return allowed }); err != nil {
 		t.Fatal(err)
 	}
+	// Descriptions have the word "about", which is no mention of this tool.
+	if err := r.RegisterWithFilter(raw{tool.Definition{Name: "about"}}, func(chat.Facts) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather")
 	before := c.last().System
@@ -368,6 +387,37 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	allowed = false
 	if o := c.ask(t, "pod"); strings.Contains(c.last().System, "get_safe") || !slices.Equal(o.done.CacheBreaks, []turn.Break{turn.PromptChanged}) {
 		t.Errorf("broken for %v: %s", o.done.CacheBreaks, c.last().System)
+	}
+}
+
+// TestDirectoryForgets names and groups that the caller may not use any more,
+// however short it is.
+func TestDirectoryForgets(t *testing.T) {
+	for _, tokens := range []int{45, 20} { // names, groups
+		allowed := true
+		r := registryOf(t, aboutThings(things)...)
+		for _, name := range strings.Fields("safe money_of_the_house") {
+			d := about(name).Definition()
+			d.Groups = []string{"vault"}
+			if err := r.RegisterWithFilter(raw{d}, func(chat.Facts) bool { return allowed }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Directory: tokens}, 0)
+		if c.ask(t, "weather"); !strings.Contains(c.last().System, "vault") || strings.Contains(c.last().System, "get_safe:") {
+			t.Fatalf("with %d tokens: %s", tokens, c.last().System)
+		}
+		before := c.last().System
+		if err := r.Register(about("later")); err != nil {
+			t.Fatal(err)
+		}
+		if c.ask(t, "weather"); c.last().System != before {
+			t.Errorf("with %d tokens it is not frozen: %s", tokens, c.last().System)
+		}
+		allowed = false
+		if c.ask(t, "weather"); strings.Contains(c.last().System, "vault") || !strings.Contains(c.last().System, "other") {
+			t.Errorf("with %d tokens: %s", tokens, c.last().System)
+		}
 	}
 }
 
@@ -416,6 +466,14 @@ func TestHiddenSkill(t *testing.T) {
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
 	if c.ask(t, "weather of paying"); strings.Contains(c.last().System, "paying") || strings.Contains(c.declared(), "use_skill") {
 		t.Errorf("declared %s, told %s", c.declared(), c.last().System)
+	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}} // was allowed once
+	if c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"full"}`)); !strings.Contains(c.declared(), "get_weather") {
+		t.Errorf("out of a hidden skill: declared %s", c.declared())
+	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}}
+	if c.ask(t, "weather"); !strings.Contains(c.declared(), "use_skill") {
+		t.Errorf("in a hidden skill: declared %s", c.declared())
 	}
 	if _, err := r.SetToolsets(secret, catalog.Toolset{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
 		t.Fatal(err)

@@ -206,12 +206,10 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
+		Cold: r.cold(in) != "", Called: called(r.prompt.Kept(in.Session.Messages)),
 	}
 	if s.Recommends() {
 		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
-	}
-	if r.cold(in) != "" {
-		req.Cold, req.Called = true, called(r.prompt.Kept(in.Session.Messages))
 	}
 	return req
 }
