@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -195,6 +196,27 @@ func TestHintsNameWhatTheCallerSees(t *testing.T) {
 			if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
 				t.Errorf("%v: %v", c.roles, err)
 			}
+		}
+	}
+}
+
+// A turn logs the first rules that failed, and how many more there are; all are
+// counted.
+func TestFailedRulesAreLogged(t *testing.T) {
+	r := tenants(t)
+	rules, err := visibility.Compile(slices.Repeat([]visibility.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8))
+	must(t, err)
+	r.SetRules(rules)
+	var log bytes.Buffer
+	g, _ := newGateway(t, func(cfg *gateway.Config) { cfg.Registry, cfg.Log = r, slog.New(slog.NewTextHandler(&log, nil)) }, fake.Step{Text: "done"})
+	_, err = send(g, t.Context(), gateway.Message{Text: "x"})
+	must(t, err)
+	if text := log.String(); strings.Count(text, "could not be judged") != 5 || !strings.Contains(text, "more=3") {
+		t.Error(text)
+	}
+	for _, s := range g.Status().Rules {
+		if s.Failures != 1 {
+			t.Errorf("%+v", s)
 		}
 	}
 }
