@@ -240,8 +240,10 @@ func build(list []*registration) tools {
 		c.byName[d.Name] = e
 		c.bySource[d.Source] = append(c.bySource[d.Source], e)
 		c.byRisk[d.Risk] = append(c.byRisk[d.Risk], e)
-		for _, g := range d.Groups {
-			c.byGroup[g] = append(c.byGroup[g], e)
+		for i, g := range d.Groups {
+			if !slices.Contains(d.Groups[:i], g) {
+				c.byGroup[g] = append(c.byGroup[g], e)
+			}
 		}
 	}
 	return c

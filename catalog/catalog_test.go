@@ -39,7 +39,7 @@ func must(tb testing.TB, err error) {
 
 func TestIndexes(t *testing.T) {
 	r := catalog.NewRegistry(nil)
-	must(t, r.Register(newTool("a", "s1", tool.Read, "file", "io"), newTool("b", "s1", "", "shell"), newTool("c", "s2", tool.Destructive, "file", "shell"), newTool("d", "s2", tool.Read)))
+	must(t, r.Register(newTool("a", "s1", tool.Read, "file", "io"), newTool("b", "s1", "", "shell"), newTool("c", "s2", tool.Destructive, "file", "shell", "file"), newTool("d", "s2", tool.Read)))
 	c := r.Catalog()
 	for list, want := range map[string]string{"file": "a c", "shell": "b c", "file,shell": "a b c", "shell, file": "a b c", "file,file": "a c", "nothing": "", "": ""} {
 		if got := names(c.Groups(list)); got != want {
@@ -232,8 +232,18 @@ func TestToolsets(t *testing.T) {
 	}
 }
 
-// TestReadersAndWriters runs under the race detector: hundreds read while tools
-// come, change and go.
+// denyAll are rules that hide everything.
+type denyAll struct{}
+
+func (denyAll) Guard(c *catalog.Catalog) catalog.Guard { return deniedAll(c.Len()) }
+
+type deniedAll int
+
+func (n deniedAll) Denied(*chat.Facts) ([]bool, []error) {
+	return slices.Repeat([]bool{true}, int(n)), nil
+}
+func (deniedAll) Reason(*chat.Facts, *catalog.Entry) string { return "denied" }
+
 // TestWrap: another registry calls other tools under the same names, for the
 // same callers, and the two change apart from each other.
 func TestWrap(t *testing.T) {
@@ -242,6 +252,7 @@ func TestWrap(t *testing.T) {
 	must(t, r.RegisterWithFilter(newTool("b", "s", tool.Read), func(f chat.Facts) bool { return f.HasRole("admin") }))
 	_, err := r.SetToolsets(catalog.Toolset{Name: "few", Tools: []string{"a"}})
 	must(t, err)
+	r.SetRules(denyAll{})
 	w := r.Wrap(func(tool.Tool) tool.Tool { return newTool("other", "elsewhere", tool.Write) })
 	must(t, w.Register(newTool("c", "s", tool.Read)))
 	if _, ok := w.Catalog().Toolset("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
@@ -255,12 +266,17 @@ func TestWrap(t *testing.T) {
 	if ok, _ := after.Visible(&chat.Facts{}); ok {
 		t.Error("the filter was lost")
 	}
+	if denied, _ := w.Catalog().Denied(&chat.Facts{}); len(denied) != 3 || !denied[0] {
+		t.Error("the rules were lost")
+	}
 	result, err := after.Call(t.Context(), json.RawMessage("{}"))
 	if err != nil || result.Text != "elsewhere" {
 		t.Errorf("the call gave %q, %v", result.Text, err)
 	}
 }
 
+// TestReadersAndWriters runs under the race detector: hundreds read while tools
+// come, change and go.
 func TestReadersAndWriters(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))

@@ -160,14 +160,14 @@ func (r *Registry) Remove(names ...string) int {
 	return removed
 }
 
-// Wrap returns a registry of its own with the same tools, filters and toolsets,
-// in which calls go to what wrap makes of a tool. What tools are called and how
-// they are described stays as it is.
+// Wrap returns a registry of its own with the same tools, filters, toolsets and
+// rules, in which calls go to what wrap makes of a tool. What tools are called
+// and how they are described stays as it is.
 func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrapped := NewRegistry(nil)
-	wrapped.toolsets = r.toolsets
+	wrapped.toolsets, wrapped.rules = r.toolsets, r.rules
 	list := make([]*registration, len(r.list))
 	for i, old := range r.list {
 		list[i] = &registration{old.base}

@@ -1,6 +1,8 @@
 //go:build ignore
 
-// Benchtable measures etui and rewrites docs/benchmarks.md: `make bench`.
+// Benchtable measures etui and rewrites docs/benchmarks.md: `make bench`. The
+// public sets are not part of the repository: SETS names the folder where they
+// are; without it the table that is there stays. See docs/ranking.md.
 package main
 
 import (
@@ -27,7 +29,9 @@ func main() {
 	log.SetFlags(0)
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Made by `make bench`. -->\n# Benchmarks\n\n%s, %d cores, %s. Medians; a shared machine, so compare rows rather than trust digits. `make bench` makes this page.\n\n", runtime.Version(), runtime.NumCPU(), cpu())
+	ranking(&b)
 	questions(&b)
+	conversations(&b)
 	processes(&b)
 	requests(&b)
 	functions(&b)
@@ -45,9 +49,84 @@ func cpu() string {
 	return runtime.GOARCH
 }
 
+// reached is what a research ranking without model or log reached on a set:
+// recall@5, nDCG@5 and complete@10, with BM25's recall@5 before.
+var reached = []struct {
+	set               string
+	bm25              string
+	recall, ndcg, c10 float64
+}{
+	{"apibank", "54.1", 80.9, 67.6, 87.6}, {"bfcl-live", "85.2", 89.2, 77.8, 93.2}, {"metatool", "47.4", 62.8, 55.2, 68.0},
+	{"metatool-multi", "38.1", 67.4, 59.3, 55.6}, {"sealtools", "87.0", 87.1, 87.4, 85.4}, {"skills", "45.4", 60, 59, 39},
+	{"toolbench", "47.9", 73.6, 68.9, 68.8}, {"toollens", "30.8", 35.2, 34.2, 17.0}, {"toolret-apibank", "59.6", 64.3, 57.5, 50.0},
+	{"toolret-apigen", "81.0", 82.7, 77.1, 85.0}, {"toolret-gorilla-huggingface", "23.1", 35.5, 25.9, 45.5},
+	{"ultratool-en", "59.4", 72.8, 65.9, 70.3}, {"ultratool-zh", "71.3", 77.3, 72.0, 74.6},
+}
+
+// ranking measures the public sets, where there are any.
+func ranking(b *strings.Builder) {
+	const head = "## The ranking on public sets\n"
+	sets := os.Getenv("SETS")
+	if sets == "" {
+		page, _ := os.ReadFile("docs/benchmarks.md")
+		_, old, _ := strings.Cut(string(page), head)
+		old, _, _ = strings.Cut(old, "\n## ")
+		b.WriteString(head + strings.TrimRight(old, "\n") + "\n\n")
+		log.Print("SETS names no folder: the table of the public sets stays as it is")
+		return
+	}
+	b.WriteString(head + "\n`SETS=folder make bench`, which runs `etui eval`: percent, one configuration for all. *BM25* is k1 1.2, b 0.75 over all texts of a tool; *research* a ranking\nwithout any model or log that these sets were studied with. [docs/ranking.md](ranking.md) tells where the sets come from.\n\n| set | tools | questions | BM25 R@5 | research R@5 · nDCG@5 · C@10 | etui R@5 · nDCG@5 · C@10 |\n|---|---|---|---|---|---|\n")
+	var mean [6]float64
+	row := func(name, bm25, tools, queries string, want, got [3]float64, format string) {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %.1f · %.1f · %.1f | "+format+" |\n", name, tools, queries, bm25, want[0], want[1], want[2], got[0], got[1], got[2])
+	}
+	for _, r := range reached {
+		tools, queries, got := evaluate(filepath.Join(sets, r.set), "")
+		want := [3]float64{r.recall, r.ndcg, r.c10}
+		for i := range 3 {
+			mean[i] += want[i] / float64(len(reached))
+			mean[3+i] += got[i] / float64(len(reached))
+		}
+		row(r.set, r.bm25, strconv.Itoa(tools), strconv.Itoa(queries), want, got, "%.1f · %.1f · %.1f")
+	}
+	row("**mean of the 13**", "56.2", "", "", [3]float64(mean[:3]), [3]float64(mean[3:]), "**%.1f · %.1f · %.1f**")
+	tools, queries, got := evaluate(filepath.Join(sets, "ultratool-en"), filepath.Join(sets, "ultratool-zh", "queries.jsonl"))
+	row("asked in Chinese, tools in English (ultratool)", "2.7", strconv.Itoa(tools), strconv.Itoa(queries), [3]float64{63.4, 54.7, 59.3}, got, "%.1f · %.1f · %.1f")
+	tools, queries, got = evaluate(filepath.Join(sets, "ultratool-zh"), filepath.Join(sets, "ultratool-en", "queries.jsonl"))
+	fmt.Fprintf(b, "| asked in English, tools in Chinese (ultratool) | %d | %d | - | - | %.1f · %.1f · %.1f |\n\n", tools, queries, got[0], got[1], got[2])
+}
+
+// evaluate measures one set, and returns how many tools and questions it has,
+// with recall@5, nDCG@5 and complete@10 in percent.
+func evaluate(dir, queries string) (int, int, [3]float64) {
+	out, err := exec.Command("bin/etui", "eval", dir, "--queries", queries, "--json").Output()
+	if err != nil {
+		log.Fatalf("evaluating %s: %v", dir, err)
+	}
+	var r struct {
+		Tools, Queries int
+		Recall         float64 `json:"recall@5"`
+		NDCG           float64 `json:"ndcg@5"`
+		Complete       float64 `json:"complete@10"`
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		log.Fatal(err)
+	}
+	return r.Tools, r.Queries, [3]float64{100 * r.Recall, 100 * r.NDCG, 100 * r.Complete}
+}
+
+// conversations replays those of the demo.
+func conversations(b *strings.Builder) {
+	out, err := exec.Command("bin/etui", "--demo", "replay", "--table").Output()
+	if err != nil {
+		log.Fatalf("replaying: %v", err)
+	}
+	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: 40 conversations with 265 turns, replayed without a model. *all* declares every tool in every request, *naive* chooses\nanew for each turn and so breaks the prompt cache; the others are etui's modes, see [docs/delivery.md](delivery.md). *recall*: of the tools that the turns need, those that had\nreached the model before it asked; *with a search*: or were found by one. Cost with the cache rules and the rounds for searching, by the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) says how to read this.\n\n%s\n", strings.TrimSpace(string(out)))
+}
+
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./cmd/etui`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./cmd/etui`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
 	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
 		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./cmd/etui").CombinedOutput()
 		if err != nil {
@@ -207,6 +286,11 @@ func functions(b *strings.Builder) {
 		{"BenchmarkSelect/tools=10000/filters=0", "Select, 10,000 tools", "≤ 300 µs", "./selection"},
 		{"BenchmarkSelect/tools=10000/filters=100", "Select, 10,000 tools behind 100 filters", "< + 10 %", "./selection"},
 		{"BenchmarkSelect/tools=50000/filters=0", "Select, 50,000 tools", "≤ 1.5 ms", "./selection"},
+		{"BenchmarkSelectRules/tools=1000/rules=0", "Select, 1,000 tools, no rules", "≤ 50 µs", "./selection"},
+		{"BenchmarkSelectRules/tools=1000/rules=100", "Select, 1,000 tools under 100 rules, a caller seen before", "< + 10 %", "./selection"},
+		{"BenchmarkSelectRules/tools=1000/rules=100/new=user", "Select, 1,000 tools under 100 rules, a new caller each time", "≤ 50 µs", "./selection"},
+		{"BenchmarkSelectRules/tools=10000/rules=100", "Select, 10,000 tools under 100 rules", "≤ 300 µs", "./selection"},
+		{"BenchmarkSelectUsage", "Select, 1,000 tools, 5,000 past questions vote", "-", "./selection"},
 		{"BenchmarkIndex10000", "indexing 10,000 tools", "≤ 100 ms", "./selection"},
 		{"BenchmarkRegisterOneOf1000", "registering one tool among 1,000", "≤ 1 ms", "./catalog"},
 		{"BenchmarkGroupsOf1000", "two groups of a catalog of 1,000", "-", "./catalog"},

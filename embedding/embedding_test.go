@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -185,6 +186,13 @@ func TestMeaningIsFound(t *testing.T) {
 		if v := x.Tools[0]; v.Tool != "get_forecast" || v.Meaning <= 0 || v.Meaning >= v.Score {
 			t.Errorf("explained as %+v", v)
 		}
+		sum := x.Tools[0].Meaning
+		for _, term := range x.Tools[0].Terms {
+			sum += term.Score
+		}
+		if math.Abs(sum-x.Tools[0].Score) > 0.02 {
+			t.Errorf("words and meaning make %.2f of %+v", sum, x.Tools[0])
+		}
 		asked := s.requests
 		b.ask("do I need an umbrella")
 		if s.requests != asked {
@@ -315,7 +323,7 @@ func TestManyAtOnce(t *testing.T) {
 		all.Go(func() {
 			for j := range 50 {
 				if i == 0 {
-					if err := b.registry.Register(described{tool.Definition{Name: fmt.Sprint("weather_", j%7), Description: fmt.Sprint("The weather ", j)}}); err != nil {
+					if err := b.registry.Register(described{tool.Definition{Name: fmt.Sprint("extra_", j%7), Description: fmt.Sprint("Comes and goes ", j)}}); err != nil {
 						t.Error(err)
 					}
 				}

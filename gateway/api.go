@@ -94,8 +94,8 @@ type Tool struct {
 	Version      string            `json:"version,omitempty"`
 	Tokens       int               `json:"tokens"`
 	Parameters   json.RawMessage   `json:"parameters"`
-	// Filtered says that not everybody may see the tool, Shadowed that a later
-	// one of the same name is in force.
+	// Filtered says that a filter of the program guards the tool, whatever rules
+	// say; Shadowed that a later one of the same name is in force.
 	Filtered bool `json:"filtered,omitempty"`
 	Shadowed bool `json:"shadowed,omitempty"`
 }

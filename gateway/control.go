@@ -29,6 +29,16 @@ type current struct {
 
 func (c *current) load() *controls { return c.value.Load() }
 
+// activeSkill is the toolset of sessions that chose none. It is that of all tools
+// when the one that was set has gone since: a changed configuration takes skills
+// away while agents keep theirs.
+func (g *Gateway) activeSkill(c *controls) string {
+	if g.checkSkill(c.skill) != nil {
+		return catalog.Full
+	}
+	return c.skill
+}
+
 // change replaces the controls, all of them or, when f fails, none.
 func (c *current) change(f func(*controls) error) error {
 	c.changing.Lock()
@@ -168,7 +178,7 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	name = a.controls.load().skill
+	name = g.activeSkill(a.controls.load())
 	toolset, _ := g.Catalog().Toolset(name)
 	members, _ := g.Catalog().Members(toolset)
 	return name, len(members), nil
@@ -178,13 +188,15 @@ func (g *Gateway) checkSkill(name string) error {
 	if _, ok := g.Catalog().Toolset(name); ok {
 		return nil
 	}
-	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, func(yield func(string) bool) {
-		for _, t := range g.Catalog().Toolsets() {
-			if !yield(t.Name) {
-				return
-			}
-		}
-	}))
+	var all []string
+	for _, t := range g.Catalog().Toolsets() {
+		all = append(all, t.Name)
+	}
+	return unknownSkill(name, all)
+}
+
+func unknownSkill(name string, others []string) error {
+	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(others)))
 }
 
 func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {
@@ -194,6 +206,10 @@ func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {
 func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
 	var c Control
 	if !read(w, r, &c) {
+		return
+	}
+	if c.Skill == nil && c.Groups == nil && c.Skills == nil {
+		problem(w, http.StatusBadRequest, "nothing to change: give skill, groups or skills")
 		return
 	}
 	name := r.PathValue("name")

@@ -83,6 +83,28 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// TestSkillsThatGo: an agent whose skill is taken away has all tools, as before
+// the skill was set, and not none.
+func TestSkillsThatGo(t *testing.T) {
+	var r *catalog.Registry
+	g, m := newGateway(t, func(c *gateway.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{})
+	for i, want := range []string{"echo", "echo get_weather"} {
+		if i == 1 {
+			_, err := r.SetToolsets()
+			must(t, err)
+		}
+		if _, err := send(g, t.Context(), gateway.Message{Text: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := declared(m.Requests()[i]); got != want {
+			t.Errorf("%d: %q, want %q", i, got, want)
+		}
+	}
+	if s := g.Status().Agents[0]; s.Skill != catalog.Full {
+		t.Errorf("status %+v", s)
+	}
+}
+
 // TestGroupsRebuildTheFront: a session whose tools were chosen is given new ones
 // in front when its agent's groups change, and not before.
 func TestGroupsRebuildTheFront(t *testing.T) {
@@ -148,7 +170,7 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
 		t.Errorf("note %q", note)
 	}
-	if s := g.Status().Agents[0]; s.Chooser.Asked != 2 || s.Chooser.Cached != 1 {
+	if s := g.Status().Agents[0]; s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
 		t.Errorf("chooser %+v", s.Chooser)
 	}
 }
@@ -162,6 +184,9 @@ func TestControlOverHTTP(t *testing.T) {
 	}
 	var p gateway.Problem
 	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":"wrld"}`, &p); code != http.StatusNotFound || !strings.Contains(p.Error.Message, `did you mean "world"?`) {
+		t.Errorf("%d %+v", code, p)
+	}
+	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"grups":"world"}`, &p); code != http.StatusBadRequest || !strings.Contains(p.Error.Message, "nothing to change") {
 		t.Errorf("%d %+v", code, p)
 	}
 	var list []gateway.AgentStatus

@@ -72,28 +72,51 @@ func (g *Gateway) check(m Message) (*agent, error) {
 	case m.Text == "":
 		return nil, ErrEmpty
 	}
-	if m.Skill != "" {
-		if err := g.checkSkill(m.Skill); err != nil {
-			return nil, err
-		}
-	}
-	for _, skill := range slices.Concat(m.IncludeSkills, m.ExcludeSkills) {
-		if err := g.checkSkill(skill); err != nil {
-			return nil, err
-		}
-	}
-	for _, target := range slices.Concat(m.Include, m.Exclude) {
-		if _, unknown := g.Catalog().Members(catalog.Toolset{Tools: []string{target}}); len(unknown) > 0 {
-			return nil, fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, g.Catalog().Names()))
-		}
-	}
 	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if _, err := selection.ParseMode(m.Mode); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return g.agent(m.Agent)
+	a, err := g.agent(m.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return a, g.checkNames(a, m)
+}
+
+// checkNames refuses a message that names a skill or tool that does not exist. The
+// hint tells of none that the caller may not see.
+func (g *Gateway) checkNames(a *agent, m Message) error {
+	c := g.Catalog()
+	var all []string
+	for _, s := range c.Toolsets() {
+		all = append(all, s.Name)
+	}
+	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
+	if m.Skill != "" {
+		named = append(named, m.Skill)
+	}
+	for _, skill := range named {
+		if !slices.Contains(all, skill) {
+			hidden := g.seen(a, m).HiddenSkills
+			return unknownSkill(skill, slices.DeleteFunc(all, func(name string) bool { return slices.Contains(hidden, name) }))
+		}
+	}
+	if _, unknown := c.Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+		var usable []string
+		for _, e := range g.seen(a, m).Usable() {
+			usable = append(usable, e.Definition.Name)
+		}
+		return fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], slices.Values(usable)))
+	}
+	return nil
+}
+
+// seen is what the caller of a message may see in a new conversation.
+func (g *Gateway) seen(a *agent, m Message) *selection.Selection {
+	in := g.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: g.key(a, m)})
+	return g.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
 
 // filter puts the agent's filter and a message's choice of skills together: what
@@ -122,7 +145,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	skill := s.Skill
 	if g.checkSkill(skill) != nil {
-		skill = now.skill // none was chosen, or it is not there any more
+		skill = g.activeSkill(now) // none was chosen, or it is not there any more
 	}
 	strategy := a.Strategy
 	if m.Strategy != "" {

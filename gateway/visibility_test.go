@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -135,6 +136,88 @@ func TestTenants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A skill of whose tools a caller may see none does not exist for the model.
+func TestSkillsOfHiddenTools(t *testing.T) {
+	for name, recommends := range map[string]bool{"all skills": false, "recommended skills": true} {
+		t.Run(name, func(t *testing.T) {
+			r := tenants(t)
+			_, err := r.SetToolsets(
+				catalog.Toolset{Name: "servers", Description: "Look after a server", Tools: []string{"restart_server"}},
+				catalog.Toolset{Name: "support", Description: "Tickets about a server", Tools: []string{"list_tickets", "restart_server"}})
+			must(t, err)
+			var steps []fake.Step
+			for range 2 {
+				steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call("1", "use_skill", `{"name":"server"}`), fake.Call("2", "use_skill", `{"name":"servers"}`)}}, fake.Step{Text: "done"})
+			}
+			g, model := newGateway(t, func(cfg *gateway.Config) {
+				cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1, Recommend: selection.Recommend{On: recommends}}
+			}, steps...)
+			for i, m := range []gateway.Message{{User: "ann", Roles: []string{"admin"}}, {User: "bob"}} {
+				m.Text, m.Channel = "server", "web"
+				_, err := send(g, t.Context(), m)
+				must(t, err)
+				asked := model.Requests()[2*i+1]
+				said, _ := json.Marshal(asked)
+				answers := asked.Messages[len(asked.Messages)-2:]
+				told, switched := strings.Contains(string(said), "Look after a server"), !answers[1].Result.Failed
+				if admin := i == 0; told != admin || switched != admin || strings.Contains(answers[0].Result.Text, "servers") != admin || !strings.Contains(string(said), "- support") {
+					t.Errorf("%s: %s", m.User, said)
+				}
+				sel, err := g.Select(t.Context(), m)
+				must(t, err)
+				for _, v := range sel.Skills() {
+					if v.Skill == "servers" && v.Told != (i == 0) {
+						t.Errorf("%s: %+v", m.User, v)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What a mistaken message is answered names no tool that its caller may not see.
+func TestHintsNameWhatTheCallerSees(t *testing.T) {
+	r := tenants(t)
+	_, err := r.SetToolsets(catalog.Toolset{Name: "servers", Tools: []string{"restart_server"}})
+	must(t, err)
+	g, _ := newGateway(t, func(cfg *gateway.Config) { cfg.Registry = r })
+	for _, c := range []struct {
+		roles []string
+		hint  bool
+	}{{nil, false}, {[]string{"admin"}, true}} {
+		for name, m := range map[string]gateway.Message{
+			"restart_server": {Include: []string{"list_tickets", "restart_serve"}},
+			"servers":        {Skill: "server"},
+		} {
+			m.Text, m.User, m.Roles, m.Channel = "x", "ann", c.roles, "web"
+			if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
+				t.Errorf("%v: %v", c.roles, err)
+			}
+		}
+	}
+}
+
+// A turn logs the first rules that failed, and how many more there are; all are
+// counted.
+func TestFailedRulesAreLogged(t *testing.T) {
+	r := tenants(t)
+	rules, err := visibility.Compile(slices.Repeat([]visibility.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8))
+	must(t, err)
+	r.SetRules(rules)
+	var log bytes.Buffer
+	g, _ := newGateway(t, func(cfg *gateway.Config) { cfg.Registry, cfg.Log = r, slog.New(slog.NewTextHandler(&log, nil)) }, fake.Step{Text: "done"})
+	_, err = send(g, t.Context(), gateway.Message{Text: "x"})
+	must(t, err)
+	if text := log.String(); strings.Count(text, "could not be judged") != 5 || !strings.Contains(text, "more=3") {
+		t.Error(text)
+	}
+	for _, s := range g.Status().Rules {
+		if s.Failures != 1 {
+			t.Errorf("%+v", s)
+		}
 	}
 }
 

@@ -43,8 +43,9 @@ type Look struct {
 	// Turns is how many messages are looked back at; 0 means 1, and at most 100
 	// are told.
 	Turns int `json:"turns,omitempty"`
-	// Own leaves out the names of tools that the caller may not use: for showing
-	// the answer to the one who asked. Without it the answer is for operators.
+	// Own leaves out the tools that the caller may not use, in names and counts:
+	// for showing the answer to the one who asked. Without it the answer is for
+	// operators.
 	Own bool `json:"own,omitempty"`
 }
 

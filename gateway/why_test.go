@@ -46,7 +46,7 @@ func TestWhy(t *testing.T) {
 	if len(all) != 2 || len(all[1].Selection.Near) != 1 || all[1].Selection.Near[0].Tool != "admin_only" || *all[1].Selection.Near[0].Stage != selection.Visibility {
 		t.Errorf("all: %+v", all)
 	}
-	if own := ask(gateway.Look{Message: ann, Turns: 9, Own: true}); len(own) != 2 || len(own[1].Selection.Near) != 0 || own[1].Selection.Dropped[selection.Visibility] != 1 {
+	if own := ask(gateway.Look{Message: ann, Turns: 9, Own: true}); len(own) != 2 || len(own[1].Selection.Near) != 0 || own[1].Selection.Dropped[selection.Visibility] != 0 || own[1].Selection.Tools != all[1].Selection.Tools-1 {
 		t.Errorf("for the caller: %+v", own)
 	}
 	if none := ask(gateway.Look{Message: gateway.Message{User: "bob", Channel: "web"}}); none == nil || len(none) != 0 {

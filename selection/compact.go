@@ -15,6 +15,9 @@ type Compact struct {
 	// dropped; stages that dropped nothing are left out.
 	Tools   int           `json:"tools"`
 	Dropped map[Stage]int `json:"dropped,omitempty"`
+	// Mode is how the selection reached the model; empty when an older etui stored
+	// it.
+	Mode Mode `json:"mode,omitempty"`
 	// Direct says that the tools were few enough to be sent without choosing.
 	Direct bool `json:"direct,omitempty"`
 	// Usable, Sent and Budget count tokens as [Tokens] does.
@@ -48,7 +51,7 @@ type Scored struct {
 // made for every message.
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
-	c := Compact{Tools: len(sel.stages), Direct: sel.Direct, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Direct: sel.Direct, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := newTop[Match](compactNear, compareMatches)
 	dropped := make([]int, len(Stages()))
 	for i, stage := range sel.stages {
@@ -87,11 +90,21 @@ func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 }
 
 // Only returns c with no other names than those of tools that usable admits,
-// for showing it to the caller: counts stay, names go.
+// for showing it to the caller. What might not be used is not counted either:
+// that there is more is none of the caller's business.
 func (c Compact) Only(usable func(name string) bool) Compact {
 	keep := func(list []Scored) []Scored {
 		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })
 	}
 	c.Declared, c.Announced, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Near)
+	dropped := map[Stage]int{}
+	for stage, n := range c.Dropped {
+		if stage.Usable() {
+			dropped[stage] = n
+		} else {
+			c.Tools -= n
+		}
+	}
+	c.Dropped = dropped
 	return c
 }

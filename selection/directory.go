@@ -61,14 +61,36 @@ func (sel *Selection) Usable() []*catalog.Entry {
 	return usable
 }
 
-// revoked reports whether a directory names a tool that may not be used.
+// revoked reports whether a directory names a tool that may not be used, or a
+// group of which none may.
 func (sel *Selection) revoked(directory string) bool {
-	for _, word := range strings.FieldsFunc(directory, func(r rune) bool { return r == ' ' || r == '\n' || r == ',' || r == ':' }) {
-		if e, ok := sel.selector.catalog.Get(word); ok && !sel.stages[e.Position()].Usable() {
+	for line := range strings.SplitSeq(directory, "\n") {
+		head, rest, found := strings.Cut(line, ": ")
+		list := strings.Split(rest, ", ")
+		switch {
+		case sel.hides(head), !found && slices.ContainsFunc(strings.Split(line, ", "), sel.hidesGroup):
+			return true
+		case slices.ContainsFunc(list, func(item string) bool { return strings.Contains(item, " ") }):
+			// A short line: its words are no names.
+		case slices.ContainsFunc(list, sel.hides):
 			return true
 		}
 	}
 	return false
+}
+
+// hides reports whether there is a tool of that name that may not be used.
+func (sel *Selection) hides(name string) bool {
+	e, ok := sel.selector.catalog.Get(name)
+	return ok && !sel.stages[e.Position()].Usable()
+}
+
+// hidesGroup reports whether a group with its count, as in "file 7", has tools of
+// which none may be used.
+func (sel *Selection) hidesGroup(counted string) bool {
+	name, _, _ := strings.Cut(counted, " ")
+	members := sel.selector.catalog.Groups(name)
+	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.stages[e.Position()].Usable() })
 }
 
 // directoryLines writes a name and a short line for each tool; nothing when that

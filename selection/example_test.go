@@ -12,34 +12,30 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Selecting from a thousand tools, without a gateway, a store or a model: the
-// question gets three, and a tool that only administrators may use stays hidden.
+// Selecting from a thousand tools, without a gateway, a store or a model. Those
+// that delete are for administrators only.
 func Example() {
-	verbs := strings.Fields("create read update export import approve assign archive share delete")
+	verbs := strings.Fields("delete create read update export import approve assign archive share")
 	things := strings.Fields("invoice ticket meeting parcel contract budget survey poster server recipe")
-	places := strings.Fields("berlin london madrid mumbai nairobi osaka paris quito sydney toronto")
+	cities := strings.Fields("berlin london madrid mumbai nairobi osaka paris quito sydney toronto")
 	var tools []tool.Tool
 	for i := range 1000 {
-		verb, thing, place := verbs[i/100], things[i/10%10], places[i%10]
-		d := tool.Definition{Name: verb + "_" + thing + "_" + place, Description: verb + " a " + thing + " of the office in " + place}
-		tools = append(tools, tool.Func(d, func(_ context.Context, in struct{ ID string }) (string, error) { return "done: " + in.ID, nil }))
+		verb, thing, city := verbs[i/100], things[i/10%10], cities[i%10]
+		tools = append(tools, tool.Func(
+			tool.Definition{Name: verb + "_" + thing + "_" + city, Description: verb + " a " + thing + " of the office in " + city},
+			func(_ context.Context, in struct{ ID string }) (string, error) { return "done: " + in.ID, nil }))
 	}
 	registry := catalog.NewRegistry(nil)
 	admins := func(f chat.Facts) bool { return f.HasRole("admin") }
-	if err := errors.Join(registry.Register(tools[:900]...), registry.RegisterAllWithFilter(admins, tools[900:]...)); err != nil {
+	if err := errors.Join(registry.RegisterAllWithFilter(admins, tools[:100]...), registry.Register(tools[100:]...)); err != nil {
 		panic(err)
 	}
-	sel := selection.New(registry.Catalog(), selection.Config{Limit: 3}).Select(selection.Request{Query: "please delete last month's invoices in Osaka"})
-	for _, m := range sel.Ranked {
-		fmt.Println(m.Definition.Name)
+	selector := selection.New(registry.Catalog(), selection.Config{Limit: 3})
+	for _, role := range []string{"user", "admin"} {
+		sel := selector.Select(selection.Request{Query: "please delete last month's invoices in Osaka", Facts: chat.Facts{Roles: []string{role}}})
+		fmt.Printf("%s: %s, %.0f %% of the tokens saved\n", role, sel.Ranked[0].Definition.Name, sel.Tokens().SavedPercent)
 	}
-	fmt.Printf("%.0f %% of the tokens saved\n", sel.Tokens().SavedPercent)
-	admin := sel.Alternatives(selection.Try{Roles: []string{"admin"}})[0]
-	fmt.Println("an", admin.Value, "would get", admin.Added[0])
 	// Output:
-	// create_invoice_osaka
-	// read_invoice_osaka
-	// update_invoice_osaka
-	// 99 % of the tokens saved
-	// an admin would get delete_invoice_osaka
+	// user: create_invoice_osaka, 99 % of the tokens saved
+	// admin: delete_invoice_osaka, 99 % of the tokens saved
 }

@@ -181,6 +181,19 @@ func (x *Index) parts(e *catalog.Entry, terms []Term) {
 	}
 }
 
+// matching returns the terms of a question that a document has, with what they
+// add to its score, each and together.
+func (x *Index) matching(query []queryTerm, doc int) (terms []Term, sum float32) {
+	for _, q := range query {
+		if score := x.impact(q.term, doc) * q.weight; score > 0 {
+			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: round(score)})
+			sum += score
+		}
+	}
+	slices.SortStableFunc(terms, func(a, b Term) int { return cmp.Compare(b.Score, a.Score) })
+	return terms, sum
+}
+
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:
@@ -273,13 +286,9 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 		Stage: sel.stages[i], Sent: sel.stages[i] == Sent,
 		Score: round(sel.scores[i]), Rank: sel.ranks[i], Tokens: e.Tokens,
 	}
-	rest := sel.scores[i]
-	for _, q := range sel.query {
-		if score := sel.selector.index.impact(q.term, i) * q.weight; score > 0 {
-			v.Terms = append(v.Terms, Term{Word: sel.selector.index.names[q.term], From: q.from, Score: round(score)})
-			rest -= score
-		}
-	}
+	words, said := sel.selector.index.matching(sel.query, i)
+	v.Terms = words
+	rest := sel.scores[i] - said
 	for _, vote := range sel.votes {
 		if vote.entry == e {
 			v.Terms = append(v.Terms, Term{Word: usageTerm, Score: round(vote.share)})
@@ -335,6 +344,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 			return "no word of the question matches"
 		case v.Recommendation != nil:
 			return fmt.Sprintf("rank %d, %s; others fit better, %d are sent", v.Rank, recommended(v.Recommendation), sel.limit)
+		case v.Score < round(s.index.least()):
+			return fmt.Sprintf("rank %d: too little of the question matches", v.Rank)
 		case v.Score < sel.least:
 			return fmt.Sprintf("rank %d: too far below the best", v.Rank)
 		}

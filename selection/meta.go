@@ -71,7 +71,7 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 		name := e.Definition.Name
 		switch {
 		case sel.selector.config.Off,
-			name == UseSkill && len(sel.selector.toolsets) < 2, // full is always there
+			name == UseSkill && !sel.active() && len(sel.HiddenSkills) == len(sel.selector.skills.list), // there is none but full
 			name != UseSkill && sel.Direct,
 			name == DescribeTool && sel.Mode != Bridge:
 		default:

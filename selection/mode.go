@@ -66,12 +66,11 @@ const smallWindow = 16_000
 func (sel *Selection) choose() {
 	req, config := &sel.Request, &sel.selector.config
 	asked := config.Asked(req.Mode)
-	began := req.Began
 	switch {
 	case config.Off:
 		sel.Mode, sel.Why = Direct, "the selection is switched off"
-	case asked == Auto && began != "" && !req.Cold:
-		sel.Mode, sel.Why = began, "the session began with it"
+	case asked == Auto && sel.lasts():
+		sel.Mode, sel.Why = req.Began, "the session began with it"
 	case asked == Auto:
 		sel.Mode, sel.Why = sel.auto()
 	case asked == Native && !req.Native:
@@ -81,8 +80,29 @@ func (sel *Selection) choose() {
 	default:
 		sel.Mode, sel.Why = asked, "asked for"
 	}
-	sel.anew = began != sel.Mode || req.Cold
+	sel.anew = req.Began != sel.Mode || req.Cold
 	sel.Direct = sel.Mode == Direct
+}
+
+// lasts reports whether auto stays with the mode that the session began with.
+// Where tools have come since and are too many for it now, the front changes in
+// any case.
+func (sel *Selection) lasts() bool {
+	req := &sel.Request
+	switch {
+	case req.Began == "" || req.Cold:
+		return false
+	case req.Began == Direct:
+		return sel.few()
+	case req.Began == Native:
+		return sel.usable <= maxDeferred
+	}
+	return true
+}
+
+// few reports whether auto sends all tools.
+func (sel *Selection) few() bool {
+	return sel.usable <= sel.selector.config.Direct && sel.usableTokens <= sel.budget
 }
 
 // auto takes a mode for a new front.
@@ -92,9 +112,9 @@ func (sel *Selection) choose() {
 // saves there is less than what it costs to call the first question's tools
 // through call_tool, which models do less well and providers do not check.
 func (sel *Selection) auto() (Mode, string) {
-	req, config := &sel.Request, &sel.selector.config
+	req := &sel.Request
 	switch {
-	case sel.usable <= config.Direct && sel.usableTokens <= sel.budget:
+	case sel.few():
 		return Direct, "few enough to send all"
 	case req.Native && sel.usable <= maxDeferred:
 		return Native, "the model's provider can defer tools"

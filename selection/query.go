@@ -18,7 +18,7 @@ const (
 	maxQuery     = 16 << 10 // bytes of the question, and of all earlier messages together
 	maxTerms     = 64       // different words that are searched for, the rarest
 	maxSentences = 8
-	maxHistory   = 12 // earlier messages
+	maxHistory   = 12 // earlier messages of user and assistant
 )
 
 // How much words count that the question does not have itself.
@@ -65,6 +65,8 @@ type queryTerm struct {
 	// from is the word of the question that brought it in; empty when it stands
 	// there itself.
 	from string
+	// past says that only the conversation before has it.
+	past bool
 }
 
 // parser collects the terms of a text.
@@ -76,6 +78,7 @@ type parser struct {
 	asked bool
 	// guesses counts the words that were taken for misspelt ones.
 	guesses int
+	past    bool // the conversation before is read
 }
 
 // parse turns a query into the terms to search for.
@@ -86,13 +89,18 @@ func (x *Index) parse(q Query, s *scratch) question {
 	if !p.asked {
 		return question{} // "thanks" goes on with nothing, "yes, please" does
 	}
+	p.past = true
 	left := maxQuery
 	weight := float32(recent)
-	history := q.History[max(0, len(q.History)-maxHistory):]
-	for _, m := range slices.Backward(history) {
+	read := 0
+	for _, m := range slices.Backward(q.History) {
+		if read == maxHistory || left == 0 {
+			break
+		}
 		if m.Role == chat.Tool || m.Text == "" {
 			continue
 		}
+		read++
 		said := head(m.Text, left)
 		left -= len(said)
 		p.read(withoutAddresses(said), weight, false)
@@ -101,6 +109,7 @@ func (x *Index) parse(q Query, s *scratch) question {
 		}
 	}
 	result := question{terms: p.take()}
+	p.past = false
 	if first, rest := sentence(text); rest != "" {
 		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
 			p.read(first, 1, false)
@@ -133,7 +142,7 @@ func (p *parser) read(text string, weight float32, counted bool) {
 	folded := withoutGreetings(fold(text))
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
-		p.asked = p.asked || name != "" || !isPolite(word)
+		p.asked = p.asked || !isPolite(word)
 		if name == "" {
 			return
 		}
@@ -173,7 +182,7 @@ func (p *parser) add(term int32, weight float32, from string) {
 		}
 		return
 	}
-	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from})
+	p.list = append(p.list, queryTerm{term: term, weight: weight, from: from, past: p.past})
 	p.slots[term] = int32(len(p.list))
 }
 

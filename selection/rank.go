@@ -16,6 +16,9 @@ const (
 	// groupShare is the share of the best score in its group that a tool gains:
 	// who asks for one tool of a server often needs another one.
 	groupShare = 0.3
+	// pastShare is the share of the question's best score by its own words that
+	// the conversation before may add, where those words are clear.
+	pastShare = 0.4
 	// sentenceShare is the share of the question's best score that the best tool
 	// for one of its sentences gains, and others in proportion.
 	sentenceShare = 0.5
@@ -127,7 +130,8 @@ func (x *Index) begin() *scratch { return x.scratch.Get().(*scratch) }
 // score gives each document its score. What is not admitted - nil admits all -
 // is scored too, for explanations, but has no influence on the others.
 func (x *Index) score(q question, admitted []Stage, scores []float32, s *scratch) {
-	x.add(q.terms, scores)
+	x.add(q.terms, false, scores)
+	x.scorePast(q.terms, admitted, scores, s.total)
 	best := highest(scores, admitted)
 	if best == 0 {
 		return
@@ -138,9 +142,38 @@ func (x *Index) score(q question, admitted []Stage, scores []float32, s *scratch
 	}
 }
 
-// add adds what the terms say to the scores.
-func (x *Index) add(terms []queryTerm, scores []float32) {
+// scorePast adds what the conversation before says. The less the question's own
+// words say, the more it counts: "and in Rome?" goes on with what was asked
+// before, "book a flight to Rome" does not.
+func (x *Index) scorePast(terms []queryTerm, admitted []Stage, scores, past []float32) {
+	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.past }) {
+		return
+	}
+	clear(past)
+	x.add(terms, true, past)
+	own, most := highest(scores, admitted), highest(past, admitted)
+	if most == 0 {
+		return
+	}
+	clarity := min(1, own/rarity("", 0, x.size))
+	scale := 1 - clarity + clarity*min(1, pastShare*own/most)
+	for i, score := range past {
+		scores[i] += scale * score
+	}
+	for i := range terms {
+		if terms[i].past {
+			terms[i].weight *= scale
+		}
+	}
+}
+
+// add adds what the terms of the question say to the scores, or those of the
+// conversation before.
+func (x *Index) add(terms []queryTerm, past bool, scores []float32) {
 	for _, q := range terms {
+		if q.past != past {
+			continue
+		}
 		for _, p := range x.list(q.term) {
 			scores[p.doc] += p.impact * q.weight
 		}
@@ -191,7 +224,7 @@ func (x *Index) scoreSentences(sentences [][]queryTerm, admitted []Stage, scores
 			continue
 		}
 		clear(s.total)
-		x.add(terms, s.total)
+		x.add(terms, false, s.total)
 		most := highest(s.total, admitted)
 		if most == 0 {
 			continue

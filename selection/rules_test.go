@@ -137,7 +137,8 @@ func hundredRules(tb testing.TB, n int) *catalog.Registry {
 
 // BenchmarkSelectRules compares with BenchmarkSelect: the same tools and
 // question. rules=0 has none, rules=100 a caller like one before, new=user one
-// whom no rule has seen, new=second one rule that reads the time.
+// whom no rule has seen, new=second one rule that reads the time, and
+// hidden=skills a rule that hides fifty skills.
 func BenchmarkSelectRules(b *testing.B) {
 	req := selection.Request{Query: "approve the overdue invoice of the customer", Facts: chat.Facts{User: "ann", Channel: "web", Roles: []string{"user"}, Time: time.Unix(1e9, 0)}}
 	run := func(name string, r *catalog.Registry, change func(i int)) {
@@ -158,6 +159,18 @@ func BenchmarkSelectRules(b *testing.B) {
 		run(fmt.Sprintf("tools=%d/rules=100", n), r, same)
 		run(fmt.Sprintf("tools=%d/rules=100/new=user", n), r, func(i int) { req.Facts.User = fmt.Sprint("u", i) })
 	}
+	hiding := crowd(b, 1000, 0)
+	var skills []catalog.Toolset
+	for i, d := range hiding.Catalog().AllDefinitions()[:500] {
+		if i%10 == 0 {
+			skills = append(skills, catalog.Toolset{Name: fmt.Sprint("skill", i/10)})
+		}
+		skills[i/10].Tools = append(skills[i/10].Tools, d.Name)
+	}
+	_, err := hiding.SetToolsets(skills...)
+	must(b, err)
+	hiding.SetRules(compile(b, visibility.Rule{Deny: []string{"skill:*"}}))
+	run("tools=1000/rules=1/hidden=skills", hiding, same)
 	r := crowd(b, 1000, 0)
 	r.SetRules(compile(b, visibility.Rule{Deny: []string{"risk:destructive"}, When: "time.getHours() > 17"}))
 	run("tools=1000/rules=1/new=second", r, func(i int) { req.Facts.Time = time.Unix(int64(i), 0) })

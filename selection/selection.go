@@ -229,6 +229,9 @@ type Selection struct {
 	// that the model is told of all that the request lets through: the recommender
 	// is switched off, an explicit choice wins over it, or no skill fits.
 	Recommended []string
+	// HiddenSkills names the skills of whose tools the caller may use none: nothing
+	// that the caller or the model reads names them.
+	HiddenSkills []string
 
 	selector *Selector
 	stages   []Stage       // by position: where the tool was dropped, or Sent
@@ -251,7 +254,8 @@ type Selection struct {
 // Match is a tool with its score.
 type Match struct {
 	*catalog.Entry
-	// Score is the tool's BM25F score with what [Usage] adds: higher fits better.
+	// Score is the tool's BM25F score with what [Usage] and vectors add: higher fits
+	// better.
 	// Scores of different questions cannot be compared.
 	Score float32
 }
@@ -260,6 +264,7 @@ type Match struct {
 func (s *Selector) Select(req Request) *Selection {
 	sel := s.prepare(req)
 	sel.admit()
+	sel.hideSkills()
 	sel.rank()
 	sel.recommend()
 	sel.choose()

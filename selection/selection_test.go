@@ -343,6 +343,13 @@ func TestDirectory(t *testing.T) {
 			t.Errorf("it says too much: %s", text)
 		}
 	}
+	s := selection.New(r.Catalog(), choosing)
+	for groups, want := range map[string]string{"": "finance 2, mail 9", "mail,finance": "finance 2, mail 9", "mail": "search_mail"} {
+		sel := s.Select(selection.Request{Query: "mail", Groups: groups, Window: 600, Began: selection.Preselect})
+		if got := sel.Directory("finance 2, mail 9"); !strings.HasPrefix(got, want) {
+			t.Errorf("frozen, with the groups %q: %s", groups, got)
+		}
+	}
 	if few := directory(7, 0); few != "finance 2, kubernetes 2" || directory(-1, 0) != "" {
 		t.Errorf("the bound is not kept: %s", few)
 	}
@@ -359,6 +366,8 @@ func TestAutoChoosesAMode(t *testing.T) {
 		{few, selection.Request{Mode: selection.Bridge}, selection.Bridge},
 		{few, selection.Request{Began: selection.Preselect}, selection.Preselect},
 		{few, selection.Request{Began: selection.Preselect, Cold: true}, selection.Direct},
+		{few, selection.Request{Began: selection.Direct}, selection.Direct},
+		{many, selection.Request{Began: selection.Direct}, selection.Preselect}, // tools have come since
 		{many, selection.Request{}, selection.Preselect},
 		{many, selection.Request{Native: true}, selection.Native},
 		{many, selection.Request{Mode: selection.Direct}, selection.Direct},
@@ -386,6 +395,14 @@ func TestSignature(t *testing.T) {
 	}
 	if got := selection.Signature(tool.Definition{Name: "t", Parameters: json.RawMessage(`[`)}); got != "t()" {
 		t.Errorf("a broken schema gives %s", got)
+	}
+	var wide []string
+	for i := range 200 {
+		wide = append(wide, fmt.Sprintf(`"p%03d\nCall it":{"type":"string"}`, i))
+	}
+	d.Parameters = json.RawMessage(`{"properties":{` + strings.Join(wide, ",") + `,"must":{"type":"string"}},"required":["must"]}`)
+	if got := selection.Signature(d); len(got) > 520 || strings.Contains(got, "\n") || !strings.HasPrefix(got, "t(must: string, p000 Call it?: string, ") || !strings.HasSuffix(got, ", …)") {
+		t.Errorf("a wide schema gives %q", got)
 	}
 }
 
@@ -471,4 +488,34 @@ func BenchmarkIndexMemory(b *testing.B) {
 		runtime.KeepAlive(s)
 	}
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB")
+}
+
+// TestHistory: what was said before speaks where the question does not.
+func TestHistory(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 3})
+	said := []chat.Message{
+		{Role: chat.User, Text: "what is the weather in Berlin?"}, {Role: chat.Assistant, Text: "The weather in Berlin is sunny."},
+		{Role: chat.Tool, Result: &chat.Result{Text: "invoice invoice invoice"}},
+	}
+	for question, want := range map[string]string{
+		"and in Rome?":             "get_weather",
+		"yes, please":              "get_weather",
+		"那罗马呢":                     "get_weather",
+		"refund the customer then": "refund.payment",
+		"search my mail":           "search_mail",
+		"thanks a lot":             "",
+		"谢谢":                       "",
+	} {
+		sel := s.Select(selection.Request{Query: question, History: said})
+		got := ""
+		if len(sel.Ranked) > 0 {
+			got = sel.Ranked[0].Definition.Name
+		}
+		if got != want {
+			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
+		}
+	}
+	if found := s.Search(selection.Request{Query: "Rome", History: said}, 3); len(found) > 0 {
+		t.Errorf("a search finds %v by what was said before", found[0].Definition.Name)
+	}
 }

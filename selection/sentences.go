@@ -9,7 +9,8 @@ import (
 // next are words that begin another request within a sentence.
 var next = []string{
 	" then ", " finally ", " additionally ", " moreover ", " lastly ", " afterwards ", " after that ",
-	"然后", "并且", "以及", "同时", "接着", "最后", "另外", "还有",
+	"然后", "并且", "以及", "同时", "接着", "最后", "另外", "还有", "随后", "之后", "接下来",
+	"此外", "顺便", "其次", "，并", "，再", "，也",
 }
 
 // sentence returns the first sentence of a text that is not blank, and what

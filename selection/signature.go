@@ -12,7 +12,7 @@ import (
 // Signature describes a tool's parameters in a line, as in
 // `get_weather(city: string, days?: integer, units?: "metric"|"imperial")`.
 // Required parameters come first. What a line cannot say, such as the fields of
-// nested objects, is left out.
+// nested objects, is left out, and so are the parameters beyond maxSignature.
 func Signature(d tool.Definition) string {
 	var schema struct {
 		Properties map[string]struct {
@@ -44,5 +44,19 @@ func Signature(d tool.Definition) string {
 	}
 	slices.Sort(required)
 	slices.Sort(optional)
-	return d.Name + "(" + strings.Join(append(required, optional...), ", ") + ")"
+	line := d.Name + "("
+	for i, p := range append(required, optional...) {
+		if i > 0 {
+			line += ", "
+		}
+		if len(line)+len(p) > maxSignature {
+			line += "…"
+			break
+		}
+		line += strings.Join(strings.Fields(p), " ") // names from outside may hold line breaks
+	}
+	return line + ")"
 }
+
+// maxSignature is about how long a signature may be, in bytes.
+const maxSignature = 500

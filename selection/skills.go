@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -15,7 +16,8 @@ import (
 // is not among them: it goes without saying.
 type skills struct {
 	list  []catalog.Toolset
-	index *Index // nil when there are none
+	tools [][]*catalog.Entry // of each
+	index *Index             // nil when there are none
 }
 
 // newSkills indexes the toolsets of a catalog with the same code as its tools.
@@ -24,7 +26,8 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	var texts []*tool.Definition
 	for _, t := range c.Toolsets() {
 		if t.Name != catalog.Full {
-			s.list = append(s.list, t)
+			tools, _ := c.Members(t)
+			s.list, s.tools = append(s.list, t), append(s.tools, tools)
 			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
 		}
 	}
@@ -34,17 +37,67 @@ func newSkills(c *catalog.Catalog, weights Weights) skills {
 	return s
 }
 
-// score scores every skill for a question, by position in the list. Only the
-// question's own words count: what it goes on with shows in the tools that were
-// used.
-func (s skills) score(query string) []float32 {
+// score scores every skill for a question, by position in the list, and returns
+// the terms that it was read as. Only the question's own words count: what it
+// goes on with shows in the tools that were used.
+func (s skills) score(query string) ([]float32, []queryTerm) {
 	scores := make([]float32, len(s.list))
-	if len(s.list) > 0 {
-		work := s.index.begin()
-		defer s.index.scratch.Put(work)
-		s.index.score(s.index.parse(Query{Text: query}, work), nil, scores, work)
+	if len(s.list) == 0 {
+		return scores, nil
 	}
-	return scores
+	work := s.index.begin()
+	defer s.index.scratch.Put(work)
+	q := s.index.parse(Query{Text: query}, work)
+	s.index.score(q, nil, scores, work)
+	return scores, q.terms
+}
+
+// hideSkills finds the skills of whose tools the caller may use none, even while
+// they are active: the caller is not told that they exist. A skill that has no
+// tools now is not hidden, because its tools may only be away.
+func (sel *Selection) hideSkills() {
+	var active *chat.Facts // the caller's, while the skill is active
+	for i, skill := range sel.selector.skills.list {
+		tools := sel.selector.skills.tools[i]
+		if len(tools) == 0 || slices.ContainsFunc(tools, sel.visible) {
+			continue
+		}
+		if active == nil {
+			facts := sel.Request.Facts
+			active = &facts
+		}
+		active.Skill = skill.Name
+		if !sel.opens(active, tools) {
+			sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
+		}
+	}
+}
+
+// visible reports whether nothing but the active skill, the request or the ranking
+// keeps a tool from the caller.
+func (sel *Selection) visible(e *catalog.Entry) bool {
+	stage := sel.Stage(e)
+	return stage == Sent || stage > Visibility
+}
+
+// opens reports whether rules and filters would let the caller see one of some
+// tools if the facts were these.
+func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
+	denied, _ := sel.selector.catalog.Denied(facts)
+	asked, visible := 0, true // the last filter, and what it said
+	for _, e := range tools {
+		if sel.Stage(e) != Visibility || set(denied).has(e.Position()) {
+			continue
+		}
+		if e.Filter() != asked {
+			asked = e.Filter()
+			visible, _ = e.Visible(facts)
+		}
+		if visible {
+			return true
+		}
+	}
+	return false
 }
 
 // candidateSkill is a skill that fits a question.
@@ -60,7 +113,12 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
 		return nil
 	}
-	scores := s.skills.score(sel.Request.Query)
+	scores, _ := s.skills.score(sel.Request.Query)
+	for i := range scores {
+		if slices.Contains(sel.HiddenSkills, s.skills.list[i].Name) {
+			scores[i] = 0 // what is hidden has no influence on the others
+		}
+	}
 	best := slices.Max(scores)
 	least := s.skills.index.noise(best)
 	past := sel.experiences()
@@ -70,7 +128,7 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 		e := experienceOf(s.toolsets[skill.Name], past)
 		name := skillTarget + skill.Name
 		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) {
+		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) || slices.Contains(sel.HiddenSkills, skill.Name) {
 			continue
 		}
 		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
@@ -117,11 +175,18 @@ func experienceOf(members set, past map[int]experience) experience {
 
 // SkillVerdict says whether the model is told of a skill, and why.
 type SkillVerdict struct {
-	Skill  string `json:"skill"`
+	Skill string `json:"skill"`
+	// Stage is the one that dropped the skill, or Sent: then it is Told. Visibility
+	// is that of its tools.
+	Stage  Stage  `json:"stage"`
 	Told   bool   `json:"told"`
 	Reason string `json:"reason"`
-	// Score is the skill's score for the question, as for tools.
+	// Score is the skill's score for the question, and Terms the words that
+	// matched, as for tools.
 	Score float64 `json:"score"`
+	Terms []Term  `json:"terms,omitempty"`
+	// Tokens is what telling of it costs.
+	Tokens int `json:"tokens"`
 	// Recommendation is how the recommender scored it; nil when it did not.
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
@@ -131,16 +196,18 @@ type SkillVerdict struct {
 // whatever stands here.
 func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
-	scores := s.skills.score(sel.Request.Query)
+	scores, query := s.skills.score(sel.Request.Query)
 	candidates := sel.candidateSkills()
 	list := make([]SkillVerdict, len(s.skills.list))
 	for i, skill := range s.skills.list {
 		v := &list[i]
-		v.Skill, v.Score = skill.Name, round(scores[i])
+		v.Skill, v.Score, v.Tokens = skill.Name, round(scores[i]), chat.Tokens("- "+skill.Name+": "+skill.Description+"\n")
+		v.Terms, _ = s.skills.index.matching(query, i)
 		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
 			v.Recommendation = candidates[at].rounded()
 		}
-		v.Told, v.Reason = sel.told(v)
+		v.Stage, v.Reason = sel.judge(v)
+		v.Told = v.Stage == Sent
 	}
 	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
 		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
@@ -158,33 +225,39 @@ func (v *SkillVerdict) points() float64 {
 	return v.Recommendation.Score
 }
 
-// told decides whether the model is told of a skill.
-func (sel *Selection) told(v *SkillVerdict) (told bool, why string) {
+// judge decides whether the model is told of a skill.
+func (sel *Selection) judge(v *SkillVerdict) (at Stage, why string) {
 	req := &sel.Request
 	switch {
+	case slices.Contains(sel.HiddenSkills, v.Skill):
+		return Visibility, "the caller may use none of its tools"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
-		return false, "excluded by the request or by the agent's filter"
+		return Requested, "excluded by the request or by the agent's filter"
 	case len(req.IncludeSkills) > 0:
 		if slices.Contains(req.IncludeSkills, v.Skill) {
-			return true, "named by the request or by the agent's filter"
+			return Sent, "named by the request or by the agent's filter"
 		}
-		return false, "not among the skills of the request or of the agent's filter"
+		return Requested, "not among the skills of the request or of the agent's filter"
 	case !sel.selector.config.Recommend.On:
-		return true, "nothing is recommended: all are told"
+		return Sent, "nothing is recommended: all are told"
 	case sel.begun() && slices.Contains(req.ListedSkills, v.Skill):
-		return true, "listed since the session began"
+		return Sent, "listed since the session began"
 	case sel.begun() && v.Recommendation != nil:
-		return true, recommended(v.Recommendation) + ", said with the message"
+		return Sent, recommended(v.Recommendation) + ", said with the message"
 	case sel.active():
-		return !sel.begun(), fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+		why = fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+		if sel.begun() {
+			return Rank, why
+		}
+		return Sent, why
 	case len(sel.Recommended) == 0 && !sel.begun():
-		return true, "no skill fits the question: all are told"
+		return Sent, "no skill fits the question: all are told"
 	case v.Recommendation != nil:
-		return true, recommended(v.Recommendation)
+		return Sent, recommended(v.Recommendation)
 	case v.Score == 0:
-		return false, "no word of the question matches, and none of its tools was used lately"
+		return Rank, "no word of the question matches, and none of its tools was used lately"
 	}
-	return false, "others fit better"
+	return Rank, "others fit better"
 }
 
 // recommended says how a recommendation came about.

@@ -275,9 +275,9 @@ func (sel *Selection) vote() {
 	}
 }
 
-// scale is what is added to the scores by words is measured by: the best of them,
-// or what one rare word counts. Where hardly a word matches, what is added is all
-// there is.
+// scale is the measure of what votes and meanings add: the best score by words, or
+// what one rare word counts where that is more. Where hardly a word matches, what
+// they add is all there is.
 func (sel *Selection) scale() float32 {
 	return max(sel.byWords, rarity("", 0, sel.selector.index.size))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/kaptinlin/jsonrepair"
 )
@@ -91,8 +93,8 @@ func valid(args json.RawMessage) json.RawMessage {
 	return text
 }
 
-// target reads the arguments of call_tool. Without "arguments", those of the tool
-// may stand beside its name.
+// target reads the arguments of call_tool. Where "arguments" is missing or
+// empty, those of the tool may stand beside its name.
 func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	raw, err := repair(args)
 	if err != nil {
@@ -105,10 +107,12 @@ func target(args json.RawMessage) (name string, inner json.RawMessage, err error
 	if json.Unmarshal(call["name"], &name) != nil || name == "" {
 		return "", nil, errors.New(`call_tool needs {"name": "…", "arguments": {…}}`)
 	}
-	if inner, ok := call["arguments"]; ok || len(call) == 1 {
+	inner = call["arguments"]
+	delete(call, "name")
+	delete(call, "arguments")
+	if len(call) == 0 || !slices.Contains([]string{"", "{}", "null", `""`}, strings.Join(strings.Fields(string(inner)), "")) {
 		return name, inner, nil
 	}
-	delete(call, "name")
 	inner, err = json.Marshal(call)
 	return name, inner, err
 }

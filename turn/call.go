@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"unicode/utf8"
 
@@ -189,9 +190,20 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		j.result = j.meta(j.args)
 	default:
 		j.result = t.execute(j, progress)
+		t.logCall(j)
 	}
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	j.result.Text = cut(j.result.Text, t.config.MaxResult)
+}
+
+// logCall logs a call as the tool that it reached. Those that only read are told
+// with the details.
+func (t *run) logCall(j *job) {
+	level := slog.LevelInfo
+	if j.readOnly() {
+		level = slog.LevelDebug
+	}
+	t.config.Log.Log(t.ctx, level, "tool called", "tool", j.entry.Definition.Name, "failed", j.result.Failed, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
 }
 
 func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
@@ -282,13 +294,17 @@ func cutBytes(text string, limit int) string {
 var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would
-// be. A failure of the tool is a result; the error is [ErrNoTool].
+// be. A failure of the tool is a result, and so is a call of use_skill, which has
+// no turn to change; the error is [ErrNoTool].
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
-	if t.resolve(j); j.entry == nil && j.result.Failed {
+	switch t.resolve(j); {
+	case j.entry == nil && j.result.Failed:
 		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)
+	case j.alone:
+		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
 	t.do(j, make(chan Progress))
 	return j.result, nil

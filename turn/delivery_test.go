@@ -3,6 +3,9 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +57,7 @@ type talk struct {
 	in       turn.Input
 }
 
-func newTalk(tb testing.TB, r *catalog.Registry, cfg selection.Config, history int) *talk {
+func newTalk(r *catalog.Registry, cfg selection.Config, history int) *talk {
 	m := fake.New()
 	return &talk{
 		turn.New(m, selection.Follow(r.Catalog, cfg), prompt.New(prompt.Config{HistoryTokens: history}), turn.Config{}), r, m,
@@ -104,29 +107,54 @@ func (c *talk) front(tb testing.TB) string {
 }
 
 // TestFrontKeepsItsBytes over turns, when the same tools are registered again in
-// another order, and in another process (a runner of its own).
+// another order, and in another process: the test runs itself once more.
 func TestFrontKeepsItsBytes(t *testing.T) {
+	var all strings.Builder
 	for _, mode := range selection.Modes() {
-		t.Run(string(mode), func(t *testing.T) {
-			var before string
-			backwards := slices.Clone(things)
-			slices.Reverse(backwards)
-			for _, order := range [][]string{things, backwards} {
-				c := newTalk(t, registryOf(t, aboutThings(order)...), selection.Config{Mode: mode, Direct: -1, Limit: 2, Pinned: []string{"get_pod", "get_flight"}}, 0)
-				c.model.Deferral = mode == selection.Native
-				for _, q := range []string{"weather", "salary", "invoice"} {
-					c.ask(t, q)
-					if front := c.front(t); before != "" && front != before {
-						t.Fatalf("%s, %v: the front is\n%s\nand was\n%s", q, order, front, before)
-					}
-					before = c.front(t)
-					if err := c.registry.Replace("", aboutThings(backwards)...); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		})
+		t.Run(string(mode), func(t *testing.T) { all.WriteString(steadyFront(t, mode)) })
 	}
+	const file = "ETUI_TEST_FRONTS"
+	if name := os.Getenv(file); name != "" { // this is the other process
+		if err := os.WriteFile(name, []byte(all.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	name := filepath.Join(t.TempDir(), "fronts")
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFrontKeepsItsBytes$")
+	again.Env = append(os.Environ(), file+"="+name)
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if there, err := os.ReadFile(name); err != nil || string(there) != all.String() {
+		t.Errorf("in another process the fronts are\n%s\nand here\n%s (%v)", there, all.String(), err)
+	}
+}
+
+// steadyFront is the front that all questions get in a mode.
+func steadyFront(t *testing.T, mode selection.Mode) (before string) {
+	t.Helper()
+	backwards := slices.Clone(things)
+	slices.Reverse(backwards)
+	for _, order := range [][]string{things, backwards} {
+		r := registryOf(t, aboutThings(order)...)
+		if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}, catalog.Toolset{Name: "paying"}); err != nil {
+			t.Fatal(err)
+		}
+		c := newTalk(r, selection.Config{Mode: mode, Direct: -1, Limit: 2, Pinned: []string{"get_pod", "get_flight"}}, 0)
+		c.model.Deferral = mode == selection.Native
+		for _, q := range []string{"weather", "salary", "invoice"} {
+			c.ask(t, q)
+			if front := c.front(t); before != "" && front != before {
+				t.Fatalf("%s, %v: the front is\n%s\nand was\n%s", q, order, front, before)
+			}
+			before = c.front(t)
+			if err := c.registry.Replace("", aboutThings(backwards)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return before
 }
 
 // TestCacheBreaksHaveACause: each changes one thing between two questions.
@@ -159,7 +187,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 			if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}); err != nil {
 				t.Fatal(err)
 			}
-			c := newTalk(t, r, selection.Config{Direct: -1, Limit: 2}, 500)
+			c := newTalk(r, selection.Config{Direct: -1, Limit: 2}, 500)
 			if got := c.ask(t, "safe invoice").done.CacheBreaks; !slices.Equal(got, []turn.Break{turn.NewSession}) {
 				t.Fatalf("the first turn breaks the cache for %v", got)
 			}
@@ -181,7 +209,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 // TestToolsAppended: a tool that comes later is declared in a direct session,
 // which is no break where there is no cache.
 func TestToolsAppended(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{}, 0)
 	c.ask(t, "weather")
 	for _, want := range []turn.Break{turn.ToolsAppended, ""} {
 		if err := c.registry.Register(about("later" + string(want))); err != nil {
@@ -195,10 +223,25 @@ func TestToolsAppended(t *testing.T) {
 	}
 }
 
+// TestTooManyForDirect: when more tools come than auto sends without choosing, it
+// chooses. What was called and is still talked about stays declared.
+func TestTooManyForDirect(t *testing.T) {
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: len(things), Limit: 1}, 0)
+	if c.ask(t, "weather", fake.Call("1", "get_salary", `{}`)); c.declared() != "get_flight get_invoice get_pod get_salary get_weather" {
+		t.Fatalf("declared %s", c.declared())
+	}
+	if err := c.registry.Register(about("taxes")); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.ask(t, "taxes"); c.declared() != "find_tools call_tool get_salary get_taxes" || !slices.Equal(o.done.CacheBreaks, []turn.Break{turn.ModeChange}) {
+		t.Errorf("declared %s, broken for %v", c.declared(), o.done.CacheBreaks)
+	}
+}
+
 // TestColdMoment: when nothing is cached the front is made anew, but what was
 // called and is still talked about stays.
 func TestColdMoment(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather", fake.Call("1", "get_weather", "{}"))
 	c.ask(t, "invoice", fake.Call("2", "call_tool", `{"name":"get_invoice"}`))
 	c.ask(t, "pod")
@@ -215,7 +258,7 @@ func TestColdMoment(t *testing.T) {
 // TestWithoutPromptCache: what later questions need is declared, behind the
 // others, until that is too much.
 func TestWithoutPromptCache(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1, Budget: 40}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Direct: -1, Limit: 1, Budget: 40}, 0)
 	c.model.CacheLife = 0
 	for i, want := range []string{"get_weather", "get_weather get_invoice", "get_pod"} {
 		c.ask(t, things[i])
@@ -230,7 +273,7 @@ func TestWithoutPromptCache(t *testing.T) {
 
 // TestBridge declares the same for every question.
 func TestBridge(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Bridge, Limit: 1, Pinned: []string{"get_pod"}}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Bridge, Limit: 1, Pinned: []string{"get_pod"}}, 0)
 	o := c.ask(t, "weather", fake.Call("1", "describe_tool", `{"name":"get_weather"}`), fake.Call("2", "call_tool", `{"name":"get_weather","arguments":{}}`))
 	if got := c.declared(); got != "find_tools describe_tool call_tool get_pod" {
 		t.Errorf("declared %s", got)
@@ -300,7 +343,7 @@ func TestNative(t *testing.T) {
 
 // TestNativeWithoutDeferral falls back, and the explanation says so.
 func TestNativeWithoutDeferral(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Mode: selection.Native, Limit: 1}, 0)
 	x := c.Select(t.Context(), turn.Input{Text: "weather"}).Explain()
 	if x.Mode != selection.Preselect || !strings.Contains(x.Why, "cannot defer") || x.Deferred != 0 {
 		t.Errorf("mode %s: %s", x.Mode, x.Why)
@@ -309,7 +352,7 @@ func TestNativeWithoutDeferral(t *testing.T) {
 
 // TestOff declares everything, whatever the modes say.
 func TestOff(t *testing.T) {
-	c := newTalk(t, registryOf(t, aboutThings(things)...), selection.Config{Off: true, Mode: selection.Bridge, Limit: 1, Budget: 1}, 0)
+	c := newTalk(registryOf(t, aboutThings(things)...), selection.Config{Off: true, Mode: selection.Bridge, Limit: 1, Budget: 1}, 0)
 	c.in.Mode = selection.Native
 	c.ask(t, "weather")
 	if got := c.declared(); got != "get_flight get_invoice get_pod get_salary get_weather" || strings.Contains(c.last().System, "# Tools") {
@@ -324,7 +367,11 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	if err := r.RegisterWithFilter(about("safe"), func(chat.Facts) bool { return allowed }); err != nil {
 		t.Fatal(err)
 	}
-	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1}, 0)
+	// Descriptions have the word "about", which is no mention of this tool.
+	if err := r.RegisterWithFilter(raw{tool.Definition{Name: "about"}}, func(chat.Facts) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	c.ask(t, "weather")
 	before := c.last().System
 	if !strings.Contains(before, "get_safe: Tell about the safe") {
@@ -343,13 +390,44 @@ func TestDirectoryIsFrozen(t *testing.T) {
 	}
 }
 
+// TestDirectoryForgets names and groups that the caller may not use any more,
+// however short it is.
+func TestDirectoryForgets(t *testing.T) {
+	for _, tokens := range []int{45, 20} { // names, groups
+		allowed := true
+		r := registryOf(t, aboutThings(things)...)
+		for _, name := range strings.Fields("safe money_of_the_house") {
+			d := about(name).Definition()
+			d.Groups = []string{"vault"}
+			if err := r.RegisterWithFilter(raw{d}, func(chat.Facts) bool { return allowed }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Directory: tokens}, 0)
+		if c.ask(t, "weather"); !strings.Contains(c.last().System, "vault") || strings.Contains(c.last().System, "get_safe:") {
+			t.Fatalf("with %d tokens: %s", tokens, c.last().System)
+		}
+		before := c.last().System
+		if err := r.Register(about("later")); err != nil {
+			t.Fatal(err)
+		}
+		if c.ask(t, "weather"); c.last().System != before {
+			t.Errorf("with %d tokens it is not frozen: %s", tokens, c.last().System)
+		}
+		allowed = false
+		if c.ask(t, "weather"); strings.Contains(c.last().System, "vault") || !strings.Contains(c.last().System, "other") {
+			t.Errorf("with %d tokens: %s", tokens, c.last().System)
+		}
+	}
+}
+
 // TestUseSkill switches at once, for the calls that follow and for later turns.
 func TestUseSkill(t *testing.T) {
 	r := registryOf(t, aboutThings(things)...)
 	if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Description: "Travel by air", Tools: []string{"get_flight"}}); err != nil {
 		t.Fatal(err)
 	}
-	c := newTalk(t, r, selection.Config{Direct: -1, Limit: 1}, 0)
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	o := c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"fling"}`), fake.Call("2", "use_skill", `{"name":"flying"}`),
 		fake.Call("3", "get_weather", `{}`), fake.Call("4", "get_flight", `{}`))
 	results := o.results()
@@ -366,6 +444,53 @@ func TestUseSkill(t *testing.T) {
 	}
 	if c.ask(t, "weather", fake.Call("5", "use_skill", `{"name":"full"}`)); !strings.Contains(c.declared(), "get_weather") {
 		t.Errorf("back at full, declared %s", c.declared())
+	}
+}
+
+// TestHiddenSkill: who may use none of a skill's tools reads its name nowhere.
+// Rules that open tools to a skill do not hide it.
+func TestHiddenSkill(t *testing.T) {
+	r := registryOf(t, aboutThings(things)...)
+	for name, filter := range map[string]func(chat.Facts) bool{
+		"bonus": func(f chat.Facts) bool { return f.HasRole("boss") },
+		"nuke":  func(f chat.Facts) bool { return f.Skill == "incident" },
+	} {
+		if err := r.RegisterWithFilter(about(name), filter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := catalog.Toolset{Name: "paying", Tools: []string{"get_bonus"}}
+	if _, err := r.SetToolsets(secret); err != nil {
+		t.Fatal(err)
+	}
+	c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
+	if c.ask(t, "weather of paying"); strings.Contains(c.last().System, "paying") || strings.Contains(c.declared(), "use_skill") {
+		t.Errorf("declared %s, told %s", c.declared(), c.last().System)
+	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}} // was allowed once
+	if c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"full"}`)); !strings.Contains(c.declared(), "get_weather") {
+		t.Errorf("out of a hidden skill: declared %s", c.declared())
+	}
+	c.in.Session = session.Session{State: session.State{Skill: "paying"}}
+	if c.ask(t, "weather"); !strings.Contains(c.declared(), "use_skill") {
+		t.Errorf("in a hidden skill: declared %s", c.declared())
+	}
+	if _, err := r.SetToolsets(secret, catalog.Toolset{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
+		t.Fatal(err)
+	}
+	c.in.Session = session.Session{}
+	o := c.ask(t, "paying", fake.Call("1", "use_skill", `{"name":"payin"}`), fake.Call("2", "use_skill", `{"name":"paying"}`), fake.Call("3", "use_skill", `{"name":"incident"}`))
+	for i, want := range []string{`there is no skill "payin". The skills are: full, incident.`, `there is no skill "paying". The skills are: full, incident.`, "The skill incident is active. It has 1 tools."} {
+		if got := o.results()[i].Text; !strings.HasPrefix(strings.ReplaceAll(got, "; did you mean \"full\"?", ""), want) {
+			t.Errorf("result %d is %q", i, got)
+		}
+	}
+	if !strings.Contains(c.last().System, "incident") || strings.Contains(c.last().System, "paying") {
+		t.Errorf("told %s", c.last().System)
+	}
+	c.in.Session, c.in.Facts.Roles = session.Session{}, []string{"boss"}
+	if c.ask(t, "weather"); !strings.Contains(c.last().System, "paying") {
+		t.Errorf("the boss is told %s", c.last().System)
 	}
 }
 

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -145,7 +146,7 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	name := named(args)
 	skills := t.skills()
 	if _, ok := skills[name]; !ok {
-		return tool.Failure("there is no skill %q%s The skills are: %s.", name, nearest.Hint(name, maps.Keys(skills)), strings.Join(slices.Sorted(maps.Keys(skills)), ", "))
+		return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, maps.Keys(skills)), "."), strings.Join(slices.Sorted(maps.Keys(skills)), ", "))
 	}
 	before, messages := t.state, t.prompt.Messages
 	in := t.in
@@ -166,8 +167,8 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 // skills are those that the request may switch to, by name.
 func (t *run) skills() map[string]catalog.Toolset {
 	all := map[string]catalog.Toolset{}
+	include, exclude := t.in.Options.IncludeSkills, slices.Concat(t.in.Options.ExcludeSkills, t.selected.HiddenSkills)
 	for _, s := range t.selector.Catalog().Toolsets() {
-		include, exclude := t.in.Options.IncludeSkills, t.in.Options.ExcludeSkills
 		if s.Name == catalog.Full || (len(include) == 0 || slices.Contains(include, s.Name)) && !slices.Contains(exclude, s.Name) {
 			all[s.Name] = s
 		}
@@ -180,7 +181,7 @@ func (t *run) brought(skill catalog.Toolset) chat.Result {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
 	if skill.Description != "" {
-		text.WriteString(": " + line(skill.Description))
+		text.WriteString(": " + strings.TrimSuffix(line(skill.Description), "."))
 	}
 	usable := t.selected.Usable()
 	fmt.Fprintf(&text, ". It has %d tools.", len(usable))

@@ -140,18 +140,22 @@ func TestChooserRests(t *testing.T) {
 }
 
 // TestRecommendedOverASession: what was used comes back, the skills of the first
-// question stay in the system prompt, and others are said with the message.
+// question stay in the system prompt while it is cached, and others are said with
+// the message.
 func TestRecommendedOverASession(t *testing.T) {
 	b := advised(t, nil,
 		fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"get_news","arguments":{"city":"Rome"}}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "done"},
-		fake.Step{Text: "yes"}, fake.Step{Text: "sent"})
+		fake.Step{Text: "yes"}, fake.Step{Text: "sent"}, fake.Step{Text: "sent"})
 	var s session.Session
 	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
-	say := func(text string) {
+	say := func(text string, breaks ...turn.Break) {
 		t.Helper()
 		o := run(b, t.Context(), turn.Input{Session: s, Text: text, Facts: chat.Facts{Time: now}})
 		if o.err != nil {
 			t.Fatal(o.err)
+		}
+		if !slices.Equal(o.done.CacheBreaks, breaks) {
+			t.Errorf("%q: the cache is broken for %v", text, o.done.CacheBreaks)
 		}
 		for _, step := range o.steps {
 			s.State = step.State
@@ -159,7 +163,7 @@ func TestRecommendedOverASession(t *testing.T) {
 		}
 		now = now.Add(time.Minute)
 	}
-	say("what is on in the city")
+	say("what is on in the city", turn.NewSession)
 	if !slices.Equal(s.Skills, []string{"travel"}) {
 		t.Errorf("skills %v", s.Skills)
 	}
@@ -177,9 +181,14 @@ func TestRecommendedOverASession(t *testing.T) {
 	if note := last.Messages[len(last.Messages)-1].Note; !strings.Contains(note, "Skills that fit this message") || !strings.Contains(note, "- post: Mail") {
 		t.Errorf("note %q", note)
 	}
+	now = now.Add(2 * time.Hour)
+	say("write a mail", turn.Idle)
+	if !slices.Equal(s.Skills, []string{"post"}) {
+		t.Errorf("when nothing is cached any more, the skills are %v", s.Skills)
+	}
 	o := run(b, t.Context(), turn.Input{Session: s, Text: "write a mail", Options: prompt.Options{IncludeSkills: []string{"post"}}})
 	requests = b.model.Requests()
-	if system := requests[len(requests)-1].System; !strings.Contains(system, "- post") || strings.Contains(system, "travel") {
+	if system := requests[len(requests)-1].System; !strings.Contains(system, "- post") || strings.Contains(system, "- travel") {
 		t.Errorf("the explicit choice does not win (%v):\n%s", o.err, system)
 	}
 }

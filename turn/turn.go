@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -205,12 +206,10 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
+		Cold: r.cold(in) != "", Called: called(r.prompt.Kept(in.Session.Messages)),
 	}
 	if s.Recommends() {
 		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
-	}
-	if r.cold(in) != "" {
-		req.Cold, req.Called = true, called(r.prompt.Kept(in.Session.Messages))
 	}
 	return req
 }
@@ -287,6 +286,7 @@ func (t *run) open() chat.Message {
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
 	opts.Directory = t.state.Directory
+	opts.ExcludeSkills = slices.Concat(opts.ExcludeSkills, t.selected.HiddenSkills)
 	if len(opts.IncludeSkills) == 0 {
 		opts.IncludeSkills = t.state.Skills
 	}
@@ -395,10 +395,17 @@ func (t *run) why() json.RawMessage {
 	return raw
 }
 
+// maxLogged is how many rules and filters that failed a turn logs. All are counted.
+const maxLogged = 5
+
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
-	for _, err := range t.selected.Failed() {
+	failed := t.selected.Failed()
+	for _, err := range failed[:min(len(failed), maxLogged)] {
 		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
+	}
+	if more := len(failed) - maxLogged; more > 0 {
+		t.config.Log.ErrorContext(t.ctx, "more rules or filters failed", "more", more, "session", t.in.Session.Key)
 	}
 	if !t.config.Log.Enabled(t.ctx, slog.LevelDebug) {
 		return

@@ -154,6 +154,7 @@ func TestWhatACallCanGive(t *testing.T) {
 		"search by a part":    {sunny, "find_tools", `{"queries":"get_weath"}`, "get_weather(city: string)", false},
 		"search for nothing":  {sunny, "find_tools", `{"query":"zzz"}`, "No tool matches. Try other words, or answer without a tool. There are 1 tools: other 1.", false},
 		"flattened":           {sunny, "call_tool", `{"name":"get_weather","city":"Rome"}`, "sunny in Rome", false},
+		"flattened, empty":    {sunny, "call_tool", `{"name":"get_weather","arguments":{},"city":"Rome"}`, "sunny in Rome", false},
 		"arguments in a text": {sunny, "call_tool", `{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`, "sunny in Rome", false},
 		"a number for a text": {sunny, "get_weather", `{"city":5}`, "sunny in 5", false},
 		"describe":            {sunny, "describe_tool", `{"name":"get_weather"}`, `Parameters: {"type":"object","properties":{"city"`, false},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
@@ -15,6 +16,7 @@ import (
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
@@ -91,6 +93,9 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	}
 	if checked.OutputType() != cel.BoolType {
 		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
+	}
+	if zone, err := badZone(checked.NativeRep()); err != nil {
+		return 0, wrong("the time zone %q cannot be used: %v; zones are written as in \"Asia/Shanghai\" or \"+08:00\"", zone, err)
 	}
 	estimate, err := c.env.EstimateCost(checked, sizes{})
 	if err != nil {
@@ -218,6 +223,24 @@ func factsOf(checked *ast.AST) factSet {
 		}
 	}
 	return s
+}
+
+// badZone finds a time zone that is written in the condition and does not exist,
+// as in time.getHours("Asia/Shangai"): nothing but a zone is ever asked of a time.
+func badZone(checked *ast.AST) (zone string, err error) {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
+		call := e.AsCall()
+		if !call.IsMemberFunction() || len(call.Args()) != 1 || !checked.GetType(call.Target().ID()).IsExactType(types.TimestampType) {
+			continue
+		}
+		if zone, ok := literal(call.Args()[0]); ok {
+			answer := types.Timestamp{Time: time.Unix(0, 0)}.Receive(call.FunctionName(), "", []ref.Val{types.String(zone)})
+			if err, failed := answer.(*types.Err); failed {
+				return zone, err
+			}
+		}
+	}
+	return "", nil
 }
 
 func literal(e ast.Expr) (string, bool) {

@@ -100,7 +100,8 @@ func TestWhatRulesMean(t *testing.T) {
 		"an attribute":                      {nil, []visibility.Rule{allow(`attrs["plan"] == "vip"`, "note")}, chat.Facts{Attrs: map[string]string{"plan": "vip"}}, everything},
 		"all attributes":                    {nil, []visibility.Rule{allow(`attrs.exists(k, k.startsWith("vip"))`, "note")}, chat.Facts{Attrs: map[string]string{"vip2": ""}}, everything},
 		"every fact":                        {nil, []visibility.Rule{allow(`user.id + channel + chat + agent + session + skill == "abcdef"`, "note")}, chat.Facts{User: "a", Channel: "b", Chat: "c", Agent: "d", Session: "e", Skill: "f"}, everything},
-		"the time":                          {nil, []visibility.Rule{allow(`time.getHours() < 12`, "db_*"), deny(`time == timestamp("2026-05-04T12:00:00Z")`, "note")}, chat.Facts{Time: noon}, "restart telegram_poll"},
+		"the time":                          {nil, []visibility.Rule{allow(`time.getHours() < 12`, "db_*"), deny(`time == timestamp("2026-05-04T12:00:00Z")`, "note")}, chat.Facts{Time: noon.In(time.FixedZone("", -3600))}, "restart telegram_poll"},
+		"the time in zones":                 {nil, []visibility.Rule{allow(`time.getHours("Asia/Shanghai") == 20 && time.getHours("-08:00") == 4`, "note")}, chat.Facts{Time: noon}, everything},
 		"the time when it is not known":     {nil, []visibility.Rule{deny(`time.getHours() < 12`, "note")}, nobody, "db_query db_drop restart telegram_poll"},
 		"a caller with too much to look at": {nil, []visibility.Rule{deny(isAdmin, "note")}, chat.Facts{Roles: make([]string, 20_000)}, "db_query db_drop restart telegram_poll"},
 	} {
@@ -202,6 +203,8 @@ func TestMistakes(t *testing.T) {
 		{allow(`channel == 3`, "a"), `etui.yaml:7:19: visibility rule r: the condition is not valid: found no matching overload`},
 		{allow("channel ==\n  !", "a"), `etui.yaml:8: visibility rule r: the condition is not valid: Syntax error`},
 		{allow(`channel`, "a"), "is of type string; it must be true or false"},
+		{allow(`time.getHours("Asia/Shangai") > 3`, "a"), `the time zone "Asia/Shangai" cannot be used: unknown time zone Asia/Shangai; zones are written as in "Asia/Shanghai"`},
+		{allow(`time.getDayOfWeek("+25:00") > 3`, "a"), `the time zone "+25:00" cannot be used`},
 		{allow(`channel.matches("(a")`, "a"), "the condition is not valid"},
 		{allow(`user.roles.exists(a, user.roles.exists(b, user.roles.exists(c, a == b+c)))`, "a"), "may cost"},
 		{allow(strings.Repeat(" ", visibility.MaxCondition)+"true", "a"), "characters, at most 4096"},

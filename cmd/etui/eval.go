@@ -24,9 +24,9 @@ import (
 
 // evaluation is what eval tells of one set.
 type evaluation struct {
-	Set   string     `json:"set"`
-	Tools int        `json:"tools"`
-	Score eval.Score `json:"score"`
+	Set   string `json:"set"`
+	Tools int    `json:"tools"`
+	eval.Score
 	// Usage is the score with votes of the log, when there is one.
 	Usage    *eval.Score    `json:"usage,omitempty"`
 	Problems []eval.Problem `json:"problems,omitempty"`
@@ -34,7 +34,7 @@ type evaluation struct {
 
 // evalFlags are those of the command.
 type evalFlags struct {
-	queries, run, write, usage string
+	queries, run, score, usage string
 	limit                      int
 }
 
@@ -54,19 +54,20 @@ A query with an empty "relevant" asks for nothing: "abstained" is the share of
 those that were offered nothing. Lines that cannot be used are named, and the
 rest goes on. Tokens are those of the first --limit tools of each question.
 
---write-run keeps the rankings, and --run scores kept ones: {"id","ranked"}.
+--run keeps the rankings, and --score scores kept ones: {"id","ranked"}. --json
+prints an object, or a list of them for several sets.
 --usage FILE adds what a log of past questions brings: {"text","tools"}; the
 rankings that are kept are then those with votes.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.eval(c.Context(), args, flags) },
 	}
 	c.Flags().StringVar(&flags.queries, "queries", "", "`FILE` with the questions, in place of queries.jsonl")
-	c.Flags().StringVar(&flags.run, "run", "", "score the rankings in `FILE` (of a folder of sets: SET.jsonl in this folder)")
-	c.Flags().StringVar(&flags.write, "write-run", "", "write the rankings to `FILE` (of a folder of sets: SET.jsonl in this folder)")
+	c.Flags().StringVar(&flags.run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
+	c.Flags().StringVar(&flags.score, "score", "", "score the rankings in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().StringVar(&flags.usage, "usage", "", "past questions that vote, in `FILE`")
 	c.Flags().IntVar(&flags.limit, "limit", 8, "how many tools a question would be sent")
-	c.MarkFlagsMutuallyExclusive("run", "write-run")
-	c.MarkFlagsMutuallyExclusive("run", "usage")
+	c.MarkFlagsMutuallyExclusive("run", "score")
+	c.MarkFlagsMutuallyExclusive("score", "usage")
 	return c
 }
 
@@ -78,7 +79,7 @@ func (a *app) eval(ctx context.Context, args []string, flags evalFlags) error {
 	if err != nil {
 		return err
 	}
-	single := len(dirs) == 1
+	single := len(dirs) == 1 && dirs[0] == args[0]
 	var results []evaluation
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
@@ -100,7 +101,10 @@ func (a *app) eval(ctx context.Context, args []string, flags evalFlags) error {
 		}
 		results = append(results, r)
 	}
-	if a.json {
+	switch {
+	case a.json && single:
+		return a.printJSON(results[0])
+	case a.json:
 		return a.printJSON(results)
 	}
 	_, err = fmt.Fprintln(a.out, evalTable(results))
@@ -162,8 +166,8 @@ func evaluate(dir string, single bool, flags evalFlags) (evaluation, error) {
 		return filepath.Join(name, set.Name+".jsonl")
 	}
 	r := evaluation{Set: set.Name, Tools: len(set.Tools), Problems: set.Problems}
-	if flags.run != "" {
-		run, problems, err := eval.LoadRun(file(flags.run))
+	if flags.score != "" {
+		run, problems, err := eval.LoadRun(file(flags.score))
 		r.Problems = append(r.Problems, problems...)
 		r.score(&r.Score, set, run, flags.limit)
 		return r, err
@@ -175,8 +179,8 @@ func evaluate(dir string, single bool, flags evalFlags) (evaluation, error) {
 			return r, err
 		}
 	}
-	if flags.write != "" {
-		return r, writeRun(file(flags.write), set, ranked)
+	if flags.run != "" {
+		return r, writeRun(file(flags.run), set, ranked)
 	}
 	return r, nil
 }
@@ -290,6 +294,9 @@ func writeRun(file string, set *eval.Set, ranked map[string][]string) error {
 			return err
 		}
 		b.Write(append(line, '\n'))
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o600)
 }

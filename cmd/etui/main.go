@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // conditions name time zones, also where the system knows none
 )
 
 func main() {

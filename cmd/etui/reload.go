@@ -65,7 +65,7 @@ func (r *reloader) run(ctx context.Context) {
 	if w, err := fsnotify.NewWatcher(); err != nil {
 		r.log.WarnContext(ctx, "changes of the configuration are noticed late", "error", err)
 	} else {
-		defer w.Close()
+		defer func() { _ = w.Close() }()
 		if err := w.Add(filepath.Dir(r.file)); err != nil {
 			r.log.WarnContext(ctx, "changes of the configuration are noticed late", "error", err)
 		}

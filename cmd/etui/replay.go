@@ -112,16 +112,21 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 	least = map[string]float64{}
 	for name, text := range f.failUnder {
 		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || v < 0 || v > 1 || name != "recall" && name != "reached" {
+		if err != nil || !(v >= 0 && v <= 1) || name != "recall" && name != "reached" {
 			return nil, usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
 		}
 		least[name] = v
 	}
+	var once []string
 	for _, name := range f.modes {
 		if _, err := replay.ParseMode(name); err != nil {
 			return nil, usageError{err}
 		}
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
 	}
+	f.modes = once
 	return least, nil
 }
 

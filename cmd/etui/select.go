@@ -47,7 +47,7 @@ channels to try. With --last it tells what the last message of a conversation di
 	}
 	who.flags(c)
 	f := c.Flags()
-	f.BoolVar(&all, "all", false, "show every tool, also those that are far from the message")
+	f.BoolVar(&all, "all", false, "show every tool and skill, also those that are far from the message")
 	f.BoolVar(&last, "last", false, "tell what the last message of the conversation got")
 	f.BoolVar(&ask.alternatives, "alternatives", false, "tell what other skills would get, and the roles and channels to try")
 	f.StringSliceVar(&ask.try.Roles, "try-role", nil, "role to try (may be repeated)")
@@ -143,6 +143,9 @@ func render(x selection.Explanation, all bool, width int) string {
 	} else {
 		b.WriteString("\n" + layout(rows, 4, width))
 	}
+	if all && len(x.Skills) > 0 {
+		b.WriteString("\n" + layout(skillRows(x.Skills), 4, width))
+	}
 	if len(x.Alternatives) > 0 {
 		b.WriteString("\n" + layout(changes(x), 3, width))
 	}
@@ -161,8 +164,17 @@ func because(x selection.Explanation, v selection.Verdict) string {
 	if len(opens) > 0 {
 		return "opened by " + strings.Join(opens, ", ") + "; now " + v.Reason
 	}
+	why := withWords(v.Reason, v.Terms)
+	if v.Meaning > 0 {
+		why += fmt.Sprintf(", (meaning) %.1f", v.Meaning)
+	}
+	return why
+}
+
+// withWords is a reason with the words that matched.
+func withWords(reason string, terms []selection.Term) string {
 	var words []string
-	for _, t := range v.Terms {
+	for _, t := range terms {
 		word := t.Word
 		if t.From != "" {
 			word = t.From + "→" + word
@@ -170,9 +182,25 @@ func because(x selection.Explanation, v selection.Verdict) string {
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, strongest(t.Fields))))
 	}
 	if len(words) == 0 {
-		return v.Reason
+		return reason
 	}
-	return v.Reason + ": " + strings.Join(words, ", ")
+	return reason + ": " + strings.Join(words, ", ")
+}
+
+// skillRows are the skills as rows.
+func skillRows(skills []selection.SkillVerdict) [][]string {
+	rows := [][]string{{"", "skill", "score", "tokens", "why"}}
+	for _, s := range skills {
+		mark := "·"
+		switch {
+		case s.Told:
+			mark = "✓"
+		case !s.Stage.Usable():
+			mark = "✗"
+		}
+		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(s.Reason, s.Terms)})
+	}
+	return rows
 }
 
 // strongest names the field in which a word counts most.

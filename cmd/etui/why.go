@@ -42,6 +42,9 @@ func renderTurn(t gateway.Turn, width int) string {
 	}
 	steps = append(steps, fmt.Sprintf("%d sent", left))
 	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, c.Usable, c.Budget)
+	if c.Mode != "" {
+		head += fmt.Sprintf("mode %s\n", c.Mode)
+	}
 	add := func(mark, why string, list []selection.Scored) {
 		for _, s := range list {
 			reason := why

@@ -131,10 +131,14 @@ type Position struct {
 	Line, Column int
 }
 
-// stands notes where the rule is.
+// stands notes where the rule is. A condition that is there and says nothing is
+// a mistake: the rule would always hold.
 func (r *Rule) stands(d *decoder, n *yaml.Node) {
 	r.Place = d.position(n)
 	when := find(n, "when")
+	if when != n && strings.TrimSpace(r.When) == "" {
+		d.fail(when, "the condition is empty; leave when out for a rule that always holds")
+	}
 	r.WhenPlace = d.position(when)
 	switch {
 	case r.WhenPlace.Line == 0:

@@ -103,6 +103,10 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string, depth int)
 			d.fail(key, "unknown key %q%s%s", key.Value, in(path), nearest.Hint(key.Value, keys(v.Type())))
 			continue
 		}
+		if seen[key.Value] {
+			d.fail(key, "the key %q stands twice in %s", key.Value, named(path))
+			continue
+		}
 		seen[key.Value] = true
 		d.decode(value, v.FieldByIndex(f.Index), join(path, key.Value), depth+1)
 		d.check(value, v.FieldByIndex(f.Index), f, join(path, key.Value))
@@ -143,6 +147,10 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string, depth int) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
+		if item.Kind == yaml.ScalarNode && item.Tag == "!!null" {
+			d.fail(item, "%s[%d] is empty", path, i)
+			continue
+		}
 		setDefaults(v.Index(i))
 		d.decode(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1)
 	}
@@ -154,7 +162,12 @@ func (d *decoder) stringMap(n *yaml.Node, v reflect.Value, path string, depth in
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
+	seen := map[string]bool{}
 	for key, value := range pairs(n) {
+		if seen[key.Value] {
+			d.fail(key, "the key %q stands twice in %s", key.Value, path)
+		}
+		seen[key.Value] = true
 		text := reflect.New(v.Type().Elem()).Elem()
 		d.decode(value, text, join(path, key.Value), depth+1)
 		v.SetMapIndex(reflect.ValueOf(key.Value), text)

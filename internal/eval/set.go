@@ -40,7 +40,7 @@ type Set struct {
 	Name    string
 	Tools   []Tool
 	Queries []Query
-	// Problems are the lines that could not be used.
+	// Problems are the lines that could not be used, wholly or in part.
 	Problems []Problem
 }
 
@@ -114,7 +114,7 @@ func LoadFiles(tools, queries string) (*Set, error) {
 		s.Queries = append(s.Queries, q)
 		for _, id := range q.Relevant {
 			if !known[id] {
-				return fmt.Errorf("there is no tool %q; it counts as not found", id)
+				return fmt.Errorf("there is no tool %q: it counts as not found", id)
 			}
 		}
 		return nil

@@ -40,7 +40,7 @@ func TestLoadGoesOn(t *testing.T) {
 		problems = append(problems, strings.TrimPrefix(p.String(), dir+string(filepath.Separator)))
 	}
 	want := []string{
-		"tools.jsonl.gz:3: the line is longer than 4 MB", `queries.jsonl:1: there is no tool "gone"; it counts as not found`,
+		"tools.jsonl.gz:3: the line is longer than 4 MB", `queries.jsonl:1: there is no tool "gone": it counts as not found`,
 		`queries.jsonl:2: invalid character 'ÿ' looking for beginning of value`, `queries.jsonl:3: the id "q" stands in an earlier line too`,
 		`queries.jsonl:4: "history" cannot be a JSON string`,
 	}

@@ -133,6 +133,9 @@ func decode(raw []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("not a conversation: %w", err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON object in a line")
+	}
 	return nil
 }
 

@@ -93,9 +93,11 @@ type Figures struct {
 	Usage
 }
 
-// Recall is the share of the needs that had reached the model without a search,
-// and Reached that with it; both are 1 when nothing was needed.
-func (f Figures) Recall() float64  { return share(f.Direct, f.Needs) }
+// Recall is the share of the needs that had reached the model without a search;
+// 1 when nothing was needed.
+func (f Figures) Recall() float64 { return share(f.Direct, f.Needs) }
+
+// Reached is that share with searches.
 func (f Figures) Reached() float64 { return share(f.Direct+f.Found, f.Needs) }
 
 func share(part, whole int) float64 {

@@ -226,6 +226,15 @@ func TestFromSession(t *testing.T) {
 		{Role: chat.User, Text: "thanks", Time: at.Add(time.Hour)},
 		{Role: chat.Assistant, Text: "Welcome."},
 	}})
+	switching := replay.FromSession(session.Session{Key: "k", State: session.State{Skill: "ops"}, Messages: []chat.Message{
+		{Role: chat.User, Text: "weather in Rome?", Time: at},
+		call("1", selection.DescribeTool, `{"name":"get_weather"}`), result("1", "{}", false),
+		{Role: chat.User, Text: "to work"},
+		call("1", selection.UseSkill, `{"name":"ops"}`), result("1", "active", false),
+	}})
+	if t0, t1 := switching.Turns[0], switching.Turns[1]; len(t0.Tools)+len(t1.Tools) != 0 || t0.Skill != "" || t1.Skill != "ops" {
+		t.Errorf("with a switch of the skill: %+v", switching)
+	}
 	raw, err := json.Marshal(c)
 	want := `{"id":"agent:main:main","turns":[{"text":"weather in Rome?","tools":[{"name":"get_weather","arguments":{"text":"Rome"},"result":"sunny"}],"skill":"full","answer":"It is sunny."},{"text":"thanks","pause":"1h0m0s","answer":"Welcome."}]}`
 	if err != nil || string(raw) != want {

@@ -10,12 +10,15 @@ import (
 
 // FromSession makes a conversation of one that took place: its questions, and
 // as needs the calls that did not fail, with their arguments and results. Who
-// spoke and where is not kept with a session: the caller fills it in. A session
-// without a question gives no turns.
+// spoke and where is not kept with a session: the caller fills it in. A turn that
+// switched the skill has the new one from its beginning; where none did, the
+// session's skill is that of all turns. A session without a question gives no
+// turns.
 func FromSession(s session.Session) Conversation {
 	c := Conversation{ID: string(s.Key)}
 	var last chat.Message // that has a time
 	targets := map[string]Need{}
+	switched := false
 	for _, m := range s.Messages {
 		if m.Role == chat.User && m.Text != "" {
 			t := Turn{Text: m.Text}
@@ -36,7 +39,12 @@ func FromSession(s session.Session) Conversation {
 			targets[call.ID] = target(call)
 		}
 		if r := m.Result; r != nil && !r.Failed {
-			if n := targets[r.CallID]; n.Name != "" && n.Name != selection.FindTools && len(t.Tools) < maxNeeds {
+			switch n := targets[r.CallID]; {
+			case n.Name == selection.UseSkill:
+				var to struct{ Name string }
+				_ = json.Unmarshal(n.Arguments, &to) // it did not fail, so that they have a name
+				t.Skill, switched = to.Name, true
+			case n.Name != "" && !selection.Meta(n.Name) && len(t.Tools) < maxNeeds:
 				n.Result = r.Text
 				t.Tools = append(t.Tools, n)
 			}
@@ -45,7 +53,7 @@ func FromSession(s session.Session) Conversation {
 	if len(c.Turns) > maxTurns {
 		c.Turns = c.Turns[len(c.Turns)-maxTurns:]
 	}
-	if len(c.Turns) > 0 {
+	if len(c.Turns) > 0 && !switched {
 		c.Turns[0].Skill = s.Skill
 	}
 	return c
