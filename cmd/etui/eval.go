@@ -97,7 +97,7 @@ func (a *app) eval(ctx context.Context, args []string, flags evalFlags) error {
 			fmt.Fprintln(a.err, p)
 		}
 		if isTerminal(a.err) {
-			fmt.Fprintf(a.err, "%s: %d questions\n", r.Set, r.Score.Queries)
+			fmt.Fprintf(a.err, "%s: %d questions\n", r.Set, r.Queries)
 		}
 		results = append(results, r)
 	}
