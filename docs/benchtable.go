@@ -121,7 +121,7 @@ func conversations(b *strings.Builder) {
 	if err != nil {
 		log.Fatalf("replaying: %v", err)
 	}
-	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: 40 conversations with 265 turns, replayed without a model. *all* declares every tool in every request, *naive* chooses\nanew for each turn and so breaks the prompt cache; the others are etui's modes, see [docs/delivery.md](delivery.md). *recall*: of the tools that the turns need, those that had\nreached the model before it asked; *with a search*: or were found by one. Cost with the cache rules and the rounds for searching, by the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) says how to read this.\n\n%s\n", strings.TrimSpace(string(out)))
+	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: 40 conversations with 265 turns, replayed without a model. *all* declares every tool in every request, *naive* chooses\nanew for each turn and so breaks the prompt cache; the others are etui's modes, see [docs/delivery.md](delivery.md). *recall*: of the tools that the turns need, those that had\nreached the model before it asked; *with a search*: or were found by one. Cost with the cache rules and the rounds for searching, by the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) says how to read this. With what a search finds, `auto` reaches as many tools as *all*; without it, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
 }
 
 // questions asks the demo's own questions.
