@@ -177,7 +177,7 @@ func (p *parser) read(text string, weight float32, counted bool) {
 // add adds a term, or raises its weight.
 func (p *parser) add(term int32, weight float32, from string) {
 	if at := p.slots[term]; at > 0 {
-		if q := &p.list[at-1]; q.weight < weight {
+		if q := &p.list[at-1]; q.weight < weight && q.past == p.past {
 			q.weight, q.from = weight, from
 		}
 		return

@@ -207,17 +207,38 @@ func (sel *Selection) recommend() {
 	if len(sel.Request.Include) > 0 {
 		return
 	}
-	best := float32(0)
-	if len(sel.Ranked) > 0 {
-		best = sel.Ranked[0].Score
-	}
+	keyword := sel.keywords()
 	past := sel.experiences()
 	sel.advice = map[int]*advice{}
 	for _, m := range sel.candidates(past) {
 		i := m.Position()
-		sel.advice[i] = sel.advise(m.Definition.Name, m.Definition.Channels, share(m.Score, best), past[i])
+		sel.advice[i] = sel.advise(m.Definition.Name, m.Definition.Channels, keyword(m), past[i])
 	}
 	slices.SortStableFunc(sel.Ranked, sel.compareAdvised)
+}
+
+// keywords tells how well the words of the question itself fit a candidate,
+// relative to the best one: the conversation before counts in history and
+// recency. Where the question has no words that fit, it counts here too.
+func (sel *Selection) keywords() func(Match) float64 {
+	x := sel.selector.index
+	own := func(m Match) float32 {
+		score := m.Score
+		for _, q := range sel.query {
+			if q.past {
+				score -= x.impact(q.term, m.Position()) * q.weight
+			}
+		}
+		return score
+	}
+	best, all := float32(0), float32(0)
+	for _, m := range sel.Ranked {
+		best, all = max(best, own(m)), max(all, m.Score)
+	}
+	if best < x.least() {
+		return func(m Match) float64 { return share(m.Score, all) }
+	}
+	return func(m Match) float64 { return share(max(own(m), 0), best) }
 }
 
 // share is a score relative to the best one.

@@ -169,3 +169,22 @@ func TestUnsure(t *testing.T) {
 		t.Errorf("all tools are sent, and still %v", c)
 	}
 }
+
+// TestRecommendFollowsTheQuestion: what was talked about counts in history and
+// recency, and not as a keyword too.
+func TestRecommendFollowsTheQuestion(t *testing.T) {
+	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 4, Recommend: selection.Recommend{On: true}})
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	req := selection.Request{
+		Query: "create an invoice", Facts: chat.Facts{Time: now},
+		History: []chat.Message{{Role: chat.User, Text: "what is the weather?"}, {Role: chat.Assistant, Text: "The weather is sunny weather."}},
+		Used:    []selection.Use{{Tool: "get_weather", Time: now.Add(-time.Minute)}, {Tool: "get_weather", Time: now}},
+	}
+	if sel := s.Select(req); sel.Ranked[0].Definition.Name != "createInvoice" {
+		t.Errorf("finds %s first", sel.Ranked[0].Definition.Name)
+	}
+	req.Query = "and in Rome?"
+	if sel := s.Select(req); sel.Ranked[0].Definition.Name != "get_weather" {
+		t.Errorf("goes on with %s", sel.Ranked[0].Definition.Name)
+	}
+}
