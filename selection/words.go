@@ -205,7 +205,8 @@ had has have hello help hey hi how how's i i'd i'll i'm i've if in into is it it
 know let let's like made make may me might mine more my need needs now of off on one or our
 out please pls show so some tell than thank thanks that that's the their them then there these they
 this those to too up us use using via want wanted was we were what what's when where which who
-whose why will with would yes you your s t d ll m re ve`
+whose why will with would yes you your s t d ll m re ve
+am another been being else ever he her him his other others quite rather really she very yet yourself myself`
 
 const chineseWords = `
 的 了 吗 呢 吧 啊 呀 哦 嗯 我 你 您 他 她 它 们 我们 你们 他们 这 那 这个 那个 这些 那些 哪 哪个 哪些 什么 怎么 怎样
