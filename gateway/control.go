@@ -15,7 +15,7 @@ import (
 // controls are what is changed of an agent while it serves. They are immutable:
 // a turn reads them once, when it begins, and works with what it read.
 type controls struct {
-	skill  string   // the active toolset of sessions that chose none
+	skill  string   // the active toolset of sessions that chose none; one that has gone lets nothing through
 	groups string   // whose tools the agent has; empty means all
 	skills []string // those that the model is told of; empty means all
 }
@@ -28,16 +28,6 @@ type current struct {
 }
 
 func (c *current) load() *controls { return c.value.Load() }
-
-// activeSkill is the toolset of sessions that chose none. It is that of all tools
-// when the one that was set has gone since: a changed configuration takes skills
-// away while agents keep theirs.
-func (g *Gateway) activeSkill(c *controls) string {
-	if g.checkSkill(c.skill) != nil {
-		return catalog.Full
-	}
-	return c.skill
-}
 
 // change replaces the controls, all of them or, when f fails, none.
 func (c *current) change(f func(*controls) error) error {
@@ -178,7 +168,7 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	name = g.activeSkill(a.controls.load())
+	name = a.controls.load().skill
 	toolset, _ := g.Catalog().Toolset(name)
 	members, _ := g.Catalog().Members(toolset)
 	return name, len(members), nil

@@ -145,7 +145,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	skill := s.Skill
 	if g.checkSkill(skill) != nil {
-		skill = g.activeSkill(now) // none was chosen, or it is not there any more
+		skill = now.skill // none was chosen, or it is not there any more
 	}
 	strategy := a.Strategy
 	if m.Strategy != "" {

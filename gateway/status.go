@@ -81,7 +81,7 @@ func (g *Gateway) agentStatuses() []AgentStatus {
 func (g *Gateway) agentStatus(a *agent) AgentStatus {
 	now := a.controls.load()
 	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Skill: g.activeSkill(now), Groups: now.groups, Tools: g.Catalog().Len(),
+		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
 		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
 		Mode: g.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}

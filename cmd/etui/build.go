@@ -147,6 +147,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	}
 	b.gateway, err = gateway.New(b.config)
+	b.reloader.gateway = b.gateway
 	if err != nil {
 		return b, err
 	}

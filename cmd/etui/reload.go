@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type reloader struct {
 	file     string
 	environ  []string
 	registry *catalog.Registry
+	gateway  *gateway.Gateway
 	log      *slog.Logger
 
 	// What follows belongs to run, but for status.
@@ -147,6 +149,7 @@ func (r *reloader) apply(ctx context.Context) error {
 	if _, err := p.apply(r.registry); err != nil {
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
+	r.replaceSkills(ctx, c)
 	for _, warning := range p.unknown(r.registry.Catalog()) {
 		r.log.WarnContext(ctx, "visibility", "warning", warning)
 	}
@@ -155,6 +158,28 @@ func (r *reloader) apply(ctx context.Context) error {
 		r.log.WarnContext(ctx, "the configuration changed in more than visibility and skills; that takes effect at the next start")
 	}
 	return nil
+}
+
+// replaceSkills gives agents whose active skill has gone the one that the
+// configuration names for them now.
+func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
+	for _, name := range r.gateway.Agents() {
+		active, _, err := r.gateway.Skill(name)
+		if _, there := r.registry.Catalog().Toolset(active); err != nil || there {
+			continue
+		}
+		skill := c.Workflow.DefaultSkill
+		for _, a := range c.Agents {
+			if a.Name == name {
+				skill = cmp.Or(a.Skill, skill)
+			}
+		}
+		if err := r.gateway.SetSkill(name, skill); err != nil {
+			r.log.ErrorContext(ctx, "the agent's skill has gone, and it has no tools now", "agent", name, "skill", active, "error", err)
+			continue
+		}
+		r.log.WarnContext(ctx, "the agent's skill has gone", "agent", name, "skill", active, "now", skill)
+	}
 }
 
 // onlyPolicyDiffers reports whether two configurations are the same but for what
