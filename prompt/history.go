@@ -118,13 +118,3 @@ func size(m *chat.Message) int {
 
 // Kept returns the part of a conversation that is sent, as it was stored.
 func (b *Builder) Kept(history []chat.Message) []chat.Message { return history[b.cut(history):] }
-
-// Announced returns the names of the tools that the part of a conversation
-// that is sent describes.
-func (b *Builder) Announced(history []chat.Message) []string {
-	var names []string
-	for _, m := range b.Kept(history) {
-		names = append(names, m.Tools...)
-	}
-	return names
-}

@@ -206,10 +206,16 @@ func (x *Index) invert(documents []document) {
 	}
 }
 
+// inverseFrequency is BM25's inverse document frequency of what n of size
+// documents have.
+func inverseFrequency(n, size int) float64 {
+	return math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
+}
+
 // rarity is the inverse document frequency of a term that n of size documents
 // have.
 func rarity(name string, n int32, size int) float32 {
-	idf := math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
+	idf := inverseFrequency(int(n), size)
 	if r, size := utf8.DecodeRuneInString(name); size == len(name) && chat.Wide(r) {
 		idf *= singleWide
 	}

@@ -59,9 +59,6 @@ func (c Config) Asked(mode Mode) Mode {
 // requests would be large for what they hardly use, and providers have limits.
 const maxDeferred = 1000
 
-// smallWindow is up to how many tokens a window counts as small.
-const smallWindow = 16_000
-
 // choose decides the mode, and whether the session's front is made anew.
 func (sel *Selection) choose() {
 	req, config := &sel.Request, &sel.selector.config
@@ -118,10 +115,6 @@ func (sel *Selection) auto() (Mode, string) {
 		return Direct, "few enough to send all"
 	case req.Native && sel.usable <= maxDeferred:
 		return Native, "the model's provider can defer tools"
-	case req.Uncached:
-		return Preselect, "the model has no prompt cache"
-	case req.Window > 0 && req.Window <= smallWindow:
-		return Preselect, "the model's window is small"
 	}
 	return Preselect, "more tools than are sent without choosing"
 }

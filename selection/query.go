@@ -146,15 +146,15 @@ func (p *parser) read(text string, weight float32, counted bool) {
 		if name == "" {
 			return
 		}
-		w := weight
+		w, familiar := weight, true
 		if !wide {
-			w = p.related(word, name, weight)
+			w, familiar = p.related(word, name, weight)
 		}
 		switch {
 		case term != noTerm:
 			p.add(term, w, "")
 			p.list[p.slots[term]-1].count++
-		case !wide && !lexicon.Known(name):
+		case !familiar:
 			p.guess(word, weight)
 		}
 	})
@@ -205,13 +205,13 @@ func (p *parser) lookup(word string, wide bool) (term int32, name string) {
 	return noTerm, name
 }
 
-// related adds words with the meaning of a word, and returns the weight of the
-// word itself.
-func (p *parser) related(word, stem string, weight float32) float32 {
+// related adds words with the meaning of a word. It returns the weight of the
+// word itself, and whether it is a word of English.
+func (p *parser) related(word, stem string, weight float32) (own float32, familiar bool) {
 	p.addGlossed(word, stem, weight)
 	known, ok := lexicon.Lookup(stem)
 	if !ok {
-		return weight
+		return weight, false
 	}
 	add := func(stems string, weight float32) {
 		for s := range strings.FieldsSeq(stems) {
@@ -223,7 +223,7 @@ func (p *parser) related(word, stem string, weight float32) float32 {
 	}
 	add(known.Same, weight*sameMeaning)
 	add(known.Wider, weight*widerMeaning)
-	return weight * (1 - commonness*known.Common)
+	return weight * (1 - commonness*known.Common), true
 }
 
 // addGlossed adds the Chinese words of tools that mean an English one.

@@ -8,9 +8,9 @@ import (
 
 const (
 	// floor is the share of the best score below which a tool is noise, and least
-	// the share of what a word counts that only one tool's name would have: a
-	// question that no tool reaches it for gets nothing. Of the questions of the
-	// public sets up to 1 % stay below, of greetings and small talk about half.
+	// the share of what a word counts that no tool has: a question for which no tool
+	// reaches it gets nothing. Of the questions of the public sets up to 1 % stay
+	// below, of greetings and small talk about half.
 	floor = 0.15
 	least = 0.1
 	// groupShare is the share of the best score in its group that a tool gains:
@@ -95,7 +95,11 @@ func (sel *Selection) noise(best float32) float32 {
 func (x *Index) noise(best float32) float32 { return max(floor*best, x.least()) }
 
 // least is the score below which nothing fits, whatever else there is.
-func (x *Index) least() float32 { return least * rarity("", 0, x.size) }
+func (x *Index) least() float32 { return least * x.unknown() }
+
+// unknown is what a word counts that no tool has: the measure of a score that
+// stands for itself.
+func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) }
 
 // scratch is what scoring works with; it is used again.
 type scratch struct {
@@ -155,7 +159,7 @@ func (x *Index) scorePast(terms []queryTerm, admitted []Stage, scores, past []fl
 	if most == 0 {
 		return
 	}
-	clarity := min(1, own/rarity("", 0, x.size))
+	clarity := min(1, own/x.unknown())
 	scale := 1 - clarity + clarity*min(1, pastShare*own/most)
 	for i, score := range past {
 		scores[i] += scale * score

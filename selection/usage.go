@@ -161,9 +161,7 @@ func (u *Usage) index(questions [][]int32) {
 }
 
 // rarity is how much a term of n questions counts, as in the ranking.
-func (u *Usage) rarity(n int) float64 {
-	return math.Log(1 + (float64(len(u.asked))-float64(n)+0.5)/(float64(n)+0.5))
-}
+func (u *Usage) rarity(n int) float64 { return inverseFrequency(n, len(u.asked)) }
 
 // vote is what the past says for a tool: a share of what votes can have, from 0
 // to 1.
@@ -279,5 +277,5 @@ func (sel *Selection) vote() {
 // what one rare word counts where that is more. Where hardly a word matches, what
 // they add is all there is.
 func (sel *Selection) scale() float32 {
-	return max(sel.byWords, rarity("", 0, sel.selector.index.size))
+	return max(sel.byWords, sel.selector.index.unknown())
 }

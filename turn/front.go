@@ -56,12 +56,19 @@ func (r *Runner) CacheBreaks() map[Break]int64 {
 	return counts
 }
 
+// know fills in what the session says about a turn: which messages are still
+// sent, and whether the provider may have them.
+func (r *Runner) know(in Input) Input {
+	in.kept = r.prompt.Kept(in.Session.Messages)
+	in.cold = r.cold(in)
+	return in
+}
+
 // cold returns why the provider has nothing of the session in its cache, or
 // nothing that is worth keeping; empty when it has. Then the session's front may
 // be made anew.
 func (r *Runner) cold(in Input) Break {
 	front, info := in.Session.Front, r.model.Info()
-	kept := r.prompt.Kept(in.Session.Messages)
 	switch {
 	case front.Mode == "":
 		return NewSession
@@ -69,7 +76,7 @@ func (r *Runner) cold(in Input) Break {
 		return ModelSwitch
 	case info.CacheLife > 0 && !front.Used.IsZero() && in.Facts.Time.Sub(front.Used) > info.CacheLife:
 		return Idle
-	case front.First != "" && (len(kept) == 0 || front.First != said(kept[0])):
+	case front.First != "" && (len(in.kept) == 0 || front.First != said(in.kept[0])):
 		return Compaction
 	case front.Skill != in.skill():
 		return SkillSwitch
@@ -114,9 +121,9 @@ func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.St
 }
 
 // first hashes the message with which the request of a question begins.
-func (r *Runner) first(in Input, question chat.Message) string {
-	if kept := r.prompt.Kept(in.Session.Messages); len(kept) > 0 {
-		question = kept[0]
+func first(in Input, question chat.Message) string {
+	if len(in.kept) > 0 {
+		question = in.kept[0]
 	}
 	return said(question)
 }
@@ -187,6 +194,15 @@ func hash(parts ...string) string {
 		_, _ = h.Write([]byte{0})
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// announced returns the names of the tools that the notes of messages describe.
+func announced(messages []chat.Message) []string {
+	var names []string
+	for _, m := range messages {
+		names = append(names, m.Tools...)
+	}
+	return names
 }
 
 // called returns the names of the tools that messages call, each once, in order.

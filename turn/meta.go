@@ -153,6 +153,7 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	in.Session.State, in.Session.Messages = t.state, messages
 	in.Session.Skill, in.Facts.Skill = name, name
 	in.Again = true
+	in = t.know(in)
 	t.selected = t.choose(t.ctx, t.selector, in)
 	t.state = t.advance(in, t.selected)
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})

@@ -109,6 +109,9 @@ type Input struct {
 	// that tools must finish before they return. It may be called at any time,
 	// from any goroutine.
 	Late func(call chat.Call, result chat.Result)
+
+	kept []chat.Message // of the session, as far as it is still sent
+	cold Break          // why the provider has nothing of it; empty when it has
 }
 
 // Event is something that happened in a turn. Exactly one field is set.
@@ -170,7 +173,7 @@ type Used struct {
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
-	return r.choose(ctx, r.selector(), in)
+	return r.choose(ctx, r.selector(), r.know(in))
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -205,8 +208,8 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
-		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: r.prompt.Announced(in.Session.Messages),
-		Cold: r.cold(in) != "", Called: called(r.prompt.Kept(in.Session.Messages)),
+		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: announced(in.kept),
+		Cold: in.cold != "", Called: called(in.kept),
 	}
 	if s.Recommends() {
 		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
@@ -266,7 +269,7 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 		return t
 	}
 	question.Why = t.why()
-	t.account(broke(r.cold(in), in.Session.State, t.state))
+	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
 	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
 	return t
@@ -274,10 +277,11 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 
 // open selects, and makes the state and the message that the turn begins with.
 func (t *run) open() chat.Message {
+	t.in = t.know(t.in)
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
 	question := prompt.NewMessage(t.in.Text, t.note(), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
-	t.state.Front.First = t.first(t.in, question)
+	t.state.Front.First = first(t.in, question)
 	return question
 }
 

@@ -55,12 +55,6 @@ func Lookup(stem string) (w Word, ok bool) {
 	return w, true
 }
 
-// Known reports whether a word is one of those that Lookup finds.
-func Known(stem string) bool {
-	_, ok := synonyms()[stem]
-	return ok
-}
-
 type gloss struct {
 	english map[string]string // by Chinese word: English stems, separated by spaces
 	simple  map[rune]rune     // by traditional character
