@@ -49,12 +49,7 @@ func (sel *Selection) Alternatives(try Try) []Alternative {
 		req := sel.Request
 		req.Facts = v.facts
 		then := sel.selector.Select(req)
-		a := Alternative{Change: v.change, Value: v.value, Opens: sel.opened(then)}
-		for _, stage := range then.stages {
-			if stage.Usable() {
-				a.Usable++
-			}
-		}
+		a := Alternative{Change: v.change, Value: v.value, Usable: then.usable, Opens: sel.opened(then)}
 		sent := then.sent()
 		a.Sent = len(sent)
 		a.Added, a.Dropped = names(without(sent, now)), names(without(now, sent))

@@ -18,8 +18,6 @@ type Compact struct {
 	// Mode is how the selection reached the model; empty when an older etui stored
 	// it.
 	Mode Mode `json:"mode,omitempty"`
-	// Direct says that the tools were few enough to be sent without choosing.
-	Direct bool `json:"direct,omitempty"`
 	// Usable, Sent and Budget count tokens as [Tokens] does.
 	Usable int `json:"tokens_usable"`
 	Sent   int `json:"tokens_sent"`
@@ -51,18 +49,16 @@ type Scored struct {
 // made for every message.
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Direct: sel.Direct, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := newTop[Match](compactNear, compareMatches)
-	dropped := make([]int, len(Stages()))
 	for i, stage := range sel.stages {
-		dropped[stage]++
 		if stage != Sent && sel.scores[i] > 0 {
 			best.add(Match{sel.selector.catalog.At(i), sel.scores[i]})
 		}
 	}
-	for _, stage := range Stages() {
-		if stage != Sent && dropped[stage] > 0 {
-			c.Dropped[stage] = dropped[stage]
+	for stage, n := range sel.dropped() {
+		if stage := Stage(stage); stage != Sent && n > 0 {
+			c.Dropped[stage] = n
 		}
 	}
 	for _, m := range best.list {

@@ -11,7 +11,7 @@ import (
 // chosen, else the pinned tools and the best ranked ones that fit the budget.
 func (sel *Selection) fit() {
 	s := sel.selector
-	if sel.Direct {
+	if sel.Mode == Direct {
 		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
 		return
 	}
@@ -67,7 +67,7 @@ func (sel *Selection) deliver() {
 	for _, e := range sent {
 		switch {
 		case slices.Contains(sel.Declared, e):
-		case sel.Direct || sel.Request.Uncached && sel.Mode == Preselect:
+		case sel.Mode == Direct || sel.Request.Uncached && sel.Mode == Preselect:
 			sel.Declared = append(sel.Declared, e)
 		case !slices.Contains(sel.Request.Announced, e.Definition.Name):
 			sel.Announced = append(sel.Announced, e)
@@ -105,7 +105,7 @@ func (sel *Selection) declare(name string) {
 func (sel *Selection) begin(sent []*catalog.Entry) {
 	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
 	for _, e := range sent {
-		if sel.Direct || sel.selector.pinned.has(e.Position()) {
+		if sel.Mode == Direct || sel.selector.pinned.has(e.Position()) {
 			sel.Declared = append(sel.Declared, e)
 		}
 	}
@@ -136,7 +136,7 @@ func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
 			tokens += e.Tokens
 		}
 	}
-	return !sel.Direct && tokens > 2*sel.budget
+	return sel.Mode != Direct && tokens > 2*sel.budget
 }
 
 // postpone lists what the provider is to defer. It is no part of what is cached,
@@ -156,12 +156,12 @@ func (sel *Selection) postpone() {
 func (sel *Selection) sent() []*catalog.Entry {
 	sent := make([]*catalog.Entry, 0, 2*sel.limit)
 	for i, stage := range sel.stages {
-		if stage == Sent && (sel.Direct || sel.selector.pinned.has(i)) {
+		if stage == Sent && (sel.Mode == Direct || sel.selector.pinned.has(i)) {
 			sent = append(sent, sel.selector.catalog.At(i))
 		}
 	}
 	slices.SortFunc(sent, compareNames)
-	if sel.Direct {
+	if sel.Mode == Direct {
 		return sent
 	}
 	for _, m := range sel.Ranked {

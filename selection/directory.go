@@ -31,7 +31,7 @@ func (sel *Selection) Directory(frozen string) string {
 		limit = share
 	}
 	switch {
-	case sel.Direct || limit <= 0:
+	case sel.Mode == Direct || limit <= 0:
 		return ""
 	case !sel.anew && !sel.revoked(frozen):
 		return frozen

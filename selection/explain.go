@@ -19,8 +19,6 @@ type Explanation struct {
 	// one.
 	Mode Mode   `json:"mode"`
 	Why  string `json:"why"`
-	// Direct says that the tools are sent without choosing.
-	Direct bool `json:"direct"`
 	// Funnel tells how many tools were left after each stage.
 	Funnel []Step `json:"funnel"`
 	Tokens Tokens `json:"tokens"`
@@ -111,7 +109,7 @@ const MaxParts = 64
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Direct: sel.Direct, Deferred: len(sel.Deferred),
+		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
@@ -206,12 +204,7 @@ func compareBools(a, b bool) int {
 
 // Tokens counts what the selection costs and saves.
 func (sel *Selection) Tokens() Tokens {
-	t := Tokens{Budget: sel.budget}
-	for i, stage := range sel.stages {
-		if stage.Usable() {
-			t.Usable += sel.selector.catalog.At(i).Tokens
-		}
-	}
+	t := Tokens{Budget: sel.budget, Usable: sel.usableTokens}
 	for _, e := range sel.Declared {
 		t.Sent += e.Tokens
 	}
@@ -238,11 +231,17 @@ func (sel *Selection) Failed() []error {
 // Catalog returns the catalog that was selected from.
 func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }
 
-func (sel *Selection) funnel() []Step {
+// dropped counts the tools of each stage, by its number.
+func (sel *Selection) dropped() []int {
 	dropped := make([]int, len(Stages()))
 	for _, stage := range sel.stages {
 		dropped[stage]++
 	}
+	return dropped
+}
+
+func (sel *Selection) funnel() []Step {
+	dropped := sel.dropped()
 	left := len(sel.stages)
 	steps := []Step{{Stage: "catalog", Left: left}}
 	for _, stage := range Stages() {
@@ -354,7 +353,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		return fmt.Sprintf("rank %d: its %d tokens do not fit what was left of %d", v.Rank, v.Tokens, sel.budget)
 	}
 	switch {
-	case sel.Direct:
+	case sel.Mode == Direct:
 		return "all are sent: " + sel.Why
 	case s.pinned.has(i):
 		return "pinned"

@@ -72,7 +72,7 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 		switch {
 		case sel.selector.config.Off,
 			name == UseSkill && !sel.active() && len(sel.HiddenSkills) == len(sel.selector.skills.list), // there is none but full
-			name != UseSkill && sel.Direct,
+			name != UseSkill && sel.Mode == Direct,
 			name == DescribeTool && sel.Mode != Bridge:
 		default:
 			tools = append(tools, e)

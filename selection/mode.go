@@ -78,7 +78,6 @@ func (sel *Selection) choose() {
 		sel.Mode, sel.Why = asked, "asked for"
 	}
 	sel.anew = req.Began != sel.Mode || req.Cold
-	sel.Direct = sel.Mode == Direct
 }
 
 // lasts reports whether auto stays with the mode that the session began with.

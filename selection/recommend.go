@@ -95,7 +95,7 @@ type Candidate struct {
 // has no rival.
 func (sel *Selection) Unsure() []Candidate {
 	var list []Candidate
-	if sel.advice != nil && !sel.Direct {
+	if sel.advice != nil && sel.Mode != Direct {
 		first := slices.DeleteFunc(slices.Clone(sel.Ranked), func(m Match) bool { return m.Score == 0 })
 		first = first[:min(len(first), closeAmong)]
 		n := rivals(len(first), func(i int) float64 { return sel.advice[first[i].Position()].Score })

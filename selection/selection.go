@@ -211,8 +211,6 @@ type Selection struct {
 	// this one, in a few words.
 	Mode Mode
 	Why  string
-	// Direct says that the tools are sent without choosing.
-	Direct bool
 	// Declared are the tools that stand in front of the request, in order.
 	Declared []*catalog.Entry
 	// Deferred are all others that may be used, by name, when Mode is Native: the

@@ -179,11 +179,11 @@ func TestFunnelAddsUp(t *testing.T) {
 func TestFewToolsAreSentDirectly(t *testing.T) {
 	r := office(t)
 	sel := selection.New(r.Catalog(), selection.Config{}).Select(selection.Request{Query: "hi"})
-	if !sel.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "createInvoice" {
+	if sel.Mode != selection.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "createInvoice" {
 		t.Errorf("sent %s", sent(sel))
 	}
 	sel = selection.New(r.Catalog(), selection.Config{Budget: 50}).Select(selection.Request{Query: "pod"})
-	if sel.Direct {
+	if sel.Mode == selection.Direct {
 		t.Error("more than the budget was sent")
 	}
 }

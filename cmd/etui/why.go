@@ -59,7 +59,7 @@ func renderTurn(t gateway.Turn, width int) string {
 		}
 	}
 	standing := "stands in front of the conversation"
-	if c.Direct {
+	if c.Mode == selection.Direct {
 		standing = "few enough to send all"
 	}
 	add("✓", standing, c.Declared)
