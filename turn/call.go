@@ -223,8 +223,32 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	if t.in.Late != nil {
 		host.Finish = func(r chat.Result) { t.in.Late(j.call, r) }
 	}
-	result, err := wait(ctx, func() (chat.Result, error) { return j.entry.Call(tool.WithHost(ctx, host), args) })
+	result, err := wait(ctx, func() (chat.Result, error) {
+		if err := t.approve(ctx, j.entry, args); err != nil {
+			return chat.Result{}, err
+		}
+		return j.entry.Call(tool.WithHost(ctx, host), args)
+	})
 	return t.outcome(j, result, err)
+}
+
+// approve asks whether a call may run, if there is anybody to ask.
+func (t *run) approve(ctx context.Context, e *catalog.Entry, args json.RawMessage) error {
+	if t.config.Approve == nil {
+		return nil
+	}
+	schema, err := e.Schema()
+	if err == nil {
+		err = schema.Validate(args)
+	}
+	if err != nil {
+		return err // nobody is asked about a call that cannot run
+	}
+	if err := t.config.Approve(ctx, t.selected.Request.Facts, e.Definition, args); err != nil {
+		t.config.Log.WarnContext(ctx, "call not approved", "tool", e.Definition.Name, "reason", err, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
+		return fmt.Errorf("the call was not approved: %w", err)
+	}
+	return nil
 }
 
 // outcome turns whatever a call gave into a result for the model.

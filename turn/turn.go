@@ -37,6 +37,11 @@ type Config struct {
 	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
 	// The rest is cut, and the model is told.
 	MaxResult int
+	// Approve is asked before a call runs: about the tool that it reaches, by
+	// whatever name, with arguments that fit the tool's schema. An error refuses the
+	// call, and its text goes to the model. It may wait, within CallTimeout, and must
+	// be safe for concurrent use. Nil approves every call.
+	Approve func(ctx context.Context, caller chat.Facts, t tool.Definition, args json.RawMessage) error
 	// Chooser is asked which tools and skills come first when the recommender's
 	// rules are unsure; nil means that they decide.
 	Chooser *Chooser
