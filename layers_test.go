@@ -15,12 +15,12 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox"},
 	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
-	{"selection", "visibility"},
-	{"prompt", "embedding", "internal/tune"},
+	{"selection", "visibility", "skill"},
+	{"prompt", "embedding", "internal/tune", "skill/*"},
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},
@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
 	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
+	"skill":      {"chat", "tool", "catalog", "internal/nearest"},
 }
 
 func TestLayers(t *testing.T) {

@@ -1,0 +1,94 @@
+package skill
+
+import (
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// Config is what a skill's YAML file says, checked by itself: names, ranges and
+// spellings are right, and ${NAME} in headers and env has been replaced. What
+// only a provider can know, it checks itself. The zero value of a field means
+// that the file does not say.
+type Config struct {
+	Name        string `yaml:"name" help:"How the model calls it: 1 to 64 letters, digits, '_' and '-'."`
+	Description string `yaml:"description" help:"What it does and when to use it, for the model."`
+	Provider    string `yaml:"provider" help:"Where it runs: builtin, http, mcp, wasm or command. Without one, the skill is a toolset."`
+
+	// Of http, and of mcp where the server is reached over HTTP.
+	Endpoint string            `yaml:"endpoint" help:"URL that is called. Without a path, http takes /execute."`
+	Headers  map[string]Secret `yaml:"headers" help:"Sent with every request. ${NAME} is taken from the environment."`
+	Health   string            `yaml:"health" help:"Path or URL that answers GET with 200 while the service is up. Default: none is asked."`
+
+	// Of command, and of mcp where the server is a program.
+	Command []string          `yaml:"command" help:"Program and arguments. Nothing goes through a shell."`
+	Env     map[string]Secret `yaml:"env" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
+
+	// Of wasm.
+	Module string `yaml:"module" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
+	Memory int    `yaml:"memory" help:"Mebibytes of memory that it may have, 1 to 1024. Default: 64."`
+
+	// Of builtin.
+	Function string `yaml:"function" help:"Which of the program's functions it is. Default: the skill's name."`
+
+	// Include and Exclude choose tools of an mcp server.
+	Include []string `yaml:"include" help:"The only tools of the server that are taken, as names or patterns such as db_*. Default: all."`
+	Exclude []string `yaml:"exclude" help:"Tools of the server that are not taken."`
+
+	// Timeout is 1 s to 120 s; 30 s when the file does not say.
+	Timeout time.Duration `yaml:"timeout" help:"Seconds that a call may take, 1 to 120. Default: 30."`
+	// RiskLevel is Write when the file does not say.
+	RiskLevel tool.Risk `yaml:"risk_level" help:"What a call can do to the world: read, write or destructive. Default: write."`
+	// Replay is "never" for what is not read-only when the file does not say.
+	Replay     string          `yaml:"replay" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
+	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object."`
+
+	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
+	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but not to be used until somebody enables it. Default: true."`
+	Tools        []string          `yaml:"tools" help:"The only tools that are shown while the skill is active, as names or as group: and a group."`
+	Groups       []string          `yaml:"groups" help:"Tags under which it is found, and that agents and rules name."`
+	Channels     []string          `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
+	Aliases      []string          `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
+	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
+	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`
+
+	// File is where the skill was read, as it is named in messages, and Folder is
+	// the folder of that file: what providers open lies below it. It is closed when
+	// Load has returned. Both are empty for a skill that came from no file.
+	File   string   `yaml:"-"`
+	Folder *os.Root `yaml:"-"`
+}
+
+// Details returns what a config says beside the contract.
+func (c *Config) Details() Details {
+	return Details{
+		Provider: c.Provider, Risk: c.RiskLevel, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
+		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
+	}
+}
+
+// The bounds of a call's time.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 120 * time.Second
+)
+
+// Secret is a text that is never shown.
+type Secret string
+
+const hidden = "(hidden)"
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// MarshalJSON hides the secret.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

@@ -1,0 +1,520 @@
+package skill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// State is where a skill stands in its life.
+type State string
+
+// The states. A skill that is registered is loaded; it can be used once it is
+// enabled.
+const (
+	Loaded   State = "loaded"
+	Enabled  State = "enabled"
+	Disabled State = "disabled"
+	Removed  State = "removed"
+)
+
+// Scope is how near to the user a skill's source is. Of two skills with one
+// name the nearer one is in force.
+type Scope int
+
+// The scopes, from far to near.
+const (
+	Builtin   Scope = iota // of the program
+	Global                 // of the user, for all workspaces
+	Workspace              // of this workspace
+)
+
+func (s Scope) String() string { return [...]string{"builtin", "global", "workspace"}[s] }
+
+// MarshalText writes the scope's name.
+func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Scope) UnmarshalText(text []byte) error {
+	for _, scope := range []Scope{Builtin, Global, Workspace} {
+		if scope.String() == string(text) {
+			*s = scope
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown scope %q", text)
+}
+
+// Entry is a skill of a table, as it stood when it was read. It is immutable.
+type Entry struct {
+	Skill   Skill
+	Details Details
+	State   State
+	Scope   Scope
+	// Source is the file that the skill came from; empty for one that the program
+	// registered itself.
+	Source string
+	// Since is when it came to be in this form.
+	Since time.Time
+	// Shadows are skills of the same name that are not in force because of this
+	// one, the next to be in force first.
+	Shadows []*Entry
+	// Err is why the newest form of the source could not be used; this entry is
+	// then the last good one. Nil when nothing is wrong.
+	Err error
+}
+
+// Name is the skill's.
+func (e *Entry) Name() string { return e.Skill.Name() }
+
+// Change replaces what one source gives.
+type Change struct {
+	// Source is the file; it names what it replaces. Order among sources of one
+	// scope and version is that of their names: the later one is in force.
+	Source string
+	Scope  Scope
+	// Skills are all that the source gives now; none when it has gone.
+	Skills []Skill
+	// Disabled says that the source itself asks for its skills not to be enabled.
+	Disabled bool
+	// Err says that the source could not be used. What it gave before stays.
+	Err error
+}
+
+// Table is the registry of a running etui. It is safe for concurrent use:
+// readers take an immutable snapshot and never wait, writers take turns. The cost
+// of one change grows with the number of skills only as that of copying a map; a
+// lookup does not.
+type Table struct {
+	log     *slog.Logger
+	current atomic.Pointer[Snapshot]
+
+	changing sync.Mutex // guards what follows
+	names    map[string]*named
+	failed   map[string]error // by source
+	watchers []func(*Snapshot)
+}
+
+var _ Registry = (*Table)(nil)
+
+// named is all that a table knows about one name.
+type named struct {
+	candidates []*candidate // in rising order: the last one is in force
+	set        State        // what somebody said with Enable or Disable; empty when nobody did
+	version    string       // the only one to be in force; empty means the highest
+}
+
+// candidate is a skill that a source gives.
+type candidate struct {
+	skill   Skill
+	details Details
+	scope   Scope
+	source  string
+	since   time.Time
+	initial State // the state that it comes in
+	removed bool
+}
+
+// Snapshot is what a table held at one moment. It is immutable.
+type Snapshot struct {
+	byName map[string]*Entry
+	list   []*Entry         // by name
+	failed map[string]error // sources that give nothing, by source
+	parts  func() parts
+}
+
+// parts are what is made of a snapshot when it is first asked for.
+type parts struct {
+	all, enabled []Skill
+	tools        []tool.Definition
+}
+
+// NewTable returns an empty table. A nil log discards.
+func NewTable(log *slog.Logger) *Table {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	t := &Table{log: log, names: map[string]*named{}, failed: map[string]error{}}
+	t.current.Store(newSnapshot(map[string]*Entry{}, nil, nil))
+	return t
+}
+
+// Snapshot returns what the table holds now.
+func (t *Table) Snapshot() *Snapshot { return t.current.Load() }
+
+// Get finds the skill of a name that is in force, whatever its state.
+func (s *Snapshot) Get(name string) (*Entry, bool) {
+	e, ok := s.byName[name]
+	return e, ok
+}
+
+// All returns the skills in force by name, whatever their state, those that were
+// removed among them until their source changes. The slice is not to be changed.
+func (s *Snapshot) All() []*Entry { return s.list }
+
+// Failed returns why sources that give no skill at all do not, by source. The map
+// is not to be changed.
+func (s *Snapshot) Failed() map[string]error { return s.failed }
+
+// Watch calls f with every new snapshot from now on, one after the other and in
+// order, before the change that made it returns. f must not change the table.
+func (t *Table) Watch(f func(*Snapshot)) {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	t.watchers = append(t.watchers, f)
+	f(t.current.Load())
+}
+
+// Register adds a skill of the program.
+func (t *Table) Register(skill Skill) error { return t.As("program", "").Register(skill) }
+
+// Unregister removes the skill of a name that is in force.
+func (t *Table) Unregister(name string) error { return t.As("program", "").Unregister(name) }
+
+// Enable lets a skill be used.
+func (t *Table) Enable(name string) error { return t.As("program", "").Enable(name) }
+
+// Disable keeps a skill from being used.
+func (t *Table) Disable(name string) error { return t.As("program", "").Disable(name) }
+
+// Get returns a skill that may be used.
+func (t *Table) Get(name string) (Skill, error) {
+	e, ok := t.Snapshot().Get(name)
+	switch {
+	case !ok || e.State == Removed:
+		return nil, fmt.Errorf("skill %q: %w", name, ErrNotFound)
+	case e.State != Enabled:
+		return nil, fmt.Errorf("skill %q: %w", name, ErrDisabled)
+	}
+	return e.Skill, nil
+}
+
+// List returns all skills, by name.
+func (t *Table) List() []Skill { return slices.Clone(t.Snapshot().parts().all) }
+
+// ListEnabled returns the skills that may be used, by name.
+func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().parts().enabled) }
+
+// ToTools returns the definitions of the skills that may be used, by name.
+func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().parts().tools) }
+
+// Actor makes changes of a table in somebody's name.
+type Actor struct {
+	*Table
+	who, why string
+}
+
+var _ Registry = Actor{}
+
+// As returns the same registry with changes logged as made by who, for why.
+func (t *Table) As(who, why string) Actor { return Actor{t, who, why} }
+
+// Register adds a skill of the program, in state Loaded.
+func (a Actor) Register(skill Skill) error {
+	if err := Check(skill); err != nil {
+		return err
+	}
+	a.Replace(Change{Source: programSource + skill.Name(), Scope: Builtin, Skills: []Skill{skill}, Disabled: true})
+	return nil
+}
+
+// programSource begins the sources of skills that the program registered itself.
+const programSource = "program:"
+
+// Unregister removes the skill of a name that is in force. One from a file stays
+// away until its file changes.
+func (a Actor) Unregister(name string) error {
+	return a.change(name, "skill removed", func(n *named) {
+		c := n.inForce()
+		c.removed = true
+		if strings.HasPrefix(c.source, programSource) {
+			n.drop(c)
+		}
+		n.set = ""
+	})
+}
+
+// Enable lets a skill be used.
+func (a Actor) Enable(name string) error {
+	return a.change(name, "skill enabled", func(n *named) { n.set = Enabled })
+}
+
+// Disable keeps a skill from being used.
+func (a Actor) Disable(name string) error {
+	return a.change(name, "skill disabled", func(n *named) { n.set = Disabled })
+}
+
+// Use puts one version of a skill in force, whatever others there are; the empty
+// version is the highest one again. ErrNotFound says that there is no such
+// version.
+func (a Actor) Use(name, version string) error {
+	if version != "" && !slices.Contains(a.versions(name), version) {
+		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
+	}
+	return a.change(name, "skill version chosen", func(n *named) { n.version = version })
+}
+
+func (a Actor) versions(name string) (list []string) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	if n := a.names[name]; n != nil {
+		for _, c := range n.candidates {
+			list = append(list, c.details.Version)
+		}
+	}
+	return list
+}
+
+// change changes what is known about one name.
+func (a Actor) change(name, message string, f func(*named)) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	n := a.names[name]
+	if n == nil || n.inForce().removed {
+		return fmt.Errorf("skill %q: %w", name, ErrNotFound)
+	}
+	a.log.Info(message, "skill", name, "by", a.who, "why", a.why)
+	f(n)
+	a.publish(map[string]bool{name: true})
+	return nil
+}
+
+// Replace makes the given changes in one step. The skills of a source have passed
+// [Check].
+func (a Actor) Replace(changes ...Change) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	touched := map[string]bool{}
+	before := a.bySource(changes)
+	for _, c := range changes {
+		if c.Err != nil {
+			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err)
+			a.failed[c.Source] = c.Err
+		} else {
+			delete(a.failed, c.Source)
+		}
+		for _, old := range before[c.Source] {
+			name := old.skill.Name()
+			touched[name] = true
+			if c.Err == nil {
+				a.names[name].drop(old)
+			}
+		}
+		if c.Err == nil {
+			a.add(c, touched)
+		}
+	}
+	a.publish(touched)
+}
+
+// bySource returns what the sources of some changes have given so far. A few are
+// looked for name by name; many are sorted once.
+func (a Actor) bySource(changes []Change) map[string][]*candidate {
+	found := make(map[string][]*candidate, len(changes))
+	for _, c := range changes {
+		found[c.Source] = nil
+	}
+	for _, n := range a.names {
+		for _, c := range n.candidates {
+			if list, ok := found[c.source]; ok {
+				found[c.source] = append(list, c)
+			}
+		}
+	}
+	return found
+}
+
+// add makes the skills of a source candidates.
+func (a Actor) add(c Change, touched map[string]bool) {
+	for _, s := range c.Skills {
+		d := DetailsOf(s)
+		n := a.names[s.Name()]
+		if n == nil {
+			n = &named{}
+			a.names[s.Name()] = n
+		}
+		added := &candidate{skill: s, details: d, scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
+		if c.Disabled || len(d.Unmet) > 0 {
+			added.initial = Loaded
+		}
+		n.candidates = append(n.candidates, added)
+		slices.SortStableFunc(n.candidates, precedence)
+		touched[s.Name()] = true
+		for _, other := range n.candidates {
+			if other != added && other.scope == c.Scope && other.details.Version == d.Version {
+				a.log.Warn("two skills have one name: the later one is in force", "skill", s.Name(), "file", n.inForce().source, "shadowed", other.source)
+			}
+		}
+		a.log.Info("skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
+	}
+}
+
+// precedence orders candidates so that the later one is in force: by scope, then
+// by version, then by source.
+func precedence(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(a.scope, b.scope), compareVersions(a.details.Version, b.details.Version), cmp.Compare(a.source, b.source))
+}
+
+func (n *named) drop(c *candidate) {
+	n.candidates = slices.DeleteFunc(slices.Clone(n.candidates), func(o *candidate) bool { return o == c })
+}
+
+// inForce is the candidate that the name stands for.
+func (n *named) inForce() *candidate {
+	var found *candidate
+	for _, c := range n.candidates {
+		switch {
+		case found == nil, found.removed && !c.removed, !c.removed && (n.version == "" || c.details.Version == n.version || found.details.Version != n.version):
+			found = c
+		}
+	}
+	return found
+}
+
+// publish makes a new snapshot in which some names have changed.
+func (t *Table) publish(touched map[string]bool) {
+	old := t.current.Load()
+	byName := maps.Clone(old.byName)
+	var changed []*Entry
+	for name := range touched {
+		n := t.names[name]
+		if len(n.candidates) == 0 {
+			delete(t.names, name)
+			delete(byName, name)
+			continue
+		}
+		e := t.entry(n)
+		byName[name] = e
+		changed = append(changed, e)
+	}
+	slices.SortFunc(changed, byEntryName)
+	next := newSnapshot(byName, merge(old.list, changed, byName), t.withoutSkills())
+	t.current.Store(next)
+	for _, f := range t.watchers {
+		f(next)
+	}
+}
+
+func byEntryName(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) }
+
+// merge brings a sorted list up to date with sorted changes.
+func merge(old, changed []*Entry, byName map[string]*Entry) []*Entry {
+	list := make([]*Entry, 0, len(byName))
+	for _, e := range old {
+		for len(changed) > 0 && byEntryName(changed[0], e) < 0 {
+			list, changed = append(list, changed[0]), changed[1:]
+		}
+		switch now := byName[e.Name()]; {
+		case now == nil:
+		case now == e:
+			list = append(list, e)
+		default: // it is the first of the changes
+			list, changed = append(list, now), changed[1:]
+		}
+	}
+	return append(list, changed...)
+}
+
+// entry is what stands in a snapshot for a name.
+func (t *Table) entry(n *named) *Entry {
+	c := n.inForce()
+	e := t.entryOf(c)
+	e.State = c.initial
+	if n.set != "" {
+		e.State = n.set
+	}
+	if c.removed {
+		e.State = Removed
+	}
+	for _, other := range slices.Backward(n.candidates) {
+		if other != c && !other.removed {
+			e.Shadows = append(e.Shadows, t.entryOf(other))
+		}
+	}
+	return e
+}
+
+func (t *Table) entryOf(c *candidate) *Entry {
+	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source]}
+}
+
+// withoutSkills are the failures of sources that have given nothing.
+func (t *Table) withoutSkills() map[string]error {
+	if len(t.failed) == 0 {
+		return nil
+	}
+	failed := maps.Clone(t.failed)
+	for _, n := range t.names {
+		for _, c := range n.candidates {
+			delete(failed, c.source)
+		}
+	}
+	return failed
+}
+
+func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
+	s := &Snapshot{byName: byName, list: list, failed: failed}
+	s.parts = sync.OnceValue(s.part)
+	return s
+}
+
+func (s *Snapshot) part() (p parts) {
+	for _, e := range s.list {
+		if e.State == Removed {
+			continue
+		}
+		p.all = append(p.all, e.Skill)
+		if e.State == Enabled {
+			p.enabled = append(p.enabled, e.Skill)
+			p.tools = append(p.tools, Definition(e.Skill))
+		}
+	}
+	return p
+}
+
+// Call executes a skill that may be used, after its arguments have been held
+// against its parameters.
+func (t *Table) Call(ctx context.Context, name string, args []byte) (any, error) {
+	s, err := t.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return Execute(ctx, s, args)
+}
+
+// compareVersions compares dotted versions number by number, and the rest as
+// text: 1.10 is higher than 1.9, and a version higher than none.
+func compareVersions(a, b string) int {
+	for a != "" && b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(strings.TrimPrefix(a, "v"), ".")
+		y, b, _ = strings.Cut(strings.TrimPrefix(b, "v"), ".")
+		if c := cmp.Or(compareNumbers(x, y), strings.Compare(x, y)); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// compareNumbers compares the numbers with which two texts begin.
+func compareNumbers(a, b string) int {
+	digits := func(s string) string {
+		s = s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+		return strings.TrimLeft(s, "0")
+	}
+	x, y := digits(a), digits(b)
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+}
+
+// errNoName is what Check says of a skill without a name.
+var errNoName = errors.New("a skill has no name")
