@@ -28,8 +28,9 @@ func (o Output) String() string {
 	return fmt.Sprintf("%s\n... (%d bytes left out) ...\n%s", o.Head, o.Dropped, o.Tail)
 }
 
-// keeper is a writer that keeps the first and the last of what is written.
-type keeper struct {
+// Keeper is a writer that keeps the first and the last of what is written. It is
+// safe for concurrent use.
+type Keeper struct {
 	mu      sync.Mutex
 	head    []byte
 	tail    []byte // up to twice as long as it may be, so that it is seldom moved
@@ -38,9 +39,12 @@ type keeper struct {
 	dropped int64
 }
 
-func newKeeper(head, tail int) *keeper { return &keeper{maxHead: head, maxTail: tail} }
+// NewKeeper returns a writer that keeps so many bytes of the beginning and of the
+// end.
+func NewKeeper(head, tail int) *Keeper { return &Keeper{maxHead: head, maxTail: tail} }
 
-func (k *keeper) Write(p []byte) (int, error) {
+// Write never fails.
+func (k *Keeper) Write(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := len(p)
@@ -57,14 +61,15 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (k *keeper) trim() {
+func (k *Keeper) trim() {
 	if more := len(k.tail) - k.maxTail; more > 0 {
 		k.dropped += int64(more)
 		k.tail = append(k.tail[:0], k.tail[more:]...)
 	}
 }
 
-func (k *keeper) output() Output {
+// Output returns what has been kept so far.
+func (k *Keeper) Output() Output {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trim()

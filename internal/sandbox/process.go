@@ -24,7 +24,7 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	env    map[string]string
-	stderr *keeper
+	stderr *Keeper
 	done   chan struct{}
 	err    error // why it ended; to be read when done is closed
 }
@@ -43,7 +43,7 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	p := &Process{Stdin: stdin, Stdout: ours, cmd: cmd, env: c.Env, stderr: newKeeper(0, keptErrors), done: make(chan struct{})}
+	p := &Process{Stdin: stdin, Stdout: ours, cmd: cmd, env: c.Env, stderr: NewKeeper(0, keptErrors), done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = theirs, p.stderr
 	err = start(cmd)
 	theirs.Close()
@@ -86,7 +86,7 @@ func (p *Process) Err() error {
 
 // Complaint is the last that the program has written to its standard error, fit
 // to be shown: see [LastLines].
-func (p *Process) Complaint() string { return LastLines(p.stderr.output().Tail, p.env) }
+func (p *Process) Complaint() string { return LastLines(p.stderr.Output().Tail, p.env) }
 
 // Close ends the program, politely at first, and waits for its end: at most some
 // four seconds.
