@@ -8,7 +8,7 @@ import (
 // Counters sum up the calls of a skill since the program began.
 type Counters struct {
 	Calls int `json:"calls"`
-	// Outcomes counts the calls that failed, by kind.
+	// Failures counts the calls that failed, by kind.
 	Failures map[string]int `json:"failures,omitempty"`
 	// Median and P95 are the times, in milliseconds, that half of the calls and 95
 	// of 100 stayed below; at most 19 % too high.

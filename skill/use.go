@@ -70,3 +70,18 @@ func (o *observed) Call(ctx context.Context, args json.RawMessage) (result chat.
 	}
 	return result, err
 }
+
+// KindOf says in a word what a skill brings: "server" for tools of its own,
+// "instructions", "callable", or "toolset".
+func KindOf(s Skill) string {
+	switch s.(type) {
+	case Server:
+		return "server"
+	case Guide:
+		return "instructions"
+	}
+	if d := DetailsOf(s); d.Provider == "" && len(d.Tools) > 0 {
+		return "toolset"
+	}
+	return "callable"
+}
