@@ -57,6 +57,10 @@ type Config struct {
 	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
 	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`
 
+	// Expanded are the values that ${NAME} was replaced with, which are kept out of
+	// errors and results: see [Config.Redactor].
+	Expanded []Secret `yaml:"-"`
+
 	// File is where the skill was read, as it is named in messages, and Folder is
 	// the folder of that file: what providers open lies below it. It is closed when
 	// Load has returned. Both are empty for a skill that came from no file.
@@ -79,6 +83,10 @@ const (
 	DefaultTimeout = 30 * time.Second
 	MaxTimeout     = 120 * time.Second
 )
+
+// MaxResult is how many bytes of JSON a skill's result may have. A provider does
+// not read on: a longer one is ErrExecutionFailed.
+const MaxResult = 1 << 20
 
 // Secret is a text that is never shown.
 type Secret string
