@@ -33,11 +33,7 @@ func ParseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return nil, fmt.Errorf("it is no URL: %w", err)
+		return nil, errors.New("it cannot be read as a URL")
 	}
 	return u, checkURL(u)
 }
