@@ -141,6 +141,9 @@ func (f *Folder) Download(ctx context.Context, r *Release, into *os.Root, _ func
 	})
 }
 
+// localName is what a File is called.
+const localName = "file"
+
 // File is the registry of one file or folder of this machine, whatever its name.
 type File struct {
 	Folder
@@ -153,7 +156,7 @@ func NewFile(file string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{Folder{"file", filepath.Dir(file)}, filepath.Base(file)}, nil
+	return &File{Folder{localName, filepath.Dir(file)}, filepath.Base(file)}, nil
 }
 
 // Resolve returns the file. Without a name, the skill has the one that its
