@@ -70,7 +70,7 @@ func strictFront(text []byte) (string, *Problem) {
 	if !utf8.Valid(text) {
 		return "", &Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
 	}
-	s := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
+	s := lineBreaks(string(text))
 	rest, ok := strings.CutPrefix(s, fence)
 	switch {
 	case strings.HasPrefix(s, bom):
@@ -141,15 +141,6 @@ func strictYAML(front string) (*yaml.Node, *Problem) {
 var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
 
 const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
-
-// yamlError takes an error of the YAML package apart.
-func yamlError(err error) (line int, message string) {
-	var at *yaml.LoadError
-	if !errors.As(err, &at) {
-		return 0, err.Error()
-	}
-	return cmp.Or(at.Mark.Line, at.ContextMark.Line), at.Message
-}
 
 // disallowed finds what is YAML but not of the part that the standard takes.
 func disallowed(n *yaml.Node, depth int) *Problem {
