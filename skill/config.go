@@ -66,6 +66,8 @@ type Config struct {
 	// Load has returned. Both are empty for a skill that came from no file.
 	File   string   `yaml:"-"`
 	Folder *os.Root `yaml:"-"`
+
+	lines map[string]int `yaml:"-"` // of the file, by key
 }
 
 // Details returns what a config says beside the contract.

@@ -200,7 +200,9 @@ func (d *decoder) examine(n *yaml.Node, depth int, variables bool) bool {
 func (d *decoder) config(c *Config, root *yaml.Node) {
 	v := reflect.ValueOf(c).Elem()
 	at := map[string]*yaml.Node{}
+	c.lines = map[string]int{}
 	for key, value := range pairs(root) {
+		c.lines[key.Value] = key.Line
 		f, ok := fieldOf(key.Value)
 		if !ok {
 			d.fail(key, short(key.Value), "unknown key %q%s", short(key.Value), nearest.Hint(key.Value, keys))

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Problem is something that keeps a file from being used.
+// Problem is something that keeps a file from being used. A provider's Load may
+// return one that has Field and Message only: the loader adds where that is.
 type Problem struct {
 	// File, Line and Column say where. Line and Column are 0 when it is the whole
 	// file.
@@ -18,8 +19,11 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
+// Error tells the problem and where it is. Without a file it is the message alone.
 func (p Problem) Error() string {
 	switch {
+	case p.File == "":
+		return p.Message
 	case p.Line == 0:
 		return fmt.Sprintf("%s: %s", p.File, p.Message)
 	case p.Column == 0:
