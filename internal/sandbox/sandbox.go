@@ -102,6 +102,9 @@ type Command struct {
 	Env map[string]string
 	// Stdin is what Run gives it to read. Start does not use it.
 	Stdin []byte
+	// Hide takes out of what Process.Complaint and Process.Err tell what must not be
+	// shown. Nil shows all.
+	Hide func(string) string
 	// MaxOutput is how many bytes Run keeps of its standard output, half of them
 	// from the beginning and half from the end. Zero means 1 MiB.
 	MaxOutput int
