@@ -44,7 +44,7 @@ const (
 func Modes() []Mode { return []Mode{Auto, Off} }
 
 // ErrRefused says that no program is run here, and what changes that.
-var ErrRefused = errors.New(`programs are not run: etui cannot isolate them yet. Write "sandbox: off" in etui.yaml to run them with all your rights`)
+var ErrRefused = errors.New(`programs are not run: etui cannot isolate them yet. Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`)
 
 // ErrNotFound says that a program cannot be found or is not executable.
 var ErrNotFound = errors.New("no such program")

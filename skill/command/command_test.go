@@ -88,7 +88,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unmet := skill.DetailsOf(refused).Unmet; len(unmet) != 1 || !strings.Contains(unmet[0], "sandbox: off") {
+	if unmet := skill.DetailsOf(refused).Unmet; len(unmet) != 1 || !strings.Contains(unmet[0], "mode: off") {
 		t.Errorf("unmet: %q", unmet)
 	}
 	if _, err := refused.Execute(t.Context(), []byte("{}")); !errors.Is(err, skill.ErrProviderUnavailable) || !errors.Is(err, sandbox.ErrRefused) {
