@@ -72,6 +72,8 @@ type Entry struct {
 	// Err is why the newest form of the source could not be used; this entry is
 	// then the last good one. Nil when nothing is wrong.
 	Err error
+
+	definition tool.Definition
 }
 
 // Name is the skill's.
@@ -101,7 +103,8 @@ type Table struct {
 
 	changing sync.Mutex // guards what follows
 	names    map[string]*named
-	failed   map[string]error // by source
+	sources  map[string][]string // the names that a source gives
+	failed   map[string]error    // by source
 	watchers []func(*Snapshot)
 }
 
@@ -116,13 +119,14 @@ type named struct {
 
 // candidate is a skill that a source gives.
 type candidate struct {
-	skill   Skill
-	details Details
-	scope   Scope
-	source  string
-	since   time.Time
-	initial State // the state that it comes in
-	removed bool
+	skill      Skill
+	details    Details
+	definition tool.Definition
+	scope      Scope
+	source     string
+	since      time.Time
+	initial    State // the state that it comes in
+	removed    bool
 }
 
 // Snapshot is what a table held at one moment. It is immutable.
@@ -130,13 +134,10 @@ type Snapshot struct {
 	byName map[string]*Entry
 	list   []*Entry         // by name
 	failed map[string]error // sources that give nothing, by source
-	parts  func() parts
-}
 
-// parts are what is made of a snapshot when it is first asked for.
-type parts struct {
-	all, enabled []Skill
-	tools        []tool.Definition
+	// What is made when it is first asked for.
+	all, enabled func() []Skill
+	tools        func() []tool.Definition
 }
 
 // NewTable returns an empty table. A nil log discards.
@@ -144,7 +145,7 @@ func NewTable(log *slog.Logger) *Table {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	t := &Table{log: log, names: map[string]*named{}, failed: map[string]error{}}
+	t := &Table{log: log, names: map[string]*named{}, sources: map[string][]string{}, failed: map[string]error{}}
 	t.current.Store(newSnapshot(map[string]*Entry{}, nil, nil))
 	return t
 }
@@ -200,13 +201,13 @@ func (t *Table) Get(name string) (Skill, error) {
 }
 
 // List returns all skills, by name.
-func (t *Table) List() []Skill { return slices.Clone(t.Snapshot().parts().all) }
+func (t *Table) List() []Skill { return slices.Clone(t.Snapshot().all()) }
 
 // ListEnabled returns the skills that may be used, by name.
-func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().parts().enabled) }
+func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().enabled()) }
 
 // ToTools returns the definitions of the skills that may be used, by name.
-func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().parts().tools) }
+func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().tools()) }
 
 // Actor makes changes of a table in somebody's name.
 type Actor struct {
@@ -238,7 +239,8 @@ func (a Actor) Unregister(name string) error {
 		c := n.inForce()
 		c.removed = true
 		if strings.HasPrefix(c.source, programSource) {
-			n.drop(c)
+			n.drop(c.source)
+			delete(a.sources, c.source)
 		}
 		n.set = ""
 	})
@@ -295,7 +297,6 @@ func (a Actor) Replace(changes ...Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	touched := map[string]bool{}
-	before := a.bySource(changes)
 	for _, c := range changes {
 		if c.Err != nil {
 			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err)
@@ -303,35 +304,18 @@ func (a Actor) Replace(changes ...Change) {
 		} else {
 			delete(a.failed, c.Source)
 		}
-		for _, old := range before[c.Source] {
-			name := old.skill.Name()
+		for _, name := range a.sources[c.Source] {
 			touched[name] = true
 			if c.Err == nil {
-				a.names[name].drop(old)
+				a.names[name].drop(c.Source)
 			}
 		}
 		if c.Err == nil {
+			delete(a.sources, c.Source)
 			a.add(c, touched)
 		}
 	}
 	a.publish(touched)
-}
-
-// bySource returns what the sources of some changes have given so far. A few are
-// looked for name by name; many are sorted once.
-func (a Actor) bySource(changes []Change) map[string][]*candidate {
-	found := make(map[string][]*candidate, len(changes))
-	for _, c := range changes {
-		found[c.Source] = nil
-	}
-	for _, n := range a.names {
-		for _, c := range n.candidates {
-			if list, ok := found[c.source]; ok {
-				found[c.source] = append(list, c)
-			}
-		}
-	}
-	return found
 }
 
 // add makes the skills of a source candidates.
@@ -343,12 +327,13 @@ func (a Actor) add(c Change, touched map[string]bool) {
 			n = &named{}
 			a.names[s.Name()] = n
 		}
-		added := &candidate{skill: s, details: d, scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
+		added := &candidate{skill: s, details: d, definition: Definition(s), scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
 		if c.Disabled || len(d.Unmet) > 0 {
 			added.initial = Loaded
 		}
 		n.candidates = append(n.candidates, added)
 		slices.SortStableFunc(n.candidates, precedence)
+		a.sources[c.Source] = append(a.sources[c.Source], s.Name())
 		touched[s.Name()] = true
 		for _, other := range n.candidates {
 			if other != added && other.scope == c.Scope && other.details.Version == d.Version {
@@ -365,8 +350,8 @@ func precedence(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(a.scope, b.scope), compareVersions(a.details.Version, b.details.Version), cmp.Compare(a.source, b.source))
 }
 
-func (n *named) drop(c *candidate) {
-	n.candidates = slices.DeleteFunc(slices.Clone(n.candidates), func(o *candidate) bool { return o == c })
+func (n *named) drop(source string) {
+	n.candidates = slices.DeleteFunc(n.candidates, func(c *candidate) bool { return c.source == source })
 }
 
 // inForce is the candidate that the name stands for.
@@ -445,41 +430,38 @@ func (t *Table) entry(n *named) *Entry {
 }
 
 func (t *Table) entryOf(c *candidate) *Entry {
-	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source]}
+	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition}
 }
 
-// withoutSkills are the failures of sources that have given nothing.
+// withoutSkills are the failures of sources that give nothing.
 func (t *Table) withoutSkills() map[string]error {
-	if len(t.failed) == 0 {
-		return nil
-	}
 	failed := maps.Clone(t.failed)
-	for _, n := range t.names {
-		for _, c := range n.candidates {
-			delete(failed, c.source)
-		}
-	}
+	maps.DeleteFunc(failed, func(source string, _ error) bool { return len(t.sources[source]) > 0 })
 	return failed
 }
 
 func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
 	s := &Snapshot{byName: byName, list: list, failed: failed}
-	s.parts = sync.OnceValue(s.part)
+	s.all = sync.OnceValue(func() []Skill { return gather(list, isPresent, func(e *Entry) Skill { return e.Skill }) })
+	s.enabled = sync.OnceValue(func() []Skill { return gather(list, isEnabled, func(e *Entry) Skill { return e.Skill }) })
+	s.tools = sync.OnceValue(func() []tool.Definition {
+		return gather(list, isEnabled, func(e *Entry) tool.Definition { return e.definition })
+	})
 	return s
 }
 
-func (s *Snapshot) part() (p parts) {
-	for _, e := range s.list {
-		if e.State == Removed {
-			continue
-		}
-		p.all = append(p.all, e.Skill)
-		if e.State == Enabled {
-			p.enabled = append(p.enabled, e.Skill)
-			p.tools = append(p.tools, Definition(e.Skill))
+func isPresent(e *Entry) bool { return e.State != Removed }
+func isEnabled(e *Entry) bool { return e.State == Enabled }
+
+// gather returns a part of each entry that is wanted.
+func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T) []T {
+	all := make([]T, 0, len(list))
+	for _, e := range list {
+		if wanted(e) {
+			all = append(all, part(e))
 		}
 	}
-	return p
+	return all
 }
 
 // Call executes a skill that may be used, after its arguments have been held
