@@ -130,11 +130,11 @@ func tokenLength(raw []byte) int {
 		}
 		n++
 	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
-		for n < len(raw) && numeric(raw[n]) {
+		for n < len(raw) && isNumeric(raw[n]) {
 			n++
 		}
 	}
 	return min(n, len(raw))
 }
 
-func numeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("+-.eE", b) >= 0 }
+func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("+-.eE", b) >= 0 }
