@@ -223,9 +223,16 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 	return registry.Register(tools...)
 }
 
-// startDemo starts the demo's service on a loopback port of its own.
+// demoAddress is where the skills of the demo's workspace call its service.
+const demoAddress = "127.0.0.1:8081"
+
+// startDemo starts the demo's service, at an address of its own where another
+// etui has taken the known one: that one answers the demo's skills then.
 func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", demoAddress)
+	if err != nil {
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
