@@ -57,6 +57,8 @@ type Config struct {
 	// MaxWaiting is how many messages of one session may wait for their turn; 0
 	// means 32. One more is refused with [ErrBusy].
 	MaxWaiting int
+	// Skills is what operators see and change of skills.
+	Skills SkillAdmin
 	// Key, when not empty, must be presented by HTTP clients as a bearer token.
 	Key string
 	// Hosts are names under which HTTP clients may address the gateway, beside

@@ -25,6 +25,7 @@ type job struct {
 	whole  bool                                   // the result is bounded already
 	args   json.RawMessage
 	result chat.Result // set when done
+	err    error       // why it failed, where more than the result is known
 }
 
 // call runs the calls of an answer and remembers answer and results together:
@@ -241,7 +242,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
-	host := tool.Host{Progress: func(p tool.Progress) {
+	host := tool.Host{Facts: t.selected.Request.Facts, Progress: func(p tool.Progress) {
 		select {
 		case progress <- Progress{j.call.ID, p}:
 		default:
@@ -256,6 +257,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		}
 		return j.entry.Call(tool.WithHost(ctx, host), args)
 	})
+	j.err = err
 	return t.outcome(j, result, err)
 }
 
@@ -346,9 +348,10 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would
 // be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error is [ErrNoTool].
+// no turn to change; the error is [ErrNoTool] or, beside the result, what the tool
+// failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
-	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
@@ -358,5 +361,5 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
 	t.do(j, make(chan Progress))
-	return j.result, nil
+	return j.result, j.err
 }

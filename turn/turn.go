@@ -273,7 +273,7 @@ type run struct {
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now()}
 	question := t.open()
 	t.logHidden()
 	if err := t.prompts(in.Session.Messages, question); err != nil {

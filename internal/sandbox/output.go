@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Output is what a program has written, bounded.
+type Output struct {
+	// Head and Tail are the first and the last of it. Nothing is missing between
+	// them when Dropped is 0.
+	Head, Tail []byte
+	// Dropped is how many bytes were left out.
+	Dropped int64
+}
+
+// Bytes returns all that was kept.
+func (o Output) Bytes() []byte { return slices.Concat(o.Head, o.Tail) }
+
+// String returns all that was kept, and says where something was left out.
+func (o Output) String() string {
+	if o.Dropped == 0 {
+		return string(o.Bytes())
+	}
+	return fmt.Sprintf("%s\n... (%d bytes left out) ...\n%s", o.Head, o.Dropped, o.Tail)
+}
+
+// Keeper is a writer that keeps the first and the last of what is written. It is
+// safe for concurrent use.
+type Keeper struct {
+	mu      sync.Mutex
+	head    []byte
+	tail    []byte // up to twice as long as it may be, so that it is seldom moved
+	maxHead int
+	maxTail int
+	dropped int64
+}
+
+// NewKeeper returns a writer that keeps so many bytes of the beginning and of the
+// end.
+func NewKeeper(head, tail int) *Keeper { return &Keeper{maxHead: head, maxTail: tail} }
+
+// Write never fails.
+func (k *Keeper) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := len(p)
+	first := min(n, k.maxHead-len(k.head))
+	k.head, p = append(k.head, p[:first]...), p[first:]
+	if len(p) > k.maxTail {
+		k.dropped += int64(len(p) - k.maxTail)
+		p = p[len(p)-k.maxTail:]
+	}
+	k.tail = append(k.tail, p...)
+	if len(k.tail) > 2*k.maxTail {
+		k.trim()
+	}
+	return n, nil
+}
+
+func (k *Keeper) trim() {
+	if more := len(k.tail) - k.maxTail; more > 0 {
+		k.dropped += int64(more)
+		k.tail = append(k.tail[:0], k.tail[more:]...)
+	}
+}
+
+// Output returns what has been kept so far.
+func (k *Keeper) Output() Output {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trim()
+	return Output{slices.Clone(k.head), slices.Clone(k.tail), k.dropped}
+}
+
+const (
+	lastLines = 8
+	lastBytes = 2000
+	// leastSecret is how long a value is at least that may be a secret: hiding
+	// every 1 because of DEBUG=1 would hide the message.
+	leastSecret = 6
+)
+
+// LastLines returns the last of what a program has written, fit to be shown to a
+// model: at most 8 lines and 2,000 bytes, valid UTF-8 without control characters,
+// with the values of env hidden that may be secrets.
+func LastLines(output []byte, env map[string]string) string {
+	text := strings.ToValidUTF8(string(output), "\uFFFD")
+	text = hide(text, env)
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, text)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	text = strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
+	if len(text) > lastBytes {
+		text = "..." + strings.ToValidUTF8(text[len(text)-lastBytes:], "")
+	}
+	return text
+}
+
+// hide replaces the values of an environment, and the words in them, by their
+// names.
+func hide(text string, env map[string]string) string {
+	var pairs [][2]string
+	for name, value := range env {
+		for _, secret := range append(strings.Fields(value), value) {
+			if len(secret) >= leastSecret {
+				pairs = append(pairs, [2]string{secret, "$" + name})
+			}
+		}
+	}
+	// The longest first: a value before the words in it.
+	slices.SortFunc(pairs, func(a, b [2]string) int {
+		if n := len(b[0]) - len(a[0]); n != 0 {
+			return n
+		}
+		return strings.Compare(a[1], b[1])
+	})
+	for _, p := range pairs {
+		text = strings.ReplaceAll(text, p[0], p[1])
+	}
+	return text
+}
