@@ -169,7 +169,7 @@ func New(cfg Config) (*Gateway, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Turn.Log = cfg.Log
-	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry.Catalog, cfg.Selection)}
+	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Embedder != nil {
 		g.selector = cfg.Embedder.Follow(g.selector)
 		cfg.Turn.Embedder = cfg.Embedder
