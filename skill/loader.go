@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -413,6 +414,9 @@ func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
 		s, err = l.config.Package(at, path.Base(path.Dir(f.path)))
 	}
 	if err == nil {
+		err = checkForm(s)
+	}
+	if err == nil && !bytes.Equal(s.Parameters(), c.Parameters) { // those of the file are checked
 		err = Check(s)
 	}
 	if err == nil && l.config.Reserved != nil && (l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -285,7 +286,7 @@ func TestBurst(t *testing.T) {
 	until(t, table, "keep", func() bool { return list(table) != "" })
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		readers.Go(func() {
 			for {
 				select {
@@ -293,6 +294,7 @@ func TestBurst(t *testing.T) {
 					return
 				default:
 				}
+				runtime.Gosched()
 				if _, err := table.Get("keep"); err != nil {
 					t.Error(err)
 					return
