@@ -44,3 +44,17 @@ func TestRedactor(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestExpanded: what a file takes from the environment is hidden, whatever the
+// header's name.
+func TestExpanded(t *testing.T) {
+	lookup := func(string) (string, bool) { return "from-environment", true }
+	c, err := skill.ParseYAML("a.yaml", []byte(`{name: a, description: b, provider: http, endpoint: "http://a.test", headers: {X-From: "by ${WHO}", X-Tenant: production}}`), skill.Variables{Lookup: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Redactor()
+	if got := r.Text("production from-environment"); got != "production (hidden)" {
+		t.Error(got)
+	}
+}

@@ -33,22 +33,19 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	if r.replay == keyed {
 		key = rand.Text()
 	}
-	answer, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (json.RawMessage, error) {
+	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
 		return r.try(ctx, args, key)
 	})
 	if err != nil {
 		return nil, r.explain(ctx, err)
 	}
 	r.service.isUp()
-	var text string
-	if answer[0] == '"' && json.Unmarshal(answer, &text) == nil {
-		return text, nil
-	}
-	return answer, nil
+	return result, nil
 }
 
-// try sends the call once. The error is a *failure.
-func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (json.RawMessage, error) {
+// try sends the call once. The error is a *failure, or that of an answer that is
+// not as it must be.
+func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any, error) {
 	resp, err := r.provider.transport.RoundTrip(r.request(ctx, args, key))
 	if err != nil {
 		return nil, r.unreached(ctx, err)
@@ -64,10 +61,7 @@ func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (jso
 	if err != nil {
 		return nil, r.unreached(ctx, err)
 	}
-	if err := checkJSON(body); err != nil {
-		return nil, r.failed(err.Error())
-	}
-	return r.redactor.JSON(body), nil
+	return skill.Answer(body, r.redactor)
 }
 
 // request is a call on its way. Here, at the last step, the secrets come in.
@@ -165,7 +159,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		f = &failure{kind: skill.ErrProviderUnavailable, text: fmt.Sprintf(
 			"has failed %d times in a row and is not asked for %s", failuresToOpen, r.service.breaker.RemainingDelay().Round(time.Second))}
 	default:
-		f = r.failed(err.Error())
+		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}
 	text := r.redactor.Text(f.text)
 	if f.lost && r.replay == never {
