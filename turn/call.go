@@ -22,6 +22,7 @@ type job struct {
 	entry  *catalog.Entry
 	meta   func(args json.RawMessage) chat.Result // in the place of an entry
 	alone  bool                                   // nothing may run beside it
+	whole  bool                                   // the result is bounded already
 	args   json.RawMessage
 	result chat.Result // set when done
 	err    error       // why it failed, where more than the result is known
@@ -151,10 +152,17 @@ func (t *run) resolve(j *job) {
 		j.meta = t.describe
 		return
 	case selection.UseSkill:
-		j.meta, j.alone = t.useSkill, true
+		j.meta, j.alone, j.whole = t.useSkill, true, true
 		return
 	}
-	entry, stage := t.selector.Admit(t.selected.Request, name)
+	entry, stage := t.admit(name)
+	if entry == nil {
+		if skill, ok := t.admitSkill(name); ok { // models do call skills like tools
+			j.alone, j.whole = true, true
+			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
+			return
+		}
+	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing of tools that it may not use; the operator does.
 		if entry != nil {
@@ -164,6 +172,23 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	j.entry = entry
+}
+
+// admit judges a call: as the turn began, and by what has been taken away since. A
+// nil entry means that there is no such tool.
+func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
+	entry, stage := t.selector.Admit(t.selected.Request, name)
+	now := t.Runner.selector()
+	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
+		return entry, stage
+	}
+	switch newer, stage := now.Admit(t.selected.Request, name); {
+	case newer == nil:
+		return nil, stage
+	case stage == selection.Enabled || stage == selection.Visibility:
+		return entry, stage
+	}
+	return entry, stage
 }
 
 // unknown answers for a tool that does not exist, or that this caller may not
@@ -194,7 +219,9 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		t.logCall(j)
 	}
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
-	j.result.Text = cut(j.result.Text, t.config.MaxResult)
+	if !j.whole {
+		j.result.Text = cut(j.result.Text, t.config.MaxResult)
+	}
 }
 
 // logCall logs a call as the tool that it reached. Those that only read are told

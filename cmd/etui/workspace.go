@@ -46,7 +46,9 @@ func (a *app) open() (*workspace, error) {
 	}
 	w.file, w.dir = file, filepath.Dir(file)
 	if a.workspace != "" && a.config != "" {
-		w.dir = a.workspace
+		if w.dir, err = filepath.Abs(a.workspace); err != nil {
+			return nil, err
+		}
 	}
 	if info, err := os.Stat(w.dir); err != nil || !info.IsDir() {
 		return nil, usagef("there is no folder %s", w.dir)
