@@ -36,6 +36,8 @@ func benchAnswer(ctx context.Context, line []byte) any {
 	switch request.Tool {
 	case "capabilities":
 		return map[string]any{"capabilities": []string{}}
+	case "fetch":
+		return benchFetch(ctx, line)
 	case "install_skill":
 		return benchInstall(ctx, line)
 	case "remove_skill":
