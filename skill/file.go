@@ -70,7 +70,7 @@ type decoder struct {
 	variables Variables
 	problems  Problems
 	nodes     int
-	expanded  []Secret
+	expanded  []Secret // what ${NAME} was replaced with
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
@@ -216,8 +216,8 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		at[key.Value] = value
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
-	d.relations(c, root, at)
 	c.Expanded = d.expanded
+	d.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
