@@ -121,7 +121,7 @@ func (r *root) concerns(e fsnotify.Event) (name string, whole bool) {
 		return "", true
 	case strings.HasPrefix(name, "."):
 		return "", false
-	case strings.EqualFold(name, "SKILL.md"):
+	case strings.EqualFold(name, "SKILL.md"), strings.HasSuffix(name, ".wasm"):
 		return "", true
 	}
 	return "", e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
