@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -57,7 +58,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	s := &skills{table: skill.NewTable(log)}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
 	})
 	s.found = s.loader.Load(ctx)
 	s.calls = b.newCalls(w, stored, log)
