@@ -227,8 +227,8 @@ func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
 }
 
 func toolsets(c *config.Config) []catalog.Toolset {
-	list := make([]catalog.Toolset, len(c.Skills))
-	for i, s := range c.Skills {
+	list := make([]catalog.Toolset, len(c.Skills.Toolsets))
+	for i, s := range c.Skills.Toolsets {
 		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
 	}
 	return list

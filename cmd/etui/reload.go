@@ -153,7 +153,7 @@ func (r *reloader) apply(ctx context.Context) error {
 	for _, warning := range p.unknown(r.registry.Catalog()) {
 		r.log.WarnContext(ctx, "visibility", "warning", warning)
 	}
-	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "skills", len(c.Skills))
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "skills", len(c.Skills.Toolsets))
 	if !onlyPolicyDiffers(*r.served, *c) {
 		r.log.WarnContext(ctx, "the configuration changed in more than visibility and skills; that takes effect at the next start")
 	}
