@@ -7,6 +7,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/model"
@@ -17,6 +18,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	skillbuiltin "github.com/etui-run/etui/skill/builtin"
 	"github.com/etui-run/etui/skill/command"
+	skillhttp "github.com/etui-run/etui/skill/http"
 	"github.com/etui-run/etui/skill/wasm"
 	"github.com/etui-run/etui/tool"
 )
@@ -65,18 +67,18 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	return adapter()
 }
 
-// newProviders makes the providers of skills: a new one costs its folder and a
-// line here.
-func newProviders(c *config.Config) ([]skill.Provider, error) {
+// newProviders makes the providers of skills. This is the one list of them: a new
+// one costs its folder and a line here.
+func newProviders(c *config.Config, out *egress.Guard) ([]skill.Provider, error) {
 	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
 	if err != nil {
 		return nil, err
 	}
-	return []skill.Provider{
-		skillbuiltin.New(nil),
-		command.New(programs),
-		wasm.New(),
-	}, nil
+	services, err := skillhttp.New(skillhttp.Config{Transport: out})
+	if err != nil {
+		return nil, err
+	}
+	return []skill.Provider{skillbuiltin.New(functions()), services, command.New(programs), wasm.New()}, nil
 }
 
 // modelsOf chooses the models that the environment allows, and says why.
