@@ -35,8 +35,7 @@ check: $(LINT)
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-generate: examples/wasm/node_modules
-	npm run --silent --prefix examples/wasm build
+generate:
 	go test -run 'Generated' ./cmd/etui -update
 
 bench: build
