@@ -69,6 +69,7 @@ type decoder struct {
 	variables Variables
 	problems  Problems
 	nodes     int
+	expanded  []Secret // what ${NAME} was replaced with
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
@@ -214,6 +215,7 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		at[key.Value] = value
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
+	c.Expanded = d.expanded
 	d.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -473,6 +475,7 @@ func (d *decoder) expand(n *yaml.Node, field string) Secret {
 		value, reason := "", fmt.Sprintf("%q is not the name of a variable; write ${NAME}", short(ref))
 		if closed && variableName.MatchString(name) {
 			value, reason = d.variables.get(name)
+			d.expanded = append(d.expanded, Secret(value))
 		}
 		if reason != "" {
 			d.fail(n, field, "%s: %s", field, reason)

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -32,46 +30,6 @@ func checkType(header http.Header) error {
 		return fmt.Errorf("answers in the character set %.40q: JSON is UTF-8", charset)
 	}
 	return nil
-}
-
-// maxDepth is how deep an answer's lists and objects may stand in each other.
-const maxDepth = 128
-
-// checkJSON checks that a body is one JSON value and nothing else.
-func checkJSON(body []byte) error {
-	switch {
-	case len(body) > skill.MaxResult:
-		return fmt.Errorf("answers with more than %d KiB", skill.MaxResult>>10)
-	case !utf8.Valid(body):
-		return errors.New("answers with what is no UTF-8")
-	case depth(body) > maxDepth:
-		return fmt.Errorf("answers with JSON that is more than %d levels deep", maxDepth)
-	case !json.Valid(body):
-		return errors.New("answers with what is no JSON, or more than one value")
-	}
-	return nil
-}
-
-// depth is how deep lists and objects stand in each other.
-func depth(body []byte) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(body); i++ {
-		switch b := body[i]; {
-		case quoted:
-			if b == '\\' {
-				i++
-			}
-			quoted = b != '"'
-		case b == '"':
-			quoted = true
-		case b == '{' || b == '[':
-			level++
-			deepest = max(deepest, level)
-		case b == '}' || b == ']':
-			level--
-		}
-	}
-	return deepest
 }
 
 // refusal judges an answer that is no success.
