@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},
-	{"cmd/*"},
+	{"cmd/*", "examples", "examples/*"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard
