@@ -64,14 +64,7 @@ func load(t *testing.T, folder string) *skill.Table {
 	report := skill.NewLoader(table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace}},
 		Providers: []skill.Provider{builtin.New(builtin.Functions()), services, command.New(programs), wasm.New(), servers{}},
-		Package: func(dir *os.Root, _ string) (skill.Skill, error) {
-			own, err := os.OpenRoot(dir.Name()) // dir is closed soon
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(func() { own.Close() })
-			return markdown.Load(own, ".", markdown.Here())
-		},
+		Package:   markdown.Here().Load,
 		Variables: skill.Variables{Lookup: func(name string) (string, bool) { return "demo-token", name == "TOKEN" }},
 	}).Load(t.Context())
 	for _, p := range report.Problems {
