@@ -82,6 +82,9 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 func (d *decoder) parse(text []byte) *yaml.Node {
 	start := &yaml.Node{Line: 1}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if bytes.HasPrefix(text, []byte("%YAML 1.2")) { // our parser knows 1.1 by name only
+		text = append([]byte("#"), text[1:]...)
+	}
 	switch {
 	case len(text) > maxYAML:
 		d.fail(&yaml.Node{}, "", "the file is longer than %d kB", maxYAML>>10)

@@ -1,8 +1,11 @@
 package skill_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/skill"
@@ -57,4 +60,28 @@ func TestExpanded(t *testing.T) {
 	if got := r.Text("production from-environment"); got != "production (hidden)" {
 		t.Error(got)
 	}
+}
+
+// FuzzAnswer: whatever a provider answers, the result is JSON and holds no secret.
+func FuzzAnswer(f *testing.F) {
+	config := skill.Config{Expanded: []skill.Secret{`s3cr/"t`, "-12345.6"}}
+	for _, seed := range []string{`{"a":"s3cr\/\u0022t"}`, `"s3cr/\"t"`, `[-12345.67,"\\"]`, "[[", `"\ud800"`, "nul"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		result, err := skill.Answer(raw, config.Redactor())
+		if err != nil {
+			return
+		}
+		text, err := json.Marshal(result)
+		var decoded any
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err != nil || d.Decode(&decoded) != nil {
+			t.Fatalf("%q became %v, %v", raw, result, err)
+		}
+		if s := fmt.Sprintf("%q", decoded); strings.Contains(s, `s3cr/\"t`) {
+			t.Errorf("%q became %s", raw, s)
+		}
+	})
 }

@@ -24,7 +24,7 @@ const (
 // benchFetch answers a request for a page: through the guard, with the bench's
 // resolver, and connected to the bench's server instead of the address that has
 // passed.
-func benchFetch(ctx context.Context, line []byte) any {
+func benchFetch(ctx context.Context, line json.RawMessage) any {
 	var q struct {
 		URL      string            `json:"url"`
 		Resolver string            `json:"resolver"`

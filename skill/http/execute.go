@@ -34,7 +34,9 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 		key = rand.Text()
 	}
 	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
-		return r.try(ctx, args, key)
+		result, err := r.try(ctx, args, key)
+		r.remember(err)
+		return result, err
 	})
 	if err != nil {
 		return nil, r.explain(ctx, err)
@@ -137,6 +139,15 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 	return f
 }
 
+// remember keeps why the service was down, for the time in which it is not asked.
+func (r *remote) remember(err error) {
+	var f *failure
+	if errors.As(err, &f) && f.down {
+		text := r.redactor.Text(f.text)
+		r.service.last.Store(&text)
+	}
+}
+
 // late is the failure of a call whose time is over. That is the service's fault
 // only if it had all of the skill's time.
 func (r *remote) late(ctx context.Context) *failure {
@@ -157,7 +168,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		f = r.late(ctx)
 	case errors.Is(err, circuitbreaker.ErrOpen):
 		f = &failure{kind: skill.ErrProviderUnavailable, text: fmt.Sprintf(
-			"has failed %d times in a row and is not asked for %s", failuresToOpen, r.service.breaker.RemainingDelay().Round(time.Second))}
+			"is not asked for %s, after %d failures in a row; the last time it %s", r.service.breaker.RemainingDelay().Round(time.Second), failuresToOpen, r.service.lastFailure())}
 	default:
 		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}

@@ -342,7 +342,7 @@ func TestBreaker(t *testing.T) {
 			_ = call("http://example.test/a")
 		}
 		err := call("http://example.test/a")
-		if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "failed 5 times in a row and is not asked for 10s") || len(requests) != 5 {
+		if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "is not asked for 10s, after 5 failures in a row; the last time it answers 502 Bad Gateway") || len(requests) != 5 {
 			t.Errorf("%d requests, %v", len(requests), err)
 		}
 		if status = 200; call("http://example.test/b") != nil {

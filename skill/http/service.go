@@ -53,6 +53,7 @@ func newRetries() retrypolicy.RetryPolicy[any] {
 // share one.
 type service struct {
 	breaker circuitbreaker.CircuitBreaker[any]
+	last    atomic.Pointer[string] // what it did when it was down, without secrets
 
 	health *url.URL      // nil when it tells nothing about itself
 	asking chan struct{} // holds the one who asks
@@ -90,6 +91,13 @@ func newBreaker() circuitbreaker.CircuitBreaker[any] {
 		WithFailureThreshold(failuresToOpen).
 		WithDelay(openTime).
 		Build()
+}
+
+func (s *service) lastFailure() string {
+	if last := s.last.Load(); last != nil {
+		return *last
+	}
+	return "failed"
 }
 
 // isUp notes that the service has answered.
