@@ -49,8 +49,9 @@ type offer struct {
 	refused    error     // why it cannot be used at all
 }
 
-// inspect makes an offer of what a server said about a tool.
-func inspect(t *sdk.Tool, identity string) offer {
+// inspect makes an offer of what a server said about a tool. What is known of it
+// already is not judged again.
+func inspect(t *sdk.Tool, identity string, known pin) offer {
 	o := offer{name: t.Name}
 	if err := checkName(t.Name); err != nil {
 		o.refused = err
@@ -61,7 +62,10 @@ func inspect(t *sdk.Tool, identity string) offer {
 		o.refused = err
 		return o
 	}
-	o.definition, o.findings = d, judge(passages(t))
+	o.definition = d
+	if !known.has(d.Hash) {
+		o.findings = judge(passages(t))
+	}
 	return o
 }
 
