@@ -20,8 +20,10 @@ import (
 // The bounds of a definition.
 const (
 	maxDescription = 1024     // characters that models are shown; the rest only helps the ranking
-	maxText        = 64 << 10 // bytes of one text, before the tool is refused
+	maxText        = 16 << 10 // bytes of the description, before the tool is refused
 	maxSchema      = 16 << 10 // bytes of the parameters, before the tool is refused
+	maxDefinition  = 64 << 10 // bytes of all of it
+	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
 	maxDepth       = 32       // of the parameters
 )
 
@@ -39,6 +41,8 @@ type Definition struct {
 	// Annotations are hints of the server about what a call does. They can raise
 	// the risk of a tool, and never lower it.
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+
+	size int // bytes of all that was said
 }
 
 // offer is a tool that a server offers.
@@ -49,22 +53,11 @@ type offer struct {
 	refused    error     // why it cannot be used at all
 }
 
-// inspect makes an offer of what a server said about a tool. What is known of it
-// already is not judged again.
-func inspect(t *sdk.Tool, identity string, known pin) offer {
+// inspect makes an offer of what a server said about a tool.
+func inspect(t *sdk.Tool, identity string) offer {
 	o := offer{name: t.Name}
-	if err := checkName(t.Name); err != nil {
-		o.refused = err
-		return o
-	}
-	d, err := define(t, identity)
-	if err != nil {
-		o.refused = err
-		return o
-	}
-	o.definition = d
-	if !known.has(d.Hash) {
-		o.findings = judge(passages(t))
+	if o.refused = checkName(t.Name); o.refused == nil {
+		o.definition, o.refused = define(t, identity)
 	}
 	return o
 }
@@ -94,11 +87,11 @@ func define(t *sdk.Tool, identity string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(t.Description) > maxText || len(raw) > 8*maxText {
-		return nil, fmt.Errorf("its definition has %d bytes", len(raw))
+	if len(t.Description) > maxText || len(raw) > maxDefinition {
+		return nil, fmt.Errorf("its definition has %d bytes, and its description %d of them", len(raw), len(t.Description))
 	}
 	hash := sha256.Sum256(raw)
-	d := &Definition{Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(clean(t.Title), 200), Description: strings.TrimSpace(clean(t.Description))}
+	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(clean(t.Title), 200), Description: strings.TrimSpace(clean(t.Description))}
 	if t.Annotations != nil {
 		if d.Annotations, err = marshal(t.Annotations); err != nil {
 			return nil, err

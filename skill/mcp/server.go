@@ -171,7 +171,10 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 		listed, next := time.Now(), time.After(poll)
 		for fresh := true; fresh; {
 			_, pins, _ := s.config.Pins.know(s.file.Name)
+			began := time.Now()
 			s.take(ctx, c, tools, changed)
+			// Judging takes a tenth of a core at most, however often the server changes.
+			pause := max(listPause, 10*time.Since(began))
 			for same := true; same; {
 				select {
 				case <-ctx.Done():
@@ -181,7 +184,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 				case <-next:
 					fresh, same = false, false
 				case <-s.poke:
-					next = time.After(listPause - time.Since(listed))
+					next = time.After(pause - time.Since(listed))
 				case <-look.C:
 					_, _, _ = s.config.Pins.know(s.file.Name) // closes pins if another process has changed them
 				case <-pins:
@@ -222,7 +225,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 
 // inspect sorts what a server listed into what can be offered and what cannot.
 func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []offer, refused []Refused) {
-	times := map[string]int{}
+	times, size := map[string]int{}, 0
 	for _, t := range listed {
 		times[t.Name]++
 	}
@@ -230,9 +233,11 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 		if !s.wanted(t.Name) {
 			continue
 		}
-		o := inspect(t, s.identity, known[t.Name])
+		o := inspect(t, s.identity)
 		switch {
 		case o.refused != nil:
+		case size+o.definition.size > maxDefinitions:
+			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
 		case times[t.Name] > 1:
 			o.refused = fmt.Errorf("the server lists %d tools of this name", times[t.Name])
 		case len(s.toolName(t.Name)) > maxName:
@@ -240,9 +245,13 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 		}
 		if o.refused != nil {
 			refused = append(refused, Refused{cut(clean(t.Name), 80), o.refused.Error()})
-		} else {
-			offers = append(offers, o)
+			continue
 		}
+		size += o.definition.size
+		if !known[t.Name].has(o.definition.Hash) { // what is known is not judged again
+			o.findings = judge(passages(t))
+		}
+		offers = append(offers, o)
 	}
 	return offers, slices.Compact(refused)
 }

@@ -221,6 +221,11 @@ func TestNoSandbox(t *testing.T) {
 // serve serves over HTTP in the protocol of 2026 (stateless) or an older one.
 func serve(t *testing.T, s *sdk.Server, stateless bool) *httptest.Server {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: stateless})
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			session.Close()
+		}
+	})
 	return listen(t, h)
 }
 
@@ -565,5 +570,35 @@ func TestIncludeExclude(t *testing.T) {
 	r.untilTools("mcp__srv__db_read")
 	if risk := r.Tools()[0].Definition().Risk; risk != tool.Read {
 		t.Error(risk)
+	}
+}
+
+// A real server, from npm: it speaks the older protocol.
+func TestRealServer(t *testing.T) {
+	program := "testdata/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+	if _, err := os.Stat(program); err != nil {
+		t.Fatal("the server is not installed: run the tests with `make test`, which installs it, or `npm ci --prefix skill/mcp/testdata/npm`")
+	}
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, mcp.Config{}, skill.Config{Name: "everything", Command: []string{"node", program}})
+	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+	t.Logf("%+v", st)
+	if st.Protocol != "2025-11-25" || len(st.Tools) < 8 || len(st.Held)+len(st.Refused) > 0 {
+		t.Errorf("%+v", st)
+	}
+	if got, err := r.call("mcp__everything__get-sum", `{"a":1,"b":2}`); err != nil || !strings.Contains(got.Text, "3") {
+		t.Error(got, err)
+	}
+	if got, err := r.call("mcp__everything__get-tiny-image", `{}`); err != nil || got.View == nil || got.View.Files[0].MediaType != "image/png" {
+		t.Error(got, err)
+	}
+	if got, err := r.call("mcp__everything__get-env", `{}`); err != nil || strings.Contains(got.Text, "GOPATH") {
+		t.Error(got, err)
+	}
+	if got, err := r.call("mcp__everything__get-sum", `{"a":"x"}`); err != nil || !got.Failed {
+		t.Error(got, err)
 	}
 }
