@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -41,14 +40,14 @@ const (
 	value                // is what an argument may be
 )
 
-// judge looks for texts that are up to something: that speak to the assistant
+// judge finds texts that are up to something: that speak to the assistant
 // instead of about the tool. Each rule is a class of attack and asks for all the
 // signs of it near to one another; a sign alone - SSH, a password, "always",
 // another tool - is what honest tools speak of too.
-func judge(passages []passage) (found []Finding) {
+func (rs rules) judge(passages []passage) (found []Finding) {
 	for _, p := range passages {
 		for _, reading := range readings(p) {
-			if f, ok := suspect(p, reading); ok {
+			if f, ok := rs.suspect(p, reading); ok {
 				if !slices.Contains(found, f) {
 					found = append(found, f)
 				}
@@ -80,8 +79,8 @@ func readings(p passage) []string {
 	return all
 }
 
-func suspect(p passage, reading string) (Finding, bool) {
-	for _, r := range rules() {
+func (rs rules) suspect(p passage, reading string) (Finding, bool) {
+	for _, r := range rs {
 		if p.kind < r.least {
 			continue
 		}
@@ -207,10 +206,12 @@ type rule struct {
 	signs  []*regexp.Regexp
 }
 
-// rules are compiled when the first definition is judged: most runs of etui never
-// need them.
-var rules = sync.OnceValue(func() []rule {
-	made := make([]rule, len(classes))
+// rules are all classes. They take some milliseconds and a megabyte to make, and
+// are needed only when a server shows something new.
+type rules []rule
+
+func newRules() rules {
+	made := make(rules, len(classes))
 	for i, c := range classes {
 		made[i] = rule{why: c.why, least: c.least, within: c.within}
 		for _, sign := range c.signs {
@@ -218,4 +219,4 @@ var rules = sync.OnceValue(func() []rule {
 		}
 	}
 	return made
-})
+}

@@ -226,6 +226,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 // inspect sorts what a server listed into what can be offered and what cannot.
 func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []offer, refused []Refused) {
 	times, size := map[string]int{}, 0
+	var rules rules
 	for _, t := range listed {
 		times[t.Name]++
 	}
@@ -249,7 +250,10 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 		}
 		size += o.definition.size
 		if !known[t.Name].has(o.definition.Hash) { // what is known is not judged again
-			o.findings = judge(passages(t))
+			if rules == nil {
+				rules = newRules()
+			}
+			o.findings = rules.judge(passages(t))
 		}
 		offers = append(offers, o)
 	}
