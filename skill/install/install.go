@@ -256,7 +256,7 @@ func (in *Installer) prepare(ctx context.Context, p *place, r Registry, release 
 		Registry: r.Name(), Source: release.Source, Name: release.Name, Owner: release.Owner, Version: release.Version,
 		Digest: digest, Files: files, Verdict: release.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
 	}
-	if err := checkFiles(release, files); err != nil {
+	if err := checkFiles(release, skill, files); err != nil {
 		return nil, nil, refused("%w", err)
 	}
 	if origin.Name, err = checkManifest(skill, release.Name); err != nil {
@@ -379,8 +379,8 @@ func extract(ctx context.Context, a archive, name string, packed int64, into *os
 }
 
 // checkFiles holds the files against the digests that the registry offers.
-func checkFiles(r *Release, files map[string]string) error {
-	if r.Content != "" && contentHash(files) != r.Content {
+func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
+	if content, err := contentHash(folder, files); err != nil || r.Content != "" && content != r.Content {
 		return errors.New("the files are not those that the registry has judged: the digest of all of them differs")
 	}
 	if r.Files == nil {
