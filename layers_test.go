@@ -20,6 +20,7 @@ var layers = [][]string{
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
+	{"skill/markdown"},
 	{"prompt", "embedding", "internal/tune", "skill/*"},
 	{"turn"},
 	{"gateway"},
