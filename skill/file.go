@@ -216,6 +216,7 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		at[key.Value] = value
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
+	c.Expanded = d.expanded
 	d.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
