@@ -138,21 +138,17 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 
 // Load reads what has changed since the last time.
 func (l *Loader) Load(ctx context.Context) Report {
-	return l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false)
+	return l.report(l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false))
 }
 
 // Reload reads all files, for who asks for it and why. One that could not be used,
 // or whose requirements were not met, is tried again even if it is the same.
 func (l *Loader) Reload(ctx context.Context, who, why string) Report {
-	return l.pass(ctx, l.table.As(who, why), everything(l.roots), true)
+	return l.report(l.pass(ctx, l.table.As(who, why), everything(l.roots), true))
 }
 
 // Report returns what was found last.
-func (l *Loader) Report() Report {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	return l.report(0)
-}
+func (l *Loader) Report() Report { return l.report(0) }
 
 // work is what a pass looks at: roots as a whole (nil), or some of their files.
 type work map[*root]map[string]bool
@@ -173,9 +169,10 @@ type outcome struct {
 	change *Change
 }
 
-// pass looks at what there is to look at, and puts what has changed in force. When
-// ctx ends before it is through, nothing changes.
-func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
+// pass looks at what there is to look at, and puts what has changed in force. It
+// returns how many files that were. When ctx ends before it is through, nothing
+// changes.
+func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	var all []outcome
@@ -185,7 +182,7 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
 		}
 	}
 	if ctx.Err() != nil {
-		return l.report(0)
+		return 0
 	}
 	var changes []Change
 	for _, o := range all {
@@ -199,10 +196,12 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
 	if len(changes) > 0 {
 		a.Replace(changes...)
 	}
-	return l.report(len(changes))
+	return len(changes)
 }
 
 func (l *Loader) report(changed int) Report {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	r := Report{Loaded: []string{}, Problems: []Problem{}, Changed: changed}
 	for _, root := range l.roots {
 		for _, name := range slices.Sorted(maps.Keys(root.files)) {
