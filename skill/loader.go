@@ -131,7 +131,7 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 		l.providers[p.Type()] = p
 	}
 	for _, r := range c.Roots {
-		l.roots = append(l.roots, &root{Root: r, path: r.abs(), files: map[string]*file{}})
+		l.roots = append(l.roots, &root{Root: r, path: r.abs(), real: r.abs(), files: map[string]*file{}})
 	}
 	return l
 }
@@ -333,17 +333,15 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 		return reading{same: known == nil}
 	}
 	if err != nil {
-		err = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
-		same := !again && known != nil && known.problems.Error() == err.Error()
-		next.problems = err.(Problems)
+		next.problems = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
+		same := !again && known != nil && known.problems.Error() == next.problems.Error()
 		if same {
 			next.names = known.names
 		}
-		return reading{file: next, same: same, err: err}
+		return reading{file: next, same: same, err: next.problems}
 	}
 	next.sum = maphash.Bytes(seed, text)
-	next.fresh = known == nil || known.stamp != next.stamp
-	next.fresh = next.fresh && time.Since(next.stamp.modified) < soon
+	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(next.stamp.modified) < soon
 	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
 		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
@@ -385,7 +383,11 @@ func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
 // gets the line of it.
 func problemsOf(source string, c Config, err error) Problems {
 	var list Problems
-	if errors.As(err, &list) {
+	if errors.As(err, &list) && len(list) > 0 {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].File = source
+		}
 		return list
 	}
 	p := Problem{Message: oneLine(err.Error())}
