@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,10 +46,6 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != never
-	case http.StatusUnauthorized, http.StatusForbidden:
-		f.text += " (are the skill's headers right?)"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		f.text += " (is the skill's endpoint right?)"
 	}
 	if resp.StatusCode/100 == 3 {
 		f.text += ": redirects are not followed; write the address that it leads to as endpoint"
@@ -57,10 +54,16 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < f.wait {
 		f.again = false
 	}
-	if said := r.said(resp.Body); said != "" {
-		f.text += ": " + said
-	}
+	f.text += cmp.Or(r.said(resp.Body), hints[resp.StatusCode])
 	return f
+}
+
+// hints say what to look at when the service says nothing.
+var hints = map[int]string{
+	http.StatusUnauthorized:     ": are the skill's headers right?",
+	http.StatusForbidden:        ": are the skill's headers right?",
+	http.StatusNotFound:         ": is the skill's endpoint right?",
+	http.StatusMethodNotAllowed: ": is the skill's endpoint right?",
 }
 
 // retryAfter reads the header of that name: seconds or a date.
@@ -80,7 +83,8 @@ const (
 	maxSaid      = 500     // bytes of it that are shown
 )
 
-// said is what an error's body says, without secrets, on one line.
+// said is what an error's body says, without secrets, on one line that begins
+// with a colon; or nothing.
 func (r *remote) said(body io.Reader) string {
 	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what could be read is shown
 	text := string(raw)
@@ -96,7 +100,10 @@ func (r *remote) said(body io.Reader) string {
 	if json.Valid(raw) && text == string(raw) {
 		text = string(r.redactor.JSON(raw))
 	}
-	return shorten(oneLine(r.redactor.Text(text)))
+	if text = shorten(oneLine(r.redactor.Text(text))); text != "" {
+		text = ": " + text
+	}
+	return text
 }
 
 // oneLine is a text without line breaks and characters that are not shown.

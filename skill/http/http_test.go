@@ -218,8 +218,8 @@ func TestAnswers(t *testing.T) {
 		{answer{307, plain, `{}`, "Location: /elsewhere"}, skill.ErrExecutionFailed, "redirects are not followed"},
 		{answer{400, plain, `{"error":"no such pod"}`, ""}, skill.ErrInvalidParams, "answers 400 Bad Request: no such pod"},
 		{answer{422, plain, `{"detail":[{"loc":"x"}]}`, ""}, skill.ErrInvalidParams, `{"detail":[{"loc":"x"}]}`},
-		{answer{401, "", "<b>no</b>\n\n\tentry", ""}, skill.ErrExecutionFailed, "headers right?): <b>no</b> entry"},
-		{answer{404, "", "", ""}, skill.ErrExecutionFailed, "endpoint right?)"},
+		{answer{401, "", "<b>no</b>\n\n\tentry", ""}, skill.ErrExecutionFailed, "401 Unauthorized: <b>no</b> entry"},
+		{answer{404, "", "", ""}, skill.ErrExecutionFailed, "404 Not Found: is the skill's endpoint right?"},
 		{answer{500, plain, `{"message":"s3cr3t s3cr3t"}`, ""}, skill.ErrExecutionFailed, "500 Internal Server Error: (hidden) (hidden)"},
 		{answer{429, "", "slower", "Retry-After: 3600"}, skill.ErrProviderUnavailable, "429 Too Many Requests: slower"},
 		{answer{502, "", "", ""}, skill.ErrProviderUnavailable, "502 Bad Gateway; nobody knows"},
@@ -459,8 +459,9 @@ func BenchmarkCall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		asTool := skill.AsTool(remote) // as a turn calls it, which has checked the arguments
 		for b.Loop() {
-			if _, err := skill.Execute(b.Context(), remote, json.RawMessage(body)); err != nil {
+			if _, err := asTool.Call(b.Context(), json.RawMessage(body)); err != nil {
 				b.Fatal(err)
 			}
 		}
