@@ -209,8 +209,8 @@ func (p *parser) document(root *yaml.Node) Document {
 		d.Aliases = append(d.Aliases, p.list(fields[key], splitCommas)...)
 	}
 	d.Aliases = bounded(d.Aliases)
-	d.Name = p.name(d.Name, root.Line)
-	p.lengths(d, root)
+	d.Name = p.name(d.Name, lineOf(fields, "name", root))
+	p.lengths(d, fields, root)
 	p.metadata(&d, fields["metadata"])
 	return d
 }
@@ -228,14 +228,19 @@ func (p *parser) name(written string, line int) string {
 	return written
 }
 
+// lineOf is where a field stands, or else where the frontmatter begins.
+func lineOf(fields map[string]*yaml.Node, field string, root *yaml.Node) int {
+	return cmp.Or(fields[field], root).Line
+}
+
 // lengths warns of what the standard does not allow and we do.
-func (p *parser) lengths(d Document, root *yaml.Node) {
+func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.Node) {
 	for _, f := range []struct {
 		field, text string
 		limit       int
 	}{{"name", d.Name, maxName}, {"description", d.Description, maxDescription}, {"compatibility", d.Compatibility, maxCompatibility}} {
 		if length := utf8.RuneCountInString(f.text); length > f.limit {
-			p.warn(root.Line, f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
+			p.warn(lineOf(fields, f.field, root), f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
 		}
 	}
 }
