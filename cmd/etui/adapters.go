@@ -7,8 +7,10 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
@@ -17,6 +19,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	skillbuiltin "github.com/etui-run/etui/skill/builtin"
 	"github.com/etui-run/etui/skill/command"
+	skillhttp "github.com/etui-run/etui/skill/http"
 	"github.com/etui-run/etui/skill/wasm"
 	"github.com/etui-run/etui/tool"
 )
@@ -65,18 +68,18 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	return adapter()
 }
 
-// newProviders makes the providers of skills: a new one costs its folder and a
-// line here.
-func newProviders(c *config.Config) ([]skill.Provider, error) {
+// newProviders makes the providers of skills. This is the one list of them: a new
+// one costs its folder and a line here.
+func newProviders(c *config.Config, out *egress.Guard, traces *tracing.Tracing) ([]skill.Provider, error) {
 	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
 	if err != nil {
 		return nil, err
 	}
-	return []skill.Provider{
-		skillbuiltin.New(nil),
-		command.New(programs),
-		wasm.New(),
-	}, nil
+	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
+	if err != nil {
+		return nil, err
+	}
+	return []skill.Provider{skillbuiltin.New(functions()), services, command.New(programs), wasm.New()}, nil
 }
 
 // modelsOf chooses the models that the environment allows, and says why.

@@ -101,6 +101,11 @@ func (a *app) examine(ctx context.Context) []finding {
 	for _, u := range b.unknown {
 		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
 	}
+	now := b.skills.table.Snapshot()
+	for _, err := range b.skills.failures() {
+		add("skills", err, "")
+	}
+	add("skills", b.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(b.skills.table.ListEnabled()), len(now.All())))
 	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
 	for _, warning := range b.warnings {
 		add("visibility", nil, "warning: "+warning.Error())

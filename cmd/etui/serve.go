@@ -70,6 +70,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), operators.close())
 	}
+	w.ports = ports(listener, operators.listener)
 	b, err := a.build(ctx, w, true, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), operators.close(), unlock())
@@ -78,6 +79,7 @@ func (a *app) serve(ctx context.Context) error {
 	if server.Handler = b.gateway.Handler(); operators.shared {
 		server.Handler = withAdmin(b.gateway)
 	}
+	server.Handler = b.traces.Handler(server.Handler)
 	go func() { failed <- server.Serve(listener) }()
 	if operators.listener != nil {
 		admin := a.newServer(ctx, log)
@@ -173,6 +175,19 @@ func listenAdmin(ctx context.Context, c *config.Config, gateway net.Listener) (a
 	return adminPlace{listener: listener, url: "http://" + listener.Addr().String()}, nil
 }
 
+// ports are those of listeners, nil ones left out.
+func ports(listeners ...net.Listener) (list []uint16) {
+	for _, l := range listeners {
+		if l == nil {
+			continue
+		}
+		if address, ok := l.Addr().(*net.TCPAddr); ok {
+			list = append(list, uint16(address.Port)) //nolint:gosec // a port fits
+		}
+	}
+	return list
+}
+
 // listen opens the port that a key of the configuration names, or says who may
 // have it.
 func listen(ctx context.Context, address, key string) (net.Listener, error) {
@@ -186,9 +201,6 @@ func listen(ctx context.Context, address, key string) (net.Listener, error) {
 	return listener, nil
 }
 
-// maxGreeted is how many problems with files of skills are told at the start.
-const maxGreeted = 20
-
 // greet says where to go and what to try.
 func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	catalog := b.gateway.Catalog()
@@ -197,21 +209,12 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}
-	if all := b.skills.table.Snapshot().All(); len(all) > 0 {
-		fmt.Fprintf(a.out, "  skills     %d of %d enabled; see etui skills list\n", len(b.skills.table.ListEnabled()), len(all))
-	}
+	fmt.Fprint(a.out, b.skills.describe())
 	if b.usage.Keep {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, u := range b.unknown {
 		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
-	}
-	for i, p := range b.skills.found.Problems {
-		if i == maxGreeted {
-			fmt.Fprintf(a.out, "  warning: %d more problems with files of skills; see etui skills list\n", len(b.skills.found.Problems)-i)
-			break
-		}
-		fmt.Fprintf(a.out, "  warning: %v\n", p)
 	}
 	for _, warning := range b.warnings {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)

@@ -68,16 +68,23 @@ func (a *app) skillsListCommand() *cobra.Command {
 }
 
 func (a *app) printSkillList(l gateway.SkillList) {
-	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SCOPE", "CALLS", "SOURCE", ""}}
+	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SCOPE", "CALLS", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
 		if s.Provider != "" && s.Provider != "markdown" {
 			kind = s.Provider
 		}
-		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, s.Scope.String(), strconv.Itoa(s.Counters.Calls), home(s.Source), remark(s)})
+		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, s.Scope.String(), strconv.Itoa(s.Counters.Calls), home(s.Source)})
 	}
 	if len(l.Skills) > 0 {
-		fmt.Fprint(a.out, layout(rows, 8, width()))
+		lines := strings.SplitAfter(layout(rows, 7, width()), "\n")
+		fmt.Fprint(a.out, lines[0])
+		for i, s := range l.Skills {
+			fmt.Fprint(a.out, lines[i+1])
+			for _, note := range remarks(s) {
+				fmt.Fprintf(a.out, "    %s\n", note)
+			}
+		}
 	}
 	for _, f := range l.Failed {
 		fmt.Fprintf(a.out, "failed: %s\n", home(f.Error))
@@ -93,11 +100,10 @@ func (a *app) printSkillList(l gateway.SkillList) {
 	}
 }
 
-// remark is what is worth knowing of a skill in a list.
-func remark(s gateway.SkillStatus) string {
-	var notes []string
+// remarks are what is worth knowing of a skill in a list.
+func remarks(s gateway.SkillStatus) (notes []string) {
 	if s.Error != "" {
-		notes = append(notes, "last good version; "+s.Error)
+		notes = append(notes, "the last good version is in force: "+home(s.Error))
 	}
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
@@ -115,7 +121,7 @@ func remark(s gateway.SkillStatus) string {
 	if len(s.Warnings) > 0 {
 		notes = append(notes, fmt.Sprintf("%d warnings", len(s.Warnings)))
 	}
-	return strings.Join(notes, "; ")
+	return notes
 }
 
 // printToolsets marks the active one.
@@ -157,11 +163,7 @@ func (a *app) printSkill(s gateway.SkillStatus) error {
 			fmt.Fprintf(a.out, "  %-10s %s\n", label, text)
 		}
 	}
-	state := string(s.State)
-	if s.Why != "" && s.Why != state {
-		state += ": " + s.Why
-	}
-	line("state", state)
+	line("state", standing(s))
 	line("kind", strings.TrimSuffix(s.Kind+", "+s.Provider, ", "))
 	line("risk", string(s.Risk))
 	line("version", s.Version)
@@ -192,6 +194,21 @@ func (a *app) printSkill(s gateway.SkillStatus) error {
 	}
 	line("calls", countersText(s.Counters))
 	return nil
+}
+
+// standing says in words where a skill stands.
+func standing(s gateway.SkillStatus) string {
+	version := ""
+	if s.Version != "" {
+		version = ", version " + s.Version
+	}
+	switch s.State {
+	case skill.Enabled:
+		return "enabled" + version
+	case skill.Loaded:
+		return "loaded" + version + ", but not enabled: " + s.Why
+	}
+	return cmp.Or(s.Why, string(s.State))
 }
 
 func countersText(c audit.Counters) string {
@@ -246,14 +263,7 @@ func (a *app) changeSkill(ctx context.Context, method, path string, change gatew
 		if a.json {
 			return json.NewEncoder(a.out).Encode(s)
 		}
-		text := string(s.State)
-		if s.Version != "" && s.State != skill.Removed {
-			text += ", version " + s.Version
-		}
-		if s.Why != "" && s.Why != string(s.State) {
-			text += ": " + s.Why
-		}
-		_, err := fmt.Fprintf(a.out, "%s is %s.\n", s.Name, text)
+		_, err := fmt.Fprintf(a.out, "%s is %s.\n", s.Name, standing(s))
 		return err
 	})
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,7 +19,9 @@ import (
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -31,8 +35,6 @@ type skills struct {
 	loader  *skill.Loader
 	control *control.Control
 	calls   *audit.Recorder
-	// found is what was found at the start.
-	found skill.Report
 }
 
 // The files in the state folder.
@@ -51,18 +53,29 @@ var (
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
 func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	providers, err := newProviders(w.config)
+	out, err := egress.New(egress.Config{Allow: w.config.Skills.Local, Own: w.ports})
+	if err != nil {
+		return nil, usagef("%s: skills.local: %w", w.file, err)
+	}
+	if b.traces, err = newTracing(log); err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
+	providers, err := newProviders(w.config, out, b.traces)
 	if err != nil {
 		return nil, err
+	}
+	if !stored {
+		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
 	s := &skills{table: skill.NewTable(log)}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
 	})
-	s.found = s.loader.Load(ctx)
+	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
-	b.publish(s.table, observer(s.calls))
+	b.publish(s.table, observer(s.calls, b.traces))
 	return s, nil
 }
 
@@ -83,6 +96,34 @@ func (b *built) newCalls(w *workspace, stored bool, log *slog.Logger) *audit.Rec
 		})
 	}
 	return calls
+}
+
+// failures are what is wrong with the files of skills.
+func (s *skills) failures() (list []error) {
+	now := s.table.Snapshot()
+	for _, source := range slices.Sorted(maps.Keys(now.Failed())) {
+		list = append(list, now.Failed()[source])
+	}
+	for _, e := range now.All() {
+		if e.Err != nil {
+			list = append(list, e.Err)
+		}
+	}
+	return list
+}
+
+// describe sums the skills up, for the lines at the start; nothing when there are
+// none.
+func (s *skills) describe() string {
+	all, failed := s.table.Snapshot().All(), s.table.Snapshot().Failed()
+	if len(all)+len(failed) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("  skills     %d of %d enabled", len(s.table.ListEnabled()), len(all))
+	if len(failed) > 0 {
+		text += fmt.Sprintf(", %d files cannot be used", len(failed))
+	}
+	return text + "; see etui skills list\n"
 }
 
 // run keeps the skills up to date until ctx ends.
@@ -210,18 +251,35 @@ func secrets(c *config.Config, environ []string) []string {
 	return list
 }
 
-// observer stands around every use of a skill: it counts it and records it.
-func observer(calls *audit.Recorder) skill.ObserveFunc {
+// observer stands around every use of a skill: it traces, counts and records it.
+func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
 	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
-		began := time.Now()
+		who, began := tool.Caller(ctx), time.Now()
+		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version, "etui.provider", u.Provider, "etui.tool", u.Tool)
 		err := run(ctx)
-		who := tool.Caller(ctx)
+		result := outcome(err)
+		end(result, err == nil)
 		calls.Record(audit.Call{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
-			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: outcome(err),
+			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)
 		return err
 	}
+}
+
+func newTracing(log *slog.Logger) (*tracing.Tracing, error) {
+	traces, err := tracing.New(os.Getenv, version(), log)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return traces, nil
+}
+
+// endTracing sends what is still to be told.
+func endTracing(ctx context.Context, traces *tracing.Tracing) error {
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer done()
+	return traces.Close(ending)
 }
 
 func outcome(err error) string {

@@ -22,6 +22,7 @@ type workspace struct {
 	dir    string // the folder
 	state  string // where the database is
 	config *config.Config
+	ports  []uint16 // that this process listens on
 }
 
 //go:embed demo/*
