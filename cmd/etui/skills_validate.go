@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -67,7 +68,12 @@ func (v *validation) run(paths []string) error {
 	if v.workspace, err = v.open(); err != nil {
 		return err
 	}
-	if v.providers, err = newProviders(v.workspace.config); err != nil {
+	c := v.workspace.config
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local})
+	if err != nil {
+		return usagef("%s: skills.local: %w", v.workspace.file, err)
+	}
+	if v.providers, err = newProviders(c, out, nil); err != nil {
 		return err
 	}
 	if len(paths) == 0 {
