@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
@@ -69,12 +70,12 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(c *config.Config, out *egress.Guard) ([]skill.Provider, error) {
+func newProviders(c *config.Config, out *egress.Guard, traces *tracing.Tracing) ([]skill.Provider, error) {
 	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
 	if err != nil {
 		return nil, err
 	}
-	services, err := skillhttp.New(skillhttp.Config{Transport: out})
+	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
 	if err != nil {
 		return nil, err
 	}

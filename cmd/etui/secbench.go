@@ -19,6 +19,7 @@ func benchTools() map[string]func(context.Context, json.RawMessage) any {
 		"fetch":         benchFetch,
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
+		"fetch":         benchFetch,
 		"install_skill": benchInstall,
 		"remove_skill":  benchRemove,
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -56,7 +57,11 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	if err != nil {
 		return nil, usagef("%s: skills.local: %w", w.file, err)
 	}
-	providers, err := newProviders(w.config, out)
+	if b.traces, err = newTracing(log); err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
+	providers, err := newProviders(w.config, out, b.traces)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
-	b.publish(s.table, observer(s.calls))
+	b.publish(s.table, observer(s.calls, b.traces))
 	return s, nil
 }
 
@@ -246,18 +251,35 @@ func secrets(c *config.Config, environ []string) []string {
 	return list
 }
 
-// observer stands around every use of a skill: it counts it and records it.
-func observer(calls *audit.Recorder) skill.ObserveFunc {
+// observer stands around every use of a skill: it traces, counts and records it.
+func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
 	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
-		began := time.Now()
+		who, began := tool.Caller(ctx), time.Now()
+		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version, "etui.provider", u.Provider, "etui.tool", u.Tool)
 		err := run(ctx)
-		who := tool.Caller(ctx)
+		result := outcome(err)
+		end(result, err == nil)
 		calls.Record(audit.Call{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
-			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: outcome(err),
+			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)
 		return err
 	}
+}
+
+func newTracing(log *slog.Logger) (*tracing.Tracing, error) {
+	traces, err := tracing.New(os.Getenv, version(), log)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return traces, nil
+}
+
+// endTracing sends what is still to be told.
+func endTracing(ctx context.Context, traces *tracing.Tracing) error {
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer done()
+	return traces.Close(ending)
 }
 
 func outcome(err error) string {
