@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -68,16 +67,7 @@ func (v *validation) run(paths []string) error {
 	if v.workspace, err = v.open(); err != nil {
 		return err
 	}
-<<<<<<< HEAD
-	c := v.workspace.config
-	out, err := egress.New(egress.Config{Allow: c.Skills.Local})
-	if err != nil {
-		return usagef("%s: skills.local: %w", v.workspace.file, err)
-	}
-	if v.providers, err = newProviders(c, out, nil); err != nil {
-=======
 	if v.providers, err = newProviders(v.workspace, nil, nil, nil); err != nil {
->>>>>>> 04963a84b31562e50355b92ffbbb07834896b065
 		return err
 	}
 	if len(paths) == 0 {
