@@ -217,7 +217,6 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
 	d.relations(c, root, at)
-	c.Expanded = d.expanded
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
