@@ -15,7 +15,7 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},
-	{"cmd/*"},
+	{"cmd/*", "examples/*"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard

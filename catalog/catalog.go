@@ -302,6 +302,8 @@ type Toolset struct {
 	// models do not.
 	Aliases  []string `json:"aliases,omitempty"`
 	Examples []string `json:"examples,omitempty"`
+	// Manual says that people take the skill up: models are not told of it.
+	Manual bool `json:"manual,omitempty"`
 	// Translations and Body are as in tool.Definition. The ranking reads them.
 	Translations map[string]string `json:"translations,omitempty"`
 	Body         string            `json:"-"`

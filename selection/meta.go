@@ -84,5 +84,13 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 
 // hasSkills reports whether there is a skill to take up, or to come back from.
 func (sel *Selection) hasSkills() bool {
-	return sel.active() || len(sel.HiddenSkills) < len(sel.selector.skills.list)
+	if sel.active() {
+		return true
+	}
+	for i := range sel.selector.skills.list {
+		if sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual {
+			return true
+		}
+	}
+	return false
 }

@@ -131,15 +131,15 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	return false
 }
 
-// offered reports whether the skill at a place may be taken up in this session: the
-// caller may see it, and the request lets it through.
+// offered reports whether the model may take up the skill at a place: the caller may
+// see it, the request lets it through, and it is not left to people.
 func (sel *Selection) offered(i int) bool {
 	req, name := &sel.Request, sel.selector.skills.list[i].Name
-	return sel.hidden[i] == notHidden && !slices.Contains(req.ExcludeSkills, name) &&
+	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual && !slices.Contains(req.ExcludeSkills, name) &&
 		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name))
 }
 
-// AdmitSkill finds a skill that the request may take up, as Select judges it. One
+// AdmitSkill finds a skill that a model may take up, as Select judges it. One
 // that is hidden from the caller is as one that does not exist.
 func (s *Selector) AdmitSkill(req Request, name string) (catalog.Toolset, bool) {
 	if name == catalog.Full {
@@ -331,6 +331,8 @@ func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at 
 		return Visibility, sel.selector.catalog.WhySkillDenied(&req.Facts, sel.selector.skills.places[i])
 	case sel.hidden[i] == byTools:
 		return Visibility, "the caller may use none of its tools"
+	case skill.Manual:
+		return Requested, "models are not told of it: people take it up"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
 		return Requested, "excluded by the request or by the agent's filter"
 	case !sel.offered(i):

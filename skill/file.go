@@ -70,7 +70,7 @@ type decoder struct {
 	variables Variables
 	problems  Problems
 	nodes     int
-	expanded  []Secret
+	expanded  []Secret // what ${NAME} was replaced with
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {

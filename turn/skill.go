@@ -105,19 +105,44 @@ func (t *run) read(skill catalog.Toolset, file string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
 	result, err := wait(ctx, func() (chat.Result, error) {
-		text, err := skill.Read(ctx, file)
+		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
 		return chat.Result{Text: text}, err
 	})
 	return cut(result.Text, t.config.MaxSkill), err
 }
 
+// withInstructions adds the instructions of the active skill to a note, if it has
+// any that the conversation does not have: a person chose it, or what the model read
+// is not sent any more.
+func (t *run) withInstructions(note string) string {
+	name := t.selected.Request.Facts.Skill
+	skill, _ := t.selector.Catalog().Toolset(name)
+	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
+		return note
+	}
+	text, err := t.read(skill, "")
+	if err != nil {
+		t.config.Log.WarnContext(t.ctx, "the active skill's instructions cannot be read", "skill", name, "error", err, "session", t.in.Session.Key)
+		return note
+	}
+	if text == "" || told(t.in.kept, text) {
+		return note
+	}
+	return strings.TrimPrefix(note+"\nThe skill "+name+" is active. Its instructions:\n"+text, "\n")
+}
+
+// told reports whether messages tell the model a text.
+func told(messages []chat.Message, text string) bool {
+	return slices.ContainsFunc(messages, func(m chat.Message) bool {
+		return strings.Contains(m.Note, text) || m.Result != nil && !m.Result.Failed && strings.Contains(m.Result.Text, text)
+	})
+}
+
 // once returns a text, or that the conversation has it already, as far as it is
 // still sent.
 func (t *run) once(what, text string) string {
-	for _, m := range t.prompt.Messages {
-		if m.Result != nil && !m.Result.Failed && text != "" && strings.Contains(m.Result.Text, text) {
-			return what + ": unchanged, see above in this conversation."
-		}
+	if text != "" && told(t.prompt.Messages, text) {
+		return what + ": unchanged, see above in this conversation."
 	}
 	return what + ":\n" + text
 }

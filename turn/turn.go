@@ -292,7 +292,7 @@ func (t *run) open() chat.Message {
 	t.in = t.know(t.in)
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
-	question := prompt.NewMessage(t.in.Text, t.note(), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
+	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
 	t.state.Front.First = first(t.in, question)
 	return question
 }

@@ -70,7 +70,12 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(c *config.Config, out *egress.Guard, traces *tracing.Tracing) ([]skill.Provider, error) {
+func newProviders(w *workspace, traces *tracing.Tracing) ([]skill.Provider, error) {
+	c := w.config
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
+	if err != nil {
+		return nil, usagef("%s: skills.local: %w", w.file, err)
+	}
 	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
 	if err != nil {
 		return nil, err

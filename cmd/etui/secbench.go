@@ -18,6 +18,7 @@ func benchTools() map[string]func(context.Context, json.RawMessage) any {
 		},
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
+		"fetch":         benchFetch,
 		"install_skill": benchInstall,
 		"remove_skill":  benchRemove,
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
@@ -53,15 +52,12 @@ var (
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
 func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	out, err := egress.New(egress.Config{Allow: w.config.Skills.Local, Own: w.ports})
-	if err != nil {
-		return nil, usagef("%s: skills.local: %w", w.file, err)
-	}
+	var err error
 	if b.traces, err = newTracing(log); err != nil {
 		return nil, err
 	}
 	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
-	providers, err := newProviders(w.config, out, b.traces)
+	providers, err := newProviders(w, b.traces)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +71,8 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
-	b.publish(s.table, observer(s.calls, b.traces))
+	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
+	b.close = append(b.close, published.Close)
 	return s, nil
 }
 
@@ -292,19 +289,6 @@ func outcome(err error) string {
 		return kind
 	}
 	return skill.Kind(skill.ErrExecutionFailed)
-}
-
-// publish puts the enabled skills into the registry.
-func (b *built) publish(table *skill.Table, observe skill.ObserveFunc) {
-	table.Watch(func(now *skill.Snapshot) {
-		var tools []tool.Tool
-		for _, e := range now.All() {
-			if e.State == skill.Enabled {
-				tools = append(tools, skill.Observed(skill.AsTool(e.Skill), skill.UseOf(e), observe))
-			}
-		}
-		_ = b.registry.Replace(skill.Source, tools...)
-	})
 }
 
 // withAdmin serves a gateway and its admin API.

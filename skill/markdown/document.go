@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -41,10 +42,8 @@ type Document struct {
 func Parse(folder string, text []byte) (Document, []skill.Problem, error) {
 	p := &parser{folder: folder}
 	d, err := p.parse(text)
-	if err != nil {
-		return Document{}, p.warnings, err
-	}
-	return d, p.warnings, nil
+	slices.SortStableFunc(p.warnings, func(a, b skill.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return d, p.warnings, err
 }
 
 // parser collects the warnings of one file.
