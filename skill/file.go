@@ -29,6 +29,7 @@ const (
 	maxNodes       = 10_000    // keys and values
 	maxDepth       = 40        // mappings and lists in one another
 	maxProblems    = 20        // that are reported of one file
+	maxName        = 64        // characters, of a name
 	maxDescription = 4096      // characters, of a description
 	maxText        = 8192      // bytes, of any other text
 )
@@ -215,7 +216,6 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		at[key.Value] = value
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
-	c.Expanded = d.expanded
 	d.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -299,7 +299,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f reflect.StructField) {
 // checks say what is wrong with a text, in words that follow the key.
 var checks = map[string]func(string) string{
 	"name": func(s string) string {
-		if !skillName.MatchString(s) || len(s) > 64 {
+		if !skillName.MatchString(s) || len(s) > maxName {
 			return fmt.Sprintf("is %q; it must be 1 to 64 letters, digits, '_' and '-'", short(s))
 		}
 		return ""

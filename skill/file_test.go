@@ -52,6 +52,9 @@ parameters:
 	if c.Headers["Authorization"] != "Bearer s3cret" || c.Headers["X-Twice"] != "${TOKEN}s3cret" {
 		t.Errorf("%q", string(c.Headers["X-Twice"]))
 	}
+	if len(c.Expanded) != 3 || c.Expanded[0] != "s3cret" {
+		t.Errorf("%d variables", len(c.Expanded))
+	}
 	want := `{"type":"object","properties":{"level":{"enum":["debug","1",1,1.5,null,true]},"on":{"$ref":"#/$defs/day"}},"$defs":{"day":{"type":"string"}}}`
 	if string(c.Parameters) != want {
 		t.Errorf("got  %s\nwant %s", c.Parameters, want)

@@ -226,6 +226,18 @@ func (f *folder) find(real, at string, e fs.DirEntry) found {
 	return found{at, real, info, plain(err)}
 }
 
+// stamp is that of a file of the folder; the zero one if there is none.
+func (f *folder) stamp(file string) stamp {
+	if file == "" {
+		return stamp{}
+	}
+	info, err := f.within.Stat(filepath.Join(f.at, filepath.FromSlash(file)))
+	if err != nil {
+		return stamp{}
+	}
+	return stampOf(info)
+}
+
 // read returns what is in a file of at most so many bytes, and its stamp then.
 // It never waits for a writer.
 func (f *folder) read(file found, most int64) ([]byte, stamp, error) {

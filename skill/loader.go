@@ -104,6 +104,8 @@ type file struct {
 	stamp    stamp
 	sum      uint64 // of its text
 	fresh    bool   // it was read so soon after a change that its stamp may not tell the next one
+	module   string // a file beside it that it is made of, too
+	beside   stamp  // of module
 	names    []string
 	unmet    bool
 	problems Problems
@@ -264,7 +266,7 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 func (l *Loader) take(ctx context.Context, r *root, dir *folder, there []found, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f found) bool {
 		known := r.files[f.path]
-		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info)
+		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info) && known.beside == dir.stamp(known.module)
 	})
 	texts := make([]reading, len(there))
 	parallel(len(there), func(i int) {
@@ -343,14 +345,16 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 	next.sum = maphash.Bytes(seed, text)
 	next.fresh = known == nil || known.stamp != next.stamp
 	next.fresh = next.fresh && time.Since(next.stamp.modified) < soon
-	retry := again && known != nil && (known.unmet || len(known.problems) > 0)
+	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
-		next.names, next.unmet, next.problems = known.names, known.unmet, known.problems
+		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
 		return reading{file: next, same: true}
 	}
 	t := reading{file: next}
 	if isYAML(f.path) {
 		t.config, t.err = ParseYAML(r.source(f.path), text, l.config.Variables)
+		next.module = t.config.Module
+		next.beside = dir.stamp(next.module)
 	}
 	return t
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -47,6 +48,7 @@ type built struct {
 	source   string
 	registry *catalog.Registry
 	skills   *skills
+	traces   *tracing.Tracing // nil when nobody is told
 	// usage is what is kept of past turns.
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.

@@ -16,9 +16,9 @@ func benchTools() map[string]func(context.Context, json.RawMessage) any {
 		"capabilities": func(context.Context, json.RawMessage) any {
 			return map[string]any{"capabilities": []string{"run_case"}}
 		},
-		"fetch":         benchFetch,
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
+		"fetch":         benchFetch,
 		"install_skill": benchInstall,
 		"remove_skill":  benchRemove,
 	}

@@ -79,6 +79,7 @@ func (a *app) serve(ctx context.Context) error {
 	if server.Handler = b.gateway.Handler(); operators.shared {
 		server.Handler = withAdmin(b.gateway)
 	}
+	server.Handler = b.traces.Handler(server.Handler)
 	go func() { failed <- server.Serve(listener) }()
 	if operators.listener != nil {
 		admin := a.newServer(ctx, log)

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp"
 )
 
 func (a *app) skillsCommand() *cobra.Command {
@@ -31,7 +32,8 @@ that runs takes it up at once, and one that starts later, too.`,
 		a.skillsChangeCommand("enable NAME", "Let a skill be used", http.MethodPost, "/enable"),
 		a.skillsChangeCommand("disable NAME", "Keep a skill from being used, and keep it", http.MethodPost, "/disable"),
 		a.skillsChangeCommand("unregister NAME", "Take a skill away, until it is enabled again", http.MethodDelete, ""),
-		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsCallsCommand())
+		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsValidateCommand(), a.skillsCallsCommand())
+	c.AddCommand(a.skillsInstallCommands()...)
 	return c
 }
 
@@ -186,13 +188,38 @@ func (a *app) printSkill(s gateway.SkillStatus) error {
 		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
 	}
 	if s.Server != nil {
-		raw, err := json.MarshalIndent(s.Server, "             ", "  ")
-		if err != nil {
+		if err := printServer(line, s.Server); err != nil {
 			return err
 		}
-		line("server", string(raw))
 	}
 	line("calls", countersText(s.Counters))
+	return nil
+}
+
+// printServer tells how it goes with a server: what it says, as the gateway sent it.
+func printServer(line func(label, text string), said any) error {
+	raw, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	var s mcp.Status
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("the gateway tells of a server in another way than this program: %w", err)
+	}
+	line("server", fmt.Sprintf("%s, %d tools, restarted %d times, %s", s.Phase, len(s.Tools), s.Restarts, s.Identity))
+	line("error", s.Err)
+	for _, r := range s.Refused {
+		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
+	}
+	for _, h := range s.Held {
+		line("held back", fmt.Sprintf("%s: %s", h.Tool, strings.Join(h.Why, "; ")))
+		for text := range strings.Lines(h.Diff()) {
+			line("", strings.TrimRight(text, "\n"))
+		}
+	}
+	if len(s.Held) > 0 {
+		line("", "to let them be used: etui skills approve "+s.Server)
+	}
 	return nil
 }
 

@@ -19,12 +19,13 @@ import (
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/markdown"
+	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -34,12 +35,14 @@ type skills struct {
 	loader  *skill.Loader
 	control *control.Control
 	calls   *audit.Recorder
+	pins    *mcp.Pins // which tools of servers may be used
 }
 
 // The files in the state folder.
 const (
 	decisionsFile = "skills.json"
 	callsFile     = "calls.db"
+	pinsFile      = "pins.json"
 )
 
 // The folders of skills when the configuration names none.
@@ -52,25 +55,27 @@ var (
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
 func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	out, err := egress.New(egress.Config{Allow: w.config.Skills.Local, Own: w.ports})
-	if err != nil {
-		return nil, usagef("%s: skills.local: %w", w.file, err)
-	}
-	providers, err := newProviders(w.config, out)
-	if err != nil {
+	var err error
+	if b.traces, err = newTracing(log); err != nil {
 		return nil, err
 	}
+	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{table: skill.NewTable(log)}
+	s := &skills{table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	providers, err := newProviders(w, s.pins, b.traces, log)
+	if err != nil {
+		return nil, err
+	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
-	b.publish(s.table, observer(s.calls))
+	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
+	b.close = append(b.close, published.Close)
 	return s, nil
 }
 
@@ -139,8 +144,17 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 func (s *skills) admin() gateway.SkillAdmin {
 	return gateway.SkillAdmin{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
+		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
 		Reload: func(ctx context.Context, by, why string) (any, error) { return s.reload(ctx, by, why), nil },
 	}
+}
+
+// serverStatus tells how it goes with a server; nil for other skills.
+func serverStatus(s skill.Skill) any {
+	if server, ok := s.(*mcp.Server); ok {
+		return server.Status()
+	}
+	return nil
 }
 
 // check holds the skills that a configuration names against those that there are,
@@ -205,7 +219,7 @@ func protected(w *workspace) []string {
 	if w.state != w.dir {
 		return append(list, w.state)
 	}
-	for _, name := range []string{decisionsFile, callsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
 		list = append(list, filepath.Join(w.state, name))
 	}
 	return list
@@ -246,18 +260,35 @@ func secrets(c *config.Config, environ []string) []string {
 	return list
 }
 
-// observer stands around every use of a skill: it counts it and records it.
-func observer(calls *audit.Recorder) skill.ObserveFunc {
+// observer stands around every use of a skill: it traces, counts and records it.
+func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
 	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
-		began := time.Now()
+		who, began := tool.Caller(ctx), time.Now()
+		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version, "etui.provider", u.Provider, "etui.tool", u.Tool)
 		err := run(ctx)
-		who := tool.Caller(ctx)
+		result := outcome(err)
+		end(result, err == nil)
 		calls.Record(audit.Call{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
-			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: outcome(err),
+			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)
 		return err
 	}
+}
+
+func newTracing(log *slog.Logger) (*tracing.Tracing, error) {
+	traces, err := tracing.New(os.Getenv, version(), log)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return traces, nil
+}
+
+// endTracing sends what is still to be told.
+func endTracing(ctx context.Context, traces *tracing.Tracing) error {
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer done()
+	return traces.Close(ending)
 }
 
 func outcome(err error) string {
@@ -270,19 +301,6 @@ func outcome(err error) string {
 		return kind
 	}
 	return skill.Kind(skill.ErrExecutionFailed)
-}
-
-// publish puts the enabled skills into the registry.
-func (b *built) publish(table *skill.Table, observe skill.ObserveFunc) {
-	table.Watch(func(now *skill.Snapshot) {
-		var tools []tool.Tool
-		for _, e := range now.All() {
-			if e.State == skill.Enabled {
-				tools = append(tools, skill.Observed(skill.AsTool(e.Skill), skill.UseOf(e), observe))
-			}
-		}
-		_ = b.registry.Replace(skill.Source, tools...)
-	})
 }
 
 // withAdmin serves a gateway and its admin API.

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ var (
 // place. name is the folder's. What the machine lacks of the skill's requirements
 // stands in its details. The error is a [skill.Problem].
 func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
-	file, text, err := Read(dir)
+	file, text, err := Read(dir, "")
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +86,13 @@ func sentence(p skill.Problem) string {
 // IsDocument says whether a file is a SKILL.md, however its name is spelt.
 func IsDocument(file string) bool { return strings.EqualFold(file, "SKILL.md") }
 
-// Read reads the SKILL.md of a folder: at most 1 MiB. file is its name as it was
-// found; where there are several, SKILL.md itself counts.
-func Read(dir *os.Root) (file string, text []byte, err error) {
-	file, err = documentOf(dir, ".")
+// Read reads a file of a folder; without a name, its SKILL.md, however that is
+// spelt. It returns the name as it was found. The error is a [skill.Problem]: there
+// is no such file, or it has more than 1 MiB.
+func Read(dir *os.Root, name string) (file string, text []byte, err error) {
+	if file = name; name == "" {
+		file, err = documentOf(dir, ".")
+	}
 	if err == nil {
 		text, err = readBounded(dir, file, maxFile)
 	}
@@ -96,7 +100,7 @@ func Read(dir *os.Root) (file string, text []byte, err error) {
 	case errors.Is(err, errBound):
 		return file, nil, skill.Problem{Message: tooLong}
 	case err != nil:
-		return file, nil, skill.Problem{Message: "SKILL.md cannot be read: " + err.Error()}
+		return file, nil, skill.Problem{Message: cmp.Or(file, "SKILL.md") + " cannot be read: " + err.Error()}
 	}
 	return file, text, nil
 }
@@ -159,7 +163,7 @@ func (s *Skill) list() string {
 	if err != nil {
 		return ""
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	files, more := others(root)
 	if len(files) == 0 {
 		return ""
@@ -193,8 +197,9 @@ func others(root *os.Root) (files []string, more bool) {
 			return fs.SkipAll
 		}
 		switch {
-		case err != nil, name == ".":
-			return nil // what cannot be read is not listed
+		case err != nil:
+			return fs.SkipDir // what cannot be read is not listed
+		case name == ".":
 		case e.IsDir() && (skipped(e.Name()) || strings.Count(name, "/") >= maxLevel):
 			return fs.SkipDir
 		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && !IsDocument(name):
@@ -227,7 +232,7 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: the skill's folder cannot be read: %w", skill.ErrProviderUnavailable, err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	raw, err := readBounded(root, name, maxRead)
 	cut := errors.Is(err, errBound)
 	switch {

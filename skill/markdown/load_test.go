@@ -140,17 +140,3 @@ func TestFind(t *testing.T) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, got, want)
 	}
 }
-
-func TestPlaces(t *testing.T) {
-	got := markdown.Places("w", "h")
-	want := []markdown.Place{
-		{filepath.FromSlash("h/.claude/skills"), skill.Global}, {filepath.FromSlash("h/.agents/skills"), skill.Global}, {filepath.FromSlash("h/.etui/skills"), skill.Global},
-		{filepath.FromSlash("w/.claude/skills"), skill.Workspace}, {filepath.FromSlash("w/.agents/skills"), skill.Workspace}, {filepath.FromSlash("w/skills"), skill.Workspace},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v", got)
-	}
-	if got := markdown.Places("w", ""); len(got) != 3 {
-		t.Errorf("without a home: %v", got)
-	}
-}
