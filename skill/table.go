@@ -401,7 +401,7 @@ func (a Actor) Replace(changes ...Change) {
 				continue
 			}
 			a.names[name].drop(c.Source)
-			if len(c.Skills) == 0 {
+			if !slices.ContainsFunc(c.Skills, func(s Skill) bool { return s.Name() == name }) {
 				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who, "why", a.why)
 			}
 		}

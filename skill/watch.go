@@ -73,7 +73,7 @@ func (l *Loader) Run(ctx context.Context) {
 func (l *Loader) everything(ctx context.Context, w *watcher) time.Duration {
 	start := time.Now()
 	w.forget()
-	l.Load(ctx)
+	l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false)
 	return min(max(pollLeast, 50*time.Since(start)), pollMost)
 }
 
