@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox"},
-	{"tool", "session", "memory", "usage", "internal/config", "internal/lexicon/*"},
+	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
@@ -31,6 +31,7 @@ var layers = [][]string{
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
 	"chat":       {},
+	"audit":      {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},

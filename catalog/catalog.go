@@ -11,6 +11,7 @@
 package catalog
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -25,9 +26,16 @@ import (
 // safe for concurrent use.
 type Catalog struct {
 	tools
-	toolsets map[string]Toolset
-	skills   []string // names of the toolsets, in order of registration
-	ruled    *ruled   // nil without rules
+	skills
+	ruled *ruled // nil without rules
+}
+
+// skills are the toolsets of a catalog. Catalogs that differ in their tools or
+// rules alone share them.
+type skills struct {
+	toolsets    []Toolset // in order of registration, [Full] among them
+	byToolset   map[string]int
+	unavailable []Unavailable // by name
 }
 
 // tools are the tools of a catalog. Catalogs that differ in their toolsets or
@@ -157,32 +165,35 @@ func (c *Catalog) AllDefinitions() []tool.Definition {
 
 // Toolset finds a toolset by name. The toolset [Full] always exists.
 func (c *Catalog) Toolset(name string) (Toolset, bool) {
-	if t, ok := c.toolsets[name]; ok {
-		return t, true
+	if i, ok := c.byToolset[name]; ok {
+		return c.toolsets[i], true
 	}
 	if name == Full {
-		return Toolset{Name: Full, Description: "all tools"}, true
+		return full, true // of the zero Catalog
 	}
 	return Toolset{}, false
 }
 
-// Toolsets returns all toolsets, in order of registration, [Full] among them.
+// Toolsets returns all toolsets, in order of registration, [Full] among them. The
+// slice is not to be changed.
 func (c *Catalog) Toolsets() []Toolset {
-	list := make([]Toolset, 0, len(c.skills)+1)
-	for _, name := range c.skills {
-		list = append(list, c.toolsets[name])
+	if c.toolsets == nil {
+		return onlyFull
 	}
-	if _, ok := c.toolsets[Full]; !ok {
-		full, _ := c.Toolset(Full)
-		list = append(list, full)
-	}
-	return list
+	return c.toolsets
 }
+
+// Unavailable returns the skills that nobody may use now, by name. The slice is not
+// to be changed.
+func (c *Catalog) Unavailable() []Unavailable { return c.unavailable }
 
 // Members returns the tools of a toolset, in order of registration, and those
 // of its targets that name nothing.
 func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
-	if len(t.Tools) == 0 {
+	switch {
+	case len(t.Tools) == 0 && t.Guide != nil:
+		return nil, nil
+	case len(t.Tools) == 0:
 		return c.entries, nil
 	}
 	for _, target := range t.Tools {
@@ -201,27 +212,37 @@ func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
 	return slices.Compact(members), unknown
 }
 
+// Switches reports whether taking a skill up changes what tools are shown. One with
+// instructions does so only when it names tools that exist: many are written for
+// other programs, and their names of tools mean nothing here.
+func (c *Catalog) Switches(t Toolset) bool {
+	if t.Guide == nil {
+		return true
+	}
+	members, _ := c.Members(t)
+	return len(members) > 0
+}
+
 func byPosition(a, b *Entry) int { return a.position - b.position }
 
 // build makes the tools of a list in which a later entry replaces an
 // earlier one of the same name.
-func build(list []*registration) tools {
+func build(list []*Registration) tools {
 	c := tools{
 		byName:   make(map[string]*Entry, len(list)),
 		byGroup:  map[string][]*Entry{},
 		bySource: map[string][]*Entry{},
 		byRisk:   map[tool.Risk][]*Entry{},
 	}
-	last := make(map[string]*registration, len(list))
-	for _, r := range list {
-		last[r.base.Definition.Name] = r
-	}
 	filters := map[*filter]int{}
 	// One allocation holds all entries of the snapshot.
 	entries := make([]Entry, len(list))
 	for i, r := range list {
+		entries[i].Registration = r
+		c.byName[r.Definition.Name] = &entries[i] // the last one is in force
+	}
+	for i := range entries {
 		e := &entries[i]
-		*e = r.base
 		if e.filter != nil {
 			if filters[e.filter] == 0 {
 				filters[e.filter] = len(filters) + 1
@@ -230,14 +251,13 @@ func build(list []*registration) tools {
 			e.filterNumber = filters[e.filter]
 		}
 		d := &e.Definition
-		if last[d.Name] != r {
+		if c.byName[d.Name] != e {
 			e.position = -1
 			c.shadowed = append(c.shadowed, e)
 			continue
 		}
 		e.position = len(c.entries)
 		c.entries = append(c.entries, e)
-		c.byName[d.Name] = e
 		c.bySource[d.Source] = append(c.bySource[d.Source], e)
 		c.byRisk[d.Risk] = append(c.byRisk[d.Risk], e)
 		for i, g := range d.Groups {
@@ -249,13 +269,9 @@ func build(list []*registration) tools {
 	return c
 }
 
-// with makes a catalog of the same tools.
-func (t tools) with(toolsets []Toolset, rules Rules) *Catalog {
-	c := &Catalog{tools: t, toolsets: make(map[string]Toolset, len(toolsets))}
-	for _, s := range toolsets {
-		c.toolsets[s.Name] = s
-		c.skills = append(c.skills, s.Name)
-	}
+// with makes a catalog of tools and skills.
+func (t tools) with(s skills, rules Rules) *Catalog {
+	c := &Catalog{tools: t, skills: s}
 	if rules != nil {
 		c.ruled = &ruled{rules: rules}
 	}
@@ -265,22 +281,54 @@ func (t tools) with(toolsets []Toolset, rules Rules) *Catalog {
 // Full is the toolset of all tools. It exists even when nobody defined it.
 const Full = "full"
 
-// Toolset is a named choice of tools: the only ones that are shown while the
-// skill of that name is active.
+var (
+	full     = Toolset{Name: Full, Description: "all tools"}
+	onlyFull = []Toolset{full} // what the zero Catalog has
+)
+
+// Toolset is a skill that the model can take up: a named choice of tools, the only
+// ones that are shown while the skill is active, or instructions, or both.
 type Toolset struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// Tools are names of tools, or "group:" and the name of a group. An empty
-	// list means all tools.
+	// list means all tools, and with instructions that the skill has no choice of
+	// tools: see [Catalog.Switches].
 	Tools []string `json:"tools"`
+	// Guide reads the skill's instructions; nil when it has none.
+	Guide Guide `json:"-"`
 	// Aliases are other names and phrases that people use for the skill, and
 	// Examples questions that it is for, in any language. The ranking reads them;
 	// models do not.
 	Aliases  []string `json:"aliases,omitempty"`
 	Examples []string `json:"examples,omitempty"`
+	// Translations and Body are as in tool.Definition. The ranking reads them.
+	Translations map[string]string `json:"translations,omitempty"`
+	Body         string            `json:"-"`
 	// Channels are those that the skill is made for; empty means none in
 	// particular.
 	Channels []string `json:"channels,omitempty"`
+}
+
+// Guide reads what a skill says. It is safe for concurrent use.
+type Guide interface {
+	// Read returns a file of the skill, by its path below the skill's folder; the
+	// empty path is the instructions. The error goes to the model.
+	Read(ctx context.Context, file string) (string, error)
+}
+
+// Unavailable is a skill that exists and that nobody may use now, and why.
+type Unavailable struct{ Name, Reason string }
+
+// Read reads a file of a skill that has instructions, as its [Guide] does. A guide
+// that panics gives an error.
+func (t Toolset) Read(ctx context.Context, file string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the skill %s could not be read: it failed unexpectedly", t.Name)
+		}
+	}()
+	return t.Guide.Read(ctx, file)
 }
 
 // Check reports the first thing that is wrong with t by itself. Whether its

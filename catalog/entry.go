@@ -12,6 +12,14 @@ import (
 
 // Entry is one tool of one catalog. It is immutable and safe for concurrent use.
 type Entry struct {
+	*Registration
+	filterNumber int
+	position     int
+}
+
+// Registration is a tool as it was registered. The entries of a tool that did not
+// change share it from catalog to catalog.
+type Registration struct {
 	// Definition describes the tool. Its Risk is never empty.
 	Definition tool.Definition
 	// JSON is the definition as models are told it: the same bytes for the same
@@ -20,11 +28,10 @@ type Entry struct {
 	// Tokens estimates what JSON costs in a request.
 	Tokens int
 
-	tool         tool.Tool
-	filter       *filter
-	filterNumber int
-	position     int
-	schema       *lazySchema
+	tool     tool.Tool
+	filter   *filter
+	supplier string // who gives it, see [Registry.Supply]; empty for the program
+	schema   *lazySchema
 }
 
 // filter is a FilterFunc with an identity, so that tools that were registered
@@ -37,19 +44,19 @@ type lazySchema struct {
 	err    error
 }
 
-func newEntry(t tool.Tool, f *filter) (Entry, error) {
+func newRegistration(t tool.Tool, f *filter) (*Registration, error) {
 	d := t.Definition()
 	if err := d.Check(); err != nil {
-		return Entry{}, err
+		return nil, err
 	}
 	if d.Risk == "" {
 		d.Risk = tool.Write
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {
-		return Entry{}, fmt.Errorf("tool %s: %w", d.Name, err)
+		return nil, fmt.Errorf("tool %s: %w", d.Name, err)
 	}
-	return Entry{Definition: d, JSON: raw, Tokens: chat.Tokens(raw), tool: t, filter: f, schema: &lazySchema{}}, nil
+	return &Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw), tool: t, filter: f, schema: &lazySchema{}}, nil
 }
 
 // Position is the tool's place in its catalog, -1 when a later tool of the

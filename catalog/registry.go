@@ -19,14 +19,14 @@ type Registry struct {
 	log     *slog.Logger
 	current atomic.Pointer[Catalog]
 
-	mu       sync.Mutex // guards what follows
-	list     []*registration
-	toolsets []Toolset
-	rules    Rules
+	mu        sync.Mutex      // guards what follows
+	list      []*Registration // whether or not they are in force
+	toolsets  []Toolset       // of the program
+	suppliers []supplier
+	skills    skills // what toolsets and suppliers come to
+	rules     Rules
+	watchers  []func(*Catalog)
 }
-
-// registration is a tool that was registered, whether or not it is in force.
-type registration struct{ base Entry }
 
 // NewRegistry returns an empty registry. A nil log discards.
 func NewRegistry(log *slog.Logger) *Registry {
@@ -34,7 +34,8 @@ func NewRegistry(log *slog.Logger) *Registry {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Registry{log: log}
-	r.current.Store(build(nil).with(nil, nil))
+	r.skills = skillsOf(nil, nil)
+	r.current.Store(build(nil).with(r.skills, nil))
 	return r
 }
 
@@ -74,30 +75,29 @@ func (r *Registry) add(f *filter, tools []tool.Tool) error {
 	return nil
 }
 
-func registrations(f *filter, tools []tool.Tool) ([]*registration, error) {
-	added := make([]*registration, len(tools))
+func registrations(f *filter, tools []tool.Tool) ([]*Registration, error) {
+	added := make([]*Registration, len(tools))
 	for i, t := range tools {
-		e, err := newEntry(t, f)
-		if err != nil {
+		var err error
+		if added[i], err = newRegistration(t, f); err != nil {
 			return nil, fmt.Errorf("registering: %w", err)
 		}
-		added[i] = &registration{e}
 	}
 	return added, nil
 }
 
 // put adds to a list that the registry does not hold yet, and publishes it.
-func (r *Registry) put(list, added []*registration) {
+func (r *Registry) put(list, added []*Registration) {
 	type id struct{ name, source string }
 	place := make(map[id]int, len(list))
 	owner := make(map[string]string, len(list))
 	for i, old := range list {
-		d := &old.base.Definition
+		d := &old.Definition
 		place[id{d.Name, d.Source}] = i
 		owner[d.Name] = d.Source
 	}
 	for _, n := range added {
-		d := &n.base.Definition
+		d := &n.Definition
 		if i, ok := place[id{d.Name, d.Source}]; ok {
 			r.log.Debug("tool replaced", "tool", d.Name, "source", d.Source)
 			list[i] = n
@@ -113,9 +113,30 @@ func (r *Registry) put(list, added []*registration) {
 	r.publish(list)
 }
 
-func (r *Registry) publish(list []*registration) {
+func (r *Registry) publish(list []*Registration) {
 	r.list = list
-	r.current.Store(build(list).with(r.toolsets, r.rules))
+	r.show(build(list))
+}
+
+// show puts a catalog of the given tools in force. What is made of it for reading
+// is made now, so that no reader has to.
+func (r *Registry) show(t tools) {
+	c := t.with(r.skills, r.rules)
+	c.guard()
+	for _, f := range r.watchers {
+		f(c)
+	}
+	r.current.Store(c)
+}
+
+// Watch calls f with the catalog as it is, and with every new one before it is in
+// force and before the change that made it returns. f must not change the
+// registry. It is called for as long as the registry exists.
+func (r *Registry) Watch(f func(*Catalog)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers = append(r.watchers, f)
+	f(r.current.Load())
 }
 
 // Replace makes the given tools the only ones of a source, in one step. The
@@ -126,13 +147,13 @@ func (r *Registry) Replace(source string, tools ...tool.Tool) error {
 		return err
 	}
 	for _, n := range added {
-		n.base.Definition.Source = source
+		n.Definition.Source = source
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keep := slices.DeleteFunc(slices.Clone(r.list), func(old *registration) bool {
-		d := &old.base.Definition
-		return d.Source == source && !slices.ContainsFunc(added, func(n *registration) bool { return n.base.Definition.Name == d.Name })
+	keep := slices.DeleteFunc(slices.Clone(r.list), func(old *Registration) bool {
+		d := &old.Definition
+		return d.Source == source && !slices.ContainsFunc(added, func(n *Registration) bool { return n.Definition.Name == d.Name })
 	})
 	r.put(keep, added)
 	return nil
@@ -147,7 +168,7 @@ func (r *Registry) Remove(names ...string) int {
 	removed := 0
 	for _, name := range names {
 		for i, old := range slices.Backward(list) {
-			if old.base.Definition.Name == name {
+			if old.Definition.Name == name {
 				list = slices.Delete(list, i, i+1)
 				removed++
 				break
@@ -167,18 +188,19 @@ func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrapped := NewRegistry(nil)
-	wrapped.toolsets, wrapped.rules = r.toolsets, r.rules
-	list := make([]*registration, len(r.list))
+	wrapped.toolsets, wrapped.suppliers, wrapped.skills, wrapped.rules = r.toolsets, r.suppliers, r.skills, r.rules
+	list := make([]*Registration, len(r.list))
 	for i, old := range r.list {
-		list[i] = &registration{old.base}
-		list[i].base.tool = wrap(old.base.tool)
+		copied := *old
+		copied.tool = wrap(old.tool)
+		list[i] = &copied
 	}
 	wrapped.publish(list)
 	return wrapped
 }
 
-// SetToolsets makes the given toolsets the only ones, and returns a warning for
-// every target that names no tool or group. A toolset that is not valid or is
+// SetToolsets makes the given toolsets the only ones beside those of suppliers, and
+// returns a warning for every target that names no tool or group. A toolset that is not valid or is
 // named twice is an error, and nothing changes.
 func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, err error) {
 	if err := checkAll(toolsets); err != nil {

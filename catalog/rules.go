@@ -27,15 +27,26 @@ type Guard interface {
 	Reason(f *chat.Facts, e *Entry) string
 }
 
+// SkillGuard is a Guard that judges skills, too, beside the tools that they name.
+type SkillGuard interface {
+	Guard
+	// DeniedSkills tells by place in [Catalog.Toolsets] which skills the caller may
+	// not see. The slice may not be changed; nil denies none.
+	DeniedSkills(f *chat.Facts) []bool
+	// ReasonSkill tells an operator which rule denies the skill at a place.
+	ReasonSkill(f *chat.Facts, place int) string
+}
+
 // SetRules makes rules the only ones; nil means none. The tools stay what they
 // are, so that a selector need not index them again.
 func (r *Registry) SetRules(rules Rules) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.set(r.toolsets, rules)
+	r.rules = rules
+	r.show(r.current.Load().tools)
 }
 
-// Update makes toolsets and rules the only ones, in one step: rules may name
+// Update does what SetToolsets and SetRules do, in one step: rules may name
 // toolsets. It answers as SetToolsets does.
 func (r *Registry) Update(toolsets []Toolset, rules Rules) (unknown []UnknownTarget, err error) {
 	if err := checkAll(toolsets); err != nil {
@@ -49,7 +60,8 @@ func (r *Registry) Update(toolsets []Toolset, rules Rules) (unknown []UnknownTar
 
 func (r *Registry) set(toolsets []Toolset, rules Rules) {
 	r.toolsets, r.rules = toolsets, rules
-	r.current.Store(r.current.Load().with(toolsets, rules))
+	r.skills = skillsOf(toolsets, r.suppliers)
+	r.show(r.current.Load().tools)
 }
 
 // Rules returns the rules in force, or nil.
@@ -66,6 +78,12 @@ func (c *Catalog) SameTools(o *Catalog) bool {
 	return len(c.entries) == len(o.entries) && (len(c.entries) == 0 || &c.entries[0] == &o.entries[0])
 }
 
+// SameSkills reports whether two catalogs hold the same toolsets in the same order.
+func (c *Catalog) SameSkills(o *Catalog) bool {
+	a, b := c.Toolsets(), o.Toolsets()
+	return len(a) == len(b) && &a[0] == &b[0]
+}
+
 // Denied asks the rules about a caller, see [Guard]. It is nil when there are
 // no rules.
 func (c *Catalog) Denied(f *chat.Facts) (denied []bool, failed []error) {
@@ -80,6 +98,24 @@ func (c *Catalog) Denied(f *chat.Facts) (denied []bool, failed []error) {
 func (c *Catalog) WhyDenied(f *chat.Facts, e *Entry) string {
 	if g := c.guard(); g != nil {
 		return g.Reason(f, e)
+	}
+	return ""
+}
+
+// DeniedSkills asks the rules which skills a caller may not see, by place in
+// [Catalog.Toolsets], see [SkillGuard]. It is nil when there are none.
+func (c *Catalog) DeniedSkills(f *chat.Facts) []bool {
+	if g, ok := c.guard().(SkillGuard); ok {
+		return g.DeniedSkills(f)
+	}
+	return nil
+}
+
+// WhySkillDenied tells an operator which rule denies the skill at a place to a
+// caller.
+func (c *Catalog) WhySkillDenied(f *chat.Facts, place int) string {
+	if g, ok := c.guard().(SkillGuard); ok {
+		return g.ReasonSkill(f, place)
 	}
 	return ""
 }

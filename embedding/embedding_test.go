@@ -148,7 +148,7 @@ func newBench(tb testing.TB, s *service, change func(*embedding.Config)) *bench 
 	var err error
 	b.Embedder, err = embedding.New(cfg)
 	must(tb, err)
-	b.follow = b.Follow(selection.Follow(b.registry.Catalog, selection.Config{Direct: -1}))
+	b.follow = b.Follow(selection.Follow(b.registry, selection.Config{Direct: -1}))
 	return b
 }
 

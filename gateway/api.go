@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -129,8 +130,9 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Call runs one tool for a caller. Text that the caller reads is in the result;
-// a tool that does not exist, or that this caller may not use, is [ErrUnknown].
+// Call runs one tool for a caller. Text that the caller reads is in the result,
+// that of a failure, too; the error beside it says what failed. A tool that does
+// not exist, or that this caller may not use, is [turn.ErrNoTool].
 func (g *Gateway) Call(ctx context.Context, name string, c Call) (chat.Result, error) {
 	c.Text = name
 	a, err := g.check(c.Message)
@@ -150,15 +152,19 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	result, err := g.Call(r.Context(), r.PathValue("name"), c)
-	if errors.Is(err, turn.ErrNoTool) {
-		problem(w, http.StatusNotFound, err.Error())
-		return
-	}
-	if err != nil {
+	var mismatch *tool.Mismatch
+	switch {
+	case errors.Is(err, turn.ErrNoTool):
+		g.noTool(w, r.PathValue("name"), err)
+	case errors.As(err, &mismatch):
+		problem(w, http.StatusBadRequest, result.Text)
+	case skill.Kind(err) != "":
+		problem(w, skill.Status(err), result.Text)
+	case err != nil && !result.Failed:
 		problem(w, statusOf(err), err.Error())
-		return
+	default: // a tool's failure is a result
+		reply(w, http.StatusOK, result)
 	}
-	reply(w, http.StatusOK, result)
 }
 
 // Skills are the toolsets, and which one of an agent is active.

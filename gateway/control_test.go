@@ -139,7 +139,7 @@ func TestFilterAndMessage(t *testing.T) {
 		if _, err := send(g, t.Context(), gateway.Message{Text: "x", IncludeSkills: c.include, ExcludeSkills: c.exclude}); err != nil {
 			t.Fatal(err)
 		}
-		_, list, _ := strings.Cut(m.Requests()[i].System, "can be switched to:\n")
+		_, list, _ := strings.Cut(m.Requests()[i].System, "use_skill takes up:\n")
 		if list != c.want {
 			t.Errorf("%v without %v: %q, want %q", c.include, c.exclude, list, c.want)
 		}

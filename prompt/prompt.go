@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/selection"
 )
 
 // Strategy is how much context a turn is given.
@@ -53,6 +54,9 @@ type Options struct {
 	// IncludeSkills, when not empty, names the only skills that are listed;
 	// ExcludeSkills names skills that are not. Any strategy but Lite.
 	IncludeSkills, ExcludeSkills []string
+	// SkillList, when not nil, is what is said of skills in the place of such a list,
+	// see selection.Selection.SkillList. Any strategy but Lite.
+	SkillList *string
 	// IncludeTools and ExcludeTools do the same for tools, under any strategy.
 	// Selection carries them out, not the prompt.
 	IncludeTools, ExcludeTools []string
@@ -77,8 +81,10 @@ func (o Options) runtime() bool {
 // equal reports whether two options give the same system prompt.
 func (o Options) equal(p Options) bool {
 	return o.Strategy == p.Strategy && o.IncludeMemory == p.IncludeMemory && o.Instructions == p.Instructions && o.Directory == p.Directory &&
-		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills)
+		slices.Equal(o.IncludeSkills, p.IncludeSkills) && slices.Equal(o.ExcludeSkills, p.ExcludeSkills) && equal(o.SkillList, p.SkillList)
 }
+
+func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Config says what a [Builder] builds from. The zero value builds prompts
 // without memory for an assistant without a special identity.
@@ -160,10 +166,17 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 		}
 	}
 	last := b.cached[opts.Strategy].Load()
-	if last != nil && last.memory == remembered && last.options.equal(opts) && sameSkills(last.skills, c.Toolsets()) {
+	if last != nil && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Toolsets())) {
 		return last.text, nil
 	}
-	next := &system{opts, remembered, c.Toolsets(), ""}
+	if opts.SkillList != nil { // and not what it points to, which may change
+		list := *opts.SkillList
+		opts.SkillList = &list
+	}
+	next := &system{options: opts, memory: remembered}
+	if opts.SkillList == nil {
+		next.skills = c.Toolsets()
+	}
 	next.text = b.write(next)
 	b.cached[opts.Strategy].Store(next)
 	return next.text, nil
@@ -186,8 +199,8 @@ func own(text string, opts Options) string {
 func (b *Builder) write(s *system) string {
 	var text strings.Builder
 	text.WriteString(own(b.lite, s.options))
-	if list := SkillsSummary(s.skills, s.options.IncludeSkills, s.options.ExcludeSkills); list != "" {
-		text.WriteString("\n\n# Skills\nWays of working that can be switched to:\n" + list)
+	if list := s.skillList(); list != "" {
+		text.WriteString("\n\n# Skills\nWays of working that " + selection.UseSkill + " takes up:\n" + list)
 	}
 	if s.options.Directory != "" {
 		text.WriteString("\n\n# Tools\nWhat find_tools finds, beside the tools that are listed:\n" + s.options.Directory)
@@ -203,19 +216,24 @@ func (b *Builder) write(s *system) string {
 	return text.String()
 }
 
-// SkillsSummary lists skills, a line each. An empty include means all of them;
-// the toolset of all tools goes without saying.
-func SkillsSummary(skills []catalog.Toolset, include, exclude []string) string {
-	var lines []string
-	for _, s := range skills {
-		if s.Name == catalog.Full || len(include) > 0 && !slices.Contains(include, s.Name) || slices.Contains(exclude, s.Name) {
-			continue
-		}
-		line := "- " + s.Name
-		if s.Description != "" {
-			line += ": " + s.Description
-		}
-		lines = append(lines, line)
+func (s *system) skillList() string {
+	if s.options.SkillList != nil {
+		return *s.options.SkillList
 	}
-	return strings.Join(lines, "\n")
+	return SkillsSummary(s.skills, s.options.IncludeSkills, s.options.ExcludeSkills)
 }
+
+// SkillsSummary lists skills in at most 1,500 tokens, see [selection.ListSkills]. An
+// empty include means all of them.
+func SkillsSummary(skills []catalog.Toolset, include, exclude []string) string {
+	var list []*catalog.Toolset
+	for i := range skills {
+		name := skills[i].Name
+		if (len(include) == 0 || slices.Contains(include, name)) && !slices.Contains(exclude, name) {
+			list = append(list, &skills[i])
+		}
+	}
+	return selection.ListSkills(list, summaryTokens)
+}
+
+const summaryTokens = 1500

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 )
 
 // Stage is a step of the selection. A tool's stage is the one that dropped it,
@@ -103,14 +104,26 @@ func (sel *Selection) admission() admission {
 	if req.Groups != "" {
 		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
-	skill := req.Facts.Skill
-	if skill == "" {
-		skill = catalog.Full
-	}
-	a.toolset, a.known = s.toolsets[skill]
-	a.allTools = a.known && a.toolset == nil
+	a.readSkill(req.Facts)
 	a.include, a.exclude = s.members(req.Include), s.members(req.Exclude)
 	return a
+}
+
+// readSkill makes the active skill ready. One that a rule hides from the caller
+// lets nothing through, like one that does not exist.
+func (a *admission) readSkill(facts chat.Facts) {
+	s := a.sel.selector
+	if facts.Skill == "" || facts.Skill == catalog.Full {
+		a.allTools, a.known = true, true
+		return
+	}
+	i, ok := s.skills.byName[facts.Skill]
+	if a.known = ok && !set(s.catalog.DeniedSkills(&facts)).has(s.skills.places[i]); !a.known {
+		return
+	}
+	if a.allTools = s.skills.allTools(i); !a.allTools {
+		a.toolset = s.setOf(s.skills.tools[i])
+	}
 }
 
 // judge returns the stage at which the tool at a position is dropped, or Sent.

@@ -64,6 +64,9 @@ func (sel *Selection) deliver() {
 	if sel.anew || sel.Request.Uncached && sel.overgrown(sent) {
 		sel.begin(sent)
 	}
+	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
+		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
+	}
 	for _, e := range sent {
 		switch {
 		case slices.Contains(sel.Declared, e):

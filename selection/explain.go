@@ -153,27 +153,28 @@ var fieldNames = [fields]string{
 }
 
 // parts divides the scores of a tool's terms among its fields. The index has
-// added them up, so the tool is read again, into an index of its own.
+// added them up, so the tool is read again.
 func (x *Index) parts(e *catalog.Entry, terms []Term) {
-	own := emptyIndex()
-	doc := own.read(textsOf(&e.Definition, x.groups != nil))
+	v := newVocabulary()
+	doc := v.read(textsOf(&e.Definition))
+	norms := x.norms(x.lengths(doc))
 	for i := range terms {
 		t := &terms[i]
-		number, ok := own.terms[t.Word]
+		number, ok := v.terms[t.Word]
 		if !ok {
-			number, ok = own.glossed[t.Word]
+			number, ok = v.glossed[t.Word]
 		}
 		if !ok {
 			continue
 		}
-		count := &doc.counts[slices.Index(doc.terms, number)]
-		all := frequency(count, &doc.length, &x.mean, x.weight)
+		count := x.counts(doc, slices.Index(doc.terms, number))
+		all := frequency(&count, &norms, x.weight)
 		t.Fields = map[string]float64{}
 		for f, n := range count {
 			if n > 0 {
 				var only [fields]uint8
 				only[f] = n
-				t.Fields[fieldNames[f]] = round(float32(t.Score * frequency(&only, &doc.length, &x.mean, x.weight) / all))
+				t.Fields[fieldNames[f]] = round(float32(t.Score * frequency(&only, &norms, x.weight) / all))
 			}
 		}
 	}
@@ -328,7 +329,7 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 		}
 		return "its filter hides it from this caller"
 	case Toolset:
-		if _, ok := s.toolsets[sel.Request.Facts.Skill]; !ok {
+		if !sel.admission.known {
 			return fmt.Sprintf("there is no skill %q", sel.Request.Facts.Skill)
 		}
 		return fmt.Sprintf("not part of the active skill %q", sel.Request.Facts.Skill)

@@ -1,9 +1,7 @@
 package selection
 
 import (
-	"encoding/json"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -64,7 +62,6 @@ type Index struct {
 	// misspelt word.
 	spelled map[spelling][]string
 	names   []string  // the terms, by number
-	places  []int32   // while the index is built: their places in a document, from 1
 	rarity  []float32 // their inverse document frequency
 	// postings are in order of term, then of document; those of term t stand from
 	// start[t] to start[t+1].
@@ -91,60 +88,10 @@ const maxBody = 8 << 10
 // noTerm stands for a word that is not searched for.
 const noTerm = int32(-1)
 
-// document counts a tool's terms while the index is built.
-type document struct {
-	terms  []int32
-	counts [][fields]uint8
-	length [fields]float64
-}
-
 // NewIndex indexes tools, which takes about 10 µs for each. The zero Weights are
 // [DefaultWeights].
 func NewIndex(tools []*tool.Definition, weights Weights) *Index {
-	if weights == (Weights{}) {
-		weights = DefaultWeights()
-	}
-	x := emptyIndex()
-	x.size, x.weight = len(tools), weights.fields()
-	x.scratch.New = func() any { return x.newScratch() }
-	x.readGroups(tools)
-	documents := make([]document, 0, len(tools))
-	for some := range slices.Chunk(tools, chunk) {
-		for _, text := range x.texts(some) {
-			d := x.read(text)
-			for f, n := range d.length {
-				x.mean[f] += n / float64(len(tools))
-			}
-			documents = append(documents, d)
-		}
-	}
-	x.places = nil
-	x.invert(documents)
-	x.spell()
-	return x
-}
-
-func emptyIndex() *Index {
-	return &Index{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}}
-}
-
-// chunk is how many tools are read at once.
-const chunk = 1024
-
-// texts reads the texts of some tools, on all processors.
-func (x *Index) texts(tools []*tool.Definition) [][]fieldText {
-	list := make([][]fieldText, len(tools))
-	var done sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), 1+len(tools)/64)
-	for first := range workers {
-		done.Go(func() {
-			for i := first; i < len(tools); i += workers {
-				list[i] = textsOf(tools[i], x.groups != nil)
-			}
-		})
-	}
-	done.Wait()
-	return list
+	return newAnalysis(weights).index(tools)
 }
 
 // readGroups numbers the groups. A group tells tools apart only where all have
@@ -166,12 +113,17 @@ func (x *Index) readGroups(tools []*tool.Definition) {
 	x.groups, x.groupCount = groups, len(numbers)
 }
 
-// invert turns documents into postings.
-func (x *Index) invert(documents []document) {
+// invert turns documents into postings, after the terms were numbered.
+func (x *Index) invert(documents []*document, numbers []int32) {
+	for i := range documents {
+		for f, n := range x.lengths(documents[i]) {
+			x.mean[f] += n / float64(x.size)
+		}
+	}
 	x.start = make([]int32, len(x.names)+1)
 	for _, d := range documents {
 		for _, term := range d.terms {
-			x.start[term+1]++
+			x.start[numbers[term]+1]++
 		}
 	}
 	x.rarity = make([]float32, len(x.names))
@@ -188,22 +140,81 @@ func (x *Index) invert(documents []document) {
 	}
 	x.postings = make([]posting, x.start[len(x.names)])
 	next := slices.Clone(x.start)
-	for i := range documents {
-		d := &documents[i]
-		name, description := x.fieldMass(d, fieldName), x.fieldMass(d, fieldDescription)
-		for k, term := range d.terms {
-			f := frequency(&d.counts[k], &d.length, &x.mean, x.weight)
-			impact := f / (saturation + f)
-			if d.counts[k][fieldName] > 0 {
-				impact += nameCover * x.weight[fieldName] / name
-			}
-			if d.counts[k][fieldDescription] > 0 {
-				impact += descriptionCover * x.weight[fieldDescription] / description
-			}
-			x.postings[next[term]] = posting{int32(i), x.rarity[term] * float32(impact)}
-			next[term]++
+	for i, impacts := range x.impacts(documents, numbers) {
+		for k, term := range documents[i].terms {
+			number := numbers[term]
+			x.postings[next[number]] = posting{int32(i), impacts[k]}
+			next[number]++
 		}
 	}
+}
+
+// impacts tells what each term adds to the score of each document, in order of the
+// document's terms. It works on all processors.
+func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
+	list := make([][]float32, len(documents))
+	each(len(documents), func(i int) {
+		d := documents[i]
+		norms := x.norms(x.lengths(d))
+		rarities := make([]float32, len(d.terms))
+		var name, description float64 // how rare the words of these fields are, added up
+		for k, term := range d.terms {
+			rarities[k] = x.rarity[numbers[term]]
+			if c := x.counts(d, k); c[fieldName] > 0 {
+				name += float64(rarities[k])
+			}
+			if c := x.counts(d, k); c[fieldDescription] > 0 {
+				description += float64(rarities[k])
+			}
+		}
+		for k := range d.terms {
+			c := x.counts(d, k)
+			f := frequency(&c, &norms, x.weight)
+			impact := f / (saturation + f)
+			if c[fieldName] > 0 {
+				impact += nameCover * x.weight[fieldName] / name
+			}
+			if c[fieldDescription] > 0 {
+				impact += descriptionCover * x.weight[fieldDescription] / description
+			}
+			rarities[k] *= float32(impact)
+		}
+		list[i] = rarities
+	})
+	return list
+}
+
+// counts returns how often a document has its k-th term, by field, and lengths how
+// long its fields are. Groups that only some tools have count as words of the
+// description.
+func (x *Index) counts(d *document, k int) [fields]uint8 {
+	c := d.counts[k]
+	if x.groups == nil && c[fieldGroup] > 0 {
+		c[fieldDescription] = uint8(min(int(c[fieldDescription])+int(c[fieldGroup]), math.MaxUint8))
+		c[fieldGroup] = 0
+	}
+	return c
+}
+
+func (x *Index) lengths(d *document) [fields]float64 {
+	l := d.length
+	if x.groups == nil {
+		l[fieldDescription] += l[fieldGroup]
+		l[fieldGroup] = 0
+	}
+	return l
+}
+
+// norms are what the counts of a document's fields are divided by: how long the
+// fields are against their usual length.
+func (x *Index) norms(length [fields]float64) (norms [fields]float64) {
+	for f := range norms {
+		norms[f] = 1 - fieldLength[f]
+		if length[f] > 0 {
+			norms[f] += fieldLength[f] * length[f] / x.mean[f]
+		}
+	}
+	return norms
 }
 
 // inverseFrequency is BM25's inverse document frequency of what n of size
@@ -222,149 +233,19 @@ func rarity(name string, n int32, size int) float32 {
 	return float32(idf)
 }
 
-// fieldMass adds up how rare the words of a field are.
-func (x *Index) fieldMass(d *document, f field) float64 {
-	var sum float64
-	for k, term := range d.terms {
-		if d.counts[k][f] > 0 {
-			sum += float64(x.rarity[term])
-		}
-	}
-	return sum
-}
-
 // list returns the postings of a term.
 func (x *Index) list(term int32) []posting { return x.postings[x.start[term]:x.start[term+1]] }
 
 // frequency is how often a term occurs in a document, each field counted with
 // its weight and against its usual length.
-func frequency(count *[fields]uint8, length, mean, weight *[fields]float64) float64 {
+func frequency(count *[fields]uint8, norms, weight *[fields]float64) float64 {
 	var sum float64
 	for f, n := range count {
 		if n > 0 {
-			sum += weight[f] * float64(n) / (1 - fieldLength[f] + fieldLength[f]*length[f]/mean[f])
+			sum += weight[f] * float64(n) / norms[f]
 		}
 	}
 	return sum
-}
-
-// fieldText is a folded text of a tool, with the stems of the English words that
-// its Chinese ones mean.
-type fieldText struct {
-	field  field
-	folded string
-	gloss  []string
-}
-
-// textsOf returns the texts of a tool. Groups that only some tools have count
-// as words of the description.
-func textsOf(d *tool.Definition, grouped bool) []fieldText {
-	list := make([]fieldText, 0, 16)
-	add := func(f field, text string) {
-		if text != "" {
-			folded := fold(text)
-			list = append(list, fieldText{f, folded, gloss(f, folded)})
-		}
-	}
-	add(fieldName, d.Name)
-	add(fieldDescription, d.Description)
-	for _, text := range d.Translations {
-		add(fieldTranslation, text)
-	}
-	for _, text := range d.Aliases {
-		add(fieldAlias, text)
-	}
-	for _, g := range d.Groups {
-		if grouped {
-			add(fieldGroup, g)
-		} else {
-			add(fieldDescription, g)
-		}
-	}
-	for _, text := range d.Examples {
-		add(fieldExample, text)
-	}
-	add(fieldBody, head(d.Body, maxBody))
-	var schema schemaText
-	// A part that is not as expected stays empty, the rest is read.
-	_ = json.Unmarshal(d.Parameters, &schema)
-	schema.walk(add, 0)
-	return list
-}
-
-// gloss returns the stems of the English words that the Chinese ones of a folded
-// text mean. Only what every tool has is translated, not what stands beside it in
-// other words or at length.
-func gloss(f field, folded string) (stems []string) {
-	switch f {
-	case fieldAlias, fieldTranslation, fieldExample, fieldBody:
-		return nil
-	}
-	wideRuns(folded, func(run string) {
-		translate(run, func(_, stem string) { stems = append(stems, stem) })
-	})
-	return stems
-}
-
-// read counts the words of a tool.
-func (x *Index) read(texts []fieldText) document {
-	var doc document
-	count := func(term int32, f field) {
-		i := int(x.places[term]) - 1
-		if i < 0 {
-			i = len(doc.terms)
-			x.places[term] = int32(i + 1)
-			doc.terms = append(doc.terms, term)
-			doc.counts = append(doc.counts, [fields]uint8{})
-		}
-		if doc.counts[i][f] < math.MaxUint8 {
-			doc.counts[i][f]++
-		}
-		doc.length[f]++
-	}
-	for _, text := range texts {
-		words(text.folded, func(word string, wide bool) {
-			if term := x.intern(word, wide); term != noTerm {
-				count(term, text.field)
-			}
-		})
-		for _, stem := range text.gloss {
-			count(x.number(x.glossed, stem), fieldTranslation)
-		}
-	}
-	for _, term := range doc.terms {
-		x.places[term] = 0
-	}
-	return doc
-}
-
-// intern numbers a word of a tool.
-func (x *Index) intern(word string, wide bool) int32 {
-	if term, ok := x.surfaces[word]; ok {
-		return term
-	}
-	term := noTerm
-	if !isStopWord(word) {
-		name := word
-		if !wide {
-			name = stem(word)
-		}
-		term = x.number(x.terms, name)
-	}
-	x.surfaces[word] = term
-	return term
-}
-
-// number numbers a term of a kind.
-func (x *Index) number(kind map[string]int32, name string) int32 {
-	term, ok := kind[name]
-	if !ok {
-		term = int32(len(x.names))
-		kind[name] = term
-		x.names = append(x.names, name)
-		x.places = append(x.places, 0)
-	}
-	return term
 }
 
 // impact returns what a term adds to a document's score.
@@ -375,35 +256,4 @@ func (x *Index) impact(term int32, doc int) float32 {
 		return 0
 	}
 	return list[i].impact
-}
-
-// schemaText is the part of a JSON Schema that is made of words.
-type schemaText struct {
-	Description string                `json:"description"`
-	Enum        []any                 `json:"enum"`
-	Properties  map[string]schemaText `json:"properties"`
-	Items       *schemaText           `json:"items"`
-}
-
-// walk adds the names and words of a schema, at most four levels deep: what
-// lies deeper says little about when to use a tool.
-func (s *schemaText) walk(add func(field, string), depth int) {
-	if depth > 4 {
-		return
-	}
-	if depth > 0 {
-		add(fieldParameterText, s.Description)
-	}
-	for _, v := range s.Enum {
-		if text, ok := v.(string); ok {
-			add(fieldParameterText, text)
-		}
-	}
-	for name, p := range s.Properties {
-		add(fieldParameter, name)
-		p.walk(add, depth+1)
-	}
-	if s.Items != nil {
-		s.Items.walk(add, depth)
-	}
 }

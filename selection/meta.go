@@ -19,7 +19,8 @@ const (
 	DescribeTool = "describe_tool"
 	// CallTool calls a tool that was found or announced.
 	CallTool = "call_tool"
-	// UseSkill switches the session to a toolset.
+	// UseSkill takes a skill up: it gives the skill's instructions, and switches the
+	// session to its tools.
 	UseSkill = "use_skill"
 )
 
@@ -35,8 +36,8 @@ var metaTools = []*catalog.Entry{
 		"Call a tool that was announced in a message or found with find_tools.",
 		`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"arguments as the tool's parameters say"}},"required":["name","arguments"]}`),
 	meta(UseSkill,
-		"Switch to a skill and its tools; full switches back to all.",
-		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+		"Take up a skill: read its instructions, and switch to its tools if it has any; full switches back to all tools.",
+		`{"type":"object","properties":{"name":{"type":"string"},"file":{"type":"string","description":"a file of the skill to read, as its instructions name it"}},"required":["name"]}`),
 }
 
 func meta(name, description, parameters string) *catalog.Entry {
@@ -45,7 +46,7 @@ func meta(name, description, parameters string) *catalog.Entry {
 	if err != nil {
 		panic(err) // the definition above is not JSON
 	}
-	return &catalog.Entry{Definition: d, JSON: raw, Tokens: chat.Tokens(raw)}
+	return &catalog.Entry{Registration: &catalog.Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw)}}
 }
 
 func metaEntry(name string) (*catalog.Entry, bool) {
@@ -71,7 +72,7 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 		name := e.Definition.Name
 		switch {
 		case sel.selector.config.Off,
-			name == UseSkill && !sel.active() && len(sel.HiddenSkills) == len(sel.selector.skills.list), // there is none but full
+			name == UseSkill && !sel.hasSkills(),
 			name != UseSkill && sel.Mode == Direct,
 			name == DescribeTool && sel.Mode != Bridge:
 		default:
@@ -79,4 +80,9 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 		}
 	}
 	return tools
+}
+
+// hasSkills reports whether there is a skill to take up, or to come back from.
+func (sel *Selection) hasSkills() bool {
+	return sel.active() || len(sel.HiddenSkills) < len(sel.selector.skills.list)
 }

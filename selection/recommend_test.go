@@ -131,7 +131,7 @@ func TestRecommendedSkills(t *testing.T) {
 	if len(x.Skills) != 3 || x.Skills[0].Skill != "travel" || !x.Skills[0].Told || x.Skills[0].Recommendation == nil || x.Skills[1].Told {
 		t.Errorf("skills %+v", x.Skills)
 	}
-	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, ListedSkills: []string{"office"}}).Skills()
+	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
 	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "said with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
 		t.Errorf("later in a session: %+v", later)
 	}

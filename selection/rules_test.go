@@ -24,7 +24,7 @@ func compile(tb testing.TB, rules ...visibility.Rule) *visibility.Rules {
 func TestRulesHideAtTheStageVisibility(t *testing.T) {
 	r := office(t)
 	must(t, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(chat.Facts) bool { return false }))
-	follow := selection.Follow(r.Catalog, selection.Config{Direct: -1})
+	follow := selection.Follow(r, selection.Config{Direct: -1})
 	before := follow()
 	r.SetRules(compile(t,
 		visibility.Rule{Name: "clerks", Allow: []string{"group:finance"}, When: `"clerk" in user.roles`, Place: visibility.Place{File: "etui.yaml", Line: 3}},
@@ -77,7 +77,7 @@ func TestRulesHideAtTheStageVisibility(t *testing.T) {
 // of one moment.
 func TestRulesAreSwappedWhileSelecting(t *testing.T) {
 	r := office(t)
-	follow := selection.Follow(r.Catalog, selection.Config{})
+	follow := selection.Follow(r, selection.Config{})
 	var sets []*visibility.Rules
 	for _, group := range []string{"mail", "finance"} {
 		sets = append(sets, compile(t, visibility.Rule{Deny: []string{"group:" + group}, When: `user.id != "boss"`}))
@@ -179,7 +179,7 @@ func BenchmarkSelectRules(b *testing.B) {
 // BenchmarkSwapRules: what the first selection after a change of rules costs.
 func BenchmarkSwapRules(b *testing.B) {
 	r := hundredRules(b, 1000)
-	follow := selection.Follow(r.Catalog, selection.Config{})
+	follow := selection.Follow(r, selection.Config{})
 	rules := compile(b, visibility.Rule{Deny: []string{"risk:" + string(tool.Destructive)}, When: `channel == "web"`})
 	req := selection.Request{Query: "invoice"}
 	follow().Select(req)

@@ -60,9 +60,9 @@ type Request struct {
 	// IncludeSkills, when not empty, names the only skills that the model is told
 	// of; ExcludeSkills names skills that it is not.
 	IncludeSkills, ExcludeSkills []string
-	// ListedSkills names the skills that the session's system prompt lists, as
-	// [Selection.Listed] told them for the question before; empty means none.
-	ListedSkills []string
+	// SkillList is what the session's system prompt says of skills, as
+	// [Selection.SkillList] told it for the question before.
+	SkillList string
 	// Used are the calls that were made earlier in the session, in any order. The
 	// recommender reads them.
 	Used []Use
@@ -93,6 +93,9 @@ type Config struct {
 	// Directory is how many tokens the directory of names may have, see
 	// [Selection.Directory]; 0 means 400, and a negative number that there is none.
 	Directory int
+	// Skills is how many tokens the list of skills may have, see [ListSkills]; 0
+	// means 1500. It has at most 5 % of the model's window.
+	Skills int
 	// Limit is how many tools are sent for a question, pinned ones not counted;
 	// 0 means 8.
 	Limit int
@@ -135,6 +138,9 @@ func (c Config) withDefaults() Config {
 	if c.Directory == 0 {
 		c.Directory = 400
 	}
+	if c.Skills == 0 {
+		c.Skills = defaultSkillTokens
+	}
 	c.Recommend = c.Recommend.withDefaults()
 	return c
 }
@@ -148,7 +154,6 @@ type Selector struct {
 	usage    *Usage
 	disabled set
 	pinned   set
-	toolsets map[string]set
 	skills   skills
 	// By position, side by side: looking at every entry would take longer than
 	// all else.
@@ -159,23 +164,36 @@ type Selector struct {
 }
 
 // New indexes a catalog. It takes about 10 µs for each tool.
-func New(c *catalog.Catalog, cfg Config) *Selector {
+func New(c *catalog.Catalog, cfg Config) *Selector { return newMaker(cfg).selector(c) }
+
+// maker makes the selectors of one catalog after the other. What did not change is
+// not read again. It is not safe for concurrent use.
+type maker struct {
+	config        Config
+	tools, skills *analysis
+	last          *Selector // nil before the first
+}
+
+func newMaker(cfg Config) *maker {
 	cfg = cfg.withDefaults()
-	return newSelector(c, cfg, NewIndex(definitions(c), cfg.Weights))
+	return &maker{config: cfg, tools: newAnalysis(cfg.Weights), skills: newAnalysis(cfg.Weights)}
 }
 
-// with returns a selector for a newer catalog. It is quick when the tools are
-// the same.
-func (s *Selector) with(c *catalog.Catalog) *Selector {
-	if s.catalog.SameTools(c) {
-		return newSelector(c, s.config, s.index)
+func (m *maker) selector(c *catalog.Catalog) *Selector {
+	s := &Selector{catalog: c, config: m.config}
+	if m.last != nil && m.last.catalog.SameTools(c) {
+		s.index = m.last.index
+	} else {
+		s.index = m.tools.index(definitions(c))
 	}
-	return New(c, s.config)
-}
-
-func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
-	s := &Selector{catalog: c, config: cfg, index: x, toolsets: map[string]set{}, skills: newSkills(c, cfg.Weights)}
-	s.disabled = s.members(cfg.Disabled)
+	s.skills = newSkills(c)
+	if m.last != nil && m.last.catalog.SameSkills(c) {
+		s.skills.index = m.last.skills.index
+	} else {
+		s.skills.index = m.skills.index(s.skills.definitions())
+	}
+	s.filters, s.tokens = make([]int32, 0, c.Len()), make([]int32, 0, c.Len())
+	s.disabled = s.members(m.config.Disabled)
 	for e := range c.All() {
 		s.filters, s.tokens = append(s.filters, int32(e.Filter())), append(s.tokens, int32(e.Tokens))
 		if Meta(e.Definition.Name) {
@@ -185,10 +203,8 @@ func newSelector(c *catalog.Catalog, cfg Config, x *Index) *Selector {
 			s.disabled[e.Position()] = true
 		}
 	}
-	s.pinned = s.members(cfg.Pinned)
-	for _, t := range c.Toolsets() {
-		s.toolsets[t.Name] = s.members(t.Tools)
-	}
+	s.pinned = s.members(m.config.Pinned)
+	m.last = s
 	return s
 }
 
@@ -227,13 +243,20 @@ type Selection struct {
 	// that the model is told of all that the request lets through: the recommender
 	// is switched off, an explicit choice wins over it, or no skill fits.
 	Recommended []string
-	// HiddenSkills names the skills of whose tools the caller may use none: nothing
-	// that the caller or the model reads names them.
+	// HiddenSkills names the skills that a rule hides, or of whose tools the caller
+	// may use none: nothing that the caller or the model reads names them.
 	HiddenSkills []string
+	// SkillList is what the system prompt says of skills: see [ListSkills]. It stays
+	// the same while the session's front does.
+	SkillList string
+	// AnnouncedSkills fit the question and are not described in SkillList: they are
+	// told with the message, best first.
+	AnnouncedSkills []*catalog.Toolset
 
 	selector *Selector
 	stages   []Stage       // by position: where the tool was dropped, or Sent
 	scores   []float32     // by position
+	hidden   []hiding      // by place of the skill
 	failed   map[int]error // filters that panicked, by number
 	meanings []float32     // by position: what the vectors added to the score; may be nil
 	// failedRules are the errors of rules that hide what they guard.
@@ -268,6 +291,7 @@ func (s *Selector) Select(req Request) *Selection {
 	sel.choose()
 	sel.fit()
 	sel.deliver()
+	sel.listSkills()
 	return sel
 }
 

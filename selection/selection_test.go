@@ -280,7 +280,7 @@ func TestDelivery(t *testing.T) {
 
 func TestDirectSessionAppends(t *testing.T) {
 	r := office(t)
-	follow := selection.Follow(r.Catalog, selection.Config{})
+	follow := selection.Follow(r, selection.Config{})
 	var declared []string
 	for _, e := range follow().Select(selection.Request{Query: "hi"}).Declared {
 		declared = append(declared, e.Definition.Name)

@@ -3,7 +3,7 @@ package selection
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 
@@ -15,29 +15,45 @@ import (
 // skills are a catalog's toolsets, made ready for ranking. The one of all tools
 // is not among them: it goes without saying.
 type skills struct {
-	list  []catalog.Toolset
-	tools [][]*catalog.Entry // of each
-	index *Index             // nil when there are none
+	list   []*catalog.Toolset
+	places []int              // of each, in [catalog.Catalog.Toolsets]
+	tools  [][]*catalog.Entry // of each: those that it names, in order
+	byName map[string]int     // the place in list
+	index  *Index
 }
 
-// newSkills indexes the toolsets of a catalog with the same code as its tools.
-func newSkills(c *catalog.Catalog, weights Weights) skills {
-	var s skills
-	var texts []*tool.Definition
-	for _, t := range c.Toolsets() {
-		if t.Name != catalog.Full {
-			tools, _ := c.Members(t)
-			s.list, s.tools = append(s.list, t), append(s.tools, tools)
-			texts = append(texts, &tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples})
+func newSkills(c *catalog.Catalog) skills {
+	all := c.Toolsets()
+	s := skills{byName: make(map[string]int, len(all))}
+	for i := range all {
+		t := &all[i]
+		if t.Name == catalog.Full {
+			continue
 		}
-	}
-	if len(texts) > 0 {
-		s.index = NewIndex(texts, weights)
+		tools, _ := c.Members(*t)
+		s.byName[t.Name] = len(s.list)
+		s.list, s.places, s.tools = append(s.list, t), append(s.places, i), append(s.tools, tools)
 	}
 	return s
 }
 
-// score scores every skill for a question, by position in the list, and returns
+// definitions are what the ranking reads of the skills: the same as of tools.
+func (s skills) definitions() []*tool.Definition {
+	texts := make([]tool.Definition, len(s.list))
+	list := make([]*tool.Definition, len(s.list))
+	for i, t := range s.list {
+		texts[i] = tool.Definition{Name: t.Name, Description: t.Description, Aliases: t.Aliases, Examples: t.Examples, Translations: t.Translations, Body: t.Body}
+		list[i] = &texts[i]
+	}
+	return list
+}
+
+// allTools reports whether the skill at a place shows all tools while it is active.
+func (s skills) allTools(i int) bool {
+	return len(s.list[i].Tools) == 0 || s.list[i].Guide != nil && len(s.tools[i]) == 0
+}
+
+// score scores every skill for a question, by place in the list, and returns
 // the terms that it was read as. Only the question's own words count: what it
 // goes on with shows in the tools that were used.
 func (s skills) score(query string) ([]float32, []queryTerm) {
@@ -52,26 +68,41 @@ func (s skills) score(query string) ([]float32, []queryTerm) {
 	return scores, q.terms
 }
 
-// hideSkills finds the skills of whose tools the caller may use none, even while
-// they are active: the caller is not told that they exist. A skill that has no
-// tools now is not hidden, because its tools may only be away.
+// hideSkills finds the skills that the caller is not told of: those that a rule
+// hides, and those of whose tools the caller may use none, even while they are
+// active. A skill that has no tools now is not hidden for that, because its tools
+// may only be away.
 func (sel *Selection) hideSkills() {
-	var active *chat.Facts // the caller's, while the skill is active
-	for i, skill := range sel.selector.skills.list {
-		tools := sel.selector.skills.tools[i]
-		if len(tools) == 0 || slices.ContainsFunc(tools, sel.visible) {
+	s := &sel.selector.skills
+	denied := sel.selector.catalog.DeniedSkills(&sel.Request.Facts)
+	sel.hidden = make([]hiding, len(s.list))
+	for i, skill := range s.list {
+		ruled, tools := set(denied).has(s.places[i]), s.tools[i]
+		if !ruled && (len(tools) == 0 || slices.ContainsFunc(tools, sel.visible)) {
 			continue
 		}
-		if active == nil {
-			facts := sel.Request.Facts
-			active = &facts
-		}
+		active := sel.Request.Facts
 		active.Skill = skill.Name
-		if !sel.opens(active, tools) {
-			sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
+		switch {
+		case ruled && set(sel.selector.catalog.DeniedSkills(&active)).has(s.places[i]):
+			sel.hidden[i] = byRule
+		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.visible) && !sel.opens(&active, tools):
+			sel.hidden[i] = byTools
+		default:
+			continue
 		}
+		sel.HiddenSkills = append(sel.HiddenSkills, skill.Name)
 	}
 }
+
+// hiding is why a caller is not told of a skill.
+type hiding uint8
+
+const (
+	notHidden hiding = iota
+	byRule
+	byTools
+)
 
 // visible reports whether nothing but the active skill, the request or the ranking
 // keeps a tool from the caller.
@@ -100,72 +131,129 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	return false
 }
 
+// offered reports whether the skill at a place may be taken up in this session: the
+// caller may see it, and the request lets it through.
+func (sel *Selection) offered(i int) bool {
+	req, name := &sel.Request, sel.selector.skills.list[i].Name
+	return sel.hidden[i] == notHidden && !slices.Contains(req.ExcludeSkills, name) &&
+		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name))
+}
+
+// AdmitSkill finds a skill that the request may take up, as Select judges it. One
+// that is hidden from the caller is as one that does not exist.
+func (s *Selector) AdmitSkill(req Request, name string) (catalog.Toolset, bool) {
+	if name == catalog.Full {
+		return s.catalog.Toolset(name)
+	}
+	i, ok := s.skills.byName[name]
+	if !ok {
+		return catalog.Toolset{}, false
+	}
+	sel := s.prepare(req)
+	sel.admit()
+	sel.hideSkills()
+	return *s.skills.list[i], sel.offered(i)
+}
+
+// OfferedSkills yields the names of the skills that may be taken up.
+func (sel *Selection) OfferedSkills() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, skill := range sel.selector.skills.list {
+			if sel.offered(i) && !yield(skill.Name) {
+				return
+			}
+		}
+	}
+}
+
+// SearchSkills returns the skills that a request may take up and that its question
+// fits, best first, at most limit of them.
+func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Toolset {
+	if len(s.skills.list) == 0 {
+		return nil
+	}
+	sel := s.prepare(req)
+	sel.admit()
+	sel.hideSkills()
+	return sel.fittingSkills(limit)
+}
+
 // candidateSkill is a skill that fits a question.
 type candidateSkill struct {
 	skill *catalog.Toolset
 	*advice
 }
 
-// candidateSkills returns the skills that fit the question, best first, at most
-// as many as tools are sent; nothing when nothing is to be recommended.
+// candidateSkills returns the skills that the recommender puts first, best first,
+// at most as many as tools are sent; nothing when nothing is to be recommended.
 func (sel *Selection) candidateSkills() []candidateSkill {
 	s := sel.selector
 	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
 		return nil
 	}
-	scores, _ := s.skills.score(sel.Request.Query)
-	for i := range scores {
-		if slices.Contains(sel.HiddenSkills, s.skills.list[i].Name) {
-			scores[i] = 0 // what is hidden has no influence on the others
-		}
-	}
-	best := slices.Max(scores)
+	scores, best := sel.scoreSkills()
 	least := s.skills.index.noise(best)
 	past := sel.experiences()
 	var list []candidateSkill
-	for i := range s.skills.list {
-		skill := &s.skills.list[i]
-		e := experienceOf(s.toolsets[skill.Name], past)
+	for i, skill := range s.skills.list {
+		e := sel.experienceOf(i, past)
 		name := skillTarget + skill.Name
 		fits := scores[i] >= least || e.recency >= lately || slices.Contains(sel.Request.Preferred, name)
-		if !fits || slices.Contains(sel.Request.ExcludeSkills, skill.Name) || slices.Contains(sel.HiddenSkills, skill.Name) {
-			continue
+		if fits && sel.offered(i) {
+			list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
 		}
-		list = append(list, candidateSkill{skill, sel.advise(name, skill.Channels, share(scores[i], best), e)})
 	}
 	slices.SortStableFunc(list, func(a, b candidateSkill) int { return compareAdvice(a.advice, b.advice) })
 	return list[:min(len(list), sel.limit)]
 }
 
-// Listed names the skills that the system prompt is to list, where the
-// recommender chooses them: those of the session so far, unless there are none or
-// the session's front is made anew; then those that fit the question, or all when
-// nothing is recommended. It is empty when the recommender is switched off.
-func (sel *Selection) Listed() []string {
-	switch {
-	case !sel.selector.config.Recommend.On:
-		return nil
-	case sel.begun() || len(sel.Request.IncludeSkills) > 0:
-		return sel.Request.ListedSkills
-	case sel.Recommended != nil:
-		return sel.Recommended
+// scoreSkills scores the skills that are offered. The others have no influence.
+func (sel *Selection) scoreSkills() (scores []float32, best float32) {
+	scores, _ = sel.selector.skills.score(sel.Request.Query)
+	for i := range scores {
+		if !sel.offered(i) {
+			scores[i] = 0
+		}
+		best = max(best, scores[i])
 	}
-	var all []string
-	for _, skill := range sel.selector.skills.list {
-		all = append(all, skill.Name)
-	}
-	return all
+	return scores, best
 }
 
-// begun reports whether the list of skills was fixed before.
-func (sel *Selection) begun() bool { return !sel.anew && len(sel.Request.ListedSkills) > 0 }
+// fittingSkills returns the skills that fit the question by their words, best
+// first, at most limit of them.
+func (sel *Selection) fittingSkills(limit int) []*catalog.Toolset {
+	s := &sel.selector.skills
+	scores, best := sel.scoreSkills()
+	least := s.index.noise(best)
+	top := newTop[scoredSkill](limit, func(a, b scoredSkill) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.Name, b.Name))
+	})
+	for i, score := range scores {
+		if score > 0 && score >= least {
+			top.add(scoredSkill{s.list[i], score})
+		}
+	}
+	found := make([]*catalog.Toolset, len(top.list))
+	for i, c := range top.list {
+		found[i] = c.Toolset
+	}
+	return found
+}
+
+type scoredSkill struct {
+	*catalog.Toolset
+	score float32
+}
 
 // experienceOf sums the uses of a skill's tools up. A skill of all tools has
 // none: every use would speak for it.
-func experienceOf(members set, past map[int]experience) experience {
-	var sum experience
-	for _, i := range slices.Sorted(maps.Keys(past)) {
-		if e := past[i]; members.has(i) {
+func (sel *Selection) experienceOf(i int, past map[int]experience) (sum experience) {
+	s := &sel.selector.skills
+	if s.allTools(i) {
+		return sum
+	}
+	for _, tool := range s.tools[i] {
+		if e, used := past[tool.Position()]; used {
 			sum.count += e.count
 			sum.recency = max(sum.recency, e.recency)
 		}
@@ -192,26 +280,34 @@ type SkillVerdict struct {
 }
 
 // Skills says of every skill but that of all tools whether the model is told of
-// it: first those that it is, best first. The strategy lite tells of none,
-// whatever stands here.
+// it: first those that it is, best first, last those that nobody may use now. The
+// strategy lite tells of none, whatever stands here.
 func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
 	scores, query := s.skills.score(sel.Request.Query)
 	candidates := sel.candidateSkills()
+	said := saidIn(sel.SkillList)
 	list := make([]SkillVerdict, len(s.skills.list))
 	for i, skill := range s.skills.list {
 		v := &list[i]
-		v.Skill, v.Score, v.Tokens = skill.Name, round(scores[i]), chat.Tokens("- "+skill.Name+": "+skill.Description+"\n")
+		v.Skill, v.Score = skill.Name, round(scores[i])
 		v.Terms, _ = s.skills.index.matching(query, i)
-		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill.Name == skill.Name }); at >= 0 {
+		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill == skill }); at >= 0 {
 			v.Recommendation = candidates[at].rounded()
 		}
-		v.Stage, v.Reason = sel.judge(v)
+		v.Stage, v.Reason = sel.judge(i, v, said)
 		v.Told = v.Stage == Sent
+		v.Tokens = chat.Tokens(said[v.Skill])
+		if v.Tokens == 0 {
+			v.Tokens = chat.Tokens(skillLine(skill, maxSkillLine))
+		}
 	}
 	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
 		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
 	})
+	for _, u := range s.catalog.Unavailable() {
+		list = append(list, SkillVerdict{Skill: u.Name, Stage: Enabled, Reason: u.Reason})
+	}
 	return list
 }
 
@@ -225,39 +321,44 @@ func (v *SkillVerdict) points() float64 {
 	return v.Recommendation.Score
 }
 
-// judge decides whether the model is told of a skill.
-func (sel *Selection) judge(v *SkillVerdict) (at Stage, why string) {
-	req := &sel.Request
+// judge decides whether the model is told of the skill at a place. Said is what the
+// system prompt says of each skill.
+func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at Stage, why string) {
+	req, skill := &sel.Request, sel.selector.skills.list[i]
+	line, listed := said[skill.Name]
 	switch {
-	case slices.Contains(sel.HiddenSkills, v.Skill):
+	case sel.hidden[i] == byRule:
+		return Visibility, sel.selector.catalog.WhySkillDenied(&req.Facts, sel.selector.skills.places[i])
+	case sel.hidden[i] == byTools:
 		return Visibility, "the caller may use none of its tools"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
 		return Requested, "excluded by the request or by the agent's filter"
-	case len(req.IncludeSkills) > 0:
-		if slices.Contains(req.IncludeSkills, v.Skill) {
-			return Sent, "named by the request or by the agent's filter"
-		}
+	case !sel.offered(i):
 		return Requested, "not among the skills of the request or of the agent's filter"
-	case !sel.selector.config.Recommend.On:
-		return Sent, "nothing is recommended: all are told"
-	case sel.begun() && slices.Contains(req.ListedSkills, v.Skill):
-		return Sent, "listed since the session began"
-	case sel.begun() && v.Recommendation != nil:
+	case slices.Contains(sel.AnnouncedSkills, skill) && v.Recommendation != nil:
 		return Sent, recommended(v.Recommendation) + ", said with the message"
-	case sel.active():
-		why = fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
-		if sel.begun() {
-			return Rank, why
-		}
-		return Sent, why
-	case len(sel.Recommended) == 0 && !sel.begun():
-		return Sent, "no skill fits the question: all are told"
-	case v.Recommendation != nil:
+	case slices.Contains(sel.AnnouncedSkills, skill):
+		return Sent, "it fits the question, said with the message"
+	case listed && len(req.IncludeSkills) > 0:
+		return Sent, "named by the request or by the agent's filter"
+	case listed && !sel.anew:
+		return Sent, "listed since the session began"
+	case listed && v.Recommendation != nil && sel.Recommended != nil:
 		return Sent, recommended(v.Recommendation)
+	case listed && line == "":
+		return Sent, "listed by its name: the descriptions of all are too long"
+	case listed && sel.active():
+		return Sent, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
+	case listed && sel.selector.config.Recommend.On:
+		return Sent, "no skill fits the question: all are told"
+	case listed:
+		return Sent, "nothing is recommended: all are told"
+	case sel.active():
+		return Rank, fmt.Sprintf("not listed: the skill %q is active", req.Facts.Skill)
 	case v.Score == 0:
-		return Rank, "no word of the question matches, and none of its tools was used lately"
+		return Rank, "not listed: no word of the question matches, and none of its tools was used lately"
 	}
-	return Rank, "others fit better"
+	return Rank, "not listed: others fit better"
 }
 
 // recommended says how a recommendation came about.

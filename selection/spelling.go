@@ -1,12 +1,5 @@
 package selection
 
-import (
-	"slices"
-	"unicode/utf8"
-
-	"github.com/etui-run/etui/chat"
-)
-
 const (
 	// shortestGuess is the length of a word in bytes from which on it may be a
 	// misspelt one; one slip in a shorter one makes many others.
@@ -23,20 +16,6 @@ const (
 type spelling struct {
 	first  byte
 	length int
-}
-
-// spell lists the words that a misspelt one may mean.
-func (x *Index) spell() {
-	x.spelled = map[spelling][]string{}
-	for word, term := range x.surfaces {
-		if r, _ := utf8.DecodeRuneInString(word); term != noTerm && len(word) >= shortestGuess-1 && !chat.Wide(r) {
-			at := spelling{word[0], len(word)}
-			x.spelled[at] = append(x.spelled[at], word)
-		}
-	}
-	for _, list := range x.spelled {
-		slices.Sort(list)
-	}
 }
 
 // guess adds the words that differ from an unknown one by a slip: one letter

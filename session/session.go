@@ -39,10 +39,8 @@ type State struct {
 	// Directory is the list of what may be used that stands in the system prompt.
 	// It is fixed with Declared.
 	Directory string `json:"directory,omitempty"`
-	// Skills are the names of the skills that the system prompt lists where the
-	// recommender chooses them, fixed with Declared; empty while nothing was
-	// chosen.
-	Skills []string `json:"skills,omitempty"`
+	// SkillList is what the system prompt says of skills. It is fixed with Declared.
+	SkillList string `json:"skill_list,omitempty"`
 	// Front is what the newest request of the session began with.
 	Front Front `json:"front,omitzero"`
 }
@@ -71,7 +69,6 @@ type Front struct {
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
-	s.Skills = slices.Clone(s.Skills)
 	return s
 }
 

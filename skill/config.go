@@ -12,37 +12,40 @@ import (
 // spellings are right, and ${NAME} in headers and env has been replaced. What
 // only a provider can know, it checks itself. The zero value of a field means
 // that the file does not say.
+//
+// The tags are the reference, and what [ParseYAML] checks: required keys, enum,
+// min and max; "of" names the providers that a key belongs to.
 type Config struct {
-	Name        string `yaml:"name" help:"How the model calls it: 1 to 64 letters, digits, '_' and '-'."`
-	Description string `yaml:"description" help:"What it does and when to use it, for the model."`
+	Name        string `yaml:"name" required:"true" help:"How the model calls it: 1 to 64 letters, digits, '_' and '-'."`
+	Description string `yaml:"description" required:"true" help:"What it does and when to use it, for the model."`
 	Provider    string `yaml:"provider" help:"Where it runs: builtin, http, mcp, wasm or command. Without one, the skill is a toolset."`
 
 	// Of http, and of mcp where the server is reached over HTTP.
-	Endpoint string            `yaml:"endpoint" help:"URL that is called. Without a path, http takes /execute."`
-	Headers  map[string]Secret `yaml:"headers" help:"Sent with every request. ${NAME} is taken from the environment."`
-	Health   string            `yaml:"health" help:"Path or URL that answers GET with 200 while the service is up. Default: none is asked."`
+	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute."`
+	Headers  map[string]Secret `yaml:"headers" of:"http,mcp" help:"Sent with every request. ${NAME} is taken from the environment."`
+	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: none is asked."`
 
 	// Of command, and of mcp where the server is a program.
-	Command []string          `yaml:"command" help:"Program and arguments. Nothing goes through a shell."`
-	Env     map[string]Secret `yaml:"env" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
+	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
+	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
 
 	// Of wasm.
-	Module string `yaml:"module" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
-	Memory int    `yaml:"memory" help:"Mebibytes of memory that it may have, 1 to 1024. Default: 64."`
+	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
+	Memory int    `yaml:"memory" of:"wasm" min:"1" max:"1024" help:"Mebibytes of memory that it may have, 1 to 1024. Default: 64."`
 
 	// Of builtin.
-	Function string `yaml:"function" help:"Which of the program's functions it is. Default: the skill's name."`
+	Function string `yaml:"function" of:"builtin" help:"Which of the program's functions it is. Default: the skill's name."`
 
 	// Include and Exclude choose tools of an mcp server.
-	Include []string `yaml:"include" help:"The only tools of the server that are taken, as names or patterns such as db_*. Default: all."`
-	Exclude []string `yaml:"exclude" help:"Tools of the server that are not taken."`
+	Include []string `yaml:"include" of:"mcp" help:"The only tools of the server that are taken, as names or patterns such as db_*. Default: all."`
+	Exclude []string `yaml:"exclude" of:"mcp" help:"Tools of the server that are not taken."`
 
 	// Timeout is 1 s to 120 s; 30 s when the file does not say.
-	Timeout time.Duration `yaml:"timeout" help:"Seconds that a call may take, 1 to 120. Default: 30."`
+	Timeout time.Duration `yaml:"timeout" min:"1" max:"120" default:"30" help:"Seconds that a call may take, 1 to 120. Default: 30."`
 	// RiskLevel is Write when the file does not say.
-	RiskLevel tool.Risk `yaml:"risk_level" help:"What a call can do to the world: read, write or destructive. Default: write."`
+	RiskLevel tool.Risk `yaml:"risk_level" enum:"read,write,destructive" default:"write" help:"What a call can do to the world: read, write or destructive. Default: write."`
 	// Replay is "never" for what is not read-only when the file does not say.
-	Replay     string          `yaml:"replay" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
+	Replay     string          `yaml:"replay" enum:"safe,keyed,never" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
 	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object."`
 
 	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
@@ -54,11 +57,17 @@ type Config struct {
 	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
 	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`
 
+	// Expanded are the values that ${NAME} was replaced with, which are kept out of
+	// errors and results: see [Config.Redactor].
+	Expanded []Secret `yaml:"-"`
+
 	// File is where the skill was read, as it is named in messages, and Folder is
 	// the folder of that file: what providers open lies below it. It is closed when
 	// Load has returned. Both are empty for a skill that came from no file.
 	File   string   `yaml:"-"`
 	Folder *os.Root `yaml:"-"`
+
+	lines map[string]int `yaml:"-"` // of the file, by key
 }
 
 // Details returns what a config says beside the contract.
@@ -74,6 +83,10 @@ const (
 	DefaultTimeout = 30 * time.Second
 	MaxTimeout     = 120 * time.Second
 )
+
+// MaxResult is how many bytes of JSON a skill's result may have. A provider does
+// not read on: a longer one is ErrExecutionFailed.
+const MaxResult = 1 << 20
 
 // Secret is a text that is never shown.
 type Secret string

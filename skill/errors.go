@@ -16,26 +16,39 @@ var (
 	ErrExecutionFailed     = errors.New("the skill failed")
 )
 
-var statuses = []struct {
+var kinds = []struct {
 	kind   error
+	name   string
 	status int
 }{
-	{ErrNotFound, http.StatusNotFound},
-	{ErrDisabled, http.StatusForbidden},
-	{ErrInvalidParams, http.StatusBadRequest},
-	{ErrProviderTimeout, http.StatusGatewayTimeout},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout},
-	{ErrProviderUnavailable, http.StatusBadGateway},
-	{ErrExecutionFailed, http.StatusInternalServerError},
+	{ErrNotFound, "not_found", http.StatusNotFound},
+	{ErrDisabled, "disabled", http.StatusForbidden},
+	{ErrInvalidParams, "invalid_params", http.StatusBadRequest},
+	{ErrProviderTimeout, "timeout", http.StatusGatewayTimeout},
+	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout},
+	{ErrProviderUnavailable, "unavailable", http.StatusBadGateway},
+	{ErrExecutionFailed, "failed", http.StatusInternalServerError},
 }
 
 // Status returns the HTTP status of a failure. What wraps no kind is
 // ErrExecutionFailed.
 func Status(err error) int {
-	for _, s := range statuses {
-		if errors.Is(err, s.kind) {
-			return s.status
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			return k.status
 		}
 	}
 	return http.StatusInternalServerError
+}
+
+// Kind names the kind of a failure, for records and counts: not_found, disabled,
+// invalid_params, timeout, unavailable or failed. It is empty for an error that
+// wraps none, and for nil.
+func Kind(err error) string {
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			return k.name
+		}
+	}
+	return ""
 }

@@ -100,6 +100,8 @@ type Details struct {
 	// Tools are the only tools that are shown while the skill is active: names,
 	// or group: and a group. Nil means that taking it up changes no toolset.
 	Tools []string
+	// Hidden says that models are not told of the skill: people take it up.
+	Hidden bool
 	// Unmet are the requirements that this machine does not meet, as sentences.
 	// A skill with any is not enabled by being loaded.
 	Unmet []string

@@ -60,7 +60,9 @@ type Entry struct {
 	Skill   Skill
 	Details Details
 	State   State
-	Scope   Scope
+	// Why says, as a sentence, why the skill is not enabled; empty when it is.
+	Why   string
+	Scope Scope
 	// Source is the file that the skill came from; empty for one that the program
 	// registered itself.
 	Source string
@@ -72,6 +74,8 @@ type Entry struct {
 	// Err is why the newest form of the source could not be used; this entry is
 	// then the last good one. Nil when nothing is wrong.
 	Err error
+
+	definition tool.Definition
 }
 
 // Name is the skill's.
@@ -101,7 +105,10 @@ type Table struct {
 
 	changing sync.Mutex // guards what follows
 	names    map[string]*named
-	failed   map[string]error // by source
+	said     map[string]Decision // by name, of skills that are not there, too
+	limit    func(*Entry) string
+	sources  map[string][]string // the names that a source gives
+	failed   map[string]error    // by source
 	watchers []func(*Snapshot)
 }
 
@@ -110,19 +117,50 @@ var _ Registry = (*Table)(nil)
 // named is all that a table knows about one name.
 type named struct {
 	candidates []*candidate // in rising order: the last one is in force
-	set        State        // what somebody said with Enable or Disable; empty when nobody did
-	version    string       // the only one to be in force; empty means the highest
+}
+
+// Decision is what somebody has said about the skills of a name. The zero value
+// says nothing.
+type Decision struct {
+	// State is Enabled or Disabled; empty means as the skill itself asks for.
+	State State `json:"state,omitempty"`
+	// Version is the only one to be in force while there is one; empty means the
+	// highest.
+	Version string `json:"version,omitempty"`
+	// Removed are the sources that the skill is not to come from.
+	Removed []string `json:"removed,omitempty"`
+	// By, At and Why say who decided, when and for what reason.
+	By  string    `json:"by,omitempty"`
+	At  time.Time `json:"at,omitzero"`
+	Why string    `json:"why,omitempty"`
+}
+
+// IsZero reports whether nothing is decided.
+func (d Decision) IsZero() bool { return d.State == "" && d.Version == "" && len(d.Removed) == 0 }
+
+// disabled says in words that somebody disabled a skill.
+func (d Decision) disabled() string {
+	text := "disabled"
+	if d.By != "" {
+		text += " by " + d.By
+	}
+	if d.Why != "" {
+		text += ": " + d.Why
+	}
+	return text
 }
 
 // candidate is a skill that a source gives.
 type candidate struct {
-	skill   Skill
-	details Details
-	scope   Scope
-	source  string
-	since   time.Time
-	initial State // the state that it comes in
-	removed bool
+	skill      Skill
+	details    Details
+	definition tool.Definition
+	scope      Scope
+	source     string
+	since      time.Time
+	initial    State  // the state that it comes in
+	why        string // it is not enabled
+	removed    bool
 }
 
 // Snapshot is what a table held at one moment. It is immutable.
@@ -130,13 +168,10 @@ type Snapshot struct {
 	byName map[string]*Entry
 	list   []*Entry         // by name
 	failed map[string]error // sources that give nothing, by source
-	parts  func() parts
-}
 
-// parts are what is made of a snapshot when it is first asked for.
-type parts struct {
-	all, enabled []Skill
-	tools        []tool.Definition
+	// What is made when it is first asked for.
+	all, enabled func() []Skill
+	tools        func() []tool.Definition
 }
 
 // NewTable returns an empty table. A nil log discards.
@@ -144,7 +179,10 @@ func NewTable(log *slog.Logger) *Table {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	t := &Table{log: log, names: map[string]*named{}, failed: map[string]error{}}
+	t := &Table{
+		log: log, names: map[string]*named{}, said: map[string]Decision{}, limit: func(*Entry) string { return "" },
+		sources: map[string][]string{}, failed: map[string]error{},
+	}
 	t.current.Store(newSnapshot(map[string]*Entry{}, nil, nil))
 	return t
 }
@@ -194,19 +232,19 @@ func (t *Table) Get(name string) (Skill, error) {
 	case !ok || e.State == Removed:
 		return nil, fmt.Errorf("skill %q: %w", name, ErrNotFound)
 	case e.State != Enabled:
-		return nil, fmt.Errorf("skill %q: %w", name, ErrDisabled)
+		return nil, fmt.Errorf("skill %q: %w (%s)", name, ErrDisabled, e.Why)
 	}
 	return e.Skill, nil
 }
 
 // List returns all skills, by name.
-func (t *Table) List() []Skill { return slices.Clone(t.Snapshot().parts().all) }
+func (t *Table) List() []Skill { return slices.Clone(t.Snapshot().all()) }
 
 // ListEnabled returns the skills that may be used, by name.
-func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().parts().enabled) }
+func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().enabled()) }
 
 // ToTools returns the definitions of the skills that may be used, by name.
-func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().parts().tools) }
+func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().tools()) }
 
 // Actor makes changes of a table in somebody's name.
 type Actor struct {
@@ -235,23 +273,24 @@ const programSource = "program:"
 // away until its file changes.
 func (a Actor) Unregister(name string) error {
 	return a.change(name, "skill removed", func(n *named) {
-		c := n.inForce()
+		c := a.inForce(name, n)
 		c.removed = true
 		if strings.HasPrefix(c.source, programSource) {
-			n.drop(c)
+			n.drop(c.source)
+			delete(a.sources, c.source)
 		}
-		n.set = ""
+		a.say(name, func(d *Decision) { d.State = "" })
 	})
 }
 
 // Enable lets a skill be used.
 func (a Actor) Enable(name string) error {
-	return a.change(name, "skill enabled", func(n *named) { n.set = Enabled })
+	return a.change(name, "skill enabled", func(*named) { a.say(name, func(d *Decision) { d.State = Enabled }) })
 }
 
 // Disable keeps a skill from being used.
 func (a Actor) Disable(name string) error {
-	return a.change(name, "skill disabled", func(n *named) { n.set = Disabled })
+	return a.change(name, "skill disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
 }
 
 // Use puts one version of a skill in force, whatever others there are; the empty
@@ -261,7 +300,52 @@ func (a Actor) Use(name, version string) error {
 	if version != "" && !slices.Contains(a.versions(name), version) {
 		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
 	}
-	return a.change(name, "skill version chosen", func(n *named) { n.version = version })
+	return a.change(name, "skill version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
+}
+
+// say changes what is decided about a name. The caller holds the lock.
+func (a Actor) say(name string, f func(*Decision)) {
+	d := a.said[name]
+	f(&d)
+	if a.who != "program" {
+		d.By, d.Why = a.who, a.why
+	}
+	d.At = time.Now()
+	a.said[name] = d
+}
+
+// Decide replaces what is decided about some skills, by name, in one step. They
+// need not be there: a decision waits for its skill. The zero Decision takes back
+// what was decided before.
+func (a Actor) Decide(decisions map[string]Decision) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	touched := map[string]bool{}
+	for name, d := range decisions {
+		a.said[name] = d
+		if d.IsZero() {
+			delete(a.said, name)
+		}
+		a.log.Info("skill decided on", "skill", name, "state", d.State, "version", d.Version, "removed", d.Removed, "by", cmp.Or(d.By, a.who), "why", cmp.Or(d.Why, a.why))
+		if n := a.names[name]; n != nil {
+			touched[name] = true
+		}
+	}
+	a.publish(touched)
+}
+
+// Limit sets which skills may be enabled at all: f says, as a sentence, why one
+// may not, and nothing when it may. A skill that may not stays loaded. f is asked
+// again when it is set and for every skill that changes.
+func (a Actor) Limit(f func(*Entry) string) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.limit = f
+	touched := map[string]bool{}
+	for name := range a.names {
+		touched[name] = true
+	}
+	a.publish(touched)
 }
 
 func (a Actor) versions(name string) (list []string) {
@@ -280,7 +364,7 @@ func (a Actor) change(name, message string, f func(*named)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	n := a.names[name]
-	if n == nil || n.inForce().removed {
+	if n == nil || a.gone(name, a.inForce(name, n)) {
 		return fmt.Errorf("skill %q: %w", name, ErrNotFound)
 	}
 	a.log.Info(message, "skill", name, "by", a.who, "why", a.why)
@@ -289,13 +373,21 @@ func (a Actor) change(name, message string, f func(*named)) error {
 	return nil
 }
 
+// maxTold is how many changes made at once are logged one by one; of more the
+// number is, and each of them for debugging.
+const maxTold = 20
+
 // Replace makes the given changes in one step. The skills of a source have passed
 // [Check].
 func (a Actor) Replace(changes ...Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	touched := map[string]bool{}
-	before := a.bySource(changes)
+	level := slog.LevelInfo
+	if len(changes) > maxTold {
+		a.log.Info("skills loaded", "files", len(changes), "by", a.who, "why", a.why)
+		level = slog.LevelDebug
+	}
 	for _, c := range changes {
 		if c.Err != nil {
 			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err)
@@ -303,39 +395,26 @@ func (a Actor) Replace(changes ...Change) {
 		} else {
 			delete(a.failed, c.Source)
 		}
-		for _, old := range before[c.Source] {
-			name := old.skill.Name()
+		for _, name := range a.sources[c.Source] {
 			touched[name] = true
-			if c.Err == nil {
-				a.names[name].drop(old)
+			if c.Err != nil {
+				continue
+			}
+			a.names[name].drop(c.Source)
+			if len(c.Skills) == 0 {
+				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who, "why", a.why)
 			}
 		}
 		if c.Err == nil {
-			a.add(c, touched)
+			delete(a.sources, c.Source)
+			a.add(c, touched, level)
 		}
 	}
 	a.publish(touched)
 }
 
-// bySource returns what the sources of some changes have given so far. A few are
-// looked for name by name; many are sorted once.
-func (a Actor) bySource(changes []Change) map[string][]*candidate {
-	found := make(map[string][]*candidate, len(changes))
-	for _, c := range changes {
-		found[c.Source] = nil
-	}
-	for _, n := range a.names {
-		for _, c := range n.candidates {
-			if list, ok := found[c.source]; ok {
-				found[c.source] = append(list, c)
-			}
-		}
-	}
-	return found
-}
-
 // add makes the skills of a source candidates.
-func (a Actor) add(c Change, touched map[string]bool) {
+func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 	for _, s := range c.Skills {
 		d := DetailsOf(s)
 		n := a.names[s.Name()]
@@ -343,19 +422,25 @@ func (a Actor) add(c Change, touched map[string]bool) {
 			n = &named{}
 			a.names[s.Name()] = n
 		}
-		added := &candidate{skill: s, details: d, scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
-		if c.Disabled || len(d.Unmet) > 0 {
-			added.initial = Loaded
+		added := &candidate{skill: s, details: d, definition: Definition(s), scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
+		switch {
+		case len(d.Unmet) > 0:
+			added.initial, added.why = Loaded, strings.Join(d.Unmet, "; ")
+		case strings.HasPrefix(c.Source, programSource):
+			added.initial, added.why = Loaded, "nobody has enabled it yet"
+		case c.Disabled:
+			added.initial, added.why = Loaded, "its file says enabled: false"
 		}
 		n.candidates = append(n.candidates, added)
 		slices.SortStableFunc(n.candidates, precedence)
+		a.sources[c.Source] = append(a.sources[c.Source], s.Name())
 		touched[s.Name()] = true
 		for _, other := range n.candidates {
 			if other != added && other.scope == c.Scope && other.details.Version == d.Version {
-				a.log.Warn("two skills have one name: the later one is in force", "skill", s.Name(), "file", n.inForce().source, "shadowed", other.source)
+				a.log.Warn("two skills have one name: the later one is in force", "skill", s.Name(), "file", a.inForce(s.Name(), n).source, "shadowed", other.source)
 			}
 		}
-		a.log.Info("skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
+		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
 	}
 }
 
@@ -365,16 +450,24 @@ func precedence(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(a.scope, b.scope), compareVersions(a.details.Version, b.details.Version), cmp.Compare(a.source, b.source))
 }
 
-func (n *named) drop(c *candidate) {
-	n.candidates = slices.DeleteFunc(slices.Clone(n.candidates), func(o *candidate) bool { return o == c })
+func (n *named) drop(source string) {
+	n.candidates = slices.DeleteFunc(n.candidates, func(c *candidate) bool { return c.source == source })
 }
 
-// inForce is the candidate that the name stands for.
-func (n *named) inForce() *candidate {
-	var found *candidate
+// gone reports whether a candidate was removed.
+func (t *Table) gone(name string, c *candidate) bool {
+	return c.removed || slices.Contains(t.said[name].Removed, c.source)
+}
+
+// inForce is the candidate that a name stands for: the last one that is there, of
+// the version that was chosen if there is one.
+func (t *Table) inForce(name string, n *named) *candidate {
+	found := n.candidates[len(n.candidates)-1]
+	version := t.said[name].Version
 	for _, c := range n.candidates {
 		switch {
-		case found == nil, found.removed && !c.removed, !c.removed && (n.version == "" || c.details.Version == n.version || found.details.Version != n.version):
+		case t.gone(name, c):
+		case version == "", t.gone(name, found), c.details.Version == version, found.details.Version != version:
 			found = c
 		}
 	}
@@ -393,7 +486,7 @@ func (t *Table) publish(touched map[string]bool) {
 			delete(byName, name)
 			continue
 		}
-		e := t.entry(n)
+		e := t.entry(name, n)
 		byName[name] = e
 		changed = append(changed, e)
 	}
@@ -426,60 +519,65 @@ func merge(old, changed []*Entry, byName map[string]*Entry) []*Entry {
 }
 
 // entry is what stands in a snapshot for a name.
-func (t *Table) entry(n *named) *Entry {
-	c := n.inForce()
+func (t *Table) entry(name string, n *named) *Entry {
+	c := t.inForce(name, n)
 	e := t.entryOf(c)
-	e.State = c.initial
-	if n.set != "" {
-		e.State = n.set
-	}
-	if c.removed {
-		e.State = Removed
-	}
 	for _, other := range slices.Backward(n.candidates) {
-		if other != c && !other.removed {
+		if other != c && !t.gone(name, other) {
 			e.Shadows = append(e.Shadows, t.entryOf(other))
+		}
+	}
+	e.State, e.Why = c.initial, c.why
+	said := t.said[name]
+	switch {
+	case t.gone(name, c):
+		e.State, e.Why = Removed, "removed"
+	case said.State == Disabled:
+		e.State, e.Why = Disabled, said.disabled()
+	case said.State == Enabled:
+		e.State, e.Why = Enabled, ""
+	}
+	if e.State == Enabled {
+		if why := t.limit(e); why != "" {
+			e.State, e.Why = Loaded, why
 		}
 	}
 	return e
 }
 
 func (t *Table) entryOf(c *candidate) *Entry {
-	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source]}
+	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition}
 }
 
-// withoutSkills are the failures of sources that have given nothing.
+// withoutSkills are the failures of sources that give nothing.
 func (t *Table) withoutSkills() map[string]error {
-	if len(t.failed) == 0 {
-		return nil
-	}
 	failed := maps.Clone(t.failed)
-	for _, n := range t.names {
-		for _, c := range n.candidates {
-			delete(failed, c.source)
-		}
-	}
+	maps.DeleteFunc(failed, func(source string, _ error) bool { return len(t.sources[source]) > 0 })
 	return failed
 }
 
 func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
 	s := &Snapshot{byName: byName, list: list, failed: failed}
-	s.parts = sync.OnceValue(s.part)
+	s.all = sync.OnceValue(func() []Skill { return gather(list, isPresent, func(e *Entry) Skill { return e.Skill }) })
+	s.enabled = sync.OnceValue(func() []Skill { return gather(list, isEnabled, func(e *Entry) Skill { return e.Skill }) })
+	s.tools = sync.OnceValue(func() []tool.Definition {
+		return gather(list, isEnabled, func(e *Entry) tool.Definition { return e.definition })
+	})
 	return s
 }
 
-func (s *Snapshot) part() (p parts) {
-	for _, e := range s.list {
-		if e.State == Removed {
-			continue
-		}
-		p.all = append(p.all, e.Skill)
-		if e.State == Enabled {
-			p.enabled = append(p.enabled, e.Skill)
-			p.tools = append(p.tools, Definition(e.Skill))
+func isPresent(e *Entry) bool { return e.State != Removed }
+func isEnabled(e *Entry) bool { return e.State == Enabled }
+
+// gather returns a part of each entry that is wanted.
+func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T) []T {
+	all := make([]T, 0, len(list))
+	for _, e := range list {
+		if wanted(e) {
+			all = append(all, part(e))
 		}
 	}
-	return p
+	return all
 }
 
 // Call executes a skill that may be used, after its arguments have been held

@@ -17,6 +17,18 @@ const Source = "skill"
 
 // Check reports the first thing that makes a skill unfit for use.
 func Check(s Skill) error {
+	err := checkForm(s)
+	if _, guide := s.(Guide); err != nil || guide {
+		return err
+	}
+	if _, err := tool.CompileSchema(Definition(s).Schema()); err != nil {
+		return fmt.Errorf("skill %q: parameters: %w", s.Name(), err)
+	}
+	return nil
+}
+
+// checkForm is Check without the parameters' schema.
+func checkForm(s Skill) error {
 	switch {
 	case s.Name() == "":
 		return errNoName
@@ -26,12 +38,8 @@ func Check(s Skill) error {
 	if _, guide := s.(Guide); guide {
 		return nil // its name is that of a folder, and no tool's
 	}
-	d := Definition(s)
-	if err := d.Check(); err != nil {
+	if err := Definition(s).Check(); err != nil {
 		return fmt.Errorf("skill %q: %w", s.Name(), err)
-	}
-	if _, err := tool.CompileSchema(d.Schema()); err != nil {
-		return fmt.Errorf("skill %q: parameters: %w", s.Name(), err)
 	}
 	return nil
 }

@@ -25,11 +25,8 @@ import (
 // are mistakes in the program.
 func Func[In, Out any](def Definition, fn func(context.Context, In) (Out, error)) Tool {
 	if def.Parameters == nil {
-		schema, err := jsonschema.For[In](&jsonschema.ForOptions{})
-		if err != nil {
-			panic(fmt.Sprintf("tool %s: no JSON Schema for %v: %v", def.Name, reflect.TypeFor[In](), err))
-		}
-		if def.Parameters, err = json.Marshal(schema); err != nil {
+		var err error
+		if def.Parameters, err = InferSchema[In](); err != nil {
 			panic(fmt.Sprintf("tool %s: %v", def.Name, err))
 		}
 	}
@@ -37,6 +34,16 @@ func Func[In, Out any](def Definition, fn func(context.Context, In) (Out, error)
 		panic(err.Error())
 	}
 	return &funcTool[In, Out]{def, fn}
+}
+
+// InferSchema returns the JSON Schema of the arguments of a function that takes
+// an In, as [Func] does.
+func InferSchema[In any]() (json.RawMessage, error) {
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("no JSON Schema for %v: %w", reflect.TypeFor[In](), err)
+	}
+	return json.Marshal(schema)
 }
 
 type funcTool[In, Out any] struct {

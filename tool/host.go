@@ -18,6 +18,8 @@ type Progress struct {
 // Host is what the one who runs a call offers to it. Both functions may be nil
 // and must be safe for concurrent use.
 type Host struct {
+	// Facts are what is known about the caller.
+	Facts chat.Facts
 	// Progress is told how far the call has come.
 	Progress func(Progress)
 	// Finish takes the outcome of a call whose result was Pending.
@@ -29,6 +31,13 @@ type hostKey struct{}
 // WithHost returns a context whose calls can use h.
 func WithHost(ctx context.Context, h Host) context.Context {
 	return context.WithValue(ctx, hostKey{}, h)
+}
+
+// Caller returns what is known about who makes a call, for records of it. Whether
+// the call may be made was decided before.
+func Caller(ctx context.Context) chat.Facts {
+	h, _ := ctx.Value(hostKey{}).(Host)
+	return h.Facts
 }
 
 // Report tells the host how far the call has come. Without a host it does

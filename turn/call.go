@@ -22,8 +22,10 @@ type job struct {
 	entry  *catalog.Entry
 	meta   func(args json.RawMessage) chat.Result // in the place of an entry
 	alone  bool                                   // nothing may run beside it
+	whole  bool                                   // the result is bounded already
 	args   json.RawMessage
 	result chat.Result // set when done
+	err    error       // why it failed, where more than the result is known
 }
 
 // call runs the calls of an answer and remembers answer and results together:
@@ -150,10 +152,17 @@ func (t *run) resolve(j *job) {
 		j.meta = t.describe
 		return
 	case selection.UseSkill:
-		j.meta, j.alone = t.useSkill, true
+		j.meta, j.alone, j.whole = t.useSkill, true, true
 		return
 	}
-	entry, stage := t.selector.Admit(t.selected.Request, name)
+	entry, stage := t.admit(name)
+	if entry == nil {
+		if skill, ok := t.admitSkill(name); ok { // models do call skills like tools
+			j.alone, j.whole = true, true
+			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
+			return
+		}
+	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing of tools that it may not use; the operator does.
 		if entry != nil {
@@ -163,6 +172,23 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	j.entry = entry
+}
+
+// admit judges a call: as the turn began, and by what has been taken away since. A
+// nil entry means that there is no such tool.
+func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
+	entry, stage := t.selector.Admit(t.selected.Request, name)
+	now := t.Runner.selector()
+	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
+		return entry, stage
+	}
+	switch newer, stage := now.Admit(t.selected.Request, name); {
+	case newer == nil:
+		return nil, stage
+	case stage == selection.Enabled || stage == selection.Visibility:
+		return entry, stage
+	}
+	return entry, stage
 }
 
 // unknown answers for a tool that does not exist, or that this caller may not
@@ -193,7 +219,9 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		t.logCall(j)
 	}
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
-	j.result.Text = cut(j.result.Text, t.config.MaxResult)
+	if !j.whole {
+		j.result.Text = cut(j.result.Text, t.config.MaxResult)
+	}
 }
 
 // logCall logs a call as the tool that it reached. Those that only read are told
@@ -214,7 +242,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
-	host := tool.Host{Progress: func(p tool.Progress) {
+	host := tool.Host{Facts: t.selected.Request.Facts, Progress: func(p tool.Progress) {
 		select {
 		case progress <- Progress{j.call.ID, p}:
 		default:
@@ -229,6 +257,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		}
 		return j.entry.Call(tool.WithHost(ctx, host), args)
 	})
+	j.err = err
 	return t.outcome(j, result, err)
 }
 
@@ -319,9 +348,10 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would
 // be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error is [ErrNoTool].
+// no turn to change; the error is [ErrNoTool] or, beside the result, what the tool
+// failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
-	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
@@ -331,5 +361,5 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}
 	t.do(j, make(chan Progress))
-	return j.result, nil
+	return j.result, j.err
 }

@@ -104,7 +104,10 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	for i, e := range sel.Declared {
 		state.Declared[i] = e.Definition.Name
 	}
-	state.Directory, state.Skills = sel.Directory(state.Directory), sel.Listed()
+	state.Directory = sel.Directory(state.Directory)
+	if len(sel.Request.IncludeSkills) == 0 { // else the list is of this request alone
+		state.SkillList = sel.SkillList
+	}
 	state.Front = session.Front{
 		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(), Groups: in.Groups,
 		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time,

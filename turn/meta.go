@@ -1,16 +1,13 @@
 package turn
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -60,6 +57,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 	if len(found) > 0 {
 		text.WriteString("Call one with call_tool.")
 	}
+	text.WriteString(t.findSkills(queries))
 	return t.loading(text.String(), found...)
 }
 
@@ -112,14 +110,8 @@ func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 	return r
 }
 
-// named reads the one argument of describe_tool and use_skill.
-func named(args json.RawMessage) string {
-	var in struct{ Name string }
-	if raw, err := repair(args); err == nil {
-		_ = json.Unmarshal(raw, &in) // then the name stays empty
-	}
-	return in.Name
-}
+// named reads the one argument of describe_tool.
+func named(args json.RawMessage) string { return skillAsked(args).Name }
 
 // describe tells all about one tool.
 func (t *run) describe(args json.RawMessage) chat.Result {
@@ -127,76 +119,10 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}
-	entry, stage := t.selector.Admit(t.selected.Request, name)
+	entry, stage := t.admit(name)
 	if entry == nil || !stage.Usable() {
 		return t.unknown(name)
 	}
 	d := entry.Definition
 	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)
-}
-
-// maxBrought is how many tools of a skill an answer lists; find_tools finds the
-// others.
-const maxBrought = 10
-
-// useSkill switches the session's toolset, for this turn and those after it. The
-// front is made anew at once: a switch breaks the cache in any case, and the
-// next question of the turn is the one that needs the tools.
-func (t *run) useSkill(args json.RawMessage) chat.Result {
-	name := named(args)
-	skills := t.skills()
-	if _, ok := skills[name]; !ok {
-		return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, maps.Keys(skills)), "."), strings.Join(slices.Sorted(maps.Keys(skills)), ", "))
-	}
-	before, messages := t.state, t.prompt.Messages
-	in := t.in
-	in.Session.State, in.Session.Messages = t.state, messages
-	in.Session.Skill, in.Facts.Skill = name, name
-	in.Again = true
-	in = t.know(in)
-	t.selected = t.choose(t.ctx, t.selector, in)
-	t.state = t.advance(in, t.selected)
-	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
-	t.prompt.Messages = messages
-	if err != nil {
-		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
-	}
-	t.account(broke(SkillSwitch, before, t.state))
-	return t.brought(skills[name])
-}
-
-// skills are those that the request may switch to, by name.
-func (t *run) skills() map[string]catalog.Toolset {
-	all := map[string]catalog.Toolset{}
-	include, exclude := t.in.Options.IncludeSkills, slices.Concat(t.in.Options.ExcludeSkills, t.selected.HiddenSkills)
-	for _, s := range t.selector.Catalog().Toolsets() {
-		if s.Name == catalog.Full || (len(include) == 0 || slices.Contains(include, s.Name)) && !slices.Contains(exclude, s.Name) {
-			all[s.Name] = s
-		}
-	}
-	return all
-}
-
-// brought says what a skill brings.
-func (t *run) brought(skill catalog.Toolset) chat.Result {
-	var text strings.Builder
-	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
-	if skill.Description != "" {
-		text.WriteString(": " + strings.TrimSuffix(line(skill.Description), "."))
-	}
-	usable := t.selected.Usable()
-	fmt.Fprintf(&text, ". It has %d tools.", len(usable))
-	var listed []*catalog.Entry
-	for _, m := range t.selected.Ranked {
-		listed = append(listed, m.Entry)
-	}
-	for _, e := range usable {
-		if len(listed) < maxBrought && !slices.Contains(listed, e) && skill.Name != catalog.Full {
-			listed = append(listed, e)
-		}
-	}
-	for _, e := range listed[:min(len(listed), maxBrought)] {
-		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), line(e.Definition.Description))
-	}
-	return t.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
 }

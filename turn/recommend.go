@@ -47,21 +47,22 @@ func reached(c chat.Call) string {
 }
 
 // note is what the host says with the message, and the skills that fit it and
-// that the system prompt does not list: that one stays as it is, because a prompt
-// that changes is not found in the provider's cache.
+// that the system prompt does not describe: that one stays as it is, because a
+// prompt that changes is not found in the provider's cache. What a message that is
+// still sent said before is not said again.
 func (t *run) note() string {
-	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite || len(t.state.Skills) == 0 {
+	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite {
 		return t.in.Note
 	}
 	var more []string
-	for _, name := range t.selected.Recommended {
-		if !slices.Contains(t.state.Skills, name) {
-			more = append(more, name)
+	for _, skill := range t.selected.AnnouncedSkills {
+		line := selection.SkillLine(skill)
+		if !slices.ContainsFunc(t.in.kept, func(m chat.Message) bool { return strings.Contains(m.Note, line) }) {
+			more = append(more, line)
 		}
 	}
 	if len(more) == 0 {
 		return t.in.Note
 	}
-	fit := "Skills that fit this message and can be switched to:\n" + prompt.SkillsSummary(t.selector.Catalog().Toolsets(), more, nil)
-	return strings.TrimPrefix(t.in.Note+"\n"+fit, "\n")
+	return strings.TrimPrefix(t.in.Note+"\nSkills that fit this message, to be taken up with "+selection.UseSkill+":\n"+strings.Join(more, "\n"), "\n")
 }

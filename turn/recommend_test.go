@@ -37,7 +37,7 @@ func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
 		tb.Fatal(err)
 	}
 	m := fake.New(steps...)
-	follow := selection.Follow(r.Catalog, selection.Config{Direct: -1, Limit: 2, Recommend: selection.Recommend{On: true}})
+	follow := selection.Follow(r, selection.Config{Direct: -1, Limit: 2, Recommend: selection.Recommend{On: true}})
 	return &bench{turn.New(m, follow, prompt.New(prompt.Config{}), turn.Config{Chooser: chooser}), m}
 }
 
@@ -164,8 +164,8 @@ func TestRecommendedOverASession(t *testing.T) {
 		now = now.Add(time.Minute)
 	}
 	say("what is on in the city", turn.NewSession)
-	if !slices.Equal(s.Skills, []string{"travel"}) {
-		t.Errorf("skills %v", s.Skills)
+	if s.SkillList != "- travel: Trips to a city" {
+		t.Errorf("skills %q", s.SkillList)
 	}
 	sel := b.Select(t.Context(), turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now}})
 	if got := order(sel); got != "get_news get_weather" { // the other call failed
@@ -183,8 +183,8 @@ func TestRecommendedOverASession(t *testing.T) {
 	}
 	now = now.Add(2 * time.Hour)
 	say("write a mail", turn.Idle)
-	if !slices.Equal(s.Skills, []string{"post"}) {
-		t.Errorf("when nothing is cached any more, the skills are %v", s.Skills)
+	if s.SkillList != "- post: Mail" {
+		t.Errorf("when nothing is cached any more, the skills are %q", s.SkillList)
 	}
 	o := run(b, t.Context(), turn.Input{Session: s, Text: "write a mail", Options: prompt.Options{IncludeSkills: []string{"post"}}})
 	requests = b.model.Requests()

@@ -2,7 +2,9 @@
 //
 // A [Runner] is safe for concurrent use, but the turns of one session must run
 // one after the other; package gateway sees to that. A turn holds one catalog
-// from its selection to its last call. Everything that becomes part of the
+// from its selection to its last call: what has been replaced meanwhile is called as
+// it was. What has been taken away, or is hidden from the caller now, is not called
+// any more. Everything that becomes part of the
 // conversation leaves the turn as an event before the next step begins, so that
 // whoever stores it loses nothing that was done.
 package turn
@@ -13,7 +15,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -37,6 +38,9 @@ type Config struct {
 	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
 	// The rest is cut, and the model is told.
 	MaxResult int
+	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
+	// the model reads; 0 means 64 KiB. The rest is cut, and the model is told.
+	MaxSkill int
 	// Approve is asked before a call runs: about the tool that it reaches, by
 	// whatever name, with arguments that fit the tool's schema. An error refuses the
 	// call, and its text goes to the model. It may wait, within CallTimeout, and must
@@ -80,6 +84,9 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	}
 	if cfg.MaxResult == 0 {
 		cfg.MaxResult = 32 << 10
+	}
+	if cfg.MaxSkill == 0 {
+		cfg.MaxSkill = 64 << 10
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -214,10 +221,10 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: announced(in.kept),
-		Cold: in.cold != "", Called: called(in.kept),
+		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
 	}
 	if s.Recommends() {
-		req.Used, req.ListedSkills = uses(in.Session.Messages), in.Session.Skills
+		req.Used = uses(in.Session.Messages)
 	}
 	return req
 }
@@ -266,7 +273,7 @@ type run struct {
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: ctx, in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now()}
 	question := t.open()
 	t.logHidden()
 	if err := t.prompts(in.Session.Messages, question); err != nil {
@@ -294,11 +301,7 @@ func (t *run) open() chat.Message {
 // them.
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
-	opts.Directory = t.state.Directory
-	opts.ExcludeSkills = slices.Concat(opts.ExcludeSkills, t.selected.HiddenSkills)
-	if len(opts.IncludeSkills) == 0 {
-		opts.IncludeSkills = t.state.Skills
-	}
+	opts.Directory, opts.SkillList = t.state.Directory, &t.selected.SkillList
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
 	t.state.Front.System = hash(t.prompt.System)
 	return err

@@ -50,7 +50,7 @@ func newBench(tb testing.TB, cfg turn.Config, sel selection.Config, tools []tool
 		tb.Fatal(err)
 	}
 	m := fake.New(steps...)
-	return &bench{turn.New(m, selection.Follow(r.Catalog, sel), prompt.New(prompt.Config{}), cfg), m}
+	return &bench{turn.New(m, selection.Follow(r, sel), prompt.New(prompt.Config{}), cfg), m}
 }
 
 // outcome is everything a turn yields.
@@ -223,7 +223,7 @@ func TestHiddenToolCannotBeCalled(t *testing.T) {
 	for _, call := range []chat.Call{fake.Call("1", "read_salaries", `{}`), fake.Call("1", "call_tool", `{"name":"read_salaries","arguments":{}}`)} {
 		var log strings.Builder
 		m := fake.New(fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"}, fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"})
-		runner := turn.New(m, selection.Follow(r.Catalog, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		runner := turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		o := run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{User: "bob"}})
 		if ran || !o.results()[0].Failed || !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
 			t.Errorf("ran %v, %+v", ran, o.results())
@@ -454,7 +454,7 @@ func BenchmarkTurn(b *testing.B) {
 	if err := r.Register(weather(tool.Read, sunny)); err != nil {
 		b.Fatal(err)
 	}
-	selector := selection.Follow(r.Catalog, selection.Config{})
+	selector := selection.Follow(r, selection.Config{})
 	builder := prompt.New(prompt.Config{})
 	b.ReportAllocs()
 	for b.Loop() {

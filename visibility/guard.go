@@ -10,10 +10,11 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// guard is what rules mean for the tools of one catalog.
+// guard is what rules mean for the tools and skills of one catalog.
 type guard struct {
 	rules   *Rules
 	classOf []int32 // by position
+	skillOf []int32 // by place of the skill; nil when no rule names one
 	classes []class
 	known   *cache[*verdict]
 }
@@ -27,6 +28,7 @@ type class struct {
 // verdict is what a caller may not see.
 type verdict struct {
 	denied []bool // by position
+	skills []bool // by place
 	failed []error
 }
 
@@ -51,25 +53,61 @@ func (r *Rules) Guard(c *catalog.Catalog) catalog.Guard {
 			}
 		}
 	}
-	known := map[string]int32{}
-	var key []byte
+	classes := classifier{guard: g, numbers: map[string]int32{}}
 	for e := range c.All() {
-		hidden := slices.Contains(r.hidden, e.Definition.Risk)
-		key = key[:0]
-		for _, i := range named[e.Position()] {
-			key = binary.AppendUvarint(key, uint64(i))
+		g.classOf[e.Position()] = classes.number(named[e.Position()], slices.Contains(r.hidden, e.Definition.Risk))
+	}
+	if skills, any := r.namedSkills(c); any {
+		for _, rules := range skills {
+			g.skillOf = append(g.skillOf, classes.number(rules, false))
 		}
-		key = fmt.Append(key, hidden)
-		n, ok := known[string(key)]
-		if !ok {
-			n = int32(len(g.classes))
-			known[string(key)] = n
-			g.classes = append(g.classes, r.class(named[e.Position()], hidden))
-		}
-		g.classOf[e.Position()] = n
 	}
 	g.known = newCache[*verdict](min(maxKnown, max(minKnown, knownBytes/(c.Len()+256))))
 	return g
+}
+
+// namedSkills returns the rules that name each skill, by its place, and whether
+// any does.
+func (r *Rules) namedSkills(c *catalog.Catalog) (named [][]int, any bool) {
+	named = make([][]int, len(c.Toolsets()))
+	for i := range r.rules {
+		for _, t := range r.rules[i].targets {
+			if t.kind != skillKind {
+				continue
+			}
+			for place, s := range c.Toolsets() {
+				// Full is no skill that could be hidden: it is all tools.
+				if list := named[place]; s.Name != catalog.Full && t.match(s.Name) && (len(list) == 0 || list[len(list)-1] != i) {
+					named[place], any = append(list, i), true
+				}
+			}
+		}
+	}
+	return named, any
+}
+
+// classifier numbers classes while a guard is made.
+type classifier struct {
+	*guard
+	numbers map[string]int32
+	key     []byte
+}
+
+// number returns the class of what some rules name and what is hidden by default
+// or not.
+func (c *classifier) number(rules []int, hidden bool) int32 {
+	c.key = c.key[:0]
+	for _, i := range rules {
+		c.key = binary.AppendUvarint(c.key, uint64(i))
+	}
+	c.key = fmt.Append(c.key, hidden)
+	n, ok := c.numbers[string(c.key)]
+	if !ok {
+		n = int32(len(c.classes))
+		c.numbers[string(c.key)] = n
+		c.classes = append(c.classes, c.rules.class(rules, hidden))
+	}
+	return n
 }
 
 func (r *Rules) class(rules []int, hidden bool) class {
@@ -87,6 +125,14 @@ func (r *Rules) class(rules []int, hidden bool) class {
 // Denied implements [catalog.Guard]. For a caller like one who came before it
 // looks the answer up.
 func (g *guard) Denied(f *chat.Facts) ([]bool, []error) {
+	v := g.verdict(f)
+	return v.denied, v.failed
+}
+
+// DeniedSkills implements [catalog.SkillGuard].
+func (g *guard) DeniedSkills(f *chat.Facts) []bool { return g.verdict(f).skills }
+
+func (g *guard) verdict(f *chat.Facts) *verdict {
 	var room [keyRoom]byte
 	key := g.rules.facts.key(room[:0], f)
 	v, ok := g.known.get(key)
@@ -94,7 +140,7 @@ func (g *guard) Denied(f *chat.Facts) ([]bool, []error) {
 		v = g.judge(f)
 		g.known.put(key, v)
 	}
-	return v.denied, v.failed
+	return v
 }
 
 func (g *guard) judge(f *chat.Facts) *verdict {
@@ -106,6 +152,9 @@ func (g *guard) judge(f *chat.Facts) *verdict {
 	v := &verdict{denied: make([]bool, len(g.classOf))}
 	for position, class := range g.classOf {
 		v.denied[position] = byClass[class]
+	}
+	for _, class := range g.skillOf {
+		v.skills = append(v.skills, byClass[class])
 	}
 	for i := range g.rules.rules {
 		r := &g.rules.rules[i]
@@ -134,7 +183,16 @@ func (r *Rules) denies(c class, of []outcome) bool {
 
 // Reason implements [catalog.Guard].
 func (g *guard) Reason(f *chat.Facts, e *catalog.Entry) string {
-	of, c := g.rules.outcomes(f), g.classes[g.classOf[e.Position()]]
+	return g.reason(f, g.classes[g.classOf[e.Position()]], fmt.Sprintf("tools of risk %s are hidden by default", e.Definition.Risk))
+}
+
+// ReasonSkill implements [catalog.SkillGuard].
+func (g *guard) ReasonSkill(f *chat.Facts, place int) string {
+	return g.reason(f, g.classes[g.skillOf[place]], "skills are not hidden by default")
+}
+
+func (g *guard) reason(f *chat.Facts, c class, byDefault string) string {
+	of := g.rules.outcomes(f)
 	for _, i := range c.deny {
 		r := &g.rules.rules[i]
 		switch o := r.outcome(of); {
@@ -147,7 +205,7 @@ func (g *guard) Reason(f *chat.Facts, e *catalog.Entry) string {
 		}
 	}
 	if len(c.allow) == 0 {
-		return fmt.Sprintf("no rule allows it, and tools of risk %s are hidden by default", e.Definition.Risk)
+		return "no rule allows it, and " + byDefault
 	}
 	var names []string
 	for _, i := range c.allow {

@@ -109,13 +109,23 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 		}
 	case skillKind:
 		for _, s := range c.Toolsets() {
-			if t.match(s.Name) {
+			// What instructions ask for is their author's wish: a rule that names the skill
+			// neither opens nor hides those tools.
+			if t.match(s.Name) && s.Guide == nil {
 				members, _ := c.Members(s)
 				found = append(found, members...)
 			}
 		}
 	}
 	return found
+}
+
+// names reports whether t names anything.
+func (t target) names(c *catalog.Catalog) bool {
+	if t.kind == skillKind {
+		return slices.ContainsFunc(c.Toolsets(), func(s catalog.Toolset) bool { return t.match(s.Name) })
+	}
+	return len(t.find(c)) > 0
 }
 
 // missing says that t names nothing, and what it may have meant.

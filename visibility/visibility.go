@@ -58,7 +58,9 @@ type Rule struct {
 	// Name is what messages call the rule; it may be empty.
 	Name string
 	// Allow and Deny name tools: by name, or as group:, source:, risk: or skill:
-	// and the name of one. Names may be patterns as path.Match has them.
+	// and the name of one. Names may be patterns as path.Match has them. What names
+	// a skill names the skill itself and its tools, but not those that its
+	// instructions ask for.
 	Allow, Deny []string
 	// When is the condition; empty means always.
 	When string
@@ -309,7 +311,7 @@ func (r *Rules) Unknown(c *catalog.Catalog) []error {
 	for i := range r.rules {
 		rule := &r.rules[i]
 		for _, t := range rule.targets {
-			if len(t.find(c)) == 0 && t.kind != riskKind {
+			if t.kind != riskKind && !t.names(c) {
 				warnings = append(warnings, &Error{rule.Place, nameOf(rule.Rule) + ": " + t.missing(c)})
 			}
 		}

@@ -81,7 +81,7 @@ func commands(root *cobra.Command) string {
 }
 
 func builtinTools(t *testing.T) string {
-	f, err := builtin.Open(t.TempDir(), "")
+	f, err := builtin.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ type workspace struct {
 	dir    string // the folder
 	state  string // where the database is
 	config *config.Config
+	ports  []uint16 // that this process listens on
 }
 
 //go:embed demo/*
@@ -46,7 +47,9 @@ func (a *app) open() (*workspace, error) {
 	}
 	w.file, w.dir = file, filepath.Dir(file)
 	if a.workspace != "" && a.config != "" {
-		w.dir = a.workspace
+		if w.dir, err = filepath.Abs(a.workspace); err != nil {
+			return nil, err
+		}
 	}
 	if info, err := os.Stat(w.dir); err != nil || !info.IsDir() {
 		return nil, usagef("there is no folder %s", w.dir)

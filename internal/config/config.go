@@ -25,7 +25,9 @@ type Config struct {
 	API        API        `yaml:"api" help:"Who may talk to the gateway over HTTP."`
 	Models     []Model    `yaml:"models" help:"Language models. Default: what OPENAI_API_KEY, OPENAI_BASE_URL or ANTHROPIC_API_KEY allow, else the offline model."`
 	Agents     []Agent    `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
-	Skills     []Skill    `yaml:"skills" help:"Named toolsets. The skill full, all tools, always exists."`
+	Admin      string     `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API where listen is none; else it is at listen. Empty: no admin API there."`
+	Skills     Skills     `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list stands for toolsets."`
+	Sandbox    Sandbox    `yaml:"sandbox" help:"How programs of skills run."`
 	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
@@ -83,6 +85,36 @@ type Agent struct {
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 }
+
+// Skills says where skills come from and which of them may be used.
+type Skills struct {
+	Dir        Paths      `yaml:"dir" help:"Folder of skills inside the workspace, or a list of them. Default: skills, .agents/skills and .claude/skills. SKILLS_DIR is read, too, with : between folders."`
+	Global     Paths      `yaml:"global" help:"Folders outside the workspace that hold skills for all workspaces; ~/ is the home folder. Default: ~/.etui/skills and ~/.agents/skills. An empty list: none."`
+	Toolsets   []Skill    `yaml:"toolsets" help:"Skills that are nothing but named toolsets. The skill full, all tools, always exists."`
+	Allow      []string   `yaml:"allow" help:"The only skills of folders that may be enabled, as names or patterns such as db_*. Default: all. Changes take effect while etui serves."`
+	Deny       []string   `yaml:"deny" help:"Skills of folders that may not be enabled, whatever allow says. Changes take effect while etui serves."`
+	Local      []string   `yaml:"local" help:"Private and loopback addresses that skills may reach: 127.0.0.1:8081, 10.0.0.0/8 or 10.0.0.0/8:443; * is any port."`
+	Env        []string   `yaml:"env" help:"Variables of etui's own, such as OPENAI_API_KEY, that files of skills may use as ${NAME}. Others may be used without."`
+	Registries []Registry `yaml:"registries" help:"Where skills are found and installed from."`
+	Model      string     `yaml:"model" default:"off" enum:"off,find,install" help:"Which of find_skills and install_skill the model gets: none, the first, or both."`
+}
+
+// Registry is where skills are found and installed from.
+type Registry struct {
+	Name  string   `yaml:"name" required:"true" help:"What commands call it."`
+	Type  string   `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
+	URL   string   `yaml:"url" help:"Where it is; for a folder its path. Default: the public one of its type."`
+	Token Secret   `yaml:"token" help:"Sent as bearer token. Use ${NAME}."`
+	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to."`
+}
+
+// Sandbox says how programs of skills run.
+type Sandbox struct {
+	Mode string `yaml:"mode" default:"auto" enum:"auto,off" help:"off lets programs of skills run with all your rights. auto refuses them where they cannot be isolated."`
+}
+
+// Paths are paths of files: one, or a list of them.
+type Paths []string
 
 // Skill is a named toolset.
 type Skill struct {

@@ -52,7 +52,7 @@ limits: {message: 1MiB, result: 2000}
 	if m.APIKey != "s3cret" || m.Headers["X-A"] != "b" || m.Timeout != 5*time.Second || m.Retries != 2 || c.Agents[0].Instructions != "Be kind.\n" || c.Agents[0].Strategy != "full" {
 		t.Errorf("%+v", c)
 	}
-	if c.Limits.Message != 1<<20 || c.Limits.Result != 2000 || c.Skills[0].Tools[1] != "group:calendar" {
+	if c.Limits.Message != 1<<20 || c.Limits.Result != 2000 || c.Skills.Toolsets[0].Tools[1] != "group:calendar" {
 		t.Errorf("%+v", c)
 	}
 	raw, err := yaml.Dump(c)
@@ -73,7 +73,7 @@ limits: {message: 1MiB, result: 2000}
 func TestEnvironment(t *testing.T) {
 	c := parse(t, "listen: 127.0.0.1:1\nselection: {limit: 3}\n", "ETUI_LISTEN=127.0.0.1:2", "ETUI_SELECTION_LIMIT=5", "ETUI_SELECTION_PINNED=[a, b]",
 		"ETUI_LOG_LEVEL=warn", "ETUI_SKILLS=[{name: s}]", "ETUI_WORKSPACE=/x", "PATH=/bin", "ETUI_DEMO=true")
-	if c.Listen != "127.0.0.1:2" || c.Selection.Limit != 5 || len(c.Selection.Pinned) != 2 || c.Log.Level != "warn" || c.Skills[0].Name != "s" || !c.Demo {
+	if c.Listen != "127.0.0.1:2" || c.Selection.Limit != 5 || len(c.Selection.Pinned) != 2 || c.Log.Level != "warn" || c.Skills.Toolsets[0].Name != "s" || !c.Demo {
 		t.Errorf("%+v", c)
 	}
 }
@@ -106,13 +106,16 @@ func TestMistakes(t *testing.T) {
 		{"models: [{name: fast, provider: offline}]\nagents: [{name: a, model: fats}]\n", "", `etui.yaml:2:10: agent a: there is no model "fats"; did you mean "fast"?`},
 		{"skills: [{name: a}, {name: a}]\n", "", `the skill "a" is defined twice`},
 		{"skills: [{name: full, tools: [x]}]\n", "", "always means all tools"},
-		{"skills: [{name: office}]\nworkflow: {default_skill: ofice}\n", "", `etui.yaml:2:27: there is no skill "ofice"; did you mean "office"?`},
+		{"skills: {toolsets: [{name: a}, {name: a}]}\n", "", `the skill "a" is defined twice`},
+		{"skills: {dirs: x}\n", "", `etui.yaml:1:10: unknown key "dirs" in skills; did you mean "dir"?`},
+		{"skills: {deny: ['a[']}\n", "", `etui.yaml:1:17: skills.deny: "a[" is no name and no pattern`},
+		{"skills: {registries: [{name: a, type: git}, {name: a, type: git}]}\n", "", `the registry "a" is defined twice`},
+		{"admin: 0.0.0.0:1\n", "", "must be a loopback address"},
 		{"recommend: {mode: model}\n", "", `etui.yaml:1:12: recommend.mode is model: the key recommend.model must name`},
 		{"models: [{name: small, provider: offline}]\nrecommend: {mode: model, model: smal}\n", "", `etui.yaml:2:33: recommend.model: there is no model "smal"; did you mean "small"?`},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
 		{"embeddings: {model: m, weight: 0}\n", "", "weight and threshold must be above 0"},
-		{"skills: [{name: office}]\nagents: [{name: a, skills: [office, ofice]}]\n", "", `etui.yaml:2:37: agent a: there is no skill "ofice"; did you mean "office"?`},
 		{"visibility: {rules: [{allow: [a], when: ''}]}\n", "", `etui.yaml:1:41: the condition is empty; leave when out`},
 		{"visibility:\n  rules:\n  - deny: [a]\n    when:\n", "", "etui.yaml:4:10: the condition is empty"},
 		{"visibility: {rules: [null]}\n", "", "etui.yaml:1:22: visibility.rules[0] is empty"},
@@ -197,4 +200,33 @@ func FuzzParse(f *testing.F) {
 			t.Error("neither configuration nor error")
 		}
 	})
+}
+
+// TestSkills: the short form and the long one, folders from file and environment.
+func TestSkills(t *testing.T) {
+	for _, c := range []struct{ text, env, dir string }{
+		{"skills: [{name: a}]\n", "X=", "[]"},
+		{"skills: {dir: one, toolsets: [{name: a}]}\n", "X=", "[one]"},
+		{"skills: {dir: [one, two], toolsets: [{name: a}]}\n", "X=", "[one two]"},
+		{"skills: [{name: a}]\n", "SKILLS_DIR=three:/four", "[three /four]"},
+		{"skills: {dir: one, toolsets: [{name: a}]}\n", "ETUI_SKILLS_DIR=five", "[five]"},
+	} {
+		got := parse(t, c.text, c.env).Skills
+		if fmt.Sprint(got.Dir) != c.dir || len(got.Toolsets) != 1 || got.Global != nil {
+			t.Errorf("%q, %s: %+v", c.text, c.env, got)
+		}
+	}
+	if got := parse(t, "skills: {global: []}").Skills.Global; got == nil {
+		t.Error("an empty list of folders is the same as none")
+	}
+}
+
+func TestCheckSkills(t *testing.T) {
+	text := "skills: [{name: office}]\nworkflow: {default_skill: ofice}\nagents: [{name: a, skill: full, skills: [office, ofice]}]\n"
+	err := config.CheckSkills("etui.yaml", []byte(text), parse(t, text), []string{"office"})
+	for _, says := range []string{`etui.yaml:2:27: there is no skill "ofice"; did you mean "office"?`, `etui.yaml:3:50: agent a: there is no skill "ofice"; did you mean "office"?`} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v does not say %s", err, says)
+		}
+	}
 }

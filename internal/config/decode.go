@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -141,6 +142,9 @@ func (d *decoder) check(n *yaml.Node, v reflect.Value, f reflect.StructField, pa
 }
 
 func (d *decoder) list(n *yaml.Node, v reflect.Value, path string, depth int) {
+	if n.Kind == yaml.ScalarNode && v.Type() == reflect.TypeFor[Paths]() {
+		n = d.paths(n)
+	}
 	if n.Kind != yaml.SequenceNode {
 		d.fail(n, "%s must be a list, not %s", path, kind(n))
 		return
@@ -154,6 +158,20 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string, depth int) {
 		setDefaults(v.Index(i))
 		d.decode(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1)
 	}
+}
+
+// paths makes a list of one path, or of those of a variable.
+func (d *decoder) paths(n *yaml.Node) *yaml.Node {
+	name, variable := d.origin[n]
+	if !variable {
+		return &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{n}}
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, path := range filepath.SplitList(n.Value) {
+		list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: path})
+	}
+	d.mark(list, name)
+	return list
 }
 
 func (d *decoder) stringMap(n *yaml.Node, v reflect.Value, path string, depth int) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -31,6 +32,9 @@ const Prefix = "ETUI_"
 
 // notKeys are variables with the prefix that mean something else.
 var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
+
+// skillsDir is a variable that stands for another one.
+const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
 // Load reads the configuration of a file, which need not exist when it is
 // optional, and of an environment as os.Environ gives it. The error joins an
@@ -114,7 +118,20 @@ func (d *decoder) parse(text []byte) (*yaml.Node, error) {
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
 		return empty, nil
 	}
-	return doc.Content[0], nil
+	root := doc.Content[0]
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		root.Content[i+1] = longForm(root.Content[i].Value, root.Content[i+1])
+	}
+	return root, nil
+}
+
+// longForm writes a plain list of skills as the toolsets that it stands for.
+func longForm(key string, n *yaml.Node) *yaml.Node {
+	if key != "skills" || n.Kind != yaml.SequenceNode {
+		return n
+	}
+	name := &yaml.Node{Kind: yaml.ScalarNode, Value: "toolsets", Line: n.Line, Column: n.Column}
+	return &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{name, n}}
 }
 
 // override puts the values of environment variables into the file's nodes, so
@@ -126,8 +143,12 @@ func (d *decoder) override(root *yaml.Node, env map[string]string) {
 			names = append(names, name)
 		}
 	}
+	if env[skillsDir] != "" && env[skillsDirKey] == "" {
+		names = append(names, skillsDir)
+	}
 	slices.Sort(names)
 	known := variables(reflect.TypeFor[Config](), Prefix, nil)
+	known[skillsDir] = known[skillsDirKey]
 	for _, name := range names {
 		path, ok := known[name]
 		if !ok {
@@ -150,6 +171,9 @@ func (d *decoder) override(root *yaml.Node, env map[string]string) {
 			value = doc.Content[0]
 		}
 		d.mark(value, name)
+		if len(path.keys) == 1 {
+			value = longForm(path.keys[0], value)
+		}
 		set(root, path.keys, value)
 	}
 }
@@ -226,13 +250,17 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		d.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
-	} else if ip := net.ParseIP(host); c.API.Key == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	} else if c.API.Key == "" && !loopback(host) {
 		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
 	}
 	if c.Usage.Days < 1 {
 		d.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
 	}
-	models, agents, skills := map[string]bool{}, map[string]bool{}, map[string]bool{"full": true}
+	if host, _, err := net.SplitHostPort(c.Admin); c.Admin != "" && (err != nil || !loopback(host)) {
+		d.fail(find(root, "admin"), "admin is %q; it must be a loopback address such as 127.0.0.1:3885", c.Admin)
+	}
+	d.skills(c.Skills, find(root, "skills"))
+	models, agents := map[string]bool{}, map[string]bool{}
 	for i, m := range c.Models {
 		n := find(root, "models", i)
 		if models[m.Name] {
@@ -243,15 +271,6 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 		}
 		models[m.Name] = true
 	}
-	for i, s := range c.Skills {
-		if skills[s.Name] && s.Name != "full" {
-			d.fail(find(root, "skills", i), "the skill %q is defined twice", s.Name)
-		}
-		if s.Name == "full" && len(s.Tools) > 0 {
-			d.fail(find(root, "skills", i), "the skill full always means all tools: leave its tools empty")
-		}
-		skills[s.Name] = true
-	}
 	known := func(set map[string]bool) []string {
 		names := make([]string, 0, len(set))
 		for name := range set {
@@ -259,9 +278,6 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 		}
 		slices.Sort(names)
 		return names
-	}
-	if !skills[c.Workflow.DefaultSkill] {
-		d.fail(find(root, "workflow", "default_skill"), "there is no skill %q%s", c.Workflow.DefaultSkill, nearest.Hint(c.Workflow.DefaultSkill, slices.Values(known(skills))))
 	}
 	r := find(root, "recommend")
 	switch {
@@ -288,15 +304,68 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 				d.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, slices.Values(known(models))))
 			}
 		}
-		if a.Skill != "" && !skills[a.Skill] {
-			d.fail(n, "agent %s: there is no skill %q%s", a.Name, a.Skill, nearest.Hint(a.Skill, slices.Values(known(skills))))
+	}
+}
+
+// loopback reports whether only this machine reaches a host.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// skills checks what the keys of skills must agree on.
+func (d *decoder) skills(s Skills, n *yaml.Node) {
+	names := map[string]bool{}
+	for i, t := range s.Toolsets {
+		at := find(n, "toolsets", i)
+		if names[t.Name] {
+			d.fail(at, "the skill %q is defined twice", t.Name)
 		}
-		for j, skill := range a.Skills {
-			if !skills[skill] {
-				d.fail(find(root, "agents", i, "skills", j), "agent %s: there is no skill %q%s", a.Name, skill, nearest.Hint(skill, slices.Values(known(skills))))
+		if t.Name == "full" && len(t.Tools) > 0 {
+			d.fail(at, "the skill full always means all tools: leave its tools empty")
+		}
+		names[t.Name] = true
+	}
+	for i, p := range slices.Concat(s.Allow, s.Deny) {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			key, at := "allow", i
+			if i >= len(s.Allow) {
+				key, at = "deny", i-len(s.Allow)
 			}
+			d.fail(find(n, key, at), "skills.%s: %q is no name and no pattern such as db_*", key, p)
 		}
 	}
+	registries := map[string]bool{}
+	for i, r := range s.Registries {
+		if registries[r.Name] {
+			d.fail(find(n, "registries", i), "the registry %q is defined twice", r.Name)
+		}
+		registries[r.Name] = true
+	}
+}
+
+// CheckSkills holds the skills that a configuration names against those that
+// exist. The text is the file's, for messages about it. The error joins an
+// [*Error] for each that does not exist.
+func CheckSkills(file string, text []byte, c *Config, known []string) error {
+	d := &decoder{file: file, origin: map[*yaml.Node]string{}}
+	root, err := d.parse(text)
+	if err != nil {
+		return err
+	}
+	check := func(name, who string, at ...any) {
+		if name != "" && name != "full" && !slices.Contains(known, name) {
+			d.fail(find(root, at...), "%sthere is no skill %q%s", who, name, nearest.Hint(name, slices.Values(known)))
+		}
+	}
+	check(c.Workflow.DefaultSkill, "", "workflow", "default_skill")
+	for i, a := range c.Agents {
+		check(a.Skill, "agent "+a.Name+": ", "agents", i)
+		for j, name := range a.Skills {
+			check(name, "agent "+a.Name+": ", "agents", i, "skills", j)
+		}
+	}
+	return errors.Join(d.errors...)
 }
 
 // find returns the node at a path of keys and positions, or the last on the way
@@ -332,7 +401,7 @@ func Place(file string, text []byte, skill, tool string) string {
 	if err != nil {
 		return file
 	}
-	list := find(root, "skills")
+	list := find(root, "skills", "toolsets")
 	for _, item := range list.Content {
 		if find(item, "name").Value != skill {
 			continue

@@ -22,35 +22,17 @@ func Schema() []byte {
 }
 
 func schemaOf(t reflect.Type) map[string]any {
+	switch t {
+	case reflect.TypeFor[Skills](): // a plain list stands for toolsets
+		return map[string]any{"anyOf": []any{structSchema(t), schemaOf(reflect.TypeFor[[]Skill]())}}
+	case reflect.TypeFor[Paths]():
+		return map[string]any{"anyOf": []any{schemaOf(reflect.TypeFor[string]()), schemaOf(reflect.TypeFor[[]string]())}}
+	}
 	switch {
 	case t == reflect.TypeFor[time.Duration](), t == reflect.TypeFor[Size]():
 		return map[string]any{"type": []string{"string", "integer"}}
 	case t.Kind() == reflect.Struct:
-		properties, required := map[string]any{}, []string{}
-		for f := range fields(t) {
-			s := schemaOf(f.Type)
-			s["description"] = f.Tag.Get("help")
-			if list := f.Tag.Get("enum"); list != "" {
-				s["enum"] = strings.Split(list, ",")
-			}
-			if text := f.Tag.Get("default"); text != "" {
-				s["default"] = text
-				if n, err := strconv.ParseFloat(text, 64); err == nil {
-					s["default"] = n
-				} else if b, err := strconv.ParseBool(text); err == nil {
-					s["default"] = b
-				}
-			}
-			properties[f.Tag.Get("yaml")] = s
-			if f.Tag.Get("required") != "" {
-				required = append(required, f.Tag.Get("yaml"))
-			}
-		}
-		s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-		if len(required) > 0 {
-			s["required"] = required
-		}
-		return s
+		return structSchema(t)
 	case t.Kind() == reflect.Slice:
 		return map[string]any{"type": "array", "items": schemaOf(t.Elem())}
 	case t.Kind() == reflect.Map:
@@ -63,6 +45,34 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": "number"}
 	}
 	return map[string]any{"type": "string"}
+}
+
+func structSchema(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for f := range fields(t) {
+		s := schemaOf(f.Type)
+		s["description"] = f.Tag.Get("help")
+		if list := f.Tag.Get("enum"); list != "" {
+			s["enum"] = strings.Split(list, ",")
+		}
+		if text := f.Tag.Get("default"); text != "" {
+			s["default"] = text
+			if n, err := strconv.ParseFloat(text, 64); err == nil {
+				s["default"] = n
+			} else if b, err := strconv.ParseBool(text); err == nil {
+				s["default"] = b
+			}
+		}
+		properties[f.Tag.Get("yaml")] = s
+		if f.Tag.Get("required") != "" {
+			required = append(required, f.Tag.Get("yaml"))
+		}
+	}
+	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
 }
 
 // Reference writes the keys of etui.yaml as a Markdown table.

@@ -42,13 +42,13 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	case <-ctx.Done():
 		return Result{}, fmt.Errorf("waiting to run %s: %w", c.Args[0], context.Cause(ctx))
 	}
-	stdout, stderr := newKeeper(c.MaxOutput/2, c.MaxOutput-c.MaxOutput/2), newKeeper(keptErrors/2, keptErrors/2)
+	stdout, stderr := NewKeeper(c.MaxOutput/2, c.MaxOutput-c.MaxOutput/2), NewKeeper(keptErrors/2, keptErrors/2)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Stdin), stdout, stderr
 	if err := start(cmd); err != nil {
 		return Result{}, err
 	}
 	err = wait(cmd)
-	result := Result{Exit: cmd.ProcessState.ExitCode(), Status: cmd.ProcessState.String(), Stdout: stdout.output(), Stderr: stderr.output()}
+	result := Result{Exit: cmd.ProcessState.ExitCode(), Status: cmd.ProcessState.String(), Stdout: stdout.Output(), Stderr: stderr.Output()}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && !cmd.ProcessState.Success():

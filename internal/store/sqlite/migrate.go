@@ -10,9 +10,9 @@ import (
 )
 
 // migrations holds one file a version: 001_… makes version 1 of an empty file.
-// Sessions and past turns have a schema each.
+// Sessions, past turns and calls of skills have a schema each.
 //
-//go:embed migrations/*.sql usage/*.sql
+//go:embed migrations/*.sql usage/*.sql calls/*.sql
 var migrations embed.FS
 
 // application marks our files ("etui"), so that another program's database is

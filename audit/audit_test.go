@@ -1,0 +1,121 @@
+package audit_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+)
+
+func TestRedact(t *testing.T) {
+	r := audit.NewRedactor("tr0ub4dor", "tr0ub4dor&3", "short")
+	long := strings.Repeat("长", 100)
+	for in, want := range map[string]string{
+		``:                                       ``,
+		`{"namespace":"prod","n":3}`:             `{"n":3,"namespace":"prod"}`,
+		`{"password":"x","max_tokens":5}`:        `{"max_tokens":5,"password":"(hidden)"}`,
+		`{"accessToken":["a"],"apiKey":{"b":1}}`: `{"accessToken":"(hidden)","apiKey":"(hidden)"}`,
+		`{"X-API-KEY":"a","key":"b","pinned":"c"}`:                                 `{"X-API-KEY":"(hidden)","key":"b","pinned":"c"}`,
+		`{"a":"is tr0ub4dor&3!"}`:                                                  `{"a":"is (hidden)!"}`,
+		`{"cmd":"curl -H 'Authorization: Bearer abcdef123456' http://u:pw@host/"}`: `{"cmd":"curl -H 'Authorization: Bearer (hidden)' http://u:(hidden)@host/"}`,
+		`{"t":"my password is hunter2, and 密码是 小猫 呢"}`:                             `{"t":"my password is (hidden), and 密码是 (hidden) 呢"}`,
+		`{"t":"ghp_abcdefghijklmnopqrstuvwxyz0123"}`:                               `{"t":"(hidden)"}`,
+		`{"t":"` + long + `"}`:                                                     `{"t":"` + strings.Repeat("长", 66) + `… (300 bytes)"}`,
+		`{"a":{"b":{"c":{"d":{"e":{"f":{"g":1}}}}}}}`:                              `{"a":{"b":{"c":{"d":{"e":{"f":{"g":"…"}}}}}}}`,
+		`nonsense`: `(not JSON)`,
+	} {
+		if got := r.Redact(json.RawMessage(in)); got != want {
+			t.Errorf("%s\ngives %s\nwant  %s", in, got, want)
+		}
+	}
+	many := "[" + strings.Repeat("1,", 30) + "1]"
+	if got := r.Redact(json.RawMessage(many)); !strings.Contains(got, "… 11 more") {
+		t.Error(got)
+	}
+	if got := r.Redact(json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)); got != "(1048578 bytes)" {
+		t.Error(got)
+	}
+	if got := r.Error(errors.New("token=abc\nfailed")); got != "token=(hidden) failed" {
+		t.Error(got)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add(`{"a":["b",{"password":1}]}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		r := audit.NewRedactor("s3cret-value")
+		raw, err := json.Marshal(map[string]string{"in": in + "s3cret-value" + in})
+		if err != nil {
+			t.Skip()
+		}
+		for _, args := range []string{string(raw), in} {
+			if got := r.Redact(json.RawMessage(args)); len(got) > 2100 || strings.Contains(got, "s3cret-value") {
+				t.Errorf("%q gives %q", args, got)
+			}
+		}
+	})
+}
+
+// shelf is a log in memory.
+type shelf struct {
+	mu    sync.Mutex
+	calls []audit.Call
+	wait  chan struct{}
+	err   error
+}
+
+func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {
+	if s.wait != nil {
+		<-s.wait
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, calls...)
+	return s.err
+}
+
+func (s *shelf) List(context.Context, audit.Filter) ([]audit.Call, error) { return s.calls, nil }
+
+// TestRecorder: calls are counted at once and kept in order; a log that is slow
+// keeps nobody waiting, and what is lost is counted.
+func TestRecorder(t *testing.T) {
+	log := &shelf{wait: make(chan struct{})}
+	r := audit.NewRecorder(log, nil, nil)
+	const n = 1500
+	for i := range n {
+		outcome, err := audit.OK, error(nil)
+		if i%10 == 0 {
+			outcome, err = "timeout", errors.New("took too long")
+		}
+		r.Record(audit.Call{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
+	}
+	c := r.Counters("s")
+	if c.Calls != n || c.Failures["timeout"] != n/10 || c.Median < 45 || c.Median > 62 || c.P95 < 94 || c.P95 > 115 {
+		t.Errorf("%+v", c)
+	}
+	if r.Dropped() != n-1024 {
+		t.Errorf("%d dropped", r.Dropped())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	close(log.wait)
+	r.Run(ctx)
+	if len(log.calls) != 1024 || log.calls[10].Tool != "10" || log.calls[0].Arguments != `{"token":"(hidden)"}` || log.calls[0].Error != "took too long" || log.calls[1].Took != 2 {
+		t.Errorf("%d kept: %+v", len(log.calls), log.calls[0])
+	}
+	log.err = errors.New("full")
+	r.Record(audit.Call{Skill: "s"}, nil, 0, nil)
+	r.Run(ctx)
+	if r.Dropped() != n-1024+1 {
+		t.Errorf("%d dropped", r.Dropped())
+	}
+	if none := r.Counters("other"); none.Calls != 0 {
+		t.Error(none)
+	}
+}

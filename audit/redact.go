@@ -1,0 +1,184 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What is kept of arguments.
+const (
+	maxArguments = 2 << 10 // bytes, all together
+	maxRead      = 64 << 10
+	maxText      = 200 // bytes of one text
+	maxItems     = 20  // of a list or an object
+	maxDepth     = 6
+	maxError     = 300 // bytes of an error's text
+)
+
+const hidden = "(hidden)"
+
+// Redactor takes out of texts what must not be kept.
+type Redactor struct{ secrets []string }
+
+// NewRedactor returns a redactor that hides certain values wherever they occur,
+// beside what looks like a secret. Values of less than six bytes are too common
+// and are not looked for.
+func NewRedactor(secrets ...string) *Redactor {
+	r := &Redactor{}
+	for _, s := range secrets {
+		if len(s) >= 6 && !slices.Contains(r.secrets, s) {
+			r.secrets = append(r.secrets, s)
+		}
+	}
+	// A secret that holds another one is hidden whole.
+	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
+	return r
+}
+
+// Redact returns arguments as they are kept: at most 2 KiB of JSON in which
+// secrets are hidden and long texts, lists and objects are cut.
+func (r *Redactor) Redact(args json.RawMessage) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if len(args) > maxRead {
+		return fmt.Sprintf("(%d bytes)", len(args))
+	}
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return "(not JSON)"
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if e.Encode(r.value(value, 0)) != nil {
+		return "(not JSON)"
+	}
+	return cut(strings.TrimSpace(out.String()), maxArguments)
+}
+
+func (r *Redactor) value(v any, depth int) any {
+	if depth > maxDepth {
+		return "…"
+	}
+	switch v := v.(type) {
+	case string:
+		return cut(r.text(v), maxText)
+	case []any:
+		kept := make([]any, 0, min(len(v), maxItems))
+		for i, item := range v {
+			if i == maxItems {
+				return append(kept, fmt.Sprintf("… %d more", len(v)-i))
+			}
+			kept = append(kept, r.value(item, depth+1))
+		}
+		return kept
+	case map[string]any:
+		kept := make(map[string]any, min(len(v), maxItems))
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for i, name := range names {
+			if i == maxItems {
+				kept["…"] = fmt.Sprintf("%d more", len(v)-i)
+				break
+			}
+			if _, number := v[name].(json.Number); secretName(name) && !number {
+				kept[cut(r.text(name), maxText)] = hidden
+				continue
+			}
+			kept[cut(r.text(name), maxText)] = r.value(v[name], depth+1)
+		}
+		return kept
+	}
+	return v
+}
+
+// Error returns what is kept of an error's text.
+func (r *Redactor) Error(err error) string {
+	return cut(r.text(strings.Join(strings.Fields(err.Error()), " ")), maxError)
+}
+
+// looks are texts that look like secrets, whatever they are called. What
+// announces one stays.
+var looks = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}`), "$1 " + hidden},
+	{regexp.MustCompile(`(?i)((?:\b(?:pass(?:word|phrase|wd)|pwd|secret|token|credentials?|api[ _-]?key|access[ _-]?key)|密码|口令|密钥|令牌)["']?\s*(?:\bis\b|[=:：]|是|为)\s*["']?)[^\s"',;&]+`), "$1" + hidden},
+	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abeoprs]-[\w-]{10,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}`), hidden},
+	{regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`), hidden},
+	{regexp.MustCompile(`(://[^/\s:@]+:)[^/\s@]+@`), "$1" + hidden + "@"},
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), hidden},
+}
+
+func (r *Redactor) text(s string) string {
+	for _, secret := range r.secrets {
+		s = strings.ReplaceAll(s, secret, hidden)
+	}
+	for _, l := range looks {
+		s = l.pattern.ReplaceAllString(s, l.instead)
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+var secretWords = []string{"password", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "auth", "authorization", "credential", "credentials", "cookie", "cookies", "apikey", "otp", "pin", "密码", "口令", "密钥", "令牌"}
+
+// secretName reports whether what a name stands for is likely a secret:
+// access_token, apiKey, DB-PASSWORD.
+func secretName(name string) bool {
+	before := ""
+	for _, word := range words(name) {
+		key := word == "key" && slices.Contains([]string{"api", "private", "access", "secret", "ssh", "signing", "encryption"}, before)
+		if key || slices.Contains(secretWords, word) {
+			return true
+		}
+		before = word
+	}
+	return false
+}
+
+// words splits a name at what is no letter and where capitals begin.
+func words(name string) (list []string) {
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			list = append(list, strings.ToLower(string(word)))
+		}
+		word = nil
+	}
+	small := false
+	for _, c := range name {
+		if !unicode.IsLetter(c) || small && unicode.IsUpper(c) {
+			end()
+		}
+		if small = unicode.IsLower(c); unicode.IsLetter(c) {
+			word = append(word, c)
+		}
+	}
+	end()
+	return list
+}
+
+// cut shortens a text between characters.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	n := limit
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:n], len(s))
+}

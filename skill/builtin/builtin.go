@@ -1,0 +1,133 @@
+// Package builtin makes skills of Go functions: a YAML file gives one of the
+// program's functions a name, a description and limits, and can be changed or
+// taken away while etui runs. The function itself is compiled in.
+//
+//	name: checksum
+//	description: Computes the SHA-256 of a text.
+//	provider: builtin
+//	function: hash_text
+//	risk_level: read
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// Function is a function of the program that skills can run: see [Func].
+type Function struct {
+	parameters skill.ParameterSchema
+	call       func(context.Context, json.RawMessage) (any, error)
+}
+
+// Func makes a typed Go function one that skills can run. In is a struct or a map
+// with string keys, of which the JSON Schema is inferred as in [tool.Func]; a
+// file that has parameters of its own replaces it. What fn returns must marshal
+// as JSON, in at most [skill.MaxResult] bytes.
+//
+// fn is called concurrently, and is to return soon after its context has ended:
+// nobody can stop it otherwise.
+//
+// Func panics when no schema can be inferred from In, which is a mistake in the
+// program.
+func Func[In, Out any](fn func(context.Context, In) (Out, error)) Function {
+	schema, err := tool.InferSchema[In]()
+	if err != nil {
+		panic("builtin: " + err.Error())
+	}
+	return Function{schema, func(ctx context.Context, args json.RawMessage) (any, error) {
+		var in In
+		if err := json.Unmarshal(args, &in); err != nil {
+			return nil, fmt.Errorf("%w: %w", skill.ErrInvalidParams, err)
+		}
+		return fn(ctx, in)
+	}}
+}
+
+// Provider makes skills of functions. It is safe for concurrent use.
+type Provider struct{ functions map[string]Function }
+
+var _ skill.Provider = (*Provider)(nil)
+
+// New returns the provider of the given functions, by the names that files give.
+func New(functions map[string]Function) *Provider {
+	return &Provider{maps.Clone(functions)}
+}
+
+// Type is "builtin".
+func (*Provider) Type() string { return "builtin" }
+
+// Load makes a skill of the function that config names, or that has the skill's
+// name.
+func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
+	key, name := "function", config.Function
+	if name == "" {
+		key, name = "name", config.Name
+	}
+	f, ok := p.functions[name]
+	if !ok {
+		return nil, skill.Problem{Field: key, Message: fmt.Sprintf("%s: the program has no function %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(p.functions)))))}
+	}
+	if config.Parameters == nil {
+		config.Parameters = f.parameters
+	}
+	if config.Timeout == 0 {
+		config.Timeout = skill.DefaultTimeout
+	}
+	details := config.Details()
+	details.Provider = p.Type()
+	return &function{config.Name, config.Description, config.Parameters, config.Timeout, details, f.call}, nil
+}
+
+// function is a skill that a function of the program is.
+type function struct {
+	name, description string
+	parameters        skill.ParameterSchema
+	timeout           time.Duration
+	details           skill.Details
+	call              func(context.Context, json.RawMessage) (any, error)
+}
+
+var _ skill.Detailed = (*function)(nil)
+
+func (f *function) Name() string                      { return f.name }
+func (f *function) Description() string               { return f.description }
+func (f *function) Parameters() skill.ParameterSchema { return f.parameters }
+func (f *function) Details() skill.Details            { return f.details }
+
+// Execute calls the function. Its result comes back as a text when it is one, and
+// else as JSON.
+func (f *function) Execute(ctx context.Context, args json.RawMessage) (any, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, skill.ErrProviderTimeout)
+	defer cancel()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	result, err := f.call(ctx, args)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), skill.ErrProviderTimeout):
+		return nil, fmt.Errorf("%w (%s): %w", skill.ErrProviderTimeout, f.timeout, err)
+	case err != nil:
+		return nil, err
+	}
+	raw, err := json.Marshal(result)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: its result is no JSON: %w", skill.ErrExecutionFailed, err)
+	case len(raw) > skill.MaxResult:
+		return nil, fmt.Errorf("%w: its result has %d bytes of JSON, and %d are allowed", skill.ErrExecutionFailed, len(raw), skill.MaxResult)
+	}
+	if text, ok := result.(string); ok {
+		return text, nil
+	}
+	return json.RawMessage(raw), nil
+}

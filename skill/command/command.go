@@ -1,0 +1,124 @@
+// Package command makes skills of programs on this machine: the arguments are
+// written to the program's standard input as a JSON object, and its result is the
+// one JSON value that it writes to its standard output.
+//
+// Status 0 is success. With any other one the call fails with
+// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program
+// that takes longer than its timeout is killed with all that it has started
+// ([skill.ErrProviderTimeout]). Secrets of the
+// config are hidden in what it says. How programs are kept apart from the machine is up
+// to the sandbox; where that refuses to run any, skills are loaded with that as an
+// unmet requirement, and fail with [skill.ErrProviderUnavailable].
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/skill"
+)
+
+// Provider makes skills of programs. It is safe for concurrent use.
+type Provider struct{ sandbox *sandbox.Sandbox }
+
+var _ skill.Provider = (*Provider)(nil)
+
+// New returns a provider whose programs run in a sandbox.
+func New(s *sandbox.Sandbox) *Provider { return &Provider{s} }
+
+// Type is "command".
+func (*Provider) Type() string { return "command" }
+
+// Load makes a skill. It starts nothing, and looks whether the program is there.
+// The program runs in the folder of the skill's file.
+func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
+	if len(c.Command) == 0 {
+		return nil, errors.New("command: it is missing; write the program and its arguments, as in [sh, report.sh]")
+	}
+	dir := "."
+	if c.Folder != nil {
+		dir = c.Folder.Name()
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	if _, err := sandbox.Find(dir, c.Command[0]); err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	r := &runner{
+		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
+		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
+		redactor: c.Redactor(),
+		command:  sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, MaxOutput: skill.MaxResult + 1},
+	}
+	r.details.Provider = p.Type()
+	for name, value := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(string(value), "\x00") {
+			return nil, fmt.Errorf("env: %q cannot stand in an environment", name)
+		}
+		r.command.Env[name] = string(value)
+	}
+	if err := p.sandbox.Ready(); err != nil {
+		r.details.Unmet = append(r.details.Unmet, err.Error())
+	}
+	return r, nil
+}
+
+// runner is a skill that runs a program for each call.
+type runner struct {
+	sandbox           *sandbox.Sandbox
+	name, description string
+	parameters        skill.ParameterSchema
+	details           skill.Details
+	timeout           time.Duration
+	redactor          skill.Redactor
+	command           sandbox.Command
+}
+
+var _ skill.Detailed = (*runner)(nil)
+
+func (r *runner) Name() string                      { return r.name }
+func (r *runner) Description() string               { return r.description }
+func (r *runner) Parameters() skill.ParameterSchema { return r.parameters }
+func (r *runner) Details() skill.Details            { return r.details }
+
+// Execute runs the program once.
+func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.timeout))
+	defer cancel()
+	c := r.command
+	c.Stdin = args
+	result, err := r.sandbox.Run(ctx, c)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: %w", skill.ErrProviderTimeout, err)
+	case ctx.Err() != nil && err != nil:
+		return nil, err
+	case errors.Is(err, sandbox.ErrRefused), errors.Is(err, sandbox.ErrNotFound):
+		return nil, fmt.Errorf("%w: %w", skill.ErrProviderUnavailable, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, r.redactor.Text(err.Error()))
+	case result.Exit != 0:
+		return nil, r.failure(result)
+	case result.Stdout.Dropped > 0:
+		return nil, fmt.Errorf("%w: it wrote more than %d bytes", skill.ErrExecutionFailed, skill.MaxResult)
+	}
+	return skill.Answer(result.Stdout.Bytes(), r.redactor)
+}
+
+// failure is what a model is told of a program that has failed.
+func (r *runner) failure(result sandbox.Result) error {
+	lines := sandbox.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
+	if lines == "" {
+		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
+	}
+	return fmt.Errorf("%w: %s: %s", skill.ErrExecutionFailed, result.Status, lines)
+}

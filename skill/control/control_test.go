@@ -1,0 +1,166 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/control"
+)
+
+type plain struct{ name, version string }
+
+func (p plain) Name() string                                        { return p.name }
+func (plain) Description() string                                   { return "Does something." }
+func (plain) Parameters() skill.ParameterSchema                     { return nil }
+func (p plain) Details() skill.Details                              { return skill.Details{Version: p.version} }
+func (plain) Execute(context.Context, json.RawMessage) (any, error) { return nil, nil }
+
+func tableOf(skills ...plain) *skill.Table {
+	t := skill.NewTable(nil)
+	for _, s := range skills {
+		t.As("test", "").Replace(skill.Change{Source: s.name + s.version + ".yaml", Scope: skill.Workspace, Skills: []skill.Skill{s}})
+	}
+	return t
+}
+
+func state(t *testing.T, table *skill.Table, name string) (skill.State, string) {
+	t.Helper()
+	e, ok := table.Snapshot().Get(name)
+	if !ok {
+		t.Fatalf("there is no %s", name)
+	}
+	return e.State, e.Why
+}
+
+// TestDecisions: what one process decides another one sees, now and at its
+// start, whether or not the skill is there yet.
+func TestDecisions(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state", "skills.json")
+	table, other := tableOf(plain{"a", "1"}, plain{"a", "2"}), tableOf(plain{"a", "1"}, plain{"a", "2"})
+	c, o := control.New(file, table, control.Limits{}, nil), control.New(file, other, control.Limits{}, nil)
+	change := func(name string, f func(*skill.Decision)) {
+		t.Helper()
+		if err := c.Change(name, "ann", "leaks\nlogs", f); err != nil {
+			t.Fatal(err)
+		}
+		o.Look()
+	}
+	change("a", func(d *skill.Decision) { d.State = skill.Disabled })
+	change("later", func(d *skill.Decision) { d.State = skill.Disabled })
+	for _, x := range []*skill.Table{table, other, func() *skill.Table {
+		x := tableOf(plain{"a", ""})
+		control.New(file, x, control.Limits{}, nil)
+		return x
+	}()} {
+		if s, why := state(t, x, "a"); s != skill.Disabled || why != "disabled by ann: leaks logs" {
+			t.Errorf("%s, %s", s, why)
+		}
+	}
+	other.As("test", "").Replace(skill.Change{Source: "later.yaml", Skills: []skill.Skill{plain{"later", ""}}})
+	if s, _ := state(t, other, "later"); s != skill.Disabled {
+		t.Errorf("a skill that came later: %s", s)
+	}
+	change("a", func(d *skill.Decision) { d.State, d.Version = skill.Enabled, "1" })
+	if e, _ := other.Snapshot().Get("a"); e.Details.Version != "1" || e.State != skill.Enabled {
+		t.Errorf("%+v", e)
+	}
+	change("a", func(d *skill.Decision) { d.Removed, d.Version = []string{"a2.yaml"}, "" })
+	if e, _ := other.Snapshot().Get("a"); e.Details.Version != "1" || len(e.Shadows) != 0 {
+		t.Errorf("%+v", e)
+	}
+	change("a", func(d *skill.Decision) { *d = skill.Decision{} })
+	if e, _ := other.Snapshot().Get("a"); e.Details.Version != "2" {
+		t.Errorf("%+v", e)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+}
+
+// TestBroken: a file that cannot be read never opens what was closed.
+func TestBroken(t *testing.T) {
+	for _, text := range []string{"", "{", `{"version":2}`, `{"version":1,"skills":{"a":{"state":"off"}}}`, `{"version":1,"skils":{}}`, `{"version":1,"skills":{"a":{"sate":"disabled"}}}`} {
+		file := filepath.Join(t.TempDir(), "skills.json")
+		table := tableOf(plain{"a", ""}, plain{"b", ""})
+		c := control.New(file, table, control.Limits{}, nil)
+		if err := c.Change("a", "", "", func(d *skill.Decision) { d.State = skill.Disabled }); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Look()
+		if s, _ := state(t, table, "a"); s != skill.Disabled || c.Err() == nil {
+			t.Errorf("%q: %s, %v", text, s, c.Err())
+		}
+		if s, _ := state(t, table, "b"); s != skill.Enabled {
+			t.Errorf("%q: the other one is %s", text, s)
+		}
+		if err := c.Change("b", "", "", func(d *skill.Decision) { d.State = skill.Disabled }); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%q: changed: %v", text, err)
+		}
+		begun := tableOf(plain{"b", ""})
+		fresh := control.New(file, begun, control.Limits{}, nil)
+		if s, why := state(t, begun, "b"); s != skill.Loaded || !strings.Contains(why, file) {
+			t.Errorf("%q: at the start: %s, %s", text, s, why)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if c.Look(); c.Err() == nil {
+			t.Errorf("%q: a file that has gone is no error", text)
+		}
+		if s, _ := state(t, table, "a"); s != skill.Disabled {
+			t.Errorf("%q: gone: %s", text, s)
+		}
+		fresh.Look()
+		if s, _ := state(t, begun, "b"); s != skill.Enabled {
+			t.Errorf("%q: repaired: %s", text, s)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	table := tableOf(plain{"db_read", ""}, plain{"db_drop", ""}, plain{"mail", ""})
+	c := control.New(filepath.Join(t.TempDir(), "skills.json"), table, control.Limits{Allow: []string{"db_*"}, Deny: []string{"*_drop"}}, nil)
+	check := func(want ...skill.State) {
+		t.Helper()
+		for i, name := range []string{"db_read", "db_drop", "mail"} {
+			if s, why := state(t, table, name); s != want[i] || (s == skill.Enabled) != (why == "") {
+				t.Errorf("%s is %s: %s", name, s, why)
+			}
+		}
+	}
+	check(skill.Enabled, skill.Loaded, skill.Loaded)
+	if err := c.Change("db_drop", "", "", func(d *skill.Decision) { d.State = skill.Enabled }); err != nil {
+		t.Fatal(err)
+	}
+	check(skill.Enabled, skill.Loaded, skill.Loaded)
+	c.Restrict(control.Limits{})
+	check(skill.Enabled, skill.Enabled, skill.Enabled)
+}
+
+// TestTogether: changes of many at once are all kept.
+func TestTogether(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "skills.json")
+	var all sync.WaitGroup
+	for _, name := range strings.Split("abcdefghij", "") {
+		all.Go(func() {
+			c := control.New(file, tableOf(), control.Limits{}, nil)
+			if err := c.Change(name, "", "", func(d *skill.Decision) { d.State = skill.Disabled }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	raw, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(raw), "disabled") != 10 {
+		t.Errorf("%v\n%s", err, raw)
+	}
+}

@@ -1,0 +1,128 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// checkType checks that a header announces JSON that was not packed in a way
+// nobody asked for.
+func checkType(header http.Header) error {
+	if packed := header.Get("Content-Encoding"); packed != "" {
+		return fmt.Errorf("answers in the encoding %.40q, which it was not asked for", packed)
+	}
+	said := header.Get("Content-Type")
+	kind, params, err := mime.ParseMediaType(said)
+	switch charset := strings.ToLower(params["charset"]); {
+	case err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")):
+		return fmt.Errorf("answers with the content type %.80q: it must be application/json", said)
+	case charset != "" && charset != "utf-8" && charset != "us-ascii":
+		return fmt.Errorf("answers in the character set %.40q: JSON is UTF-8", charset)
+	}
+	return nil
+}
+
+// refusal judges an answer that is no success.
+func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
+	f := r.failed(fmt.Sprintf("answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+	switch status := resp.StatusCode; status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		f.kind = skill.ErrInvalidParams
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		asked := false
+		f.kind, f.down = skill.ErrProviderUnavailable, status == http.StatusServiceUnavailable
+		f.wait, asked = retryAfter(resp.Header, time.Now())
+		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != never
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != never
+	}
+	if resp.StatusCode/100 == 3 {
+		f.text += ": redirects are not followed; write the address that it leads to as endpoint"
+		return f
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < f.wait {
+		f.again = false
+	}
+	f.text += cmp.Or(r.said(resp.Body), hints[resp.StatusCode])
+	return f
+}
+
+// hints say what to look at when the service says nothing.
+var hints = map[int]string{
+	http.StatusUnauthorized:     ": are the skill's headers right?",
+	http.StatusForbidden:        ": are the skill's headers right?",
+	http.StatusNotFound:         ": is the skill's endpoint right?",
+	http.StatusMethodNotAllowed: ": is the skill's endpoint right?",
+}
+
+// retryAfter reads the header of that name: seconds or a date.
+func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool) {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
+
+const (
+	maxErrorBody = 8 << 10 // bytes that are read of an error's body
+	maxSaid      = 500     // bytes of it that are shown
+)
+
+// said is what an error's body says, without secrets, on one line that begins
+// with a colon; or nothing.
+func (r *remote) said(body io.Reader) string {
+	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what could be read is shown
+	text := string(raw)
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) == nil {
+		for _, name := range []string{"error", "message", "detail"} {
+			if s := ""; json.Unmarshal(fields[name], &s) == nil && s != "" {
+				text = s
+				break
+			}
+		}
+	}
+	if json.Valid(raw) && text == string(raw) {
+		text = string(r.redactor.JSON(raw))
+	}
+	if text = shorten(oneLine(r.redactor.Text(text))); text != "" {
+		text = ": " + text
+	}
+	return text
+}
+
+// oneLine is a text without line breaks and characters that are not shown.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func shorten(text string) string {
+	if len(text) <= maxSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSaid], "") + "…"
+}

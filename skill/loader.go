@@ -1,0 +1,447 @@
+package skill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/nearest"
+)
+
+// Root is a folder of skills. YAML skills lie in it as *.yaml or *.yml; folders
+// with a SKILL.md lie in it or up to three folders deeper. Names that begin with a
+// dot are not looked at. A folder that does not exist is one that may come.
+type Root struct {
+	// Dir is the folder; messages name its files by it. A relative one lies below
+	// Within.
+	Dir string
+	// Scope is that of its skills.
+	Scope Scope
+	// Within is the folder that Dir, and all that links in it lead to, must lie in,
+	// links resolved. Empty means Dir itself.
+	Within string
+}
+
+// abs is the folder as an absolute path, links not resolved.
+func (r Root) abs() string {
+	dir := r.Dir
+	if r.Within != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.Within, dir)
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+// LoaderConfig says what a [Loader] loads, and how.
+type LoaderConfig struct {
+	Roots     []Root
+	Providers []Provider
+	// Package makes the skill of a folder with a SKILL.md. dir is that folder, which
+	// is closed when Package has returned; name is the folder's. Nil means that such
+	// folders are not looked at.
+	Package func(dir *os.Root, name string) (Skill, error)
+	// Reserved reports names that no skill may have: those of the program's own
+	// tools. Nil means none.
+	Reserved  func(name string) bool
+	Variables Variables
+	// PollOnly says not to ask the system for news of the folders: they are looked
+	// at every few seconds.
+	PollOnly bool
+	// Log hears what keeps Run from noticing changes at once. Nil discards.
+	Log *slog.Logger
+}
+
+// The bounds of a root. What is in force from one beyond them stays.
+const (
+	maxFiles   = 20_000  // names in a root and its folders
+	maxFolders = 3       // folders between a root and that of a package
+	maxPackage = 1 << 20 // bytes of a SKILL.md
+)
+
+// Loader keeps a table up to date with folders of files. A file that cannot be
+// used harms no other: its last good form stays in force, with the problems beside
+// it. Changes that are seen together are made in one step. A Loader is safe for
+// concurrent use.
+type Loader struct {
+	table     *Table
+	config    LoaderConfig
+	providers map[string]Provider
+	log       *slog.Logger
+
+	changing sync.Mutex // guards what follows
+	roots    []*root
+	enter    func(dir string) // told of every folder before it is read
+}
+
+// root is what a loader knows of a Root. What is wrong with the root itself
+// stands in files under "".
+type root struct {
+	Root
+	path  string           // the folder, as an absolute path
+	real  string           // the same without links, as it was last
+	files map[string]*file // by path below the root
+}
+
+// source is what messages and the table call a file of the root.
+func (r *root) source(file string) string { return path.Join(filepath.ToSlash(r.Dir), file) }
+
+// file is what a loader knows of a file. It is not changed once it is known.
+type file struct {
+	stamp    stamp
+	sum      uint64 // of its text
+	fresh    bool   // it was read so soon after a change that its stamp may not tell the next one
+	names    []string
+	unmet    bool
+	problems Problems
+}
+
+// Report is what a loader has found.
+type Report struct {
+	// Loaded are the names of the skills that the files give, in order.
+	Loaded []string `json:"loaded"`
+	// Problems are what keeps files from being used, by root and file.
+	Problems []Problem `json:"problems"`
+	// Changed is how many files were taken anew or dropped.
+	Changed int `json:"changed"`
+}
+
+// NewLoader returns a loader that has read nothing yet.
+func NewLoader(table *Table, c LoaderConfig) *Loader {
+	l := &Loader{table: table, config: c, providers: map[string]Provider{}, log: c.Log}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	for _, p := range c.Providers {
+		l.providers[p.Type()] = p
+	}
+	for _, r := range c.Roots {
+		l.roots = append(l.roots, &root{Root: r, path: r.abs(), files: map[string]*file{}})
+	}
+	return l
+}
+
+// Load reads what has changed since the last time.
+func (l *Loader) Load(ctx context.Context) Report {
+	return l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false)
+}
+
+// Reload reads all files, for who asks for it and why. One that could not be used,
+// or whose requirements were not met, is tried again even if it is the same.
+func (l *Loader) Reload(ctx context.Context, who, why string) Report {
+	return l.pass(ctx, l.table.As(who, why), everything(l.roots), true)
+}
+
+// Report returns what was found last.
+func (l *Loader) Report() Report {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	return l.report(0)
+}
+
+// work is what a pass looks at: roots as a whole (nil), or some of their files.
+type work map[*root]map[string]bool
+
+func everything(roots []*root) work {
+	w := work{}
+	for _, r := range roots {
+		w[r] = nil
+	}
+	return w
+}
+
+// outcome is what a pass has found about a file.
+type outcome struct {
+	root   *root
+	path   string
+	file   *file // nil when it has gone
+	change *Change
+}
+
+// pass looks at what there is to look at, and puts what has changed in force. When
+// ctx ends before it is through, nothing changes.
+func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	var all []outcome
+	for _, r := range l.roots {
+		if files, ok := w[r]; ok {
+			all = append(all, l.look(ctx, r, files, again)...)
+		}
+	}
+	if ctx.Err() != nil {
+		return l.report(0)
+	}
+	var changes []Change
+	for _, o := range all {
+		if o.root.files[o.path] = o.file; o.file == nil {
+			delete(o.root.files, o.path)
+		}
+		if o.change != nil {
+			changes = append(changes, *o.change)
+		}
+	}
+	if len(changes) > 0 {
+		a.Replace(changes...)
+	}
+	return l.report(len(changes))
+}
+
+func (l *Loader) report(changed int) Report {
+	r := Report{Loaded: []string{}, Problems: []Problem{}, Changed: changed}
+	for _, root := range l.roots {
+		for _, name := range slices.Sorted(maps.Keys(root.files)) {
+			r.Loaded = append(r.Loaded, root.files[name].names...)
+			r.Problems = append(r.Problems, root.files[name].problems...)
+		}
+	}
+	slices.Sort(r.Loaded)
+	r.Loaded = slices.Compact(r.Loaded)
+	return r
+}
+
+// look finds what has changed in a root, in all of it or in some files.
+func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again bool) []outcome {
+	dir, err := openFolder(r.Root)
+	var there []found
+	if some == nil && l.enter != nil {
+		l.enter(filepath.Dir(r.path)) // it tells when the folder comes
+	}
+	if err == nil {
+		defer dir.close()
+		r.real = dir.dir()
+		if some == nil {
+			there, err = dir.list(l.config.Package != nil, l.enter)
+		}
+	}
+	for name := range some {
+		if err == nil {
+			there = append(there, dir.file(name))
+		}
+	}
+	switch {
+	case err == nil && some == nil:
+		return append(l.gone(r, there), l.take(ctx, r, dir, there, again)...)
+	case err == nil:
+		return l.take(ctx, r, dir, there, again)
+	case isGone(err):
+		return l.gone(r, nil)
+	}
+	problem := Problem{File: r.source(""), Message: oneLine(err.Error())}
+	if known := r.files[""]; known != nil && known.problems[0] == problem {
+		return nil
+	}
+	return []outcome{{r, "", &file{problems: Problems{problem}}, &Change{Source: problem.File, Scope: r.Scope, Err: problem}}}
+}
+
+// gone are the files of a root that are not there any more.
+func (l *Loader) gone(r *root, there []found) (all []outcome) {
+	left := maps.Clone(r.files)
+	for _, f := range there {
+		delete(left, f.path)
+	}
+	for name := range left {
+		all = append(all, outcome{r, name, nil, &Change{Source: r.source(name), Scope: r.Scope}})
+	}
+	return all
+}
+
+// take reads the files that have changed. Reading and parsing go on in parallel,
+// providers are asked one after the other.
+func (l *Loader) take(ctx context.Context, r *root, dir *folder, there []found, again bool) (all []outcome) {
+	there = slices.DeleteFunc(there, func(f found) bool {
+		known := r.files[f.path]
+		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info)
+	})
+	texts := make([]reading, len(there))
+	parallel(len(there), func(i int) {
+		if ctx.Err() == nil {
+			texts[i] = l.read(r, dir, there[i], again)
+		}
+	})
+	for i, t := range texts {
+		if ctx.Err() != nil {
+			return nil
+		}
+		o := outcome{root: r, path: there[i].path, file: t.file}
+		if !t.same {
+			o.change = l.load(r, dir, there[i], t)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// parallel calls f with every number below n.
+func parallel(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	workers := min(n, runtime.GOMAXPROCS(0))
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// reading is what became of a file that was read.
+type reading struct {
+	file   *file // nil when it has gone
+	same   bool  // it holds what is known already
+	config Config
+	err    error
+}
+
+var seed = maphash.MakeSeed()
+
+// soon is the time after a change in which a second one may leave the same stamp.
+const soon = 2 * time.Second
+
+// read reads a file, and parses it if it is YAML.
+func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
+	known := r.files[f.path]
+	if isGone(f.err) {
+		return reading{same: known == nil}
+	}
+	most := int64(maxYAML)
+	if !isYAML(f.path) {
+		most = maxPackage
+	}
+	var text []byte
+	next := &file{}
+	err := f.err
+	if err == nil {
+		text, next.stamp, err = dir.read(f, most)
+	}
+	if isGone(err) {
+		return reading{same: known == nil}
+	}
+	if err != nil {
+		err = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
+		same := !again && known != nil && known.problems.Error() == err.Error()
+		next.problems = err.(Problems)
+		if same {
+			next.names = known.names
+		}
+		return reading{file: next, same: same, err: err}
+	}
+	next.sum = maphash.Bytes(seed, text)
+	next.fresh = known == nil || known.stamp != next.stamp
+	next.fresh = next.fresh && time.Since(next.stamp.modified) < soon
+	retry := again && known != nil && (known.unmet || len(known.problems) > 0)
+	if known != nil && known.sum == next.sum && !retry {
+		next.names, next.unmet, next.problems = known.names, known.unmet, known.problems
+		return reading{file: next, same: true}
+	}
+	t := reading{file: next}
+	if isYAML(f.path) {
+		t.config, t.err = ParseYAML(r.source(f.path), text, l.config.Variables)
+	}
+	return t
+}
+
+// load makes the skill of a file, and the change that puts it in force.
+func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
+	c := &Change{Source: r.source(f.path), Scope: r.Scope}
+	if t.file == nil {
+		return c
+	}
+	var s Skill
+	if t.err == nil {
+		s, t.err = l.skill(dir, f, t.config)
+	}
+	if t.err != nil {
+		t.file.problems = problemsOf(c.Source, t.config, t.err)
+		if known := r.files[f.path]; known != nil {
+			t.file.names = known.names // its last good form stays
+		}
+		c.Err = t.file.problems
+		return c
+	}
+	t.file.names, t.file.unmet = []string{s.Name()}, len(DetailsOf(s).Unmet) > 0
+	c.Skills, c.Disabled = []Skill{s}, t.config.Enabled != nil && !*t.config.Enabled
+	return c
+}
+
+// problemsOf are the problems that an error tells of. One that names only a field
+// gets the line of it.
+func problemsOf(source string, c Config, err error) Problems {
+	var list Problems
+	if errors.As(err, &list) {
+		return list
+	}
+	p := Problem{Message: oneLine(err.Error())}
+	var told Problem
+	if errors.As(err, &told) {
+		p.Field, p.Line, p.Column = told.Field, told.Line, told.Column
+	}
+	if p.File = source; p.Line == 0 {
+		p.Line, p.Column = c.lines[p.Field], 1
+	}
+	return Problems{p}
+}
+
+// skill makes the skill of a file. A panic of a provider is an error.
+func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("reading the skill failed unexpectedly: %v", p)
+		}
+	}()
+	at, done, err := dir.parent(f)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if isYAML(f.path) {
+		s, err = l.provided(at, c)
+	} else {
+		s, err = l.config.Package(at, path.Base(path.Dir(f.path)))
+	}
+	if err == nil {
+		err = checkForm(s)
+	}
+	if err == nil && !bytes.Equal(s.Parameters(), c.Parameters) { // those of the file are checked
+		err = Check(s)
+	}
+	if err == nil && l.config.Reserved != nil && (l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {
+		err = Problem{Field: "name", Message: fmt.Sprintf("the name %s is that of a tool of etui itself; choose another", s.Name())}
+	}
+	return s, err
+}
+
+// provided makes the skill of a YAML file.
+func (l *Loader) provided(at *os.Root, c Config) (Skill, error) {
+	c.Folder = at
+	if c.Provider == "" {
+		return toolset{c}, nil
+	}
+	p, ok := l.providers[c.Provider]
+	if !ok {
+		known := slices.Sorted(maps.Keys(l.providers))
+		return nil, Problem{Field: "provider", Message: fmt.Sprintf("there is no provider %q%s; there are %s", c.Provider, nearest.Hint(c.Provider, slices.Values(known)), strings.Join(known, ", "))}
+	}
+	s, err := p.Load(c)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("provider %s: %w", c.Provider, err)
+	case s.Name() != c.Name:
+		return nil, fmt.Errorf("provider %s made a skill %q of one named %q", c.Provider, s.Name(), c.Name)
+	}
+	return s, nil
+}

@@ -1,0 +1,25 @@
+// Package markdown reads skills that are instructions: folders with a SKILL.md,
+// as the Agent Skills standard (agentskills.io) describes them.
+//
+// [Validate] holds a file against the standard, with the verdict of its reference
+// validator. [Parse] is lenient, as the standard asks of clients: it takes what
+// people and other clients have written, repairs what has one clear meaning, and
+// says what it repaired. It refuses only what has no usable description. Both are
+// pure functions.
+//
+// [Machine.Load] makes a skill of a folder. The skill reads: its instructions, which are
+// kept from when it was loaded, and the other files of its folder, when it is
+// asked for them. It runs nothing, and it reads nothing outside its folder.
+package markdown
+
+// The bounds of what is read. What goes beyond the first two is refused, of the
+// others the beginning is taken, with a warning.
+const (
+	maxFile     = 1 << 20   // bytes of a SKILL.md
+	maxFront    = 64 << 10  // bytes of its frontmatter
+	maxDepth    = 32        // levels of nesting in it
+	maxBody     = 128 << 10 // bytes of the instructions that are kept
+	maxText     = 4096      // code points of a description
+	maxList     = 64        // items of a list, such as allowed-tools
+	maxWarnings = 32        // of one file; nothing is told of more
+)

@@ -1,0 +1,356 @@
+package markdown
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// Document is what a SKILL.md says. The zero value of a field means that the file
+// does not say.
+type Document struct {
+	Name          string
+	Description   string // at most 4,096 characters, on one line
+	License       string
+	Compatibility string // what the skill needs, as a text for people
+	Version       string
+	// AllowedTools are the only tools that the skill works with, as the file
+	// writes them: see [Tools].
+	AllowedTools []string
+	// Aliases are words and phrases that the file says it is found by.
+	Aliases []string
+	// Hidden says that models are not to be told of the skill; people may use it.
+	Hidden   bool
+	Requires Requirements
+	// Body are the instructions: at most 128 KiB of what follows the frontmatter.
+	Body string
+}
+
+// Parse reads a SKILL.md leniently. folder is the name of its folder, which is the
+// skill's name where the file does not say one; empty when there is no folder. The
+// warnings are what was repaired or left out. The error is a [skill.Problem] with
+// the line; the only reasons are that the file has no frontmatter, no description
+// or no name at all, is no text or is beyond a bound.
+func Parse(folder string, text []byte) (Document, []skill.Problem, error) {
+	p := &parser{folder: folder}
+	d, err := p.parse(text)
+	if err != nil {
+		return Document{}, p.warnings, err
+	}
+	return d, p.warnings, nil
+}
+
+// parser collects the warnings of one file.
+type parser struct {
+	folder   string
+	warnings []skill.Problem
+}
+
+func (p *parser) warn(line int, field, format string, args ...any) {
+	if len(p.warnings) < maxWarnings {
+		p.warnings = append(p.warnings, skill.Problem{Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (p *parser) parse(text []byte) (Document, error) {
+	s, err := p.decode(text)
+	if err != nil {
+		return Document{}, err
+	}
+	front, err := p.split(s)
+	if err != nil {
+		return Document{}, err
+	}
+	root, err := p.yaml(front)
+	if err != nil {
+		return Document{}, err
+	}
+	d := p.document(root)
+	if d.Description == "" {
+		return Document{}, skill.Problem{Line: root.Line, Field: "description", Message: "there is no usable description; write what the skill does and when to use it"}
+	}
+	if d.Name == "" {
+		return Document{}, skill.Problem{Line: root.Line, Field: "name", Message: "there is no name"}
+	}
+	d.Body = p.body(front)
+	return d, nil
+}
+
+// decode returns the text with plain line breaks.
+func (p *parser) decode(text []byte) (string, error) {
+	switch {
+	case len(text) > maxFile:
+		return "", skill.Problem{Message: tooLong}
+	case slices.Contains(text, 0):
+		return "", skill.Problem{Line: 1, Message: "the file is no text in UTF-8"}
+	}
+	s := string(text)
+	if !utf8.ValidString(s) {
+		p.warn(lineOfInvalid(text), "", "the file is not UTF-8 throughout; what is not was replaced")
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	if rest, ok := strings.CutPrefix(s, bom); ok {
+		p.warn(1, "", "the file begins with a byte order mark")
+		s = rest
+	}
+	return lineBreaks(s), nil
+}
+
+// lineBreaks makes plain line breaks of all.
+func lineBreaks(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+const (
+	fence   = "---"
+	bom     = "\ufeff"
+	tooLong = "the file is longer than 1 MiB"
+)
+
+// front is a text, taken apart. The frontmatter begins in line first.
+type front struct {
+	lines []string
+	first int
+	body  string
+}
+
+// split finds the frontmatter and what follows it.
+func (p *parser) split(s string) (front, error) {
+	lines := strings.Split(s, "\n")
+	i := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
+	if i < 0 {
+		return front{}, skill.Problem{Line: 1, Message: "the file is empty"}
+	}
+	opening := strings.TrimSpace(lines[i])
+	if strings.Trim(opening, "-") != "" || len(opening) < 3 {
+		return front{}, skill.Problem{Line: i + 1, Message: "there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---"}
+	}
+	if i > 0 || opening != fence {
+		p.warn(i+1, "", "the file does not begin with a line of ---")
+	}
+	rest := lines[i+1:]
+	f := front{first: i + 2}
+	if end := slices.IndexFunc(rest, isFence); end >= 0 {
+		f.lines, f.body = rest[:end], strings.Join(rest[end+1:], "\n")
+	} else {
+		end := p.unclosed(rest)
+		p.warn(i+1, "", "the frontmatter is not closed by a line of ---; it was taken to end after line %d", f.first+end-1)
+		f.lines, f.body = rest[:end], strings.Join(rest[end:], "\n")
+	}
+	size := 0
+	for _, line := range f.lines {
+		size += len(line) + 1
+	}
+	if size > maxFront {
+		return front{}, skill.Problem{Line: f.first, Message: "the frontmatter is longer than 64 KiB"}
+	}
+	return f, nil
+}
+
+func isFence(line string) bool {
+	line = strings.TrimRight(line, " \t")
+	return len(line) >= 3 && strings.Trim(line, "-") == ""
+}
+
+// unclosed guesses where frontmatter ends that nobody closed: where the keys and
+// what belongs to them end.
+func (p *parser) unclosed(lines []string) int {
+	end := 0
+	for i, line := range lines {
+		switch {
+		case topKey.MatchString(line):
+			end = i + 1
+		case line == "" || line[0] == ' ' || line[0] == '\t':
+			if end == i && strings.TrimSpace(line) != "" {
+				end = i + 1
+			}
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+// topKey is a line that begins with a key of the frontmatter.
+var topKey = regexp.MustCompile(`^["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]|$)`)
+
+// body bounds the instructions.
+func (p *parser) body(f front) string {
+	body := strings.TrimSpace(f.body)
+	if _, hidden := strip(body, turning, tags); hidden > 0 {
+		p.warn(0, "", "the instructions hold %d invisible characters that can hide text or turn it round: look at them before you trust them", hidden)
+	}
+	if len(body) > maxBody {
+		p.warn(0, "", "the instructions are longer than 128 KiB and were cut there")
+		body = strings.ToValidUTF8(body[:maxBody], "") + "\n\n(cut here: the instructions are too long)"
+	}
+	return body
+}
+
+// document takes the fields from the frontmatter.
+func (p *parser) document(root *yaml.Node) Document {
+	fields := p.fields(root)
+	d := Document{
+		Name:          p.line(fields, "name", 2*maxName),
+		Description:   p.line(fields, "description", maxText),
+		License:       p.line(fields, "license", maxText),
+		Compatibility: p.line(fields, "compatibility", maxText),
+		Version:       p.line(fields, "version", maxName),
+		AllowedTools:  p.list(fields["allowed-tools"], splitTools),
+		Hidden:        truth(fields["disable-model-invocation"]),
+	}
+	for _, key := range []string{"aliases", "triggers", "trigger", "keywords", "tags"} {
+		d.Aliases = append(d.Aliases, p.list(fields[key], splitCommas)...)
+	}
+	d.Aliases = bounded(d.Aliases)
+	d.Name = p.name(d.Name, root.Line)
+	p.lengths(d, root)
+	p.metadata(&d, fields["metadata"])
+	return d
+}
+
+// name is the skill's: that of the folder where the file does not say.
+func (p *parser) name(written string, line int) string {
+	switch {
+	case p.folder == "":
+	case written == "":
+		p.warn(line, "name", "there is no name; that of the folder is taken, %s", p.folder)
+		return p.folder
+	case norm.NFKC.String(written) != norm.NFKC.String(p.folder):
+		p.warn(line, "name", "the skill is named %s and its folder %s", written, p.folder)
+	}
+	return written
+}
+
+// lengths warns of what the standard does not allow and we do.
+func (p *parser) lengths(d Document, root *yaml.Node) {
+	for _, f := range []struct {
+		field, text string
+		limit       int
+	}{{"name", d.Name, maxName}, {"description", d.Description, maxDescription}, {"compatibility", d.Compatibility, maxCompatibility}} {
+		if length := utf8.RuneCountInString(f.text); length > f.limit {
+			p.warn(root.Line, f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
+		}
+	}
+}
+
+// fields finds the fields by their names, however they are spelt. Of a key that
+// occurs twice the later one counts.
+func (p *parser) fields(root *yaml.Node) map[string]*yaml.Node {
+	found := map[string]*yaml.Node{}
+	for key, value := range pairs(root) {
+		name := strings.ReplaceAll(strings.ToLower(key.Value), "_", "-")
+		if found[name] != nil {
+			p.warn(key.Line, name, "%s occurs twice; the later one counts", name)
+		} else if name != key.Value && slices.Contains(fields, name) {
+			p.warn(key.Line, name, "the field is spelt %s, not %s", name, key.Value)
+		}
+		found[name] = value
+	}
+	return found
+}
+
+// pairs are the keys and values of a mapping; none of anything else.
+func pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], n.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// get finds the value of a key; nil when there is none.
+func get(n *yaml.Node, name string) *yaml.Node {
+	for key, value := range pairs(n) {
+		if key.Value == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// line is a field as one line of visible text.
+func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) string {
+	n := fields[field]
+	if n == nil {
+		return ""
+	}
+	s := text(n)
+	if n.Kind != yaml.ScalarNode && s != "" {
+		p.warn(n.Line, field, "%s should be a text", field)
+	}
+	s, hidden := strip(s, zeroWidth, turning, tags)
+	if hidden > 0 {
+		p.warn(n.Line, field, "%s held %d invisible characters, which were taken out", field, hidden)
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		p.warn(n.Line, field, "%s has %d characters and was cut after %d", field, len(r), limit)
+		s = string(r[:limit])
+	}
+	return s
+}
+
+// text is a node as a text: a scalar as it is written, a list as its items.
+func text(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return ""
+		}
+		return n.Value
+	case yaml.SequenceNode:
+		var items []string
+		for _, item := range n.Content {
+			if item.Kind == yaml.ScalarNode {
+				items = append(items, item.Value)
+			}
+		}
+		return strings.Join(items, " ")
+	}
+	return ""
+}
+
+// list is a list of texts, or a text that holds one.
+func (p *parser) list(n *yaml.Node, split func(string) []string) (items []string) {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			if s := strings.TrimSpace(text(item)); s != "" {
+				items = append(items, s)
+			}
+		}
+	default:
+		items = split(text(n))
+	}
+	return bounded(items)
+}
+
+func bounded(items []string) []string { return items[:min(len(items), maxList)] }
+
+func splitCommas(s string) (items []string) {
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// truth says whether a field says yes.
+func truth(n *yaml.Node) bool {
+	return n != nil && slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(n.Value))
+}

@@ -1,0 +1,120 @@
+package markdown_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/markdown"
+)
+
+// TestParse reads what the standard does not allow and people write.
+func TestParse(t *testing.T) {
+	type doc = markdown.Document
+	for _, c := range []struct {
+		name, text string
+		want       doc
+		warnings   string // a part of each, in order
+	}{
+		{"by the standard", "---\nname: tidy\ndescription: Tidies up.\nlicense: MIT\ncompatibility: Linux\n---\n\n# Tidy\n", doc{Name: "tidy", Description: "Tidies up.", License: "MIT", Compatibility: "Linux", Body: "# Tidy"}, ""},
+		{"byte order mark, carriage returns", "\ufeff---\r\nname: tidy\r\ndescription: d\r\n---\r\na\r\nb", doc{Name: "tidy", Description: "d", Body: "a\nb"}, "byte order mark"},
+		{"blank lines and long dashes", "\n-----\nname: tidy\ndescription: d\n-----\nb", doc{Name: "tidy", Description: "d", Body: "b"}, "does not begin"},
+		{"dashes in the text", "---\nname: tidy\ndescription: a --- b\n---\nb", doc{Name: "tidy", Description: "a --- b", Body: "b"}, ""},
+		{"JSON", "---\n{\"name\": \"tidy\", \"description\": \"d\", \"metadata\": {\"version\": 2}}\n---\n", doc{Name: "tidy", Description: "d", Version: "2"}, ""},
+		{"no name", "---\ndescription: d\n---\n", doc{Name: "tidy", Description: "d"}, "there is no name; that of the folder"},
+		{"spelling", "---\nName: tidy\nDESCRIPTION: d\nallowed_tools: Read\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read"}}, "spelt name|spelt description|spelt allowed-tools"},
+		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "occurs twice|named b and its folder tidy"},
+		{"unquoted colon", "---\nname: tidy\ndescription: Use when: asked to tidy\n  or to sort: \"all\"\nversion: 1.10\n---\n", doc{Name: "tidy", Description: `Use when: asked to tidy or to sort: "all"`, Version: "1.10"}, "read key by key|description is not valid YAML and was taken as a text"},
+		{"unclosed quote", "---\ndescription: \"Tidies up.\nname: tidy\n---\n", doc{Name: "tidy", Description: "Tidies up."}, "read key by key|description"},
+		{"text after a quote", "---\nname: tidy\ndescription: \"Tidy\" and \"sort\"\n---\n", doc{Name: "tidy", Description: `"Tidy" and "sort"`}, "read key by key|description"},
+		{"a star, a percent sign", "---\nname: tidy\ndescription: *Tidies* up\nlicense: % of it\n---\n", doc{Name: "tidy", Description: "*Tidies* up", License: "% of it"}, "read key by key|description|license"},
+		{"block that is not indented", "---\nname: tidy\ndescription: |\nTidies up\nand down\n---\n", doc{Name: "tidy", Description: "Tidies up and down"}, "read key by key|description"},
+		{"tabs", "---\nname:\ttidy\ndescription: d\nmetadata:\n\tversion: 3\n\tauthor: a: b\n---\n", doc{Name: "tidy", Description: "d", Version: "3"}, "read key by key|author"},
+		{"all indented", "---\n  name: tidy\n  description: use: it\n---\n", doc{Name: "tidy", Description: "use: it"}, "read key by key|description"},
+		{"broken metadata", "---\nname: tidy\ndescription: d\nmetadata: {a: [b\n---\n", doc{Name: "tidy", Description: "d"}, "read key by key|metadata is not valid YAML and was left out"},
+		{"lists", "---\nname: tidy\ndescription: [Tidies, up]\nallowed-tools: [Read, 'Bash(git add:*)']\ntriggers:\n- 整理\ntags: a, b\n---\n", doc{Name: "tidy", Description: "Tidies up", AllowedTools: []string{"Read", "Bash(git add:*)"}, Aliases: []string{"整理", "a", "b"}}, "description should be a text"},
+		{"a text of tools", "---\nname: tidy\ndescription: d\nallowed-tools: Read, Bash(git add:*) Write\ndisable-model-invocation: true\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read", "Bash(git add:*)", "Write"}, Hidden: true}, ""},
+		{"not closed", "---\nname: tidy\ndescription: d\n  and more\n\n# Tidy\nbody", doc{Name: "tidy", Description: "d and more", Body: "# Tidy\nbody"}, "is not closed"},
+		{"requirements", "---\nname: tidy\ndescription: d\nmetadata: {\"clawdbot\":{\"emoji\":\"🧹\",\"os\":[\"macOS\",\"linux\"],\"requires\":{\"bins\":[\"git\"],\"anyBins\":[\"rg\",\"grep\"],\"env\":[\"TOKEN\"],}}}\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{OS: []string{"darwin", "linux"}, Bins: []string{"git"}, AnyBins: []string{"rg", "grep"}, Env: []string{"TOKEN"}}}, ""},
+		{"requirements in a text", "---\nname: tidy\ndescription: d\nmetadata:\n  openclaw: '{\"requires\":{\"bins\":[\"git\"],\"config\":[\"browser\"]}}'\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{Bins: []string{"git"}, Config: []string{"browser"}}}, "cannot check: browser"},
+		{"control characters", "---\nname: ti\x07dy\ndescription: \x1bd\n---\n", doc{Name: "tidy", Description: "d"}, ""},
+		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "description held 3 invisible|the instructions hold 1"},
+		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not UTF-8"},
+		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
+	} {
+		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v\ngot  %+v\nwant %+v", c.name, err, got, c.want)
+		}
+		parts := strings.Split(c.warnings, "|")
+		if c.warnings == "" {
+			parts = nil
+		}
+		same := len(parts) == len(warnings)
+		for i := range min(len(parts), len(warnings)) {
+			same = same && strings.Contains(warnings[i].Message, parts[i])
+		}
+		if !same {
+			t.Errorf("%s: warnings\ngot  %v\nwant %q", c.name, warnings, parts)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	nested := strings.Repeat("[", 100) + strings.Repeat("]", 100)
+	bomb := "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
+	for _, c := range []struct{ text, want string }{
+		{"", "line 1: the file is empty"},
+		{"# Tidy\nTidies up.\n", "line 1: there is no frontmatter"},
+		{"---\nname: tidy\n---\nTidies up.", "line 2: there is no usable description"},
+		{"---\nname: tidy\ndescription: null\n---\n", "line 2: there is no usable description"},
+		{"---\nname: tidy\ndescription: \u200b\n---\n", "line 2: there is no usable description"},
+		{"---\njust a text\n---\n", "line 2: the frontmatter cannot be used: it must be a mapping"},
+		{"---\nname: tidy\ndescription: d\n" + bomb + "---\n", "line 5: the frontmatter cannot be used: it uses an alias"},
+		{"---\nname: tidy\ndescription: d\nx: " + nested + "\n---\n", "line 2: the frontmatter cannot be used: it is nested"},
+		{"---\nname: tidy\ndescription: d\nx: " + strings.Repeat("y", 70_000) + "\n---\n", "line 2: the frontmatter is longer than 64 KiB"},
+		{"---\nname: tidy\ndescription: d\n---\n" + strings.Repeat("y", 1<<20), "the file is longer than 1 MiB"},
+		{"PK\x03\x04\x00\x00", "line 1: the file is no text"},
+	} {
+		_, _, err := markdown.Parse("tidy", []byte(c.text))
+		var p skill.Problem
+		if !errors.As(err, &p) || !strings.HasPrefix(sentence(p), c.want) {
+			t.Errorf("%.80q\ngot  %s\nwant %s", c.text, sentence(p), c.want)
+		}
+	}
+}
+
+func TestTools(t *testing.T) {
+	got := markdown.Tools([]string{"Read", "Bash(git add:*)", "Bash(ls)", "Write", "MultiEdit", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "mcp__jira__get", "list_pods"})
+	want := []string{"read_file", "exec", "write_file", "edit_file", "search_text", "find_files", "list_dir", "web_fetch", "web_search", "mcp__jira__get", "list_pods"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := markdown.Tools([]string{"Read", "*"}); got != nil {
+		t.Errorf("every tool: %q", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("---\nname: tidy\ndescription: use: it\nmetadata:\n\ta: {b\n---\nbody")
+	f.Add("\ufeff---\n - x\n\"q\": 'a\n|\n...\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, _, err := markdown.Parse("", []byte(text))
+		if (err == nil) != (d.Description != "") {
+			t.Errorf("%+v, %v", d, err)
+		}
+	})
+}
+
+// BenchmarkParse reads one ordinary file.
+func BenchmarkParse(b *testing.B) {
+	text := fmt.Appendf(nil, "---\nname: tidy\ndescription: Tidies up.\nmetadata: {\"openclaw\":{\"requires\":{\"bins\":[\"git\"]}}}\n---\n%s", strings.Repeat("Some text.\n", 500))
+	for b.Loop() {
+		if _, _, err := markdown.Parse("tidy", text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package markdown
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// The bounds of a skill's other files.
+const (
+	maxRead  = 64 << 10 // bytes of a file that are shown
+	maxFiles = 100      // files that are listed
+	maxWalk  = 1000     // files and folders that are looked at for the list
+	maxLevel = 4        // folders below each other that are looked at for it
+)
+
+// Skill is a folder with a SKILL.md. Executing it returns the instructions, or
+// another file of the folder.
+type Skill struct {
+	document Document
+	details  skill.Details
+	dir      string      // the folder, as an absolute path
+	self     fs.FileInfo // the same, to know it again
+}
+
+var (
+	_ skill.Detailed = (*Skill)(nil)
+	_ skill.Guide    = (*Skill)(nil)
+)
+
+// Load makes a skill of a folder, which may be closed afterwards: the skill opens
+// it again to read its other files, and refuses if another one has taken its
+// place. name is the folder's. What the machine lacks of the skill's requirements
+// stands in its details. The error is a [skill.Problem].
+func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
+	file, text, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, warnings, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	s := &Skill{document: d}
+	if s.self, err = dir.Stat("."); err == nil {
+		s.dir, err = filepath.Abs(dir.Name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, plain(err))
+	}
+	s.details = skill.Details{
+		Provider: "markdown", Risk: tool.Read, Version: d.Version, Aliases: d.Aliases, Body: d.Body,
+		Tools: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
+	}
+	for _, w := range warnings {
+		s.details.Warnings = append(s.details.Warnings, sentence(w))
+	}
+	return s, nil
+}
+
+// sentence is a problem of a file that need not be named.
+func sentence(p skill.Problem) string {
+	if p.Line == 0 {
+		return p.Message
+	}
+	return fmt.Sprintf("line %d: %s", p.Line, p.Message)
+}
+
+// IsDocument says whether a file is a SKILL.md, however its name is spelt.
+func IsDocument(file string) bool { return strings.EqualFold(file, "SKILL.md") }
+
+// Read reads the SKILL.md of a folder: at most 1 MiB. file is its name as it was
+// found; where there are several, SKILL.md itself counts.
+func Read(dir *os.Root) (file string, text []byte, err error) {
+	file, err = documentOf(dir, ".")
+	if err == nil {
+		text, err = readBounded(dir, file, maxFile)
+	}
+	switch {
+	case errors.Is(err, errBound):
+		return file, nil, skill.Problem{Message: tooLong}
+	case err != nil:
+		return file, nil, skill.Problem{Message: "SKILL.md cannot be read: " + err.Error()}
+	}
+	return file, text, nil
+}
+
+// documentOf finds a folder's SKILL.md.
+func documentOf(root *os.Root, folder string) (string, error) {
+	entries, err := fs.ReadDir(root.FS(), folder)
+	if err != nil {
+		return "", plain(err)
+	}
+	for _, e := range entries { // in order of names: SKILL.md comes first
+		if IsDocument(e.Name()) {
+			return e.Name(), nil
+		}
+	}
+	return "", errors.New("there is none")
+}
+
+// Name is the skill's.
+func (s *Skill) Name() string { return s.document.Name }
+
+// Description tells a model what the skill is for.
+func (s *Skill) Description() string { return s.document.Description }
+
+// Parameters are one file to read, which may be left out.
+func (s *Skill) Parameters() skill.ParameterSchema {
+	return skill.ParameterSchema(`{"type":"object","properties":{"file":{"type":"string","description":"a file of the skill, by its path; without it, the instructions"}},"additionalProperties":false}`)
+}
+
+// Details returns what the SKILL.md says beside the contract.
+func (s *Skill) Details() skill.Details { return s.details }
+
+// Document returns what the SKILL.md says.
+func (s *Skill) Document() Document { return s.document }
+
+// Execute returns the instructions with a list of the skill's other files, or
+// one of those files.
+func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) {
+	var in struct {
+		File string `json:"file"`
+	}
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &in); err != nil {
+			return nil, fmt.Errorf("%w: %w", skill.ErrInvalidParams, err)
+		}
+	}
+	text, err := s.Read(ctx, in.File)
+	if err != nil || in.File != "" {
+		return text, err
+	}
+	if text == "" {
+		text = "This skill has no instructions but its description: " + s.Description()
+	}
+	return text + s.list(), nil
+}
+
+// list tells of the other files.
+func (s *Skill) list() string {
+	root, err := s.open()
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	files, more := others(root)
+	if len(files) == 0 {
+		return ""
+	}
+	list := "\n\n---\nOther files of this skill, to be asked for by their path:\n- " + strings.Join(files, "\n- ")
+	if more {
+		list += "\n- and more"
+	}
+	return list
+}
+
+// open opens the folder, if it still is the one that was loaded.
+func (s *Skill) open() (*os.Root, error) {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if info, err := root.Stat("."); err != nil || !os.SameFile(info, s.self) {
+		return nil, errors.Join(errors.New("another folder has taken its place"), root.Close())
+	}
+	return root, nil
+}
+
+// others are the files of a folder beside its SKILL.md, by path, and whether
+// there are more.
+func others(root *os.Root) (files []string, more bool) {
+	looked := 0
+	_ = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if looked++; looked > maxWalk || len(files) > maxFiles {
+			more = true
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil, name == ".":
+			return nil // what cannot be read is not listed
+		case e.IsDir() && (skipped(e.Name()) || strings.Count(name, "/") >= maxLevel):
+			return fs.SkipDir
+		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && !IsDocument(name):
+			files = append(files, name)
+		}
+		return nil
+	})
+	if len(files) > maxFiles {
+		files, more = files[:maxFiles], true
+	}
+	return files, more
+}
+
+// skipped says which folders hold nothing of a skill.
+func skipped(folder string) bool {
+	return strings.HasPrefix(folder, ".") || folder == "node_modules" || folder == "__pycache__" || folder == "__MACOSX"
+}
+
+// Read returns a text file of the skill, at most 64 KiB of it; the empty path is
+// the instructions, as they were when the skill was loaded.
+func (s *Skill) Read(_ context.Context, file string) (string, error) {
+	if file == "" {
+		return s.document.Body, nil
+	}
+	name := path.Clean(strings.ReplaceAll(file, `\`, "/"))
+	if !fs.ValidPath(name) {
+		return "", fmt.Errorf("%w: %q is no path below the skill's folder", skill.ErrInvalidParams, file)
+	}
+	root, err := s.open()
+	if err != nil {
+		return "", fmt.Errorf("%w: the skill's folder cannot be read: %w", skill.ErrProviderUnavailable, err)
+	}
+	defer root.Close()
+	raw, err := readBounded(root, name, maxRead)
+	cut := errors.Is(err, errBound)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		files, _ := others(root)
+		return "", fmt.Errorf("%w: the skill has no file %q%s", skill.ErrInvalidParams, file, nearest.Hint(name, slices.Values(files)))
+	case err != nil && !cut:
+		return "", fmt.Errorf("%w: %s: %w", skill.ErrInvalidParams, file, err)
+	}
+	if cut {
+		raw = trimRune(raw)
+	}
+	if bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw) {
+		return "", fmt.Errorf("%w: %s is no text (%s) and cannot be shown", skill.ErrInvalidParams, file, http.DetectContentType(raw))
+	}
+	if cut {
+		return string(raw) + "\n\n(cut here: the file is longer than 64 KiB)", nil
+	}
+	return string(raw), nil
+}
+
+// trimRune takes off a rune at the end that was cut in two.
+func trimRune(raw []byte) []byte {
+	for i := 1; i <= utf8.UTFMax && i <= len(raw); i++ {
+		if b := raw[len(raw)-i]; utf8.RuneStart(b) {
+			if !utf8.FullRune(raw[len(raw)-i:]) {
+				return raw[:len(raw)-i]
+			}
+			break
+		}
+	}
+	return raw
+}
+
+// errBound says that a file is longer than it may be.
+var errBound = errors.New("the file is too long")
+
+// readBounded reads a regular file, and does not wait for pipes. Of one that is
+// longer than the bound it returns the beginning, with errBound.
+func readBounded(root *os.Root, name string, bound int) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, plain(err)
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, int64(bound)+1))
+	if err != nil {
+		return nil, plain(err)
+	}
+	if len(raw) > bound {
+		return raw[:bound], errBound
+	}
+	return raw, nil
+}
+
+// plain takes the path of this machine out of an error.
+func plain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

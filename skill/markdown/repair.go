@@ -1,0 +1,216 @@
+package markdown
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// yaml parses the frontmatter. When that fails as a whole, each key is parsed for
+// itself, and a value that is no YAML is taken as a text: that is what was meant
+// by an unquoted colon, a quote that nobody closed, a star at the beginning.
+func (p *parser) yaml(f front) (*yaml.Node, error) {
+	printable(f.lines)
+	root, bad := parseYAML(f.lines)
+	if bad != nil && !bad.hopeless {
+		p.warn(bad.Line+f.first-1, "", "the frontmatter is not valid YAML (%s); it was read key by key", bad.Message)
+		if root = p.byKey(f.lines, f.first-1, 0); len(root.Content) > 0 {
+			bad = nil
+		}
+	}
+	if bad != nil {
+		return nil, skill.Problem{Line: bad.Line + f.first - 1, Message: "the frontmatter cannot be used: " + bad.Message}
+	}
+	move(root, f.first-1)
+	return root, nil
+}
+
+// printable takes out the control characters, at which every YAML parser stops.
+func printable(lines []string) {
+	for i, line := range lines {
+		lines[i] = strings.Map(func(r rune) rune {
+			if r != '\t' && r != '\u0085' && (unicode.IsControl(r) || r == 0xfffe || r == 0xffff) {
+				return -1
+			}
+			return r
+		}, line)
+	}
+}
+
+// badYAML says why a text is no YAML that we take. Its line is one of the text.
+type badYAML struct {
+	skill.Problem
+	hopeless bool // nothing else is to be tried
+}
+
+// parseYAML parses a mapping. It refuses aliases, with which a small text becomes
+// a big one, and nesting that nobody writes.
+func parseYAML(lines []string) (*yaml.Node, *badYAML) {
+	var limit limit
+	var doc yaml.Node
+	loader, err := yaml.NewLoader(strings.NewReader(strings.Join(lines, "\n")), yaml.WithPlugin(&limit))
+	if err == nil {
+		err = loader.Load(&doc)
+	}
+	switch {
+	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
+		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
+	case limit.exceeded:
+		return nil, &badYAML{skill.Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
+	case err != nil:
+		line, message := yamlError(err)
+		return nil, &badYAML{skill.Problem{Line: max(line, 1), Message: message}, false}
+	}
+	root := doc.Content[0]
+	if line := alias(root); line != 0 {
+		return nil, &badYAML{skill.Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, &badYAML{skill.Problem{Line: root.Line, Message: "it must be a mapping of keys to values"}, false}
+	}
+	return root, nil
+}
+
+// limit stops the YAML parser where the nesting is too deep.
+type limit struct{ exceeded bool }
+
+func (l *limit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		l.exceeded = true
+		return errors.New("nested too deeply")
+	}
+	return nil
+}
+
+func (l *limit) CheckAlias(int, int) error { return nil } // no alias is followed
+
+// alias returns the line of the first alias; 0 means that there is none.
+func alias(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return n.Line
+	}
+	for _, c := range n.Content {
+		if line := alias(c); line != 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// move shifts the lines of a node, so that they are those of the file.
+func move(n *yaml.Node, by int) {
+	n.Line += by
+	for _, c := range n.Content {
+		move(c, by)
+	}
+}
+
+// byKey parses each key with its value for itself. The lines begin after line
+// before of the file.
+func (p *parser) byKey(lines []string, before, depth int) *yaml.Node {
+	root := &yaml.Node{Kind: yaml.MappingNode, Line: 1}
+	lines = dedent(lines)
+	for at := 0; at < len(lines); {
+		end := at + 1
+		for end < len(lines) && !topKey.MatchString(lines[end]) {
+			end++
+		}
+		one, bad := parseYAML(lines[at:end])
+		if bad != nil {
+			one = p.repaired(lines[at:end], before+at, depth)
+		}
+		move(one, at)
+		root.Content = append(root.Content, one.Content...)
+		at = end
+	}
+	return root
+}
+
+// repaired makes a mapping of a key whose value is no YAML; an empty one when it
+// can only be left out.
+func (p *parser) repaired(lines []string, before, depth int) *yaml.Node {
+	root := &yaml.Node{Kind: yaml.MappingNode, Line: 1}
+	match := topKey.FindStringSubmatch(lines[0])
+	if match == nil {
+		p.warn(before+1, "", "the text before the first key was left out")
+		return root
+	}
+	key := match[1]
+	value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: unquote(lines[0][len(match[0]):], lines[1:]), Line: 1}
+	structured := key == "metadata" || depth > 0
+	switch {
+	case structured && strings.TrimSpace(lines[0][len(match[0]):]) == "" && depth < maxDepth:
+		value = p.byKey(lines[1:], before+1, depth+1)
+		move(value, 1)
+	case structured && strings.ContainsAny(value.Value[:min(len(value.Value), 1)], "{["):
+		p.warn(before+1, key, "%s is not valid YAML and was left out", key)
+		return root
+	default:
+		p.warn(before+1, key, "the value of %s is not valid YAML and was taken as a text; put it in quotes", key)
+	}
+	root.Content = []*yaml.Node{{Kind: yaml.ScalarNode, Value: key, Line: 1}, value}
+	return root
+}
+
+// dedent takes away the white space with which all lines begin.
+func dedent(lines []string) []string {
+	least := -1
+	for _, line := range lines {
+		if rest := strings.TrimLeft(line, " \t"); rest != "" && (least < 0 || len(line)-len(rest) < least) {
+			least = len(line) - len(rest)
+		}
+	}
+	if least <= 0 {
+		return lines
+	}
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		lines[i] = line[min(least, len(line)):]
+	}
+	return lines
+}
+
+// blockHeader begins a block of text.
+var blockHeader = regexp.MustCompile(`^[|>][+-]?[0-9]?[+-]?$`)
+
+// closes finds the end of a quotation inside a text: "Tidy" and "sort".
+var closes = regexp.MustCompile(`^[^"']*[^\s"'(]["'](?:[\s,.;:)]|$)`)
+
+// unquote is the text that was meant by a value: its lines as one, without the
+// quotes around it or the one that nobody closed.
+func unquote(first string, more []string) string {
+	if first = strings.TrimSpace(first); blockHeader.MatchString(first) {
+		first = ""
+	}
+	s := strings.Join(strings.Fields(first+" "+strings.Join(more, " ")), " ")
+	if s == "" || s[0] != '"' && s[0] != '\'' {
+		return s
+	}
+	quote := s[:1]
+	inner := strings.TrimSuffix(s[1:], quote)
+	if !closes.MatchString(inner) {
+		s = inner
+	}
+	if quote == `"` {
+		return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(s)
+	}
+	return strings.ReplaceAll(s, "''", "'")
+}
+
+// yamlError takes an error of the YAML package apart.
+func yamlError(err error) (line int, message string) {
+	var at *yaml.LoadError
+	if !errors.As(err, &at) {
+		return 0, err.Error()
+	}
+	return cmp.Or(at.Mark.Line, at.ContextMark.Line), at.Message
+}

@@ -1,0 +1,67 @@
+package markdown
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// Place is a folder in which skills live.
+type Place struct {
+	Path  string
+	Scope skill.Scope
+}
+
+// Places are where skills are looked for unless the user says otherwise, from
+// far to near: the folders that agents share, and etui's own, of the user and of
+// the workspace. They need not exist. An empty home or workspace has none.
+func Places(workspace, home string) (list []Place) {
+	add := func(base string, scope skill.Scope, names ...string) {
+		for _, name := range names {
+			if base != "" {
+				list = append(list, Place{filepath.Join(base, filepath.FromSlash(name)), scope})
+			}
+		}
+	}
+	add(home, skill.Global, ".claude/skills", ".agents/skills", ".etui/skills")
+	add(workspace, skill.Workspace, ".claude/skills", ".agents/skills", "skills")
+	return list
+}
+
+// The bounds of the search for skills.
+const (
+	maxDepthOfFolders = 6
+	maxFolders        = 2000
+)
+
+// Find returns the folders below root that hold a SKILL.md, in the order of their
+// paths; root itself is ".". It looks 6 levels deep and into 2,000 folders; the
+// error says that there are more, and comes with what was found before. It looks
+// neither below a skill, nor into hidden folders, nor where links lead.
+func Find(root *os.Root) (folders []string, err error) {
+	looked := 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == ".":
+			return err
+		case err != nil, !e.IsDir():
+			return nil // one folder that cannot be read does not hide the others
+		case name != "." && (skipped(e.Name()) || strings.Count(name, "/") >= maxDepthOfFolders):
+			return fs.SkipDir
+		}
+		if looked++; looked > maxFolders {
+			return fmt.Errorf("there are more than %d folders; skills in those after %s were not looked for", maxFolders, path.Dir(name))
+		}
+		if _, err := documentOf(root, name); err != nil {
+			return nil
+		}
+		folders = append(folders, name)
+		return fs.SkipDir
+	})
+	return folders, err
+}

@@ -1,0 +1,252 @@
+package markdown
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// The limits of the standard, in code points.
+const (
+	maxName          = 64
+	maxDescription   = 1024
+	maxCompatibility = 500
+)
+
+// fields are all the keys that the standard knows.
+var fields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
+
+// Validate holds a file against the Agent Skills standard, as strictly as the
+// standard's reference validator: dirName is the name of the skill's folder,
+// fileName that of the file as it was found. No problems means that the skill is
+// valid everywhere. It is a pure function.
+func Validate(dirName, fileName string, text []byte) []skill.Problem {
+	if fileName != "SKILL.md" && fileName != "skill.md" {
+		return []skill.Problem{{Message: fmt.Sprintf("the file is named %s; it must be SKILL.md", fileName)}}
+	}
+	front, problem := strictFront(text)
+	if problem != nil {
+		return []skill.Problem{*problem}
+	}
+	root, problem := strictYAML(front)
+	if problem != nil {
+		return []skill.Problem{*problem}
+	}
+	return checkFields(root, path.Base(dirName))
+}
+
+// strictFront returns what stands between the first two "---", which is all that
+// the reference validator looks at: it does not ask for lines of their own.
+func strictFront(text []byte) (string, *skill.Problem) {
+	if len(text) > maxFile {
+		return "", &skill.Problem{Message: tooLong}
+	}
+	if !utf8.Valid(text) {
+		return "", &skill.Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
+	}
+	s := lineBreaks(string(text))
+	rest, ok := strings.CutPrefix(s, fence)
+	switch {
+	case strings.HasPrefix(s, bom):
+		return "", &skill.Problem{Line: 1, Message: "the file begins with a byte order mark; it must begin with ---"}
+	case !ok:
+		return "", &skill.Problem{Line: 1, Message: "the file must begin with YAML frontmatter, after a line of ---"}
+	}
+	front, _, ok := strings.Cut(rest, fence)
+	if !ok {
+		return "", &skill.Problem{Line: 1, Message: "the frontmatter is not closed by a line of ---"}
+	}
+	return front, nil
+}
+
+func lineOfInvalid(text []byte) int {
+	line := 1
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		if r == '\n' {
+			line++
+		}
+		text = text[n:]
+	}
+	return line
+}
+
+// strictYAML parses the part of YAML that the reference validator allows: block
+// mappings, block lists and texts, with no types, anchors or aliases.
+func strictYAML(front string) (*yaml.Node, *skill.Problem) {
+	loader, err := yaml.NewLoader(strings.NewReader(separators.Replace(front)))
+	var doc, second yaml.Node
+	if err == nil {
+		err = loader.Load(&doc)
+	}
+	if err == nil {
+		if err = loader.Load(&second); errors.Is(err, io.EOF) {
+			err = nil
+		} else if err == nil {
+			return nil, &skill.Problem{Line: second.Line, Message: manyDocuments}
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
+		return nil, &skill.Problem{Line: 1, Message: "the frontmatter is empty; it needs name and description"}
+	case err != nil:
+		line, message := yamlError(err)
+		return nil, &skill.Problem{Line: line, Message: "the frontmatter is not valid YAML: " + message}
+	}
+	if endsAtOnce.MatchString(front) {
+		return nil, &skill.Problem{Line: 1, Message: manyDocuments}
+	}
+	if p := stray(front, doc.Content[0]); p != nil {
+		return nil, p
+	}
+	if p := disallowed(doc.Content[0], 0); p != nil {
+		return nil, p
+	}
+	if doc.Content[0].Kind != yaml.MappingNode {
+		return nil, &skill.Problem{Line: doc.Content[0].Line, Message: "the frontmatter must be a mapping of keys to values"}
+	}
+	return doc.Content[0], nil
+}
+
+// endsAtOnce finds a line of ... before anything else.
+var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
+
+const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
+
+// disallowed finds what is YAML but not of the part that the standard takes.
+func disallowed(n *yaml.Node, depth int) *skill.Problem {
+	fail := func(format string, args ...any) *skill.Problem {
+		return &skill.Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case depth > maxDepth:
+		return fail("the frontmatter is nested more than %d levels deep", maxDepth)
+	case n.Kind == yaml.AliasNode, n.Anchor != "":
+		return fail("anchors (&) and aliases (*) are not allowed; put the text in quotes if it is one")
+	case n.Style&yaml.TaggedStyle != 0:
+		return fail("types (!) are not allowed; put the text in quotes if it is one")
+	case n.Style&yaml.FlowStyle != 0:
+		return fail("braces and brackets are not allowed; write a line for each item, or put the text in quotes")
+	}
+	if n.Kind == yaml.MappingNode {
+		if p := disallowedKeys(n); p != nil {
+			return p
+		}
+	}
+	for _, c := range n.Content {
+		if p := disallowed(c, depth+1); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// disallowedKeys looks for keys that occur twice, and for mappings side by side
+// that are not indented alike.
+func disallowedKeys(n *yaml.Node) *skill.Problem {
+	seen := map[string]bool{}
+	column := 0
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind == yaml.ScalarNode && seen[key.Value] {
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the key %q occurs twice", key.Value)}
+		}
+		if key.Kind == yaml.MappingNode {
+			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
+		}
+		if key.Value == "<<" && key.Style == 0 && value.Kind == yaml.ScalarNode {
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is none"}
+		}
+		seen[key.Value] = true
+		if value.Kind != yaml.MappingNode {
+			continue
+		}
+		if column != 0 && value.Column != column {
+			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("what stands below %q is indented differently from the mapping before it", key.Value)}
+		}
+		column = value.Column
+	}
+	return nil
+}
+
+// checkFields holds the fields against the standard.
+func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
+	at := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		at[key.Value] = root.Content[i+1]
+		if !slices.Contains(fields, key.Value) {
+			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
+		}
+	}
+	for _, required := range []string{"name", "description"} {
+		switch n := at[required]; {
+		case n == nil:
+			problems = append(problems, skill.Problem{Line: root.Line, Field: required, Message: fmt.Sprintf("the required field %q is missing", required)})
+		case n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "":
+			problems = append(problems, skill.Problem{Line: n.Line, Field: required, Message: fmt.Sprintf("%s must be a text that is not empty", required)})
+		case required == "name":
+			problems = append(problems, checkName(n, dir)...)
+		default:
+			problems = append(problems, checkLength(n, required, maxDescription)...)
+		}
+	}
+	if n := at["compatibility"]; n != nil {
+		if n.Kind != yaml.ScalarNode {
+			problems = append(problems, skill.Problem{Line: n.Line, Field: "compatibility", Message: "compatibility must be a text"})
+		} else {
+			problems = append(problems, checkLength(n, "compatibility", maxCompatibility)...)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b skill.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return problems
+}
+
+func checkLength(n *yaml.Node, field string, limit int) []skill.Problem {
+	if length := utf8.RuneCountInString(n.Value); length > limit {
+		return []skill.Problem{{Line: n.Line, Field: field, Message: fmt.Sprintf("%s has %d characters, at most %d are allowed", field, length, limit)}}
+	}
+	return nil
+}
+
+// checkName holds a name against the standard's rules.
+func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
+	name := norm.NFKC.String(strings.TrimSpace(n.Value))
+	fail := func(format string, args ...any) {
+		problems = append(problems, skill.Problem{Line: n.Line, Field: "name", Message: fmt.Sprintf(format, args...)})
+	}
+	if length := utf8.RuneCountInString(name); length > maxName {
+		fail("name has %d characters, at most %d are allowed", length, maxName)
+	}
+	if name != strings.ToLower(name) {
+		fail("name %q must be lower case", name)
+	}
+	if strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") {
+		fail("name %q must not begin or end with a hyphen", name)
+	}
+	if strings.Contains(name, "--") {
+		fail("name %q must not have two hyphens in a row", name)
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
+		fail("name %q has a character that is no letter, digit or hyphen", name)
+	}
+	if norm.NFKC.String(dir) != name {
+		fail("name %q differs from the name of the folder, %q", name, dir)
+	}
+	return problems
+}

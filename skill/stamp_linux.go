@@ -1,0 +1,34 @@
+package skill
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// stamp tells versions of a file apart without reading it.
+type stamp struct {
+	modified      time.Time
+	size          int64
+	device, inode uint64
+	changed       syscall.Timespec // by whom it may, other than modified, not be set
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	if info == nil {
+		return stamp{}
+	}
+	s := stamp{modified: info.ModTime(), size: info.Size()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.device, s.inode, s.changed = uint64(sys.Dev), sys.Ino, sys.Ctim
+	}
+	return s
+}
+
+// links counts the names of a file.
+func links(info fs.FileInfo) uint64 {
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(sys.Nlink)
+	}
+	return 1
+}

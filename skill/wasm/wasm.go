@@ -1,0 +1,141 @@
+// Package wasm makes skills of WebAssembly modules. A module is a WASI preview 1
+// command: it reads the arguments from standard input as a JSON object, writes the
+// one JSON value that is its result to standard output, and ends.
+//
+// A module computes and does nothing else. It has no files, no network, no
+// environment and no threads; its clock shows the second; random numbers it gets.
+// Each call has a fresh instance with a memory limit and a time limit. A trap, an
+// exit code other than 0 and memory that does not suffice fail the call with
+// [skill.ErrExecutionFailed], and a module that does not end in time is stopped
+// ([skill.ErrProviderTimeout]).
+package wasm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/etui-run/etui/skill"
+)
+
+const (
+	maxModule     = 32 << 20 // bytes of a module's file
+	defaultMemory = 64       // MiB of an instance
+	maxMemory     = 1024
+	maxInstances  = 8 // at once, of all skills; further calls wait
+)
+
+// Provider makes skills of modules. It is safe for concurrent use.
+type Provider struct{ places chan struct{} }
+
+var _ skill.Provider = (*Provider)(nil)
+
+// New returns a provider. It runs at most 8 instances at once; further calls
+// wait, as long as their time allows.
+func New() *Provider { return &Provider{make(chan struct{}, maxInstances)} }
+
+// Type is "wasm".
+func (*Provider) Type() string { return "wasm" }
+
+// Load makes a skill. It reads the module, 32 MiB at most, and leaves compiling
+// it to the first call.
+func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
+	memory := cmp.Or(c.Memory, defaultMemory)
+	if memory < 1 || memory > maxMemory {
+		return nil, fmt.Errorf("memory: %d is not between 1 and %d (mebibytes)", memory, maxMemory)
+	}
+	code, err := read(c)
+	if err != nil {
+		return nil, fmt.Errorf("module: %w", err)
+	}
+	details := c.Details()
+	details.Provider = p.Type()
+	return &runner{
+		name: c.Name, description: c.Description, parameters: c.Parameters, details: details,
+		timeout: min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
+		module:  newModule(code, memory), places: p.places,
+	}, nil
+}
+
+// read reads the module's file, which lies below the folder of the skill's file.
+func read(c skill.Config) ([]byte, error) {
+	switch {
+	case c.Module == "":
+		return nil, errors.New("it is missing; name the file of the module, as in convert.wasm")
+	case c.Folder == nil:
+		return nil, errors.New("only a skill that is a file has a folder with modules")
+	}
+	info, err := c.Folder.Stat(c.Module)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", c.Module)
+	}
+	f, err := c.Folder.Open(c.Module)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	code, err := io.ReadAll(io.LimitReader(f, maxModule+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(code) > maxModule:
+		return nil, fmt.Errorf("%s is larger than %d MiB", c.Module, maxModule>>20)
+	case !bytes.HasPrefix(code, []byte("\x00asm\x01\x00\x00\x00")):
+		return nil, fmt.Errorf("%s is not a WebAssembly module (of version 1; components are not taken)", c.Module)
+	}
+	return code, nil
+}
+
+// runner is a skill that runs a fresh instance of a module for each call.
+type runner struct {
+	name, description string
+	parameters        skill.ParameterSchema
+	details           skill.Details
+	timeout           time.Duration
+	module            *module
+	places            chan struct{}
+}
+
+var _ skill.Detailed = (*runner)(nil)
+
+func (r *runner) Name() string                      { return r.name }
+func (r *runner) Description() string               { return r.description }
+func (r *runner) Parameters() skill.ParameterSchema { return r.parameters }
+func (r *runner) Details() skill.Details            { return r.details }
+
+// Execute runs the module once.
+func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.timeout))
+	defer cancel()
+	select {
+	case r.places <- struct{}{}:
+		defer func() { <-r.places }()
+	case <-ctx.Done():
+		return nil, ended(ctx)
+	}
+	out, err := r.module.run(ctx, r.name, args)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, ended(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", skill.ErrExecutionFailed, err)
+	}
+	return skill.Answer(out, skill.Redactor{})
+}
+
+// ended is why a context ended, as a failure of a skill.
+func ended(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", skill.ErrProviderTimeout, err)
+	}
+	return err
+}

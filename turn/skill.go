@@ -1,0 +1,194 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// asked is what a call of use_skill says.
+type asked struct {
+	Name string
+	File string
+}
+
+func skillAsked(args json.RawMessage) (a asked) {
+	if raw, err := repair(args); err == nil {
+		_ = json.Unmarshal(raw, &a) // then it stays empty
+	}
+	return a
+}
+
+// useSkill takes up the skill that the arguments name.
+func (t *run) useSkill(args json.RawMessage) chat.Result {
+	in := skillAsked(args)
+	skill, ok := t.admitSkill(in.Name)
+	if !ok {
+		return t.unknownSkill(in.Name)
+	}
+	return t.takeUp(skill, in.File)
+}
+
+// admitSkill finds a skill that may be taken up: as the turn began, and by what has
+// been taken away since.
+func (t *run) admitSkill(name string) (catalog.Toolset, bool) {
+	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
+	if now := t.Runner.selector(); ok && now.Catalog() != t.selector.Catalog() {
+		_, ok = now.AdmitSkill(t.selected.Request, name)
+	}
+	return skill, ok
+}
+
+// maxSkillNames is how many skills are named to a model that asks for one that does
+// not exist.
+const maxSkillNames = 50
+
+func (t *run) unknownSkill(name string) chat.Result {
+	skills := []string{catalog.Full}
+	for skill := range t.selected.OfferedSkills() {
+		skills = append(skills, skill)
+	}
+	slices.Sort(skills)
+	list := strings.Join(skills[:min(len(skills), maxSkillNames)], ", ")
+	if more := len(skills) - maxSkillNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, slices.Values(skills)), "."), list)
+}
+
+// takeUp gives a file of a skill, or its instructions. With those, the session
+// switches to the skill's tools if it has any. Where it has none nothing in front of
+// the conversation changes, and the provider's cache stays good.
+func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
+	var instructions string
+	if skill.Guide == nil && file != "" {
+		return tool.Failure("the skill %s has no files", skill.Name)
+	}
+	if skill.Guide != nil {
+		text, err := t.read(skill, file)
+		if err != nil {
+			return tool.Failure("%v", err)
+		}
+		instructions = text
+	}
+	if file != "" {
+		return tool.Text(t.once(fmt.Sprintf("the file %s of the skill %s", file, skill.Name), instructions))
+	}
+	if skill.Guide != nil {
+		instructions = t.once("the instructions of the skill "+skill.Name, instructions)
+	}
+	if !t.selector.Catalog().Switches(skill) {
+		return tool.Text(instructions)
+	}
+	if t.selected.Request.Facts.Skill != skill.Name {
+		t.switchTo(skill.Name)
+	}
+	result := t.brought(skill)
+	if instructions != "" { // to be read, whatever else the provider does with tools
+		result.Text, result.Tools = result.Text+"\n\n"+instructions, nil
+	}
+	return result
+}
+
+// read reads a file of a skill, as long as a call may take. It is cut to what the
+// model may read of it.
+func (t *run) read(skill catalog.Toolset, file string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
+	defer cancel()
+	result, err := wait(ctx, func() (chat.Result, error) {
+		text, err := skill.Read(ctx, file)
+		return chat.Result{Text: text}, err
+	})
+	return cut(result.Text, t.config.MaxSkill), err
+}
+
+// once returns a text, or that the conversation has it already, as far as it is
+// still sent.
+func (t *run) once(what, text string) string {
+	for _, m := range t.prompt.Messages {
+		if m.Result != nil && !m.Result.Failed && text != "" && strings.Contains(m.Result.Text, text) {
+			return what + ": unchanged, see above in this conversation."
+		}
+	}
+	return what + ":\n" + text
+}
+
+// switchTo switches the session's toolset, for this turn and those after it. The
+// front is made anew at once: a switch breaks the cache in any case, and the
+// next question of the turn is the one that needs the tools.
+func (t *run) switchTo(name string) {
+	before, messages := t.state, t.prompt.Messages
+	in := t.in
+	in.Session.State, in.Session.Messages = t.state, messages
+	in.Session.Skill, in.Facts.Skill = name, name
+	in.Again = true
+	in = t.know(in)
+	t.selected = t.choose(t.ctx, t.selector, in)
+	t.state = t.advance(in, t.selected)
+	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})
+	t.prompt.Messages = messages
+	if err != nil {
+		t.config.Log.WarnContext(t.ctx, "the prompt stays as it was", "error", err, "session", t.in.Session.Key)
+	}
+	t.account(broke(SkillSwitch, before, t.state))
+}
+
+// maxBrought is how many tools of a skill an answer lists; find_tools finds the
+// others.
+const maxBrought = 10
+
+// brought says what tools a skill brings.
+func (t *run) brought(skill catalog.Toolset) chat.Result {
+	var text strings.Builder
+	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
+	if skill.Description != "" {
+		text.WriteString(": " + strings.TrimSuffix(line(skill.Description), "."))
+	}
+	usable := t.selected.Usable()
+	fmt.Fprintf(&text, ". It has %d tools.", len(usable))
+	var listed []*catalog.Entry
+	for _, m := range t.selected.Ranked {
+		listed = append(listed, m.Entry)
+	}
+	for _, e := range usable {
+		if len(listed) < maxBrought && !slices.Contains(listed, e) && skill.Name != catalog.Full {
+			listed = append(listed, e)
+		}
+	}
+	for _, e := range listed[:min(len(listed), maxBrought)] {
+		fmt.Fprintf(&text, "\n%s\n  %s", selection.Signature(e.Definition), line(e.Definition.Description))
+	}
+	return t.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
+}
+
+// perSearch is how many skills a search finds.
+const perSearch = 3
+
+// findSkills tells of the skills that a search fits and that the system prompt does
+// not describe; nothing when there are none.
+func (t *run) findSkills(queries []string) string {
+	var text strings.Builder
+	for _, query := range queries {
+		req := t.selected.Request
+		req.Query = query
+		for _, skill := range t.selector.SearchSkills(req, perSearch) {
+			line := selection.SkillLine(skill)
+			if !strings.Contains(t.selected.SkillList, "- "+skill.Name) && !strings.Contains(text.String(), line) {
+				text.WriteString("\n" + line)
+			}
+		}
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return "\nSkills, to be taken up with " + selection.UseSkill + ":" + text.String()
+}
