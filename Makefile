@@ -15,13 +15,14 @@ run: build
 build:
 	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
 
-test: cmd/etui/testdata/openai/node_modules
+test: cmd/etui/testdata/openai/node_modules examples/wasm/node_modules skill/mcp/testdata/npm/node_modules
 	go test -race ./...
 
-# The tests drive the gateway with OpenAI's own client, from npm.
-cmd/etui/testdata/openai/node_modules: cmd/etui/testdata/openai/package-lock.json
+# From npm: OpenAI's own client, which drives the gateway, the compiler of the
+# example module, and an MCP server.
+%/node_modules: %/package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }
-	npm ci --prefix cmd/etui/testdata/openai --no-audit --no-fund --ignore-scripts
+	npm ci --prefix $* --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 check: $(LINT)

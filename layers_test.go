@@ -15,16 +15,17 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
+	{"skill/markdown"},
 	{"prompt", "embedding", "internal/tune", "skill/*"},
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},
-	{"cmd/*"},
+	{"cmd/*", "examples/*"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard

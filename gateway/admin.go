@@ -32,6 +32,10 @@ type SkillAdmin struct {
 	Reload func(ctx context.Context, by, why string) (any, error)
 	// Calls counts what skills did, and keeps it.
 	Calls *audit.Recorder
+	// Server tells how it goes with a skill that brings tools of its own; nil for
+	// others. Approve lets tools of it be used that it held back: none means all.
+	Server  func(s skill.Skill) any
+	Approve func(s skill.Skill, tools ...string) error
 }
 
 // AdminHandler serves what only operators of this machine may see and do:
@@ -154,11 +158,6 @@ type Request struct {
 	Tools []string `json:"tools,omitempty"`
 }
 
-// approver is a skill that holds tools back until somebody approves them.
-type approver interface {
-	Approve(by string, tools ...string) error
-}
-
 func (g *Gateway) skillStatus(e *skill.Entry) SkillStatus {
 	s := SkillStatus{
 		Name: e.Name(), Description: e.Skill.Description(), Kind: skill.KindOf(e.Skill), Provider: e.Details.Provider,
@@ -178,10 +177,10 @@ func (g *Gateway) skillStatus(e *skill.Entry) SkillStatus {
 		}
 		s.Shadows = append(s.Shadows, shadow)
 	}
-	if r, ok := e.Skill.(interface{ Status() any }); ok {
-		s.Server = r.Status()
-	}
 	admin := g.config.Skills
+	if admin.Server != nil {
+		s.Server = admin.Server(e.Skill)
+	}
 	if admin.Decision != nil {
 		if d := admin.Decision(e.Name()); !d.IsZero() {
 			s.Decision = &d
@@ -323,12 +322,11 @@ func (g *Gateway) decide(w http.ResponseWriter, name string, change Request, dec
 }
 
 func (g *Gateway) approve(w http.ResponseWriter, e *skill.Entry, change Request) {
-	held, ok := e.Skill.(approver)
-	if !ok {
-		problem(w, http.StatusBadRequest, fmt.Sprintf("the skill %q holds nothing back", e.Name()))
+	if g.config.Skills.Approve == nil {
+		problem(w, http.StatusNotImplemented, "there is nothing to approve here")
 		return
 	}
-	if err := held.Approve(change.By, change.Tools...); err != nil {
+	if err := g.config.Skills.Approve(e.Skill, change.Tools...); err != nil {
 		problem(w, http.StatusBadRequest, err.Error())
 		return
 	}
@@ -346,7 +344,10 @@ func hasVersion(e *skill.Entry, version string) error {
 	if version == "" || slices.Contains(have, version) {
 		return nil
 	}
-	return fmt.Errorf("skill %q has no version %q; it has %s", e.Name(), version, strings.Join(slices.DeleteFunc(have, func(v string) bool { return v == "" }), ", "))
+	if have = slices.DeleteFunc(have, func(v string) bool { return v == "" }); len(have) == 0 {
+		return fmt.Errorf("skill %q says no version", e.Name())
+	}
+	return fmt.Errorf("skill %q has no version %q; it has %s", e.Name(), version, strings.Join(have, ", "))
 }
 
 func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {

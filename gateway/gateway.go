@@ -13,6 +13,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -183,13 +184,32 @@ func New(cfg Config) (*Gateway, error) {
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, past: &past{usage: cfg.Usage, agent: a.Name, log: cfg.Log}}
 		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
-		live.controls.value.Store(&controls{groups: a.Groups})
+		live.controls.value.Store(&controls{groups: a.Groups, skill: a.Skill, skills: slices.Clone(a.Skills)})
 		g.agents[a.Name] = live
+		if g.awaits(a) {
+			cfg.Log.Warn("a skill of the agent may not be used now; while it is the active one, there are no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
+			continue
+		}
 		if err := g.control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
 	return g, nil
+}
+
+// awaits reports whether an agent names a skill that is not in the catalog and may
+// come back into it: one that is known and not enabled, or that is in a file which
+// cannot be read.
+func (g *Gateway) awaits(a Agent) bool {
+	if g.config.Skills.Table == nil {
+		return false
+	}
+	now := g.config.Skills.Table.Snapshot()
+	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
+		_, there := g.Catalog().Toolset(name)
+		_, known := now.Get(name)
+		return name != "" && !there && (known || len(now.Failed()) > 0)
+	})
 }
 
 // Agents returns the names of the agents, the default one first.

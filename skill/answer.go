@@ -7,31 +7,54 @@ import (
 	"unicode/utf8"
 )
 
-// MaxAnswer is how many bytes a provider may answer.
-const MaxAnswer = 1 << 20
-
-// Answer returns what a provider has answered as the result of Execute: the answer
-// must be one JSON value of valid UTF-8, and a JSON string is a text. The error
-// wraps ErrExecutionFailed and says what is wrong.
-func Answer(raw []byte) (any, error) {
+// Answer returns what a provider has answered as the result of Execute, without
+// the secrets that r hides. The answer must be one JSON value of valid UTF-8, and
+// a JSON string is a text. Lists and objects stand at most 128 deep in each other.
+// The error wraps ErrExecutionFailed and says what is
+// wrong.
+func Answer(raw []byte, r Redactor) (any, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) == 0:
 		return nil, fmt.Errorf("%w: the answer is empty, not JSON", ErrExecutionFailed)
-	case len(raw) > MaxAnswer:
-		return nil, fmt.Errorf("%w: the answer is longer than %d bytes", ErrExecutionFailed, MaxAnswer)
+	case len(raw) > MaxResult:
+		return nil, fmt.Errorf("%w: the answer is longer than %d bytes", ErrExecutionFailed, MaxResult)
 	case !utf8.Valid(raw):
 		return nil, fmt.Errorf("%w: the answer is not valid UTF-8", ErrExecutionFailed)
-	case raw[0] == '"':
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, fmt.Errorf("%w: the answer is not one JSON value: %w", ErrExecutionFailed, err)
-		}
-		return text, nil
+	case depth(raw) > maxAnswerDepth:
+		return nil, fmt.Errorf("%w: the answer is JSON that is more than %d levels deep", ErrExecutionFailed, maxAnswerDepth)
 	}
 	var value json.RawMessage
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return nil, fmt.Errorf("%w: the answer is not one JSON value: %w", ErrExecutionFailed, err)
 	}
+	value = r.JSON(value)
+	if value[0] == '"' {
+		var text string
+		err := json.Unmarshal(value, &text)
+		return text, err
+	}
 	return value, nil
+}
+
+const maxAnswerDepth = 128
+
+// depth is how deep lists and objects stand in each other.
+func depth(raw []byte) (deepest int) {
+	level, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch b := raw[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			level++
+			deepest = max(deepest, level)
+		case b == '}' || b == ']':
+			level--
+		}
+	}
+	return deepest
 }

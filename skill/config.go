@@ -70,6 +70,9 @@ type Config struct {
 	lines map[string]int `yaml:"-"` // of the file, by key
 }
 
+// Line is where the file says a key, such as "provider"; 0 when it does not.
+func (c *Config) Line(key string) int { return c.lines[key] }
+
 // Details returns what a config says beside the contract.
 func (c *Config) Details() Details {
 	return Details{

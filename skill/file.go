@@ -29,6 +29,7 @@ const (
 	maxNodes       = 10_000    // keys and values
 	maxDepth       = 40        // mappings and lists in one another
 	maxProblems    = 20        // that are reported of one file
+	maxName        = 64        // characters, of a name
 	maxDescription = 4096      // characters, of a description
 	maxText        = 8192      // bytes, of any other text
 )
@@ -69,6 +70,7 @@ type decoder struct {
 	variables Variables
 	problems  Problems
 	nodes     int
+	expanded  []Secret // what ${NAME} was replaced with
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
@@ -81,6 +83,9 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 func (d *decoder) parse(text []byte) *yaml.Node {
 	start := &yaml.Node{Line: 1}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if bytes.HasPrefix(text, []byte("%YAML 1.2")) { // our parser knows 1.1 by name only
+		text = append([]byte("#"), text[1:]...)
+	}
 	switch {
 	case len(text) > maxYAML:
 		d.fail(&yaml.Node{}, "", "the file is longer than %d kB", maxYAML>>10)
@@ -212,6 +217,7 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
 	d.relations(c, root, at)
+	c.Expanded = d.expanded
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
@@ -294,7 +300,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f reflect.StructField) {
 // checks say what is wrong with a text, in words that follow the key.
 var checks = map[string]func(string) string{
 	"name": func(s string) string {
-		if !skillName.MatchString(s) || len(s) > 64 {
+		if !skillName.MatchString(s) || len(s) > maxName {
 			return fmt.Sprintf("is %q; it must be 1 to 64 letters, digits, '_' and '-'", short(s))
 		}
 		return ""
@@ -470,6 +476,7 @@ func (d *decoder) expand(n *yaml.Node, field string) Secret {
 		value, reason := "", fmt.Sprintf("%q is not the name of a variable; write ${NAME}", short(ref))
 		if closed && variableName.MatchString(name) {
 			value, reason = d.variables.get(name)
+			d.expanded = append(d.expanded, Secret(value))
 		}
 		if reason != "" {
 			d.fail(n, field, "%s: %s", field, reason)

@@ -22,6 +22,8 @@ import (
 type PublishConfig struct {
 	// Observe stands around every use of a skill; nil means that nobody watches.
 	Observe ObserveFunc
+	// Idle says not to run servers: their tools are what they know without.
+	Idle bool
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
 }
@@ -488,7 +490,7 @@ func (p *Publisher) serve(s Server, g gate) *server {
 				p.config.Log.Error("a server failed unexpectedly", "skill", s.Name(), "panic", r)
 			}
 		}()
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !p.config.Idle {
 			s.Run(ctx, func() { p.changed(v) })
 		}
 	})

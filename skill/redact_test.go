@@ -1,8 +1,11 @@
 package skill_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/skill"
@@ -43,4 +46,42 @@ func TestRedactor(t *testing.T) {
 	if got := (skill.Redactor{}).Text("all"); got != "all" {
 		t.Error(got)
 	}
+}
+
+// TestExpanded: what a file takes from the environment is hidden, whatever the
+// header's name.
+func TestExpanded(t *testing.T) {
+	lookup := func(string) (string, bool) { return "from-environment", true }
+	c, err := skill.ParseYAML("a.yaml", []byte(`{name: a, description: b, provider: http, endpoint: "http://a.test", headers: {X-From: "by ${WHO}", X-Tenant: production}}`), skill.Variables{Lookup: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Redactor()
+	if got := r.Text("production from-environment"); got != "production (hidden)" {
+		t.Error(got)
+	}
+}
+
+// FuzzAnswer: whatever a provider answers, the result is JSON and holds no secret.
+func FuzzAnswer(f *testing.F) {
+	config := skill.Config{Expanded: []skill.Secret{`s3cr/"t`, "-12345.6"}}
+	for _, seed := range []string{`{"a":"s3cr\/\u0022t"}`, `"s3cr/\"t"`, `[-12345.67,"\\"]`, "[[", `"\ud800"`, "nul"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		result, err := skill.Answer(raw, config.Redactor())
+		if err != nil {
+			return
+		}
+		text, err := json.Marshal(result)
+		var decoded any
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if err != nil || d.Decode(&decoded) != nil {
+			t.Fatalf("%q became %v, %v", raw, result, err)
+		}
+		if s := fmt.Sprintf("%q", decoded); strings.Contains(s, `s3cr/\"t`) {
+			t.Errorf("%q became %s", raw, s)
+		}
+	})
 }

@@ -373,12 +373,21 @@ func (a Actor) change(name, message string, f func(*named)) error {
 	return nil
 }
 
+// maxTold is how many changes made at once are logged one by one; of more the
+// number is, and each of them for debugging.
+const maxTold = 20
+
 // Replace makes the given changes in one step. The skills of a source have passed
 // [Check].
 func (a Actor) Replace(changes ...Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	touched := map[string]bool{}
+	level := slog.LevelInfo
+	if len(changes) > maxTold {
+		a.log.Info("skills loaded", "files", len(changes), "by", a.who, "why", a.why)
+		level = slog.LevelDebug
+	}
 	for _, c := range changes {
 		if c.Err != nil {
 			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err)
@@ -388,20 +397,24 @@ func (a Actor) Replace(changes ...Change) {
 		}
 		for _, name := range a.sources[c.Source] {
 			touched[name] = true
-			if c.Err == nil {
-				a.names[name].drop(c.Source)
+			if c.Err != nil {
+				continue
+			}
+			a.names[name].drop(c.Source)
+			if len(c.Skills) == 0 {
+				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who, "why", a.why)
 			}
 		}
 		if c.Err == nil {
 			delete(a.sources, c.Source)
-			a.add(c, touched)
+			a.add(c, touched, level)
 		}
 	}
 	a.publish(touched)
 }
 
 // add makes the skills of a source candidates.
-func (a Actor) add(c Change, touched map[string]bool) {
+func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 	for _, s := range c.Skills {
 		d := DetailsOf(s)
 		n := a.names[s.Name()]
@@ -427,7 +440,7 @@ func (a Actor) add(c Change, touched map[string]bool) {
 				a.log.Warn("two skills have one name: the later one is in force", "skill", s.Name(), "file", a.inForce(s.Name(), n).source, "shadowed", other.source)
 			}
 		}
-		a.log.Info("skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
+		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
 	}
 }
 

@@ -27,10 +27,18 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	if err := c.AddResource("parameters.json", doc); err != nil {
+	if n, ok := hugeNumber(doc); ok {
+		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
+	}
+	const url = "etui:///parameters" // an absolute one: it stands in messages, and no path of this machine is to
+	if err := c.AddResource(url, doc); err != nil {
 		return nil, err
 	}
-	s, err := c.Compile("parameters.json")
+	s, err := c.Compile(url)
+	var invalid *jsonschema.SchemaValidationError
+	if errors.As(err, &invalid) {
+		err = mismatch(invalid.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
@@ -58,7 +66,14 @@ func (s *Schema) Validate(args json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
-	err = s.compiled.Validate(value)
+	if n, ok := hugeNumber(value); ok {
+		return &Mismatch{Problems: []string{fmt.Sprintf("the number %.40s is too large or too long", n)}}
+	}
+	return mismatch(s.compiled.Validate(value))
+}
+
+// mismatch makes what the validator says readable.
+func mismatch(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
@@ -68,6 +83,31 @@ func (s *Schema) Validate(args json.RawMessage) error {
 	slices.Sort(m.Problems)
 	m.Problems = slices.Compact(m.Problems)
 	return m
+}
+
+// hugeNumber finds a number that the validator would fail on, or calculate with
+// for long: one of more than 400 characters, or with more than three digits of
+// exponent.
+func hugeNumber(value any) (string, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		text := string(v)
+		exponent := strings.IndexAny(text, "eE")
+		return text, len(text) > 400 || exponent >= 0 && len(strings.TrimLeft(text[exponent+1:], "+-")) > 3
+	case []any:
+		for _, item := range v {
+			if n, ok := hugeNumber(item); ok {
+				return n, true
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if n, ok := hugeNumber(item); ok {
+				return n, true
+			}
+		}
+	}
+	return "", false
 }
 
 func (m *Mismatch) collect(e *jsonschema.ValidationError, p *message.Printer) {

@@ -70,7 +70,7 @@ func TestFuncPanicsOnMistakes(t *testing.T) {
 }
 
 func TestSchemas(t *testing.T) {
-	for raw, says := range map[string]string{`{`: "not JSON", `{"type":"strin"}`: "not a valid JSON Schema", `{"$ref":"https://example.com/x"}`: "leads outside", `{"$ref":"file:///etc/passwd"}`: "leads outside", `{"$ref":"#/$defs/x"}`: "not a valid"} {
+	for raw, says := range map[string]string{`{`: "not JSON", `{"type":"strin"}`: "not a valid JSON Schema", `{"$ref":"https://example.com/x"}`: "leads outside", `{"$ref":"file:///etc/passwd"}`: "leads outside", `{"$ref":"#/$defs/x"}`: "not a valid", `{"minimum":1e3000000}`: "too large"} {
 		if _, err := tool.CompileSchema([]byte(raw)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", raw, err, says)
 		}
@@ -82,6 +82,9 @@ func TestSchemas(t *testing.T) {
 	var m *tool.Mismatch
 	if err := s.Validate([]byte(`{"a":1,"b":"y"}`)); !errors.As(err, &m) || len(m.Problems) != 2 || !strings.HasPrefix(m.Problems[0], "at /a: ") {
 		t.Errorf("%v", err)
+	}
+	if err := s.Validate([]byte(`{"a":1e3000000}`)); !errors.As(err, &m) {
+		t.Errorf("a number that the validator panics on: %v", err)
 	}
 	if err := s.Validate([]byte(`{`)); err == nil {
 		t.Errorf("%v", err)

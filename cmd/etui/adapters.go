@@ -2,17 +2,28 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/model/openai"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/skill"
+	skillbuiltin "github.com/etui-run/etui/skill/builtin"
+	"github.com/etui-run/etui/skill/command"
+	skillhttp "github.com/etui-run/etui/skill/http"
+	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/skill/wasm"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -58,6 +69,26 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 		return nil, fmt.Errorf("there is no provider %q%s", m.Provider, nearest.Hint(m.Provider, slices.Values(slices.Sorted(maps.Keys(adapters)))))
 	}
 	return adapter()
+}
+
+// newProviders makes the providers of skills. This is the one list of them: a new
+// one costs its folder and a line here.
+func newProviders(w *workspace, pins *mcp.Pins, traces *tracing.Tracing, log *slog.Logger) ([]skill.Provider, error) {
+	c := w.config
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
+	if err != nil {
+		return nil, usagef("%s: skills.local: %w", w.file, err)
+	}
+	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
+	if err != nil {
+		return nil, err
+	}
+	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
+	if err != nil {
+		return nil, err
+	}
+	servers := mcp.New(mcp.Config{Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, Log: log, Version: version()})
+	return []skill.Provider{skillbuiltin.New(functions()), services, servers, command.New(programs), wasm.New()}, nil
 }
 
 // modelsOf chooses the models that the environment allows, and says why.

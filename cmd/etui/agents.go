@@ -62,7 +62,7 @@ func (a *app) agentsSetCommand() *cobra.Command {
 }
 
 func (a *app) setAgent(ctx context.Context, c *client, name string, change gateway.Control) error {
-	if c.where == "this process" {
+	if c.where == thisProcess {
 		return usagef("no gateway is running; change the agent in etui.yaml instead")
 	}
 	var s gateway.AgentStatus

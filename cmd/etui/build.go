@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -46,6 +47,8 @@ type built struct {
 	// source says why these models, when the configuration does not.
 	source   string
 	registry *catalog.Registry
+	skills   *skills
+	traces   *tracing.Tracing // nil when nobody is told
 	// usage is what is kept of past turns.
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
@@ -88,8 +91,14 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
+	if b.skills, err = b.newSkills(ctx, w, stored, log); err != nil {
+		return b, err
+	}
 	p, err := policyOf(w.config)
 	if err != nil {
+		return b, err
+	}
+	if err := b.skills.check(w.file, w.text, w.config); err != nil {
 		return b, err
 	}
 	if b.unknown, err = p.apply(registry); err != nil {
@@ -99,7 +108,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	for _, warning := range b.warnings {
 		log.WarnContext(ctx, "visibility", "warning", warning)
 	}
-	b.reloader = newReloader(w, registry, log)
+	b.reloader = newReloader(w, registry, b.skills, log)
 	var store session.Store
 	if stored {
 		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
@@ -143,6 +152,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Embedder:   embedder,
 		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
+		Skills:        b.skills.admin(),
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	}
@@ -195,7 +205,7 @@ func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0,
 // addTools registers the tools that the configuration asks for.
 func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
 	if w.config.Tools.Builtin {
-		files, err := builtin.Open(w.dir, w.file)
+		files, err := builtin.Open(w.dir, protected(w)...)
 		if err != nil {
 			return err
 		}
@@ -215,9 +225,16 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 	return registry.Register(tools...)
 }
 
-// startDemo starts the demo's service on a loopback port of its own.
+// demoAddress is where the skills of the demo's workspace call its service.
+const demoAddress = "127.0.0.1:8081"
+
+// startDemo starts the demo's service, at an address of its own where another
+// etui has taken the known one: that one answers the demo's skills then.
 func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", demoAddress)
+	if err != nil {
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}

@@ -247,12 +247,5 @@ func (a *app) printSkills(ctx context.Context, c *client, agent, chosen string) 
 	if chosen != "" {
 		s.Active = chosen
 	}
-	for _, skill := range s.Skills {
-		mark := " "
-		if skill.Name == s.Active {
-			mark = "*"
-		}
-		fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, skill.Name, s.Counts[skill.Name], skill.Description)
-	}
-	return nil
+	return a.printToolsets(s)
 }

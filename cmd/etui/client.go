@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,11 +24,15 @@ import (
 // command and is reached without a network.
 type client struct {
 	url   string
+	admin string // where the admin API is
 	key   string
 	http  *http.Client
 	where string // for people: the URL, or "this process"
 	close func() error
 }
+
+// thisProcess is where a gateway is that was made for a command.
+const thisProcess = "this process"
 
 // connect finds the gateway for a command. With --url it is that one; else the
 // one that serves the workspace, if it runs; else, for a folder without
@@ -39,26 +45,27 @@ func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
 		}
-		return &client{url: strings.TrimSuffix(a.url, "/"), key: os.Getenv("ETUI_API_KEY"), http: &http.Client{}, where: a.url, close: nothing}, nil
+		at := strings.TrimSuffix(a.url, "/")
+		return &client{url: at, admin: at, key: os.Getenv("ETUI_API_KEY"), http: &http.Client{}, where: a.url, close: nothing}, nil
 	}
 	w, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	remote := func(url string) *client {
-		return &client{url: url, key: string(w.config.API.Key), http: &http.Client{}, where: url, close: nothing}
+	remote := func(url, admin string) *client {
+		return &client{url: url, admin: cmp.Or(admin, url), key: string(w.config.API.Key), http: &http.Client{}, where: url, close: nothing}
 	}
-	if url := running(w.state); url != "" {
-		return remote(url), nil
+	if i := running(w.state); i.URL != "" {
+		return remote(i.URL, i.Admin), nil
 	}
 	if !w.found {
 		if url := "http://" + w.config.Listen; isGateway(ctx, url) {
-			return remote(url), nil
+			return remote(url, ""), nil
 		}
 	}
 	var unlock func() error
 	if stored {
-		if unlock, err = lockState(w.state, ""); err != nil {
+		if unlock, err = lockState(w.state, "", ""); err != nil {
 			return nil, err
 		}
 	}
@@ -71,8 +78,8 @@ func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
 		return nil, err
 	}
 	return &client{
-		url: "http://localhost", key: string(w.config.API.Key), where: "this process",
-		http: &http.Client{Transport: direct{b.gateway.Handler()}},
+		url: "http://localhost", admin: "http://localhost", key: string(w.config.API.Key), where: thisProcess,
+		http: &http.Client{Transport: direct{withAdmin(b.gateway)}},
 		close: func() error {
 			err := b.Close()
 			if unlock != nil {
@@ -130,7 +137,11 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		}
 		reader = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.url+path, reader)
+	base := c.url
+	if strings.HasPrefix(path, "/admin/") {
+		base = c.admin
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +212,8 @@ func (c *client) chat(ctx context.Context, m gateway.Message) iter.Seq2[gateway.
 	}
 }
 
-// direct is a transport that calls a handler in this process.
+// direct is a transport that calls a handler in this process, as if the request
+// had come over a loopback address.
 type direct struct{ handler http.Handler }
 
 func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -210,6 +222,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body == nil {
 		req.Body = http.NoBody
 	}
+	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
 	go func() {
 		d.handler.ServeHTTP(w, req)
 		w.WriteHeader(http.StatusOK)

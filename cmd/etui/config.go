@@ -94,12 +94,12 @@ func (a *app) validate(ctx context.Context) error {
 	}
 	if a.json {
 		warnings := []string{}
-		for _, warning := range b.warnings {
+		for _, warning := range append(b.warnings, b.skills.failures()...) {
 			warnings = append(warnings, warning.Error())
 		}
 		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len(), "rules": len(w.config.Visibility.Rules), "warnings": warnings})
 	}
-	for _, warning := range b.warnings {
+	for _, warning := range append(b.warnings, b.skills.failures()...) {
 		fmt.Fprintf(a.err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.file) + " is valid"

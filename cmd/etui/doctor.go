@@ -74,13 +74,13 @@ func (a *app) examine(ctx context.Context) []finding {
 		says = "no " + w.file + "; everything has its default value"
 	}
 	add("configuration", nil, says)
-	if url := running(w.state); url != "" {
+	if url := running(w.state).URL; url != "" {
 		add("gateway", nil, "running at "+url)
 		serving := client{url: url, key: string(w.config.API.Key), http: &http.Client{Timeout: 5 * time.Second}, where: url}
 		add("in force", serving.inForce(ctx), "the gateway has the rules and skills of the configuration as it is")
 	} else {
 		add("gateway", nil, "not running")
-		if listener, err := listen(ctx, w.config.Listen); err != nil {
+		if listener, err := listen(ctx, w.config.Listen, "listen"); err != nil {
 			add("address", err, "")
 		} else {
 			add("address", listener.Close(), w.config.Listen+" is free")
@@ -101,6 +101,11 @@ func (a *app) examine(ctx context.Context) []finding {
 	for _, u := range b.unknown {
 		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
 	}
+	now := b.skills.table.Snapshot()
+	for _, err := range b.skills.failures() {
+		add("skills", err, "")
+	}
+	add("skills", b.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(b.skills.table.ListEnabled()), len(now.All())))
 	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
 	for _, warning := range b.warnings {
 		add("visibility", nil, "warning: "+warning.Error())

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/skill"
 
 	"encoding/json"
 )
@@ -25,10 +26,11 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 func TestGenerated(t *testing.T) {
 	header := "<!-- Made by `make generate`. Change the program, not this file. -->\n"
 	for path, want := range map[string]string{
-		"../../docs/etui.schema.json": string(config.Schema()),
-		"../../docs/configuration.md": header + configurationPage + config.Reference(),
-		"../../docs/commands.md":      header + "# Commands\n\n" + commands(newRoot(streams{})),
-		"../../docs/builtin-tools.md": header + "# Built-in tools\n\n" + builtinTools(t),
+		"../../docs/etui.schema.json":  string(config.Schema()),
+		"../../docs/skill.schema.json": string(skill.Schema()),
+		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
+		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{})),
+		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
 	} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -81,7 +83,7 @@ func commands(root *cobra.Command) string {
 }
 
 func builtinTools(t *testing.T) string {
-	f, err := builtin.Open(t.TempDir(), "")
+	f, err := builtin.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

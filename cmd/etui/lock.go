@@ -15,6 +15,8 @@ import (
 type instance struct {
 	PID int    `json:"pid"`
 	URL string `json:"url"`
+	// Admin is where its admin API is; empty means at URL.
+	Admin string `json:"admin,omitempty"`
 }
 
 // errRunning: another process has the state folder.
@@ -35,7 +37,7 @@ func (e *errRunning) Error() string {
 
 // lockState makes the state folder this process's own. The lock ends with the
 // process, however it dies.
-func lockState(state, url string) (unlock func() error, err error) {
+func lockState(state, url, admin string) (unlock func() error, err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
@@ -47,7 +49,7 @@ func lockState(state, url string) (unlock func() error, err error) {
 	if !ok {
 		return nil, &errRunning{state, readInstance(state)}
 	}
-	raw, err := json.Marshal(instance{os.Getpid(), url})
+	raw, err := json.Marshal(instance{os.Getpid(), url, admin})
 	if err == nil {
 		err = os.WriteFile(instanceFile(state), raw, 0o600)
 	}
@@ -67,15 +69,15 @@ func readInstance(state string) instance {
 	return i
 }
 
-// running returns the URL of the gateway that serves a state folder, or nothing.
-func running(state string) string {
+// running returns the gateway that serves a state folder, or nothing.
+func running(state string) instance {
 	lock := flock.New(filepath.Join(state, "etui.lock"))
 	if _, err := os.Stat(lock.Path()); err != nil {
-		return ""
+		return instance{}
 	}
 	if ok, err := lock.TryRLock(); err == nil && ok {
 		_ = lock.Unlock() // it was free: nobody serves
-		return ""
+		return instance{}
 	}
-	return readInstance(state).URL
+	return readInstance(state)
 }

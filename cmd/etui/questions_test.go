@@ -47,7 +47,7 @@ func questions(tb testing.TB, name string) []question {
 
 // demoCatalog is the catalog of `etui demo`.
 func demoCatalog(tb testing.TB) *catalog.Catalog {
-	files, err := builtin.Open(tb.TempDir(), "")
+	files, err := builtin.Open(tb.TempDir())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -28,15 +28,17 @@ const (
 	poll = 2 * time.Second
 )
 
-// reloader puts the rules and skills of a changed configuration in force while
-// etui serves. A file that cannot be used, is empty or has gone changes nothing:
+// reloader puts the rules and toolsets of a changed configuration, and which skills
+// it allows, in force while etui serves. A file that cannot be used, is empty or has gone changes nothing:
 // what was in force stays, and the status says why.
 type reloader struct {
 	file     string
 	environ  []string
 	registry *catalog.Registry
+	skills   *skills
 	gateway  *gateway.Gateway
 	log      *slog.Logger
+	asked    chan struct{} // to look at the file now
 
 	// What follows belongs to run, but for status.
 	text   []byte // as it was last read
@@ -52,8 +54,8 @@ type fileStamp struct {
 	size     int64
 }
 
-func newReloader(w *workspace, registry *catalog.Registry, log *slog.Logger) *reloader {
-	r := &reloader{file: w.file, environ: os.Environ(), registry: registry, log: log, text: w.text, found: w.found, served: w.config}
+func newReloader(w *workspace, registry *catalog.Registry, skills *skills, log *slog.Logger) *reloader {
+	r := &reloader{file: w.file, environ: os.Environ(), registry: registry, skills: skills, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
 	r.status.Store(&gateway.Configuration{File: w.file, Since: time.Now()})
 	return r
 }
@@ -97,9 +99,19 @@ func (r *reloader) run(ctx context.Context) {
 			if r.stamp() != r.seen {
 				written.Reset(settle)
 			}
+		case <-r.asked:
+			r.look(ctx)
 		case <-written.C:
 			r.look(ctx)
 		}
+	}
+}
+
+// again lets run look at the file soon.
+func (r *reloader) again() {
+	select {
+	case r.asked <- struct{}{}:
+	default: // it will
 	}
 }
 
@@ -146,16 +158,20 @@ func (r *reloader) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.skills.check(r.file, r.text, c); err != nil {
+		return err
+	}
 	if _, err := p.apply(r.registry); err != nil {
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
+	r.skills.control.Restrict(limits(c))
 	r.replaceSkills(ctx, c)
 	for _, warning := range p.unknown(r.registry.Catalog()) {
 		r.log.WarnContext(ctx, "visibility", "warning", warning)
 	}
-	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "skills", len(c.Skills.Toolsets))
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "toolsets", len(c.Skills.Toolsets))
 	if !onlyPolicyDiffers(*r.served, *c) {
-		r.log.WarnContext(ctx, "the configuration changed in more than visibility and skills; that takes effect at the next start")
+		r.log.WarnContext(ctx, "the configuration changed in more than visibility, toolsets and which skills are allowed; that takes effect at the next start")
 	}
 	return nil
 }
@@ -165,7 +181,9 @@ func (r *reloader) apply(ctx context.Context) error {
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
 		active, _, err := r.gateway.Skill(name)
-		if _, there := r.registry.Catalog().Toolset(active); err != nil || there {
+		_, there := r.registry.Catalog().Toolset(active)
+		_, known := r.skills.table.Snapshot().Get(active)
+		if err != nil || there || known { // one that is only disabled is not replaced by more tools
 			continue
 		}
 		skill := c.Workflow.DefaultSkill
@@ -185,6 +203,7 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 // onlyPolicyDiffers reports whether two configurations are the same but for what
 // takes effect at once.
 func onlyPolicyDiffers(a, b config.Config) bool {
-	a.Visibility, a.Skills = b.Visibility, b.Skills
+	a.Visibility = b.Visibility
+	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }

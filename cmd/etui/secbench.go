@@ -9,6 +9,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// benchTools are what a security bench may ask for, by the name in its requests.
+// Each is given the request as it came.
+func benchTools() map[string]func(context.Context, json.RawMessage) any {
+	return map[string]func(context.Context, json.RawMessage) any{
+		"capabilities": func(context.Context, json.RawMessage) any {
+			return map[string]any{"capabilities": []string{"run_case"}}
+		},
+		"load_skills":   benchLoad,
+		"run_case":      benchCase,
+		"fetch":         benchFetch,
+		"install_skill": benchInstall,
+		"remove_skill":  benchRemove,
+	}
+}
+
 // secbenchCommand answers requests of a security bench, one JSON object a line.
 func (a *app) secbenchCommand() *cobra.Command {
 	return &cobra.Command{
@@ -31,15 +46,13 @@ func benchAnswer(ctx context.Context, line []byte) any {
 		Tool string `json:"tool"`
 	}
 	if err := json.Unmarshal(line, &request); err != nil {
-		return map[string]any{"ok": false, "error": err.Error()}
+		return benchFailure(err)
 	}
-	switch request.Tool {
-	case "capabilities":
-		return map[string]any{"capabilities": []string{}}
-	case "install_skill":
-		return benchInstall(ctx, line)
-	case "remove_skill":
-		return benchRemove(ctx, line)
+	answer, ok := benchTools()[request.Tool]
+	if !ok {
+		return benchFailure(fmt.Errorf("there is no tool %q", request.Tool))
 	}
-	return map[string]any{"ok": false, "error": fmt.Sprintf("there is no tool %q", request.Tool)}
+	return answer(ctx, line)
 }
+
+func benchFailure(err error) any { return map[string]any{"ok": false, "error": err.Error()} }

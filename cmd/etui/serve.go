@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/internal/config"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -47,34 +50,48 @@ const shutdown = 10 * time.Second
 
 func (a *app) serve(ctx context.Context) error {
 	began := time.Now()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	w, err := a.open()
 	if err != nil {
 		return err
 	}
 	log := a.logger(w.config.Log)
-	listener, err := listen(ctx, w.config.Listen)
+	listener, err := listen(ctx, w.config.Listen, "listen")
 	if err != nil {
 		return err
 	}
 	url := "http://" + listener.Addr().String()
-	unlock, err := lockState(w.state, url)
+	operators, err := listenAdmin(ctx, w.config, listener)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	unlock, err := lockState(w.state, url, operators.url)
+	if err != nil {
+		return errors.Join(err, listener.Close(), operators.close())
+	}
+	w.ports = ports(listener, operators.listener)
 	b, err := a.build(ctx, w, true, log)
 	if err != nil {
-		return errors.Join(err, listener.Close(), unlock())
+		return errors.Join(err, listener.Close(), operators.close(), unlock())
 	}
-	server := &http.Server{
-		Handler: b.gateway.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	server, failed := a.newServer(ctx, log), make(chan error, 2)
+	if server.Handler = b.gateway.Handler(); operators.shared {
+		server.Handler = withAdmin(b.gateway)
 	}
-	failed := make(chan error, 1)
+	server.Handler = b.traces.Handler(server.Handler)
 	go func() { failed <- server.Serve(listener) }()
+	if operators.listener != nil {
+		admin := a.newServer(ctx, log)
+		admin.Handler = b.gateway.AdminHandler()
+		server.RegisterOnShutdown(func() { _ = admin.Close() }) // nothing of it is worth waiting for
+		go func() { failed <- admin.Serve(operators.listener) }()
+	}
 	watching, unwatch := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { b.reloader.run(watching) })
+	watcher.Go(func() { b.skills.run(watching) })
+	watcher.Go(func() { a.heed(watching, b, stop) })
 	a.greet(w, b, url, time.Since(began))
 	debug.FreeOSMemory() // what starting took is not needed again
 	select {
@@ -98,12 +115,86 @@ func (a *app) serve(ctx context.Context) error {
 	return errors.Join(err, b.Close(), unlock())
 }
 
-// listen opens the gateway's port, or says who may have it.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+func (a *app) newServer(ctx context.Context, log *slog.Logger) *http.Server {
+	return &http.Server{
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+}
+
+// heed reads configuration and skills again at every SIGHUP, until ctx ends. One
+// that comes because the terminal has gone stops etui.
+func (a *app) heed(ctx context.Context, b *built, stop func()) {
+	terminal := isTerminal(a.out)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if terminal && !isTerminal(a.out) {
+				stop()
+				return
+			}
+			b.reloader.again()
+			b.skills.reload(ctx, "SIGHUP", "")
+		}
+	}
+}
+
+// adminPlace is where the admin API listens.
+type adminPlace struct {
+	shared   bool         // with the gateway, which others cannot reach
+	listener net.Listener // one of its own; nil when it has none
+	url      string       // of the listener
+}
+
+func (p adminPlace) close() error {
+	if p.listener == nil {
+		return nil
+	}
+	return p.listener.Close()
+}
+
+// listenAdmin finds a place for the admin API. Where others can reach the gateway
+// it gets a loopback address of its own.
+func listenAdmin(ctx context.Context, c *config.Config, gateway net.Listener) (adminPlace, error) {
+	if address, ok := gateway.Addr().(*net.TCPAddr); ok && address.IP.IsLoopback() {
+		return adminPlace{shared: true}, nil
+	}
+	if c.Admin == "" {
+		return adminPlace{}, nil
+	}
+	listener, err := listen(ctx, c.Admin, "admin")
+	if err != nil {
+		return adminPlace{}, err
+	}
+	return adminPlace{listener: listener, url: "http://" + listener.Addr().String()}, nil
+}
+
+// ports are those of listeners, nil ones left out.
+func ports(listeners ...net.Listener) (list []uint16) {
+	for _, l := range listeners {
+		if l == nil {
+			continue
+		}
+		if address, ok := l.Addr().(*net.TCPAddr); ok {
+			list = append(list, uint16(address.Port)) //nolint:gosec // a port fits
+		}
+	}
+	return list
+}
+
+// listen opens the port that a key of the configuration names, or says who may
+// have it.
+func listen(ctx context.Context, address, key string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s is in use: another etui or program listens there; stop it, or set listen in etui.yaml or ETUI_LISTEN", address)
+		return nil, fmt.Errorf("the address %s is in use: another etui or program listens there; stop it, or set %s in etui.yaml or %s%s", address, key, config.Prefix, strings.ToUpper(key))
 	case err != nil:
 		return nil, fmt.Errorf("listening on %s: %w", address, err)
 	}
@@ -118,6 +209,7 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}
+	fmt.Fprint(a.out, b.skills.describe())
 	if b.usage.Keep {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}

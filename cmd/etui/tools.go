@@ -178,36 +178,3 @@ func (a *app) toolsCallCommand() *cobra.Command {
 	who.flags(c)
 	return c
 }
-
-func (a *app) skillsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "skills", Short: "List skills and choose the active one", Args: unknownCommand, RunE: group}
-	var agent string
-	c.PersistentFlags().StringVar(&agent, "agent", "", "agent (default: the first one)")
-	list := &cobra.Command{
-		Use: "list", Short: "List the skills, how many tools each has, and which is active", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error { return a.printSkills(cmd.Context(), c, agent, "") })
-		},
-	}
-	use := &cobra.Command{
-		Use: "use NAME", Short: "Make a skill the active one of a running gateway", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
-				if c.where == "this process" {
-					return usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
-				}
-				var s gateway.Skills
-				if err := c.do(cmd.Context(), http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, &s); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(s)
-				}
-				_, err := fmt.Fprintf(a.out, "The skill %s is active for %s: %d tools.\n", s.Active, s.Agent, s.Tools)
-				return err
-			})
-		},
-	}
-	c.AddCommand(list, use)
-	return c
-}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/etui-run/etui/examples"
 	"github.com/etui-run/etui/internal/config"
 )
 
@@ -22,9 +23,10 @@ type workspace struct {
 	dir    string // the folder
 	state  string // where the database is
 	config *config.Config
+	ports  []uint16 // that this process listens on
 }
 
-//go:embed demo/*
+//go:embed demo
 var demoFiles embed.FS
 
 // open finds and reads the workspace that the flags mean.
@@ -46,7 +48,9 @@ func (a *app) open() (*workspace, error) {
 	}
 	w.file, w.dir = file, filepath.Dir(file)
 	if a.workspace != "" && a.config != "" {
-		w.dir = a.workspace
+		if w.dir, err = filepath.Abs(a.workspace); err != nil {
+			return nil, err
+		}
 	}
 	if info, err := os.Stat(w.dir); err != nil || !info.IsDir() {
 		return nil, usagef("there is no folder %s", w.dir)
@@ -113,32 +117,58 @@ func stateFolder(dir string) (string, error) {
 }
 
 // demoWorkspace makes the demo's workspace where it is missing, and returns its
-// folder.
+// folder. The folder of skills is made once: a skill that was deleted stays away.
 func demoWorkspace() (string, error) {
 	home, err := stateHome()
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Join(home, "etui", "demo", "workspace")
-	err = fs.WalkDir(demoFiles, "demo", func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
+	_, err = os.Lstat(filepath.Join(dir, "skills"))
+	withSkills := errors.Is(err, fs.ErrNotExist)
+	own, err := fs.Sub(demoFiles, "demo")
+	if err == nil {
+		err = addFiles(dir, own, func(path string) bool { return withSkills || path != "skills" })
+	}
+	if err == nil && withSkills {
+		err = addFiles(filepath.Join(dir, "skills"), examples.Skills(), inDemo)
+	}
+	if err != nil {
+		return "", fmt.Errorf("making the demo workspace: %w", err)
+	}
+	return dir, nil
+}
+
+// inDemo says which of the examples the demo has: those that need nothing more.
+func inDemo(path string) bool {
+	switch first, _, _ := strings.Cut(path, "/"); first {
+	case ".", "check_number.yaml", "check_number.wasm", "hash_text.yaml", "incident-report", "release-notes", "data-cleanup":
+		return true
+	}
+	return false
+}
+
+// addFiles writes the files that are wanted and missing into a folder.
+func addFiles(dir string, files fs.FS, wanted func(path string) bool) error {
+	return fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
+		target := filepath.Join(dir, filepath.FromSlash(path))
+		switch {
+		case err != nil:
 			return err
-		}
-		target := filepath.Join(dir, strings.TrimPrefix(path, "demo"))
-		if e.IsDir() {
+		case !wanted(path) && e.IsDir():
+			return fs.SkipDir
+		case !wanted(path):
+			return nil
+		case e.IsDir():
 			return os.MkdirAll(target, 0o700)
 		}
 		if _, err := os.Lstat(target); err == nil {
 			return nil // the user may have changed it
 		}
-		text, err := demoFiles.ReadFile(path)
+		text, err := fs.ReadFile(files, path)
 		if err != nil {
 			return err
 		}
 		return os.WriteFile(target, text, 0o600)
 	})
-	if err != nil {
-		return "", fmt.Errorf("making the demo workspace: %w", err)
-	}
-	return dir, nil
 }

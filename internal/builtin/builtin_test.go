@@ -27,7 +27,7 @@ func open(t *testing.T, files map[string]string) *workspace {
 	for name, text := range files {
 		w.put(name, text)
 	}
-	f, err := builtin.Open(dir, filepath.Join(dir, "etui.yaml"))
+	f, err := builtin.Open(dir, filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills"), filepath.Join(dir, ".agents/skills"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +206,8 @@ func TestConfigurationIsProtected(t *testing.T) {
 	}
 	w.want("read_file", `{"path":"etui.yaml"}`, "listen: x")
 	for _, name := range []string{"etui.yaml", "./etui.yaml", "x/../etui.yaml", "alias", "hard", filepath.Join(w.dir, "etui.yaml")} {
-		w.want("write_file", `{"path":"`+name+`","content":"tools: {}"}`, "! the configuration of the workspace cannot be changed")
-		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! the configuration of the workspace cannot be changed")
+		w.want("write_file", `{"path":"`+name+`","content":"tools: {}"}`, "! the configuration of the workspace")
+		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! the configuration of the workspace")
 	}
 	w.put("sub/deep/x", "")
 	for name, target := range map[string]string{"d": "sub/deep", "sub/deep/tricky": "../etui.yaml", "here": "."} {
@@ -222,6 +222,23 @@ func TestConfigurationIsProtected(t *testing.T) {
 	}
 	w.want("write_file", `{"path":"etui.yaml","content":"x"}`, "! the configuration")
 	w.want("write_file", `{"path":"ETUI.YAML","content":"x"}`, "! the configuration")
+}
+
+// TestSkillsAreProtected, whether or not their folders are there yet.
+func TestSkillsAreProtected(t *testing.T) {
+	w := open(t, map[string]string{"skills/a.yaml": "name: a\n", "skills.md": "x"})
+	for name, target := range map[string]string{"own": "skills", "own.yaml": "skills/a.yaml"} {
+		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"skills/a.yaml", "skills/new/SKILL.md", "Skills/b.yaml", "skills", "own/b.yaml", ".agents/skills/x/SKILL.md", ".agents/x/../skills/b"} {
+		w.want("write_file", `{"path":"`+name+`","content":"x"}`, "! the configuration of the workspace, its skills")
+	}
+	w.want("write_file", `{"path":"own.yaml","content":"x"}`, "! own.yaml is a link")
+	w.want("read_file", `{"path":"skills/a.yaml"}`, "name: a")
+	w.want("write_file", `{"path":"skills.md","content":"y"}`, "")
+	w.want("write_file", `{"path":".agents/other.md","content":"y"}`, "")
 }
 
 func TestTime(t *testing.T) {

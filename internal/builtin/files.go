@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -33,12 +34,13 @@ const (
 type Files struct {
 	root      *os.Root
 	dir       string
-	protected string // the configuration, which is not to be changed
+	protected []string // files and folders that are not to be changed
 }
 
-// Open opens the files of a workspace. The protected file, which need not exist,
-// can be read but not changed.
-func Open(workspace, protected string) (*Files, error) {
+// Open opens the files of a workspace. What lies at or below a protected path, which
+// need not exist, can be read but not changed: the configuration, the skills and
+// the state would give an agent what it was not given.
+func Open(workspace string, protected ...string) (*Files, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
@@ -133,29 +135,42 @@ func (f *Files) read(name string) (string, error) {
 	return string(raw), nil
 }
 
-// writable refuses the configuration, under whatever name, and what is no
-// regular file. It returns the mode that the file has, or that a new one gets.
+// writable refuses what is protected, under whatever name, and what is no regular
+// file. It returns the mode that the file has, or that a new one gets.
 func (f *Files) writable(name string) (fs.FileMode, error) {
-	info, err := f.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if strings.EqualFold(path.Join(f.dir, name), f.protected) {
+	for part := name; part != "."; part = path.Dir(part) {
+		if f.isProtected(part) {
 			return 0, errProtected
 		}
-		return 0o644, nil
 	}
-	if err != nil {
-		return 0, say(name, err)
-	}
-	if own, err := os.Stat(f.protected); err == nil && os.SameFile(own, info) {
+	if f.isProtected(".") {
 		return 0, errProtected
 	}
-	if !info.Mode().IsRegular() {
+	info, err := f.root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0o644, nil
+	case err != nil:
+		return 0, say(name, err)
+	case !info.Mode().IsRegular():
 		return 0, fmt.Errorf("%s is not a regular file", name)
 	}
 	return info.Mode().Perm(), nil
 }
 
-var errProtected = errors.New("the configuration of the workspace cannot be changed by tools")
+// isProtected reports whether a path names one that is protected.
+func (f *Files) isProtected(name string) bool {
+	info, err := f.root.Stat(name)
+	return slices.ContainsFunc(f.protected, func(protected string) bool {
+		if strings.EqualFold(filepath.Join(f.dir, filepath.FromSlash(name)), filepath.Clean(protected)) {
+			return true
+		}
+		own, missing := os.Stat(protected)
+		return err == nil && missing == nil && os.SameFile(own, info)
+	})
+}
+
+var errProtected = errors.New("the configuration of the workspace, its skills and its state cannot be changed by tools")
 
 // withoutLinks refuses a path on which a link stands: what it leads to could be
 // the configuration under another name.

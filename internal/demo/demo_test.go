@@ -245,8 +245,8 @@ func TestLogs(t *testing.T) {
 			t.Errorf("no error line: %s", line)
 		}
 	}
-	if got := c.text("search_logs", `{"query":"payments timed out","level":"error"}`); !strings.Contains(got, "timed out") {
-		t.Errorf("search_logs:\n%s", got)
+	if got := c.text("query_logs", `{"query":"payments timed out","level":"error"}`); !strings.Contains(got, "timed out") {
+		t.Errorf("query_logs:\n%s", got)
 	}
 }
 
@@ -417,5 +417,37 @@ func BenchmarkDefinitions(b *testing.B) {
 func BenchmarkHandler(b *testing.B) {
 	for b.Loop() {
 		demo.Handler(demo.Config{})
+	}
+}
+
+func TestExecute(t *testing.T) {
+	c := open(t)
+	post := func(args string) (status int, out struct {
+		Pod, Error string
+		Lines      []struct{ Message string }
+	}) {
+		t.Helper()
+		resp, err := http.Post(c.url+"/execute", "application/json", strings.NewReader(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, out
+	}
+	status, out := post(`{"namespace":"prod","pod":"checkout","keyword":"voucher"}`)
+	if status != 200 || out.Pod != "checkout-7d9f8b6c5-x2kqp" || len(out.Lines) == 0 {
+		t.Errorf("%d %+v", status, out)
+	}
+	if status, out := post(`{"namespace":"prod","pod":"checkout","keyword":"qqqq"}`); status != 200 || len(out.Lines) != 0 {
+		t.Errorf("%d %+v", status, out)
+	}
+	if status, out := post(`{"pod":"checkout"}`); status != 400 || !strings.Contains(out.Error, `"namespace"`) {
+		t.Errorf("%d %+v", status, out)
+	}
+	if status, out := post(`{"namespace":"mars","pod":"checkout"}`); status != 404 || out.Error == "" {
+		t.Errorf("%d %+v", status, out)
 	}
 }

@@ -31,6 +31,10 @@ type Config struct {
 // {"error": ...} and status 400, 404, 405, 413 or 415. Long-running tools send
 // {"progress": ...} before it, each value on a line of its own.
 //
+// POST /execute searches the log of a pod: {"namespace", "pod", "keyword"} is
+// answered with {"namespace", "pod", "keyword", "lines": [...]}. It is the service
+// of the example skill search_logs.
+//
 // Every handler has a company of its own; what calls change in it lives as long
 // as the handler.
 func Handler(c Config) http.Handler {
@@ -97,6 +101,11 @@ func refuse(status int, format string, args ...any) error {
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.URL.Path == executePath {
+		out, err := s.execute(w, r)
+		write(w, out, err)
+		return
+	}
 	c, err := s.read(w, r)
 	if err == nil && c.tool.verb == "later" {
 		s.work(r.Context(), w, c)
@@ -106,6 +115,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		out, err = c.answer()
 	}
+	write(w, out, err)
+}
+
+// write answers with a value, or says why there is none.
+func write(w http.ResponseWriter, out any, err error) {
 	var no *refusal
 	if errors.As(err, &no) {
 		w.WriteHeader(no.status)
@@ -114,14 +128,19 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out) // an error here means that the caller has gone
 }
 
-// read makes a call of a request, or says why it is none. Asking for the JSON
-// media type keeps web pages from calling the service across origins.
+// read makes a call of a request for a tool, or says why it is none.
 func (s *service) read(w http.ResponseWriter, r *http.Request) (*call, error) {
 	name, ok := strings.CutPrefix(r.URL.Path, "/tools/")
 	t, known := s.tools[name]
 	if !ok || !known {
 		return nil, refuse(http.StatusNotFound, "unknown tool %q", name)
 	}
+	return s.readCall(w, r, t)
+}
+
+// readCall makes a call of a tool of a request's arguments. Asking for the JSON
+// media type keeps web pages from calling the service across origins.
+func (s *service) readCall(w http.ResponseWriter, r *http.Request, t endpoint) (*call, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, refuse(http.StatusMethodNotAllowed, "use POST, not %s", r.Method)

@@ -32,7 +32,7 @@ func (g *Guard) Allow(list []string) error {
 	for _, text := range list {
 		e, err := parseEntry(text)
 		if err != nil {
-			return fmt.Errorf("%s: %q %w", g.cfg.Key, text, err)
+			return fmt.Errorf("%q %w", text, err)
 		}
 		entries = append(entries, e)
 	}

@@ -250,7 +250,7 @@ func TestFromSession(t *testing.T) {
 // are as many and as long as promised, and that etui is cheaper on them than
 // sending every tool, and than choosing anew each time, which it beats in recall.
 func TestDemo(t *testing.T) {
-	files, err := builtin.Open(t.TempDir(), "")
+	files, err := builtin.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

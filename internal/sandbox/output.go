@@ -77,19 +77,18 @@ func (k *Keeper) Output() Output {
 }
 
 const (
-	lastLines = 8
-	lastBytes = 2000
-	// leastSecret is how long a value is at least that may be a secret: hiding
-	// every 1 because of DEBUG=1 would hide the message.
-	leastSecret = 6
+	excerptLines = 8
+	excerptBytes = 2000
 )
 
-// LastLines returns the last of what a program has written, fit to be shown to a
-// model: at most 8 lines and 2,000 bytes, valid UTF-8 without control characters,
-// with the values of env hidden that may be secrets.
-func LastLines(output []byte, env map[string]string) string {
+// Excerpt returns what a program has written, fit to be shown to a model: the
+// first line and the last 7, 2,000 bytes at most, valid UTF-8 without control
+// characters, and without what hide takes out. A nil hide takes out nothing.
+func Excerpt(output []byte, hide func(string) string) string {
 	text := strings.ToValidUTF8(string(output), "\uFFFD")
-	text = hide(text, env)
+	if hide != nil {
+		text = hide(text) // before a cut can leave half of a secret
+	}
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
@@ -102,33 +101,12 @@ func LastLines(output []byte, env map[string]string) string {
 		return r
 	}, text)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	text = strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
-	if len(text) > lastBytes {
-		text = "..." + strings.ToValidUTF8(text[len(text)-lastBytes:], "")
+	if len(lines) > excerptLines {
+		lines = slices.Concat(lines[:1], []string{"..."}, lines[len(lines)-excerptLines+1:])
 	}
-	return text
-}
-
-// hide replaces the values of an environment, and the words in them, by their
-// names.
-func hide(text string, env map[string]string) string {
-	var pairs [][2]string
-	for name, value := range env {
-		for _, secret := range append(strings.Fields(value), value) {
-			if len(secret) >= leastSecret {
-				pairs = append(pairs, [2]string{secret, "$" + name})
-			}
-		}
-	}
-	// The longest first: a value before the words in it.
-	slices.SortFunc(pairs, func(a, b [2]string) int {
-		if n := len(b[0]) - len(a[0]); n != 0 {
-			return n
-		}
-		return strings.Compare(a[1], b[1])
-	})
-	for _, p := range pairs {
-		text = strings.ReplaceAll(text, p[0], p[1])
+	text = strings.Join(lines, "\n")
+	if len(text) > excerptBytes {
+		text = "..." + strings.ToValidUTF8(text[len(text)-excerptBytes:], "")
 	}
 	return text
 }

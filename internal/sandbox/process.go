@@ -23,7 +23,7 @@ type Process struct {
 	Stdout io.ReadCloser
 
 	cmd    *exec.Cmd
-	env    map[string]string
+	hide   func(string) string
 	stderr *Keeper
 	done   chan struct{}
 	err    error // why it ended; to be read when done is closed
@@ -43,7 +43,7 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	p := &Process{Stdin: stdin, Stdout: ours, cmd: cmd, env: c.Env, stderr: NewKeeper(0, keptErrors), done: make(chan struct{})}
+	p := &Process{Stdin: stdin, Stdout: ours, cmd: cmd, hide: c.Hide, stderr: NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = theirs, p.stderr
 	err = start(cmd)
 	theirs.Close()
@@ -73,7 +73,7 @@ func (p *Process) wait() {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the program ended, with the last that it complained about; nil
+// Err says how the program ended, with what it has complained about; nil
 // while it runs.
 func (p *Process) Err() error {
 	select {
@@ -84,9 +84,9 @@ func (p *Process) Err() error {
 	}
 }
 
-// Complaint is the last that the program has written to its standard error, fit
-// to be shown: see [LastLines].
-func (p *Process) Complaint() string { return LastLines(p.stderr.Output().Tail, p.env) }
+// Complaint is what the program has written to its standard error, fit to be
+// shown: see [Excerpt].
+func (p *Process) Complaint() string { return Excerpt(p.stderr.Output().Bytes(), p.hide) }
 
 // Close ends the program, politely at first, and waits for its end: at most some
 // four seconds.

@@ -44,7 +44,7 @@ const (
 func Modes() []Mode { return []Mode{Auto, Off} }
 
 // ErrRefused says that no program is run here, and what changes that.
-var ErrRefused = errors.New(`programs are not run: etui cannot isolate them yet. Write "sandbox: off" in etui.yaml to run them with all your rights`)
+var ErrRefused = errors.New(`programs are not run: etui cannot isolate them yet. Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`)
 
 // ErrNotFound says that a program cannot be found or is not executable.
 var ErrNotFound = errors.New("no such program")
@@ -102,6 +102,9 @@ type Command struct {
 	Env map[string]string
 	// Stdin is what Run gives it to read. Start does not use it.
 	Stdin []byte
+	// Hide takes out of what Process.Complaint and Process.Err tell what must not be
+	// shown. Nil shows all.
+	Hide func(string) string
 	// MaxOutput is how many bytes Run keeps of its standard output, half of them
 	// from the beginning and half from the end. Zero means 1 MiB.
 	MaxOutput int

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/internal/nearest"
@@ -70,11 +71,11 @@ func (*Provider) Type() string { return "builtin" }
 func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	key, name := "function", config.Function
 	if name == "" {
-		key, name = "name (without a function)", config.Name
+		key, name = "name", config.Name
 	}
 	f, ok := p.functions[name]
 	if !ok {
-		return nil, fmt.Errorf("%s: the program has no function %q%s", key, name, nearest.Hint(name, maps.Keys(p.functions)))
+		return nil, skill.Problem{Field: key, Message: fmt.Sprintf("%s: the program has no function %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(p.functions)))))}
 	}
 	if config.Parameters == nil {
 		config.Parameters = f.parameters

@@ -3,9 +3,10 @@
 // one JSON value that it writes to its standard output.
 //
 // Status 0 is success. With any other one the call fails with
-// [skill.ErrExecutionFailed] and the last lines of the standard error. A program
+// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program
 // that takes longer than its timeout is killed with all that it has started
-// ([skill.ErrProviderTimeout]). How programs are kept apart from the machine is up
+// ([skill.ErrProviderTimeout]). Secrets of the
+// config are hidden in what it says. How programs are kept apart from the machine is up
 // to the sandbox; where that refuses to run any, skills are loaded with that as an
 // unmet requirement, and fail with [skill.ErrProviderUnavailable].
 package command
@@ -54,9 +55,11 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	}
 	r := &runner{
 		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
-		timeout: min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
-		command: sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, MaxOutput: skill.MaxAnswer + 1},
+		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
+		redactor: c.Redactor(),
+		command:  sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, MaxOutput: skill.MaxResult + 1},
 	}
+	r.details.Provider = p.Type()
 	for name, value := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(string(value), "\x00") {
 			return nil, fmt.Errorf("env: %q cannot stand in an environment", name)
@@ -76,6 +79,7 @@ type runner struct {
 	parameters        skill.ParameterSchema
 	details           skill.Details
 	timeout           time.Duration
+	redactor          skill.Redactor
 	command           sandbox.Command
 }
 
@@ -101,18 +105,18 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case errors.Is(err, sandbox.ErrRefused), errors.Is(err, sandbox.ErrNotFound):
 		return nil, fmt.Errorf("%w: %w", skill.ErrProviderUnavailable, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, sandbox.LastLines([]byte(err.Error()), c.Env))
+		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, r.redactor.Text(err.Error()))
 	case result.Exit != 0:
 		return nil, r.failure(result)
 	case result.Stdout.Dropped > 0:
-		return nil, fmt.Errorf("%w: it wrote more than %d bytes", skill.ErrExecutionFailed, skill.MaxAnswer)
+		return nil, fmt.Errorf("%w: it wrote more than %d bytes", skill.ErrExecutionFailed, skill.MaxResult)
 	}
-	return skill.Answer(result.Stdout.Bytes())
+	return skill.Answer(result.Stdout.Bytes(), r.redactor)
 }
 
 // failure is what a model is told of a program that has failed.
 func (r *runner) failure(result sandbox.Result) error {
-	lines := sandbox.LastLines(result.Stderr.Bytes(), r.command.Env)
+	lines := sandbox.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
 	if lines == "" {
 		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
 	}

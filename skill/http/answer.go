@@ -1,9 +1,9 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -34,46 +33,6 @@ func checkType(header http.Header) error {
 	return nil
 }
 
-// maxDepth is how deep an answer's lists and objects may stand in each other.
-const maxDepth = 128
-
-// checkJSON checks that a body is one JSON value and nothing else.
-func checkJSON(body []byte) error {
-	switch {
-	case len(body) > skill.MaxResult:
-		return fmt.Errorf("answers with more than %d KiB", skill.MaxResult>>10)
-	case !utf8.Valid(body):
-		return errors.New("answers with what is no UTF-8")
-	case depth(body) > maxDepth:
-		return fmt.Errorf("answers with JSON that is more than %d levels deep", maxDepth)
-	case !json.Valid(body):
-		return errors.New("answers with what is no JSON, or more than one value")
-	}
-	return nil
-}
-
-// depth is how deep lists and objects stand in each other.
-func depth(body []byte) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(body); i++ {
-		switch b := body[i]; {
-		case quoted:
-			if b == '\\' {
-				i++
-			}
-			quoted = b != '"'
-		case b == '"':
-			quoted = true
-		case b == '{' || b == '[':
-			level++
-			deepest = max(deepest, level)
-		case b == '}' || b == ']':
-			level--
-		}
-	}
-	return deepest
-}
-
 // refusal judges an answer that is no success.
 func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	f := r.failed(fmt.Sprintf("answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
@@ -87,10 +46,6 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != never
-	case http.StatusUnauthorized, http.StatusForbidden:
-		f.text += " (are the skill's headers right?)"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		f.text += " (is the skill's endpoint right?)"
 	}
 	if resp.StatusCode/100 == 3 {
 		f.text += ": redirects are not followed; write the address that it leads to as endpoint"
@@ -99,10 +54,16 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < f.wait {
 		f.again = false
 	}
-	if said := r.said(resp.Body); said != "" {
-		f.text += ": " + said
-	}
+	f.text += cmp.Or(r.said(resp.Body), hints[resp.StatusCode])
 	return f
+}
+
+// hints say what to look at when the service says nothing.
+var hints = map[int]string{
+	http.StatusUnauthorized:     ": are the skill's headers right?",
+	http.StatusForbidden:        ": are the skill's headers right?",
+	http.StatusNotFound:         ": is the skill's endpoint right?",
+	http.StatusMethodNotAllowed: ": is the skill's endpoint right?",
 }
 
 // retryAfter reads the header of that name: seconds or a date.
@@ -122,7 +83,8 @@ const (
 	maxSaid      = 500     // bytes of it that are shown
 )
 
-// said is what an error's body says, without secrets, on one line.
+// said is what an error's body says, without secrets, on one line that begins
+// with a colon; or nothing.
 func (r *remote) said(body io.Reader) string {
 	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what could be read is shown
 	text := string(raw)
@@ -138,7 +100,10 @@ func (r *remote) said(body io.Reader) string {
 	if json.Valid(raw) && text == string(raw) {
 		text = string(r.redactor.JSON(raw))
 	}
-	return shorten(oneLine(r.redactor.Text(text)))
+	if text = shorten(oneLine(r.redactor.Text(text))); text != "" {
+		text = ": " + text
+	}
+	return text
 }
 
 // oneLine is a text without line breaks and characters that are not shown.

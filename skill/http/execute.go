@@ -33,22 +33,21 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	if r.replay == keyed {
 		key = rand.Text()
 	}
-	answer, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (json.RawMessage, error) {
-		return r.try(ctx, args, key)
+	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
+		result, err := r.try(ctx, args, key)
+		r.remember(err)
+		return result, err
 	})
 	if err != nil {
 		return nil, r.explain(ctx, err)
 	}
 	r.service.isUp()
-	var text string
-	if answer[0] == '"' && json.Unmarshal(answer, &text) == nil {
-		return text, nil
-	}
-	return answer, nil
+	return result, nil
 }
 
-// try sends the call once. The error is a *failure.
-func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (json.RawMessage, error) {
+// try sends the call once. The error is a *failure, or that of an answer that is
+// not as it must be.
+func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any, error) {
 	resp, err := r.provider.transport.RoundTrip(r.request(ctx, args, key))
 	if err != nil {
 		return nil, r.unreached(ctx, err)
@@ -64,10 +63,7 @@ func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (jso
 	if err != nil {
 		return nil, r.unreached(ctx, err)
 	}
-	if err := checkJSON(body); err != nil {
-		return nil, r.failed(err.Error())
-	}
-	return r.redactor.JSON(body), nil
+	return skill.Answer(body, r.redactor)
 }
 
 // request is a call on its way. Here, at the last step, the secrets come in.
@@ -143,6 +139,15 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 	return f
 }
 
+// remember keeps why the service was down, for the time in which it is not asked.
+func (r *remote) remember(err error) {
+	var f *failure
+	if errors.As(err, &f) && f.down {
+		text := r.redactor.Text(f.text)
+		r.service.last.Store(&text)
+	}
+}
+
 // late is the failure of a call whose time is over. That is the service's fault
 // only if it had all of the skill's time.
 func (r *remote) late(ctx context.Context) *failure {
@@ -163,9 +168,9 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		f = r.late(ctx)
 	case errors.Is(err, circuitbreaker.ErrOpen):
 		f = &failure{kind: skill.ErrProviderUnavailable, text: fmt.Sprintf(
-			"has failed %d times in a row and is not asked for %s", failuresToOpen, r.service.breaker.RemainingDelay().Round(time.Second))}
+			"is not asked for %s, after %d failures in a row; the last time it %s", r.service.breaker.RemainingDelay().Round(time.Second), failuresToOpen, r.service.lastFailure())}
 	default:
-		f = r.failed(err.Error())
+		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}
 	text := r.redactor.Text(f.text)
 	if f.lost && r.replay == never {

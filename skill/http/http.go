@@ -23,8 +23,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,7 +53,7 @@ type Config struct {
 type Provider struct {
 	transport http.RoundTripper
 	inject    func(context.Context, http.Header)
-	retries   retrypolicy.RetryPolicy[json.RawMessage]
+	retries   retrypolicy.RetryPolicy[any]
 
 	mu       sync.Mutex
 	services *recent.Cache[string, *service]
@@ -92,11 +90,11 @@ const defaultPath = "/execute"
 // warning: the call will fail, and say what to do.
 func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Endpoint == "" {
-		return nil, errors.New("endpoint: is missing; write the URL that is to be called")
+		return nil, problem("endpoint", "is missing; write the URL that is to be called")
 	}
 	endpoint, err := egress.ParseURL(config.Endpoint)
 	if err != nil {
-		return nil, fmt.Errorf("endpoint: %w", err)
+		return nil, problem("endpoint", err.Error())
 	}
 	if endpoint.Path == "" {
 		endpoint.Path = defaultPath
@@ -104,10 +102,10 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	endpoint.Fragment = ""
 	health, err := healthURL(endpoint, config.Health)
 	if err != nil {
-		return nil, fmt.Errorf("health: %w", err)
+		return nil, problem("health", err.Error())
 	}
 	if config.Timeout < 0 || config.Timeout > skill.MaxTimeout {
-		return nil, fmt.Errorf("timeout: is %s, and at most %s are allowed", config.Timeout, skill.MaxTimeout)
+		return nil, problem("timeout", fmt.Sprintf("is %s, and at most %s are allowed", config.Timeout, skill.MaxTimeout))
 	}
 	if config.Timeout == 0 {
 		config.Timeout = skill.DefaultTimeout
@@ -126,6 +124,10 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 		name: config.Name, description: config.Description, parameters: config.Parameters, details: details,
 		timeout: config.Timeout, replay: replayOf(config), headers: config.Headers, redactor: config.Redactor(),
 	}, nil
+}
+
+func problem(key, message string) skill.Problem {
+	return skill.Problem{Field: key, Message: key + ": " + message}
 }
 
 // healthURL reads where a service tells whether it is up; nil means nowhere.

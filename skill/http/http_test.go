@@ -205,21 +205,21 @@ func TestAnswers(t *testing.T) {
 		{answer{200, "image/svg+json", `{}`, ""}, skill.ErrExecutionFailed, "must be"},
 		{answer{200, plain + "; charset=gbk", `{}`, ""}, skill.ErrExecutionFailed, "gbk"},
 		{answer{200, plain, `{}`, "Content-Encoding: br"}, skill.ErrExecutionFailed, `"br"`},
-		{answer{200, plain, ``, ""}, skill.ErrExecutionFailed, "no JSON"},
-		{answer{204, plain, ``, ""}, skill.ErrExecutionFailed, "no JSON"},
-		{answer{200, plain, `{"a":1`, ""}, skill.ErrExecutionFailed, "no JSON"},
-		{answer{200, plain, `{} {}`, ""}, skill.ErrExecutionFailed, "more than one value"},
-		{answer{200, plain, "\ufeff{}", ""}, skill.ErrExecutionFailed, "no JSON"},
+		{answer{200, plain, ``, ""}, skill.ErrExecutionFailed, "JSON"},
+		{answer{204, plain, ``, ""}, skill.ErrExecutionFailed, "JSON"},
+		{answer{200, plain, `{"a":1`, ""}, skill.ErrExecutionFailed, "JSON"},
+		{answer{200, plain, `{} {}`, ""}, skill.ErrExecutionFailed, "not one JSON value"},
+		{answer{200, plain, "\ufeff{}", ""}, skill.ErrExecutionFailed, "JSON"},
 		{answer{200, plain, "\"\xff\"", ""}, skill.ErrExecutionFailed, "UTF-8"},
 		{answer{200, plain, strings.Repeat("[", 100_000), ""}, skill.ErrExecutionFailed, "levels deep"},
-		{answer{200, plain, "bomb", "Content-Encoding: gzip"}, skill.ErrExecutionFailed, "more than 1024 KiB"},
+		{answer{200, plain, "bomb", "Content-Encoding: gzip"}, skill.ErrExecutionFailed, "longer than 1048576 bytes"},
 		{answer{200, plain, "short", ""}, skill.ErrProviderUnavailable, "unexpected EOF; nobody knows whether the call was done"},
 		{answer{302, plain, `{}`, "Location: file:///etc/passwd"}, skill.ErrExecutionFailed, "redirects are not followed"},
 		{answer{307, plain, `{}`, "Location: /elsewhere"}, skill.ErrExecutionFailed, "redirects are not followed"},
 		{answer{400, plain, `{"error":"no such pod"}`, ""}, skill.ErrInvalidParams, "answers 400 Bad Request: no such pod"},
 		{answer{422, plain, `{"detail":[{"loc":"x"}]}`, ""}, skill.ErrInvalidParams, `{"detail":[{"loc":"x"}]}`},
-		{answer{401, "", "<b>no</b>\n\n\tentry", ""}, skill.ErrExecutionFailed, "headers right?): <b>no</b> entry"},
-		{answer{404, "", "", ""}, skill.ErrExecutionFailed, "endpoint right?)"},
+		{answer{401, "", "<b>no</b>\n\n\tentry", ""}, skill.ErrExecutionFailed, "401 Unauthorized: <b>no</b> entry"},
+		{answer{404, "", "", ""}, skill.ErrExecutionFailed, "404 Not Found: is the skill's endpoint right?"},
 		{answer{500, plain, `{"message":"s3cr3t s3cr3t"}`, ""}, skill.ErrExecutionFailed, "500 Internal Server Error: (hidden) (hidden)"},
 		{answer{429, "", "slower", "Retry-After: 3600"}, skill.ErrProviderUnavailable, "429 Too Many Requests: slower"},
 		{answer{502, "", "", ""}, skill.ErrProviderUnavailable, "502 Bad Gateway; nobody knows"},
@@ -342,7 +342,7 @@ func TestBreaker(t *testing.T) {
 			_ = call("http://example.test/a")
 		}
 		err := call("http://example.test/a")
-		if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "failed 5 times in a row and is not asked for 10s") || len(requests) != 5 {
+		if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "is not asked for 10s, after 5 failures in a row; the last time it answers 502 Bad Gateway") || len(requests) != 5 {
 			t.Errorf("%d requests, %v", len(requests), err)
 		}
 		if status = 200; call("http://example.test/b") != nil {

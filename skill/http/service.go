@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,14 +30,14 @@ const (
 )
 
 // newRetries returns what sends calls again that say that they may be.
-func newRetries() retrypolicy.RetryPolicy[json.RawMessage] {
-	return retrypolicy.NewBuilder[json.RawMessage]().
-		HandleIf(func(_ json.RawMessage, err error) bool {
+func newRetries() retrypolicy.RetryPolicy[any] {
+	return retrypolicy.NewBuilder[any]().
+		HandleIf(func(_ any, err error) bool {
 			var f *failure
 			return errors.As(err, &f) && f.again
 		}).
 		WithMaxRetries(maxRetries).
-		WithDelayFunc(func(e failsafe.ExecutionAttempt[json.RawMessage]) time.Duration {
+		WithDelayFunc(func(e failsafe.ExecutionAttempt[any]) time.Duration {
 			wait := firstWait << e.Retries()
 			var f *failure
 			if errors.As(e.LastError(), &f) {
@@ -53,7 +52,8 @@ func newRetries() retrypolicy.RetryPolicy[json.RawMessage] {
 // service is an endpoint, and what is known about it. All skills that call it
 // share one.
 type service struct {
-	breaker circuitbreaker.CircuitBreaker[json.RawMessage]
+	breaker circuitbreaker.CircuitBreaker[any]
+	last    atomic.Pointer[string] // what it did when it was down, without secrets
 
 	health *url.URL      // nil when it tells nothing about itself
 	asking chan struct{} // holds the one who asks
@@ -82,15 +82,22 @@ func (p *Provider) service(endpoint, healthURL *url.URL) *service {
 	return s
 }
 
-func newBreaker() circuitbreaker.CircuitBreaker[json.RawMessage] {
-	return circuitbreaker.NewBuilder[json.RawMessage]().
-		HandleIf(func(_ json.RawMessage, err error) bool {
+func newBreaker() circuitbreaker.CircuitBreaker[any] {
+	return circuitbreaker.NewBuilder[any]().
+		HandleIf(func(_ any, err error) bool {
 			var f *failure
 			return errors.As(err, &f) && f.down
 		}).
 		WithFailureThreshold(failuresToOpen).
 		WithDelay(openTime).
 		Build()
+}
+
+func (s *service) lastFailure() string {
+	if last := s.last.Load(); last != nil {
+		return *last
+	}
+	return "failed"
 }
 
 // isUp notes that the service has answered.

@@ -256,7 +256,7 @@ func (in *Installer) prepare(ctx context.Context, p *place, r Registry, release 
 		Registry: r.Name(), Source: release.Source, Name: release.Name, Owner: release.Owner, Version: release.Version,
 		Digest: digest, Files: files, Verdict: release.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
 	}
-	if err := checkFiles(release, files); err != nil {
+	if err := checkFiles(release, skill, files); err != nil {
 		return nil, nil, refused("%w", err)
 	}
 	if origin.Name, err = checkManifest(skill, release.Name); err != nil {
@@ -379,8 +379,8 @@ func extract(ctx context.Context, a archive, name string, packed int64, into *os
 }
 
 // checkFiles holds the files against the digests that the registry offers.
-func checkFiles(r *Release, files map[string]string) error {
-	if r.Content != "" && contentHash(files) != r.Content {
+func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
+	if content, err := contentHash(folder, files); err != nil || r.Content != "" && content != r.Content {
 		return errors.New("the files are not those that the registry has judged: the digest of all of them differs")
 	}
 	if r.Files == nil {
@@ -401,40 +401,3 @@ func checkFiles(r *Release, files map[string]string) error {
 
 // registryMeta is a file that ClawHub adds to archives.
 const registryMeta = "_meta.json"
-
-// checkManifest reads SKILL.md, and holds it against the wanted name; an empty
-// one takes the manifest's.
-func checkManifest(folder *os.Root, want string) (name string, err error) {
-	info, err := folder.Stat(manifestFile)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxManifest {
-		return "", fmt.Errorf("%s has %s, at most %s are allowed", manifestFile, megabytes(info.Size()), megabytes(maxManifest))
-	}
-	text, err := folder.ReadFile(manifestFile)
-	if err != nil {
-		return "", err
-	}
-	name, description, err := readManifest(text)
-	switch length := len([]rune(description)); {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", manifestFile, err)
-	case name == "":
-		return "", fmt.Errorf("%s has no name", manifestFile)
-	case checkSlug(name) != nil:
-		return "", fmt.Errorf("%s: %w", manifestFile, checkSlug(name))
-	case want != "" && name != want:
-		return "", fmt.Errorf("%s names the skill %s, not %s", manifestFile, shown(name), want)
-	case strings.TrimSpace(description) == "":
-		return "", fmt.Errorf("%s has no description: models choose by it", manifestFile)
-	case length > maxDescription:
-		return "", fmt.Errorf("%s: the description has %d characters, at most %d are allowed", manifestFile, length, maxDescription)
-	}
-	return name, nil
-}
-
-const (
-	maxManifest    = 1 << 20 // bytes of a SKILL.md
-	maxDescription = 1024    // characters of a description, by the standard
-)

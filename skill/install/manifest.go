@@ -1,25 +1,53 @@
 package install
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"os"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/etui-run/etui/skill/markdown"
 )
 
-// readManifest reads the frontmatter of a SKILL.md.
+const (
+	maxManifest    = 1 << 20 // bytes of a SKILL.md
+	maxDescription = 1024    // characters of a description, by the standard
+)
+
+// readManifest reads a SKILL.md as leniently as the loader does.
 func readManifest(text []byte) (name, description string, err error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	rest, ok := bytes.CutPrefix(text, []byte("---\n"))
-	front, _, closed := bytes.Cut(rest, []byte("\n---"))
-	if !ok || !closed {
-		return "", "", errors.New("it has no frontmatter between lines of ---")
+	d, _, err := markdown.Parse("", text)
+	return d.Name, d.Description, err
+}
+
+// checkManifest reads a skill's SKILL.md, and holds it against the wanted name; an
+// empty one takes the manifest's.
+func checkManifest(folder *os.Root, want string) (name string, err error) {
+	text, err := readBounded(folder, manifestFile, maxManifest)
+	if err == nil {
+		name, err = manifestName(text, want)
 	}
-	var m struct{ Name, Description string }
-	if err := yaml.Unmarshal(front, &m); err != nil {
-		return "", "", fmt.Errorf("its frontmatter is not YAML: %w", err)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", manifestFile, err)
 	}
-	return m.Name, m.Description, nil
+	return name, nil
+}
+
+func manifestName(text []byte, want string) (string, error) {
+	name, description, err := readManifest(text)
+	if err != nil {
+		return "", err
+	}
+	if err := checkSlug(name); err != nil {
+		return "", err
+	}
+	if want != "" && name != want {
+		return "", fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", shown(name), shown(want))
+	}
+	if length := len([]rune(description)); length > maxDescription {
+		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
+	}
+	if description == "" {
+		return "", errors.New("there is no description: models choose by it")
+	}
+	return name, nil
 }

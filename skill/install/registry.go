@@ -147,7 +147,3 @@ func refused(format string, args ...any) error {
 func notFound(registry string, ref Ref) error {
 	return fmt.Errorf("%s in %s: %w", ref, registry, skill.ErrNotFound)
 }
-
-func contentHash(map[string]string) string { return "" }
-
-type Git struct{ Folder }

@@ -36,18 +36,26 @@ func (f Flag) String() string {
 }
 
 const (
-	maxScanned = 1 << 20 // bytes of a file whose text is read
-	maxFlags   = 50      // flags that are told of one skill
-	nearby     = 6       // lines of a Markdown file that belong together
+	maxScanned    = 1 << 20 // bytes of a file whose text is read
+	maxScannedAll = 4 << 20 // bytes of all files, likewise
+	maxFlags      = 50      // flags that are told of one skill
+	nearby        = 6       // lines of a Markdown file that belong together
+	maxLine       = 2000    // bytes of a line that are read at once
+	overlap       = 400
 )
 
 // Scan reads the files of a skill for what a person should look at first. The
 // flags are ordered by file and line.
 func Scan(fsys fs.FS) ([]Flag, error) {
 	var flags []Flag
+	var all int
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || len(flags) >= maxFlags {
 			return err
+		}
+		if all > maxScannedAll {
+			flags = append(flags, Flag{File: name, Rule: "long", Why: "this file and those after it were not looked at: there is too much text"})
+			return fs.SkipAll
 		}
 		f, err := fsys.Open(name)
 		if err != nil {
@@ -57,7 +65,8 @@ func Scan(fsys fs.FS) ([]Flag, error) {
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		flags = append(flags, scanFile(name, text)...)
+		found, read := scanFile(name, text)
+		flags, all = append(flags, found...), all+read
 		return nil
 	})
 	slices.SortStableFunc(flags, func(a, b Flag) int {
@@ -66,31 +75,31 @@ func Scan(fsys fs.FS) ([]Flag, error) {
 	return flags[:min(len(flags), maxFlags)], err
 }
 
-// scanFile applies the rules to one file.
-func scanFile(name string, text []byte) (flags []Flag) {
+// scanFile applies the rules to one file. It says how much of it was text.
+func scanFile(name string, text []byte) (flags []Flag, read int) {
 	if why := startsItself(name, text); why != "" {
 		flags = append(flags, Flag{File: name, Rule: "starts-itself", Why: why})
 	}
 	if why := program(name, text); why != "" {
-		return append(flags, Flag{File: name, Rule: "program", Why: why})
+		return append(flags, Flag{File: name, Rule: "program", Why: why}), 0
 	}
 	if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
-		return flags // pictures, fonts and such
+		return flags, 0 // pictures, fonts and such
 	}
 	if len(text) > maxScanned && !isData(name) {
 		flags = append(flags, Flag{File: name, Rule: "long", Why: "only its first MB of text was looked at"})
 	}
 	page := newPage(name, string(text[:min(len(text), maxScanned)]))
 	flags = append(flags, page.hidden()...)
-	if name == path.Base(signatureFile) || isData(name) {
-		return flags
+	if isData(name) {
+		return flags, 0
 	}
-	for _, r := range rules {
+	for _, r := range rules() {
 		if line := r.find(page); line > 0 {
-			flags = append(flags, Flag{File: name, Line: line, Rule: r.name, Why: r.why})
+			flags = append(flags, Flag{File: name, Line: page.numbers[line-1], Rule: r.name, Why: r.why})
 		}
 	}
-	return flags
+	return flags, len(text)
 }
 
 // startsItself says which program runs a file, or what it names, without being
@@ -138,7 +147,7 @@ func installHook(text []byte) string {
 }
 
 func setupRuns(text []byte) bool {
-	return setupCommand.Match(text)
+	return setupCommand().match(string(text))
 }
 
 // program recognises what cannot be read.
@@ -175,33 +184,37 @@ func isData(name string) bool {
 
 // page is a file as the rules read it.
 type page struct {
-	name   string
-	prose  bool     // Markdown and plain text: a person's words, with code in between
-	lines  []string // as they are
-	blocks []block
-}
-
-// block is a part of a page whose lines belong together: a whole script, or a
-// few lines of prose.
-type block struct {
-	line int // of its first line
-	text string
+	name    string
+	prose   bool     // Markdown and plain text: a person's words, with code in between
+	lines   []string // as they are; very long ones in pieces that overlap
+	numbers []int    // of the lines, from 1
+	lower   string   // all of them in lower case
+	starts  []int    // where each begins in lower
 }
 
 func newPage(name, text string) *page {
-	p := &page{name: name, lines: strings.Split(text, "\n")}
+	p := &page{name: name}
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
+		for len(line) > maxLine {
+			p.lines, p.numbers = append(p.lines, line[:maxLine]), append(p.numbers, number)
+			line = line[maxLine-overlap:]
+		}
+		p.lines, p.numbers = append(p.lines, line), append(p.numbers, number)
+	}
+	var lower strings.Builder
+	for _, line := range p.lines {
+		p.starts = append(p.starts, lower.Len())
+		lower.WriteString(strings.ToLower(line))
+		lower.WriteByte('\n')
+	}
+	p.lower = lower.String()
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc", ".html", ".htm":
 		p.prose = true
 	case "":
 		p.prose = !strings.HasPrefix(text, "#!")
-	}
-	if !p.prose {
-		p.blocks = []block{{1, text}}
-		return p
-	}
-	for i := 0; i < len(p.lines); i += nearby / 2 {
-		p.blocks = append(p.blocks, block{i + 1, strings.Join(p.lines[i:min(i+nearby, len(p.lines))], "\n")})
 	}
 	return p
 }
@@ -210,7 +223,7 @@ func newPage(name, text string) *page {
 func (p *page) hidden() (flags []Flag) {
 	for i, line := range p.lines {
 		if why := hiddenIn(line, i == 0); why != "" {
-			flags = append(flags, Flag{File: p.name, Line: i + 1, Rule: "hidden-text", Why: why})
+			flags = append(flags, Flag{File: p.name, Line: p.numbers[i], Rule: "hidden-text", Why: why})
 		}
 		if len(flags) == 3 {
 			break

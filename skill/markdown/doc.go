@@ -7,7 +7,7 @@
 // says what it repaired. It refuses only what has no usable description. Both are
 // pure functions.
 //
-// [Load] makes a skill of a folder. The skill reads: its instructions, which are
+// [Machine.Load] makes a skill of a folder. The skill reads: its instructions, which are
 // kept from when it was loaded, and the other files of its folder, when it is
 // asked for them. It runs nothing, and it reads nothing outside its folder.
 package markdown

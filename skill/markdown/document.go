@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/skill"
 )
 
 // Document is what a SKILL.md says. The zero value of a field means that the file
@@ -30,27 +34,27 @@ type Document struct {
 	Body string
 }
 
-// Parse reads a SKILL.md leniently. The warnings are what it repaired or left out.
-// The error is a [Problem] with the line; the only reasons are that the file
-// has no frontmatter or no description, is no text or is beyond a bound. A missing
-// name is none of them: it is that of the folder then.
-func Parse(text []byte) (Document, []Problem, error) {
-	p := &parser{}
+// Parse reads a SKILL.md leniently. folder is the name of its folder, which is the
+// skill's name where the file does not say one; empty when there is no folder. The
+// warnings are what was repaired or left out. The error is a [skill.Problem] with
+// the line; the only reasons are that the file has no frontmatter, no description
+// or no name at all, is no text or is beyond a bound.
+func Parse(folder string, text []byte) (Document, []skill.Problem, error) {
+	p := &parser{folder: folder}
 	d, err := p.parse(text)
-	if err != nil {
-		return Document{}, p.warnings, err
-	}
-	return d, p.warnings, nil
+	slices.SortStableFunc(p.warnings, func(a, b skill.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return d, p.warnings, err
 }
 
 // parser collects the warnings of one file.
 type parser struct {
-	warnings []Problem
+	folder   string
+	warnings []skill.Problem
 }
 
 func (p *parser) warn(line int, field, format string, args ...any) {
 	if len(p.warnings) < maxWarnings {
-		p.warnings = append(p.warnings, Problem{line, field, fmt.Sprintf(format, args...)})
+		p.warnings = append(p.warnings, skill.Problem{Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -69,7 +73,10 @@ func (p *parser) parse(text []byte) (Document, error) {
 	}
 	d := p.document(root)
 	if d.Description == "" {
-		return Document{}, Problem{root.Line, "description", "there is no usable description; write what the skill does and when to use it"}
+		return Document{}, skill.Problem{Line: root.Line, Field: "description", Message: "there is no usable description; write what the skill does and when to use it"}
+	}
+	if d.Name == "" {
+		return Document{}, skill.Problem{Line: root.Line, Field: "name", Message: "there is no name"}
 	}
 	d.Body = p.body(front)
 	return d, nil
@@ -79,9 +86,9 @@ func (p *parser) parse(text []byte) (Document, error) {
 func (p *parser) decode(text []byte) (string, error) {
 	switch {
 	case len(text) > maxFile:
-		return "", Problem{Message: tooLong}
+		return "", skill.Problem{Message: tooLong}
 	case slices.Contains(text, 0):
-		return "", Problem{Line: 1, Message: "the file is no text in UTF-8"}
+		return "", skill.Problem{Line: 1, Message: "the file is no text in UTF-8"}
 	}
 	s := string(text)
 	if !utf8.ValidString(s) {
@@ -118,11 +125,11 @@ func (p *parser) split(s string) (front, error) {
 	lines := strings.Split(s, "\n")
 	i := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
 	if i < 0 {
-		return front{}, Problem{Line: 1, Message: "the file is empty"}
+		return front{}, skill.Problem{Line: 1, Message: "the file is empty"}
 	}
 	opening := strings.TrimSpace(lines[i])
 	if strings.Trim(opening, "-") != "" || len(opening) < 3 {
-		return front{}, Problem{Line: i + 1, Message: "there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---"}
+		return front{}, skill.Problem{Line: i + 1, Message: "there is no frontmatter: the file must begin with a line of ---, then name and description, then a line of ---"}
 	}
 	if i > 0 || opening != fence {
 		p.warn(i+1, "", "the file does not begin with a line of ---")
@@ -141,7 +148,7 @@ func (p *parser) split(s string) (front, error) {
 		size += len(line) + 1
 	}
 	if size > maxFront {
-		return front{}, Problem{Line: f.first, Message: "the frontmatter is longer than 64 KiB"}
+		return front{}, skill.Problem{Line: f.first, Message: "the frontmatter is longer than 64 KiB"}
 	}
 	return f, nil
 }
@@ -202,16 +209,27 @@ func (p *parser) document(root *yaml.Node) Document {
 		d.Aliases = append(d.Aliases, p.list(fields[key], splitCommas)...)
 	}
 	d.Aliases = bounded(d.Aliases)
+	d.Name = p.name(d.Name, root.Line)
 	p.lengths(d, root)
 	p.metadata(&d, fields["metadata"])
 	return d
 }
 
+// name is the skill's: that of the folder where the file does not say.
+func (p *parser) name(written string, line int) string {
+	switch {
+	case p.folder == "":
+	case written == "":
+		p.warn(line, "name", "there is no name; that of the folder is taken, %s", p.folder)
+		return p.folder
+	case norm.NFKC.String(written) != norm.NFKC.String(p.folder):
+		p.warn(line, "name", "the skill is named %s and its folder %s", written, p.folder)
+	}
+	return written
+}
+
 // lengths warns of what the standard does not allow and we do.
 func (p *parser) lengths(d Document, root *yaml.Node) {
-	if d.Name == "" {
-		p.warn(root.Line, "name", "there is no name; that of the folder is taken")
-	}
 	for _, f := range []struct {
 		field, text string
 		limit       int

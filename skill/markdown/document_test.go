@@ -1,11 +1,13 @@
 package markdown_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
 
@@ -22,28 +24,28 @@ func TestParse(t *testing.T) {
 		{"blank lines and long dashes", "\n-----\nname: tidy\ndescription: d\n-----\nb", doc{Name: "tidy", Description: "d", Body: "b"}, "does not begin"},
 		{"dashes in the text", "---\nname: tidy\ndescription: a --- b\n---\nb", doc{Name: "tidy", Description: "a --- b", Body: "b"}, ""},
 		{"JSON", "---\n{\"name\": \"tidy\", \"description\": \"d\", \"metadata\": {\"version\": 2}}\n---\n", doc{Name: "tidy", Description: "d", Version: "2"}, ""},
-		{"no name", "---\ndescription: d\n---\n", doc{Description: "d"}, "there is no name"},
+		{"no name", "---\ndescription: d\n---\n", doc{Name: "tidy", Description: "d"}, "there is no name; that of the folder"},
 		{"spelling", "---\nName: tidy\nDESCRIPTION: d\nallowed_tools: Read\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read"}}, "spelt name|spelt description|spelt allowed-tools"},
-		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "occurs twice"},
+		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "named b and its folder tidy|occurs twice"},
 		{"unquoted colon", "---\nname: tidy\ndescription: Use when: asked to tidy\n  or to sort: \"all\"\nversion: 1.10\n---\n", doc{Name: "tidy", Description: `Use when: asked to tidy or to sort: "all"`, Version: "1.10"}, "read key by key|description is not valid YAML and was taken as a text"},
-		{"unclosed quote", "---\ndescription: \"Tidies up.\nname: tidy\n---\n", doc{Name: "tidy", Description: "Tidies up."}, "read key by key|description"},
+		{"unclosed quote", "---\ndescription: \"Tidies up.\nname: tidy\n---\n", doc{Name: "tidy", Description: "Tidies up."}, "description|read key by key"},
 		{"text after a quote", "---\nname: tidy\ndescription: \"Tidy\" and \"sort\"\n---\n", doc{Name: "tidy", Description: `"Tidy" and "sort"`}, "read key by key|description"},
 		{"a star, a percent sign", "---\nname: tidy\ndescription: *Tidies* up\nlicense: % of it\n---\n", doc{Name: "tidy", Description: "*Tidies* up", License: "% of it"}, "read key by key|description|license"},
-		{"block that is not indented", "---\nname: tidy\ndescription: |\nTidies up\nand down\n---\n", doc{Name: "tidy", Description: "Tidies up and down"}, "read key by key|description"},
+		{"block that is not indented", "---\nname: tidy\ndescription: |\nTidies up\nand down\n---\n", doc{Name: "tidy", Description: "Tidies up and down"}, "description|read key by key"},
 		{"tabs", "---\nname:\ttidy\ndescription: d\nmetadata:\n\tversion: 3\n\tauthor: a: b\n---\n", doc{Name: "tidy", Description: "d", Version: "3"}, "read key by key|author"},
 		{"all indented", "---\n  name: tidy\n  description: use: it\n---\n", doc{Name: "tidy", Description: "use: it"}, "read key by key|description"},
-		{"broken metadata", "---\nname: tidy\ndescription: d\nmetadata: {a: [b\n---\n", doc{Name: "tidy", Description: "d"}, "read key by key|metadata is not valid YAML and was left out"},
+		{"broken metadata", "---\nname: tidy\ndescription: d\nmetadata: {a: [b\n---\n", doc{Name: "tidy", Description: "d"}, "metadata is not valid YAML and was left out|read key by key"},
 		{"lists", "---\nname: tidy\ndescription: [Tidies, up]\nallowed-tools: [Read, 'Bash(git add:*)']\ntriggers:\n- 整理\ntags: a, b\n---\n", doc{Name: "tidy", Description: "Tidies up", AllowedTools: []string{"Read", "Bash(git add:*)"}, Aliases: []string{"整理", "a", "b"}}, "description should be a text"},
 		{"a text of tools", "---\nname: tidy\ndescription: d\nallowed-tools: Read, Bash(git add:*) Write\ndisable-model-invocation: true\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read", "Bash(git add:*)", "Write"}, Hidden: true}, ""},
 		{"not closed", "---\nname: tidy\ndescription: d\n  and more\n\n# Tidy\nbody", doc{Name: "tidy", Description: "d and more", Body: "# Tidy\nbody"}, "is not closed"},
 		{"requirements", "---\nname: tidy\ndescription: d\nmetadata: {\"clawdbot\":{\"emoji\":\"🧹\",\"os\":[\"macOS\",\"linux\"],\"requires\":{\"bins\":[\"git\"],\"anyBins\":[\"rg\",\"grep\"],\"env\":[\"TOKEN\"],}}}\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{OS: []string{"darwin", "linux"}, Bins: []string{"git"}, AnyBins: []string{"rg", "grep"}, Env: []string{"TOKEN"}}}, ""},
 		{"requirements in a text", "---\nname: tidy\ndescription: d\nmetadata:\n  openclaw: '{\"requires\":{\"bins\":[\"git\"],\"config\":[\"browser\"]}}'\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{Bins: []string{"git"}, Config: []string{"browser"}}}, "cannot check: browser"},
 		{"control characters", "---\nname: ti\x07dy\ndescription: \x1bd\n---\n", doc{Name: "tidy", Description: "d"}, ""},
-		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "description held 3 invisible|the instructions hold 1"},
+		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "the instructions hold 1|description held 3 invisible"},
 		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not UTF-8"},
-		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
+		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "standard allows 1024|was cut after 4096"},
 	} {
-		got, warnings, err := markdown.Parse([]byte(c.text))
+		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", c.name, err, got, c.want)
 		}
@@ -77,8 +79,10 @@ func TestParseRefuses(t *testing.T) {
 		{"---\nname: tidy\ndescription: d\n---\n" + strings.Repeat("y", 1<<20), "the file is longer than 1 MiB"},
 		{"PK\x03\x04\x00\x00", "line 1: the file is no text"},
 	} {
-		if d, _, err := markdown.Parse([]byte(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%.80q\ngot  %v %.80v\nwant %s", c.text, err, d, c.want)
+		_, _, err := markdown.Parse("tidy", []byte(c.text))
+		var p skill.Problem
+		if !errors.As(err, &p) || !strings.HasPrefix(sentence(p), c.want) {
+			t.Errorf("%.80q\ngot  %s\nwant %s", c.text, sentence(p), c.want)
 		}
 	}
 }
@@ -98,7 +102,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("---\nname: tidy\ndescription: use: it\nmetadata:\n\ta: {b\n---\nbody")
 	f.Add("\ufeff---\n - x\n\"q\": 'a\n|\n...\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		d, _, err := markdown.Parse([]byte(text))
+		d, _, err := markdown.Parse("", []byte(text))
 		if (err == nil) != (d.Description != "") {
 			t.Errorf("%+v, %v", d, err)
 		}
@@ -109,7 +113,7 @@ func FuzzParse(f *testing.F) {
 func BenchmarkParse(b *testing.B) {
 	text := fmt.Appendf(nil, "---\nname: tidy\ndescription: Tidies up.\nmetadata: {\"openclaw\":{\"requires\":{\"bins\":[\"git\"]}}}\n---\n%s", strings.Repeat("Some text.\n", 500))
 	for b.Loop() {
-		if _, _, err := markdown.Parse(text); err != nil {
+		if _, _, err := markdown.Parse("tidy", text); err != nil {
 			b.Fatal(err)
 		}
 	}

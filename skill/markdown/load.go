@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +21,6 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
-	"golang.org/x/text/unicode/norm"
 )
 
 // The bounds of a skill's other files.
@@ -36,8 +36,8 @@ const (
 type Skill struct {
 	document Document
 	details  skill.Details
-	root     *os.Root
-	folder   string // below root
+	dir      string      // the folder, as an absolute path
+	self     fs.FileInfo // the same, to know it again
 }
 
 var (
@@ -45,82 +45,78 @@ var (
 	_ skill.Guide    = (*Skill)(nil)
 )
 
-// Load makes a skill of a folder below root; the folder "." is root itself. The
-// root must stay open for as long as the skill is used: that is how it reads its
-// other files. Requirements that the machine does not meet stand in the skill's
-// details. What fails is told with the file and the line.
-func Load(root *os.Root, folder string, machine Machine) (*Skill, error) {
-	folder = path.Clean(folder)
-	file, err := documentOf(root, folder)
+// Load makes a skill of a folder, which may be closed afterwards: the skill opens
+// it again to read its other files, and refuses if another one has taken its
+// place. name is the folder's. What the machine lacks of the skill's requirements
+// stands in its details. The error is a [skill.Problem].
+func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
+	file, text, err := Read(dir, "")
 	if err != nil {
 		return nil, err
 	}
-	text, err := readBounded(root, path.Join(folder, file), maxFile)
-	if errors.Is(err, errBound) {
-		err = Problem{Message: tooLong}
+	d, warnings, err := Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	s := &Skill{document: d}
+	if s.self, err = dir.Stat("."); err == nil {
+		s.dir, err = filepath.Abs(dir.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(folder, file), err)
+		return nil, fmt.Errorf("%s: %w", file, plain(err))
 	}
-	d, warnings, err := Parse(text)
-	if err != nil {
-		return nil, In(path.Join(folder, file), err)
-	}
-	name := folderName(root, folder)
-	s := &Skill{document: d, root: root, folder: folder}
 	s.details = skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: d.Version, Aliases: d.Aliases, Body: d.Body,
-		Tools: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(machine), Hidden: d.Hidden,
-	}
-	switch {
-	case d.Name == "":
-		s.document.Name = name
-	case norm.NFKC.String(d.Name) != norm.NFKC.String(name):
-		warnings = append(warnings, Problem{0, "name", fmt.Sprintf("the skill is named %s and its folder %s", d.Name, name)})
+		Tools: Tools(d.AllowedTools), Unmet: d.Requires.Unmet(m), Hidden: d.Hidden,
 	}
 	for _, w := range warnings {
-		s.details.Warnings = append(s.details.Warnings, w.Error())
+		s.details.Warnings = append(s.details.Warnings, sentence(w))
 	}
 	return s, nil
 }
 
-// In says in which file a problem is.
-func In(file string, err error) error {
-	var p Problem
-	if errors.As(err, &p) && p.Line > 0 {
-		return fmt.Errorf("%s:%d: %s", file, p.Line, p.Message)
+// sentence is a problem of a file that need not be named.
+func sentence(p skill.Problem) string {
+	if p.Line == 0 {
+		return p.Message
 	}
-	return fmt.Errorf("%s: %w", file, err)
-}
-
-// folderName is the name of a skill's folder.
-func folderName(root *os.Root, folder string) string {
-	if folder == "." {
-		return path.Base(strings.ReplaceAll(root.Name(), `\`, "/"))
-	}
-	return path.Base(folder)
+	return fmt.Sprintf("line %d: %s", p.Line, p.Message)
 }
 
 // IsDocument says whether a file is a SKILL.md, however its name is spelt.
 func IsDocument(file string) bool { return strings.EqualFold(file, "SKILL.md") }
 
-// documentOf finds a folder's SKILL.md. Where there are several, the one that is
-// spelt like the standard comes first.
+// Read reads a file of a folder; without a name, its SKILL.md, however that is
+// spelt. It returns the name as it was found. The error is a [skill.Problem]: there
+// is no such file, or it has more than 1 MiB.
+func Read(dir *os.Root, name string) (file string, text []byte, err error) {
+	if file = name; name == "" {
+		file, err = documentOf(dir, ".")
+	}
+	if err == nil {
+		text, err = readBounded(dir, file, maxFile)
+	}
+	switch {
+	case errors.Is(err, errBound):
+		return file, nil, skill.Problem{Message: tooLong}
+	case err != nil:
+		return file, nil, skill.Problem{Message: cmp.Or(file, "SKILL.md") + " cannot be read: " + err.Error()}
+	}
+	return file, text, nil
+}
+
+// documentOf finds a folder's SKILL.md.
 func documentOf(root *os.Root, folder string) (string, error) {
 	entries, err := fs.ReadDir(root.FS(), folder)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", folder, plain(err))
+		return "", plain(err)
 	}
-	found := ""
 	for _, e := range entries { // in order of names: SKILL.md comes first
-		if IsDocument(e.Name()) && found == "" {
-			found = e.Name()
+		if IsDocument(e.Name()) {
+			return e.Name(), nil
 		}
 	}
-	if found == "" {
-		return "", fmt.Errorf("%s: there is no SKILL.md", folder)
-	}
-	return found, nil
+	return "", errors.New("there is none")
 }
 
 // Name is the skill's.
@@ -163,7 +159,12 @@ func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) 
 
 // list tells of the other files.
 func (s *Skill) list() string {
-	files, more := s.files()
+	root, err := s.open()
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	files, more := others(root)
 	if len(files) == 0 {
 		return ""
 	}
@@ -174,21 +175,33 @@ func (s *Skill) list() string {
 	return list
 }
 
-// files are the skill's other files, by path, and whether there are more.
-func (s *Skill) files() (files []string, more bool) {
+// open opens the folder, if it still is the one that was loaded.
+func (s *Skill) open() (*os.Root, error) {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if info, err := root.Stat("."); err != nil || !os.SameFile(info, s.self) {
+		return nil, errors.Join(errors.New("another folder has taken its place"), root.Close())
+	}
+	return root, nil
+}
+
+// others are the files of a folder beside its SKILL.md, by path, and whether
+// there are more.
+func others(root *os.Root) (files []string, more bool) {
 	looked := 0
-	_ = fs.WalkDir(s.root.FS(), s.folder, func(name string, e fs.DirEntry, err error) error {
+	_ = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if looked++; looked > maxWalk || len(files) > maxFiles {
 			more = true
 			return fs.SkipAll
 		}
-		name = below(s.folder, name)
 		switch {
 		case err != nil, name == ".":
 			return nil // what cannot be read is not listed
 		case e.IsDir() && (skipped(e.Name()) || strings.Count(name, "/") >= maxLevel):
 			return fs.SkipDir
-		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && (strings.Contains(name, "/") || !IsDocument(name)):
+		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && !IsDocument(name):
 			files = append(files, name)
 		}
 		return nil
@@ -197,14 +210,6 @@ func (s *Skill) files() (files []string, more bool) {
 		files, more = files[:maxFiles], true
 	}
 	return files, more
-}
-
-// below is a path relative to a folder that it lies in.
-func below(folder, name string) string {
-	if folder == "." {
-		return name
-	}
-	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, folder), "/"), ".")
 }
 
 // skipped says which folders hold nothing of a skill.
@@ -222,16 +227,20 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fmt.Errorf("%w: %q is no path below the skill's folder", skill.ErrInvalidParams, file)
 	}
-	raw, err := readBounded(s.root, path.Join(s.folder, name), maxRead)
+	root, err := s.open()
+	if err != nil {
+		return "", fmt.Errorf("%w: the skill's folder cannot be read: %w", skill.ErrProviderUnavailable, err)
+	}
+	defer root.Close()
+	raw, err := readBounded(root, name, maxRead)
+	cut := errors.Is(err, errBound)
 	switch {
-	case errors.Is(err, errBound):
 	case errors.Is(err, fs.ErrNotExist):
-		files, _ := s.files()
+		files, _ := others(root)
 		return "", fmt.Errorf("%w: the skill has no file %q%s", skill.ErrInvalidParams, file, nearest.Hint(name, slices.Values(files)))
-	case err != nil:
+	case err != nil && !cut:
 		return "", fmt.Errorf("%w: %s: %w", skill.ErrInvalidParams, file, err)
 	}
-	cut := errors.Is(err, errBound)
 	if cut {
 		raw = trimRune(raw)
 	}

@@ -35,17 +35,27 @@ func folders(t *testing.T, files map[string]string) *os.Root {
 	return root
 }
 
+// load makes the skill of a folder below root, which is closed then.
+func load(root *os.Root, folder string, m markdown.Machine) (skill.Skill, error) {
+	dir, err := root.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return m.Load(dir, folder)
+}
+
 const tidy = "---\nname: tidy-up\ndescription: Tidies up.\nversion: 2\nallowed-tools: Read Bash(ls:*)\nmetadata:\n  openclaw:\n    os: [plan9]\n    requires:\n      bins: [broom]\n      anyBins: [mop, rag]\n      env: [TOKEN]\n---\nSweep. See references/corners.md.\n"
 
 func TestLoad(t *testing.T) {
 	root := folders(t, map[string]string{
 		"tidy/skill.md": tidy, "tidy/references/corners.md": "Mind the corners.", "tidy/logo.png": "\x89PNG\r\n\x1a\n\x00", "tidy/long.txt": strings.Repeat("长", 30_000),
-		"tidy/.git/config": "x", "tidy/.hidden": "x", "secret.txt": "secret",
+		"tidy/.git/config": "x", "tidy/.hidden": "x", "elsewhere/references/corners.md": "x", "secret.txt": "secret",
 	})
 	if err := os.Symlink("../../secret.txt", filepath.Join(root.Name(), "tidy", "out")); err != nil {
 		t.Skip(err)
 	}
-	s, err := markdown.Load(root, "tidy", markdown.Machine{
+	s, err := load(root, "tidy", markdown.Machine{
 		LookPath:  func(string) (string, error) { return "", os.ErrNotExist },
 		LookupEnv: func(string) (string, bool) { return "", false }, GOOS: "linux",
 	})
@@ -59,7 +69,7 @@ func TestLoad(t *testing.T) {
 	want := skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Tools: []string{"read_file", "exec"},
 		Unmet:    []string{"it works on plan9 only, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
-		Warnings: []string{"the skill is named tidy-up and its folder tidy"},
+		Warnings: []string{"line 2: the skill is named tidy-up and its folder tidy"},
 	}
 	if s.Name() != "tidy-up" || s.Description() != "Tidies up." || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %s\ngot  %+v\nwant %+v", s.Name(), s.Description(), got, want)
@@ -93,22 +103,27 @@ func TestLoad(t *testing.T) {
 	if out, err := skill.Execute(t.Context(), s, nil); err != nil || out != "Sweep. See references/corners.md." {
 		t.Errorf("after the folder has gone: %v, %v", out, err)
 	}
-	if _, err := s.Read(t.Context(), "references/corners.md"); err == nil {
-		t.Error("a file that has gone was read")
+	for _, there := range []string{"nothing", "another folder"} {
+		if there == "another folder" {
+			if err := os.Symlink("elsewhere", filepath.Join(root.Name(), "tidy")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.(skill.Guide).Read(t.Context(), "references/corners.md"); !errors.Is(err, skill.ErrProviderUnavailable) {
+			t.Errorf("%s in the folder's place: %v", there, err)
+		}
 	}
 }
 
 func TestLoadRefuses(t *testing.T) {
 	root := folders(t, map[string]string{"bad/SKILL.md": "---\nname: bad\n---\n", "none/readme.md": "x", "long/SKILL.md": strings.Repeat("x", 1<<20+1), "dir/SKILL.md/x": ""})
 	for folder, want := range map[string]string{
-		"bad":  "bad/SKILL.md:2: there is no usable description; write what the skill does and when to use it",
-		"none": "none: there is no SKILL.md",
-		"long": "long/SKILL.md: the file is longer than 1 MiB",
-		"dir":  "dir/SKILL.md: it is a folder",
-		"gone": "gone: no such file or directory",
-		"..":   "..: open ..: invalid argument",
+		"bad":  "there is no usable description; write what the skill does and when to use it",
+		"none": "SKILL.md cannot be read: there is none",
+		"long": "the file is longer than 1 MiB",
+		"dir":  "SKILL.md cannot be read: it is a folder",
 	} {
-		if _, err := markdown.Load(root, folder, markdown.Machine{}); err == nil || err.Error() != want && folder != ".." {
+		if _, err := load(root, folder, markdown.Machine{}); err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", folder, err, want)
 		}
 	}
@@ -123,23 +138,5 @@ func TestFind(t *testing.T) {
 	got, err := markdown.Find(root)
 	if want := []string{"1/2/3/4/5/6", "a", "b/c"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, got, want)
-	}
-	s, err := markdown.Load(folders(t, map[string]string{"SKILL.md": "---\ndescription: d\n---\n"}), ".", markdown.Here())
-	if err != nil || s.Name() == "." || s.Name() == "" {
-		t.Error("the root as a skill:", err)
-	}
-}
-
-func TestPlaces(t *testing.T) {
-	got := markdown.Places("w", "h")
-	want := []markdown.Place{
-		{filepath.FromSlash("h/.claude/skills"), skill.Global}, {filepath.FromSlash("h/.agents/skills"), skill.Global}, {filepath.FromSlash("h/.etui/skills"), skill.Global},
-		{filepath.FromSlash("w/.claude/skills"), skill.Workspace}, {filepath.FromSlash("w/.agents/skills"), skill.Workspace}, {filepath.FromSlash("w/skills"), skill.Workspace},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v", got)
-	}
-	if got := markdown.Places("w", ""); len(got) != 3 {
-		t.Errorf("without a home: %v", got)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/skill"
 )
 
 // yaml parses the frontmatter. When that fails as a whole, each key is parsed for
@@ -26,7 +28,7 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 		}
 	}
 	if bad != nil {
-		return nil, Problem{Line: bad.Line + f.first - 1, Message: "the frontmatter cannot be used: " + bad.Message}
+		return nil, skill.Problem{Line: bad.Line + f.first - 1, Message: "the frontmatter cannot be used: " + bad.Message}
 	}
 	move(root, f.first-1)
 	return root, nil
@@ -46,7 +48,7 @@ func printable(lines []string) {
 
 // badYAML says why a text is no YAML that we take. Its line is one of the text.
 type badYAML struct {
-	Problem
+	skill.Problem
 	hopeless bool // nothing else is to be tried
 }
 
@@ -63,17 +65,17 @@ func parseYAML(lines []string) (*yaml.Node, *badYAML) {
 	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
 	case limit.exceeded:
-		return nil, &badYAML{Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
+		return nil, &badYAML{skill.Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
 	case err != nil:
 		line, message := yamlError(err)
-		return nil, &badYAML{Problem{Line: max(line, 1), Message: message}, false}
+		return nil, &badYAML{skill.Problem{Line: max(line, 1), Message: message}, false}
 	}
 	root := doc.Content[0]
 	if line := alias(root); line != 0 {
-		return nil, &badYAML{Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
+		return nil, &badYAML{skill.Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, &badYAML{Problem{Line: root.Line, Message: "it must be a mapping of keys to values"}, false}
+		return nil, &badYAML{skill.Problem{Line: root.Line, Message: "it must be a mapping of keys to values"}, false}
 	}
 	return root, nil
 }

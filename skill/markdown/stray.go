@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/skill"
 )
 
 // stray finds what our YAML parser takes and the reference validator's does not:
 // a tab that is neither in quotes nor in a block of text nor in a comment, and a
 // Unicode line separator in a block or a comment, which ends there.
-func stray(front string, root *yaml.Node) *Problem {
+func stray(front string, root *yaml.Node) *skill.Problem {
 	if !strings.ContainsAny(front, "\t"+lineSeparators) {
 		return nil
 	}
@@ -26,9 +28,9 @@ func stray(front string, root *yaml.Node) *Problem {
 			case r == '#' && (j == 0 || line[j-1] == ' '):
 				comment = true
 			case r == '\t' && !comment:
-				return &Problem{Line: i + 1, Message: "there is a tab outside quotes; YAML takes spaces only"}
+				return &skill.Problem{Line: i + 1, Message: "there is a tab outside quotes; YAML takes spaces only"}
 			case comment && strings.ContainsRune(lineSeparators, r):
-				return &Problem{Line: i + 1, Message: "there is a Unicode line separator; write a plain line break"}
+				return &skill.Problem{Line: i + 1, Message: "there is a Unicode line separator; write a plain line break"}
 			}
 		}
 	}

@@ -14,23 +14,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/skill"
 )
-
-// Problem is something that a file should not have.
-type Problem struct {
-	// Line is where it stands, counted from 1; 0 means the file as a whole.
-	Line int `json:"line"`
-	// Field is the key that it is about; empty when it is about none.
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
-
-func (p Problem) Error() string {
-	if p.Line == 0 {
-		return p.Message
-	}
-	return fmt.Sprintf("line %d: %s", p.Line, p.Message)
-}
 
 // The limits of the standard, in code points.
 const (
@@ -46,41 +32,41 @@ var fields = []string{"allowed-tools", "compatibility", "description", "license"
 // standard's reference validator: dirName is the name of the skill's folder,
 // fileName that of the file as it was found. No problems means that the skill is
 // valid everywhere. It is a pure function.
-func Validate(dirName, fileName string, text []byte) []Problem {
+func Validate(dirName, fileName string, text []byte) []skill.Problem {
 	if fileName != "SKILL.md" && fileName != "skill.md" {
-		return []Problem{{Message: fmt.Sprintf("the file is named %s; it must be SKILL.md", fileName)}}
+		return []skill.Problem{{Message: fmt.Sprintf("the file is named %s; it must be SKILL.md", fileName)}}
 	}
 	front, problem := strictFront(text)
 	if problem != nil {
-		return []Problem{*problem}
+		return []skill.Problem{*problem}
 	}
 	root, problem := strictYAML(front)
 	if problem != nil {
-		return []Problem{*problem}
+		return []skill.Problem{*problem}
 	}
 	return checkFields(root, path.Base(dirName))
 }
 
 // strictFront returns what stands between the first two "---", which is all that
 // the reference validator looks at: it does not ask for lines of their own.
-func strictFront(text []byte) (string, *Problem) {
+func strictFront(text []byte) (string, *skill.Problem) {
 	if len(text) > maxFile {
-		return "", &Problem{Message: tooLong}
+		return "", &skill.Problem{Message: tooLong}
 	}
 	if !utf8.Valid(text) {
-		return "", &Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
+		return "", &skill.Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
 	}
 	s := lineBreaks(string(text))
 	rest, ok := strings.CutPrefix(s, fence)
 	switch {
 	case strings.HasPrefix(s, bom):
-		return "", &Problem{Line: 1, Message: "the file begins with a byte order mark; it must begin with ---"}
+		return "", &skill.Problem{Line: 1, Message: "the file begins with a byte order mark; it must begin with ---"}
 	case !ok:
-		return "", &Problem{Line: 1, Message: "the file must begin with YAML frontmatter, after a line of ---"}
+		return "", &skill.Problem{Line: 1, Message: "the file must begin with YAML frontmatter, after a line of ---"}
 	}
 	front, _, ok := strings.Cut(rest, fence)
 	if !ok {
-		return "", &Problem{Line: 1, Message: "the frontmatter is not closed by a line of ---"}
+		return "", &skill.Problem{Line: 1, Message: "the frontmatter is not closed by a line of ---"}
 	}
 	return front, nil
 }
@@ -102,7 +88,7 @@ func lineOfInvalid(text []byte) int {
 
 // strictYAML parses the part of YAML that the reference validator allows: block
 // mappings, block lists and texts, with no types, anchors or aliases.
-func strictYAML(front string) (*yaml.Node, *Problem) {
+func strictYAML(front string) (*yaml.Node, *skill.Problem) {
 	loader, err := yaml.NewLoader(strings.NewReader(separators.Replace(front)))
 	var doc, second yaml.Node
 	if err == nil {
@@ -112,18 +98,18 @@ func strictYAML(front string) (*yaml.Node, *Problem) {
 		if err = loader.Load(&second); errors.Is(err, io.EOF) {
 			err = nil
 		} else if err == nil {
-			return nil, &Problem{Line: second.Line, Message: manyDocuments}
+			return nil, &skill.Problem{Line: second.Line, Message: manyDocuments}
 		}
 	}
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		return nil, &Problem{Line: 1, Message: "the frontmatter is empty; it needs name and description"}
+		return nil, &skill.Problem{Line: 1, Message: "the frontmatter is empty; it needs name and description"}
 	case err != nil:
 		line, message := yamlError(err)
-		return nil, &Problem{Line: line, Message: "the frontmatter is not valid YAML: " + message}
+		return nil, &skill.Problem{Line: line, Message: "the frontmatter is not valid YAML: " + message}
 	}
 	if endsAtOnce.MatchString(front) {
-		return nil, &Problem{Line: 1, Message: manyDocuments}
+		return nil, &skill.Problem{Line: 1, Message: manyDocuments}
 	}
 	if p := stray(front, doc.Content[0]); p != nil {
 		return nil, p
@@ -132,7 +118,7 @@ func strictYAML(front string) (*yaml.Node, *Problem) {
 		return nil, p
 	}
 	if doc.Content[0].Kind != yaml.MappingNode {
-		return nil, &Problem{Line: doc.Content[0].Line, Message: "the frontmatter must be a mapping of keys to values"}
+		return nil, &skill.Problem{Line: doc.Content[0].Line, Message: "the frontmatter must be a mapping of keys to values"}
 	}
 	return doc.Content[0], nil
 }
@@ -143,9 +129,9 @@ var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
 const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
 
 // disallowed finds what is YAML but not of the part that the standard takes.
-func disallowed(n *yaml.Node, depth int) *Problem {
-	fail := func(format string, args ...any) *Problem {
-		return &Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
+func disallowed(n *yaml.Node, depth int) *skill.Problem {
+	fail := func(format string, args ...any) *skill.Problem {
+		return &skill.Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case depth > maxDepth:
@@ -172,26 +158,26 @@ func disallowed(n *yaml.Node, depth int) *Problem {
 
 // disallowedKeys looks for keys that occur twice, and for mappings side by side
 // that are not indented alike.
-func disallowedKeys(n *yaml.Node) *Problem {
+func disallowedKeys(n *yaml.Node) *skill.Problem {
 	seen := map[string]bool{}
 	column := 0
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind == yaml.ScalarNode && seen[key.Value] {
-			return &Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the key %q occurs twice", key.Value)}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the key %q occurs twice", key.Value)}
 		}
 		if key.Kind == yaml.MappingNode {
-			return &Problem{Line: key.Line, Message: "a key must be a text"}
+			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
 		}
 		if key.Value == "<<" && key.Style == 0 && value.Kind == yaml.ScalarNode {
-			return &Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is none"}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is none"}
 		}
 		seen[key.Value] = true
 		if value.Kind != yaml.MappingNode {
 			continue
 		}
 		if column != 0 && value.Column != column {
-			return &Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("what stands below %q is indented differently from the mapping before it", key.Value)}
+			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("what stands below %q is indented differently from the mapping before it", key.Value)}
 		}
 		column = value.Column
 	}
@@ -199,21 +185,21 @@ func disallowedKeys(n *yaml.Node) *Problem {
 }
 
 // checkFields holds the fields against the standard.
-func checkFields(root *yaml.Node, dir string) (problems []Problem) {
+func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 	at := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
 		at[key.Value] = root.Content[i+1]
 		if !slices.Contains(fields, key.Value) {
-			problems = append(problems, Problem{key.Line, key.Value, fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
+			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
 		}
 	}
 	for _, required := range []string{"name", "description"} {
 		switch n := at[required]; {
 		case n == nil:
-			problems = append(problems, Problem{root.Line, required, fmt.Sprintf("the required field %q is missing", required)})
+			problems = append(problems, skill.Problem{Line: root.Line, Field: required, Message: fmt.Sprintf("the required field %q is missing", required)})
 		case n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "":
-			problems = append(problems, Problem{n.Line, required, fmt.Sprintf("%s must be a text that is not empty", required)})
+			problems = append(problems, skill.Problem{Line: n.Line, Field: required, Message: fmt.Sprintf("%s must be a text that is not empty", required)})
 		case required == "name":
 			problems = append(problems, checkName(n, dir)...)
 		default:
@@ -222,27 +208,27 @@ func checkFields(root *yaml.Node, dir string) (problems []Problem) {
 	}
 	if n := at["compatibility"]; n != nil {
 		if n.Kind != yaml.ScalarNode {
-			problems = append(problems, Problem{n.Line, "compatibility", "compatibility must be a text"})
+			problems = append(problems, skill.Problem{Line: n.Line, Field: "compatibility", Message: "compatibility must be a text"})
 		} else {
 			problems = append(problems, checkLength(n, "compatibility", maxCompatibility)...)
 		}
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(problems, func(a, b skill.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	return problems
 }
 
-func checkLength(n *yaml.Node, field string, limit int) []Problem {
+func checkLength(n *yaml.Node, field string, limit int) []skill.Problem {
 	if length := utf8.RuneCountInString(n.Value); length > limit {
-		return []Problem{{n.Line, field, fmt.Sprintf("%s has %d characters, at most %d are allowed", field, length, limit)}}
+		return []skill.Problem{{Line: n.Line, Field: field, Message: fmt.Sprintf("%s has %d characters, at most %d are allowed", field, length, limit)}}
 	}
 	return nil
 }
 
 // checkName holds a name against the standard's rules.
-func checkName(n *yaml.Node, dir string) (problems []Problem) {
+func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 	name := norm.NFKC.String(strings.TrimSpace(n.Value))
 	fail := func(format string, args ...any) {
-		problems = append(problems, Problem{n.Line, "name", fmt.Sprintf(format, args...)})
+		problems = append(problems, skill.Problem{Line: n.Line, Field: "name", Message: fmt.Sprintf(format, args...)})
 	}
 	if length := utf8.RuneCountInString(name); length > maxName {
 		fail("name has %d characters, at most %d are allowed", length, maxName)

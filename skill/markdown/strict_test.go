@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
 
@@ -65,12 +66,20 @@ func TestValidate(t *testing.T) {
 		problems := markdown.Validate("tidy", "SKILL.md", []byte(c.text))
 		got := ""
 		if len(problems) > 0 {
-			got = problems[0].Error()
+			got = sentence(problems[0])
 		}
 		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%.200q\ngot  %s\nwant %s", c.text, got, c.want)
 		}
 	}
+}
+
+// sentence is a problem with its line.
+func sentence(p skill.Problem) string {
+	if p.Line == 0 {
+		return p.Message
+	}
+	return fmt.Sprintf("line %d: %s", p.Line, p.Message)
 }
 
 func TestValidateNames(t *testing.T) {

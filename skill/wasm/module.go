@@ -83,20 +83,20 @@ func (m *module) run(ctx context.Context, name string, stdin []byte) ([]byte, er
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	stdout, stderr := &output{full: stop}, sandbox.NewKeeper(0, 4<<10)
+	stdout, stderr := &output{full: stop}, sandbox.NewKeeper(1<<10, 4<<10)
 	config := wazero.NewModuleConfig().WithName("").WithArgs(name).
 		WithStdin(bytes.NewReader(stdin)).WithStdout(stdout).WithStderr(stderr).
 		WithRandSource(rand.Reader).
-		WithWalltime(second, sys.ClockResolution(time.Second))
+		WithWalltime(second, sys.ClockResolution(time.Second/2)) // the runtime refuses a whole second
 	instance, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if instance != nil {
 		_ = instance.Close(ctx) // nothing is to be saved
 	}
 	switch {
 	case stdout.over:
-		return nil, fmt.Errorf("it wrote more than %d bytes", skill.MaxAnswer)
+		return nil, fmt.Errorf("it wrote more than %d bytes", skill.MaxResult)
 	case err != nil:
-		return nil, failure(err, sandbox.LastLines(stderr.Output().Tail, nil))
+		return nil, failure(err, sandbox.Excerpt(stderr.Output().Bytes(), nil))
 	}
 	return stdout.text.Bytes(), nil
 }
@@ -132,7 +132,7 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	if o.over = o.over || o.text.Len()+len(p) > skill.MaxAnswer; o.over {
+	if o.over = o.over || o.text.Len()+len(p) > skill.MaxResult; o.over {
 		o.full()
 		return 0, errors.New("full")
 	}

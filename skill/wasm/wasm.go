@@ -53,8 +53,10 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module: %w", err)
 	}
+	details := c.Details()
+	details.Provider = p.Type()
 	return &runner{
-		name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
+		name: c.Name, description: c.Description, parameters: c.Parameters, details: details,
 		timeout: min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
 		module:  newModule(code, memory), places: p.places,
 	}, nil
@@ -126,7 +128,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", skill.ErrExecutionFailed, err)
 	}
-	return skill.Answer(out)
+	return skill.Answer(out, skill.Redactor{})
 }
 
 // ended is why a context ended, as a failure of a skill.

@@ -5,33 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
-
-	"github.com/etui-run/etui/skill"
 )
-
-// Place is a folder in which skills live.
-type Place struct {
-	Path  string
-	Scope skill.Scope
-}
-
-// Places are where skills are looked for unless the user says otherwise, from
-// far to near: the folders that agents share, and etui's own, of the user and of
-// the workspace. They need not exist. An empty home or workspace has none.
-func Places(workspace, home string) (list []Place) {
-	add := func(base string, scope skill.Scope, names ...string) {
-		for _, name := range names {
-			if base != "" {
-				list = append(list, Place{filepath.Join(base, filepath.FromSlash(name)), scope})
-			}
-		}
-	}
-	add(home, skill.Global, ".claude/skills", ".agents/skills", ".etui/skills")
-	add(workspace, skill.Workspace, ".claude/skills", ".agents/skills", "skills")
-	return list
-}
 
 // The bounds of the search for skills.
 const (

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/skill"
+	skillhttp "github.com/etui-run/etui/skill/http"
+)
+
+// benchSkills are the skills of a bench's workspace.
+type benchSkills struct {
+	table  *skill.Table
+	loader *skill.Loader
+	seen   *benchProvider
+}
+
+// newBenchSkills sets up what loads the skills of a folder. env is looked at
+// before the environment, and local lists what skills may reach although it is not
+// public.
+func newBenchSkills(workspace, dir string, env map[string]string, local []string) (*benchSkills, error) {
+	guard, err := egress.New(egress.Config{Allow: local})
+	if err != nil {
+		return nil, err
+	}
+	provider, err := skillhttp.New(skillhttp.Config{Transport: guard})
+	if err != nil {
+		return nil, err
+	}
+	reserved, err := builtinNames()
+	if err != nil {
+		return nil, err
+	}
+	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
+	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
+		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
+		Providers: []skill.Provider{b.seen},
+		Reserved:  func(name string) bool { return slices.Contains(reserved, name) },
+		Variables: skill.Variables{Lookup: func(name string) (string, bool) {
+			if value, ok := env[name]; ok {
+				return value, true
+			}
+			return os.LookupEnv(name)
+		}},
+	})
+	return b, nil
+}
+
+// builtinNames are the names of etui's own tools.
+func builtinNames() ([]string, error) {
+	files, err := builtin.Open(os.TempDir(), "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = files.Close() }()
+	var names []string
+	for _, t := range append(files.Tools(), builtin.Tools(nil)...) {
+		names = append(names, t.Definition().Name)
+	}
+	return names, nil
+}
+
+// benchProvider remembers the configurations that it was given.
+type benchProvider struct {
+	skill.Provider
+	mu      sync.Mutex
+	configs map[string]skill.Config
+}
+
+func (p *benchProvider) config(name string) skill.Config {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.configs[name]
+}
+
+// Load makes a skill.
+func (p *benchProvider) Load(c skill.Config) (skill.Skill, error) {
+	s, err := p.Provider.Load(c)
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.configs[c.Name] = c
+	}
+	return s, err
+}
+
+// benchLoad loads a folder of skills once.
+func benchLoad(ctx context.Context, line json.RawMessage) any {
+	var request struct {
+		Workspace string            `json:"workspace"`
+		Dir       string            `json:"skills_dir"`
+		Env       map[string]string `json:"env"`
+	}
+	if err := json.Unmarshal(line, &request); err != nil {
+		return benchFailure(err)
+	}
+	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, nil)
+	if err != nil {
+		return benchFailure(err)
+	}
+	report := b.loader.Load(ctx)
+	errs, details := []map[string]any{}, map[string]any{}
+	for _, p := range report.Problems {
+		errs = append(errs, map[string]any{"file": filepath.Base(p.File), "line": p.Line, "field": p.Field, "error": p.Error()})
+	}
+	for _, s := range b.table.ListEnabled() {
+		details[s.Name()] = b.describe(s)
+	}
+	return map[string]any{"ok": true, "loaded": report.Loaded, "errors": errs, "details": details}
+}
+
+// describe returns the values of a skill that are in force.
+func (b *benchSkills) describe(s skill.Skill) map[string]any {
+	d, c := skill.DetailsOf(s), b.seen.config(s.Name())
+	return map[string]any{
+		"name": s.Name(), "description": s.Description(), "provider": d.Provider, "risk_level": d.Risk, "version": d.Version,
+		"timeout": c.Timeout.Seconds(), "endpoint": c.Endpoint, "replay": c.Replay, "parameters": s.Parameters(),
+	}
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/skill/markdown"
+	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/tool"
+)
+
+// skills is what serves the skills of a workspace.
+type skills struct {
+	table   *skill.Table
+	loader  *skill.Loader
+	control *control.Control
+	calls   *audit.Recorder
+	pins    *mcp.Pins // which tools of servers may be used
+}
+
+// The files in the state folder.
+const (
+	decisionsFile = "skills.json"
+	callsFile     = "calls.db"
+	pinsFile      = "pins.json"
+)
+
+// The folders of skills when the configuration names none.
+var (
+	workspaceFolders = []string{"skills", ".agents/skills", ".claude/skills"}
+	globalFolders    = []string{"~/.etui/skills", "~/.agents/skills"}
+)
+
+// newSkills loads the skills of a workspace and puts them into the registry.
+// Files that cannot be used stop nothing: they are told in the report, and in the
+// table.
+func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
+	var err error
+	if b.traces, err = newTracing(log); err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
+	if !stored {
+		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
+	}
+	s := &skills{table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	providers, err := newProviders(w, s.pins, b.traces, log)
+	if err != nil {
+		return nil, err
+	}
+	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
+	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
+	})
+	s.loader.Load(ctx) // what failed stands in the table and the log
+	s.calls = b.newCalls(w, stored, log)
+	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
+	b.close = append(b.close, published.Close)
+	return s, nil
+}
+
+// newCalls makes what keeps and counts calls. Commands that store nothing only
+// look at what is kept.
+func (b *built) newCalls(w *workspace, stored bool, log *slog.Logger) *audit.Recorder {
+	kept := sqlite.NewCalls(filepath.Join(w.state, callsFile), sqlite.CallLimits{})
+	b.close = append(b.close, kept.Close)
+	calls := audit.NewRecorder(kept, audit.NewRedactor(secrets(w.config, os.Environ())...), log)
+	if stored {
+		running, stop := context.WithCancel(context.Background())
+		var writer sync.WaitGroup
+		writer.Go(func() { calls.Run(running) })
+		b.close = append(b.close, func() error {
+			stop()
+			writer.Wait()
+			return nil
+		})
+	}
+	return calls
+}
+
+// failures are what is wrong with the files of skills.
+func (s *skills) failures() (list []error) {
+	now := s.table.Snapshot()
+	for _, source := range slices.Sorted(maps.Keys(now.Failed())) {
+		list = append(list, now.Failed()[source])
+	}
+	for _, e := range now.All() {
+		if e.Err != nil {
+			list = append(list, e.Err)
+		}
+	}
+	return list
+}
+
+// describe sums the skills up, for the lines at the start; nothing when there are
+// none.
+func (s *skills) describe() string {
+	all, failed := s.table.Snapshot().All(), s.table.Snapshot().Failed()
+	if len(all)+len(failed) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("  skills     %d of %d enabled", len(s.table.ListEnabled()), len(all))
+	if len(failed) > 0 {
+		text += fmt.Sprintf(", %d files cannot be used", len(failed))
+	}
+	return text + "; see etui skills list\n"
+}
+
+// run keeps the skills up to date until ctx ends.
+func (s *skills) run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { s.loader.Run(ctx) })
+	running.Go(func() { s.control.Run(ctx) })
+	running.Wait()
+}
+
+// reload reads everything again, for somebody and a reason.
+func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
+	s.control.Look()
+	return s.loader.Reload(ctx, by, why)
+}
+
+// admin is what the admin API shows and changes.
+func (s *skills) admin() gateway.SkillAdmin {
+	return gateway.SkillAdmin{
+		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
+		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
+		Reload: func(ctx context.Context, by, why string) (any, error) { return s.reload(ctx, by, why), nil },
+	}
+}
+
+// serverStatus tells how it goes with a server; nil for other skills.
+func serverStatus(s skill.Skill) any {
+	if server, ok := s.(*mcp.Server); ok {
+		return server.Status()
+	}
+	return nil
+}
+
+// check holds the skills that a configuration names against those that there are,
+// whatever their state. While a file cannot be read nothing is known to be
+// missing.
+func (s *skills) check(file string, text []byte, c *config.Config) error {
+	now := s.table.Snapshot()
+	if len(now.Failed()) > 0 {
+		return nil
+	}
+	var known []string
+	for _, t := range c.Skills.Toolsets {
+		known = append(known, t.Name)
+	}
+	for _, e := range now.All() {
+		known = append(known, e.Name())
+	}
+	return config.CheckSkills(file, text, c, known)
+}
+
+func limits(c *config.Config) control.Limits {
+	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
+}
+
+// roots are the folders that skills come from, far ones first.
+func roots(w *workspace) []skill.Root {
+	c := w.config.Skills
+	var list []skill.Root
+	for _, dir := range folders(c.Global, globalFolders) {
+		if dir, ok := strings.CutPrefix(dir, "~/"); ok {
+			if home, err := os.UserHomeDir(); err == nil {
+				list = append(list, skill.Root{Dir: filepath.Join(home, dir), Scope: skill.Global})
+			}
+			continue
+		}
+		list = append(list, skill.Root{Dir: config.Abs(w.file, dir), Scope: skill.Global})
+	}
+	for _, dir := range folders(c.Dir, workspaceFolders) {
+		list = append(list, skill.Root{Dir: dir, Scope: skill.Workspace, Within: w.dir})
+	}
+	return list
+}
+
+func folders(configured config.Paths, otherwise []string) []string {
+	if configured == nil {
+		return otherwise
+	}
+	return configured
+}
+
+// protected are the files and folders that tools may not change: with them an
+// agent could give itself what it was not given.
+func protected(w *workspace) []string {
+	list := []string{w.file}
+	for _, r := range roots(w) {
+		dir := r.Dir
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(r.Within, dir)
+		}
+		list = append(list, dir)
+	}
+	if w.state != w.dir {
+		return append(list, w.state)
+	}
+	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+		list = append(list, filepath.Join(w.state, name))
+	}
+	return list
+}
+
+// reserved reports the names that no skill may have: those of the tools that etui
+// itself brings.
+func (b *built) reserved() func(string) bool {
+	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+	for e := range b.registry.Catalog().All() {
+		if e.Definition.Source == builtin.Source {
+			names = append(names, e.Definition.Name)
+		}
+	}
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+// secretVariable matches names of variables whose values are likely secrets.
+var secretVariable = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pwd|credential|auth)`)
+
+// secrets are the values that records of calls must not hold.
+func secrets(c *config.Config, environ []string) []string {
+	list := []string{string(c.API.Key), string(c.Embeddings.APIKey)}
+	for _, m := range c.Models {
+		list = append(list, string(m.APIKey))
+		for _, value := range m.Headers {
+			list = append(list, string(value))
+		}
+	}
+	for _, r := range c.Skills.Registries {
+		list = append(list, string(r.Token))
+	}
+	for _, line := range environ {
+		if name, value, _ := strings.Cut(line, "="); secretVariable.MatchString(name) {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// observer stands around every use of a skill: it traces, counts and records it.
+func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
+	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
+		who, began := tool.Caller(ctx), time.Now()
+		ctx, end := traces.Start(ctx, "skill "+u.Skill, "etui.skill", u.Skill, "etui.version", u.Version, "etui.provider", u.Provider, "etui.tool", u.Tool)
+		err := run(ctx)
+		result := outcome(err)
+		end(result, err == nil)
+		calls.Record(audit.Call{
+			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
+			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
+		}, u.Arguments, time.Since(began), err)
+		return err
+	}
+}
+
+func newTracing(log *slog.Logger) (*tracing.Tracing, error) {
+	traces, err := tracing.New(os.Getenv, version(), log)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return traces, nil
+}
+
+// endTracing sends what is still to be told.
+func endTracing(ctx context.Context, traces *tracing.Tracing) error {
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
+	defer done()
+	return traces.Close(ending)
+}
+
+func outcome(err error) string {
+	switch kind := skill.Kind(err); {
+	case err == nil:
+		return audit.OK
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case kind != "":
+		return kind
+	}
+	return skill.Kind(skill.ErrExecutionFailed)
+}
+
+// withAdmin serves a gateway and its admin API.
+func withAdmin(g *gateway.Gateway) http.Handler {
+	public, admin := g.Handler(), g.AdminHandler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/admin/") {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		public.ServeHTTP(w, r)
+	})
+}

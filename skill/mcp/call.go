@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// serverTool is a tool of a server.
+type serverTool struct {
+	server     *Server
+	name       string // the server's
+	hash       string
+	definition tool.Definition
+}
+
+func (s *Server) newTool(name string, d *Definition) *serverTool {
+	like := tool.Definition{
+		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
+		Channels: s.details.Channels, Risk: s.details.Risk,
+	}
+	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), like)}
+}
+
+func (t *serverTool) Definition() tool.Definition { return t.definition }
+
+// Call asks the server. What the server says is data for the model, cleaned and
+// bounded.
+func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+	s := t.server
+	n := s.state.Load()
+	if why, ok := n.held[t.name]; ok {
+		return chat.Result{}, fmt.Errorf("%s: %w: its definition has changed and waits for the operator's approval (%s)", t.definition.Name, skill.ErrProviderUnavailable, cut(why, 300))
+	}
+	if n.byName[t.name] == nil {
+		return chat.Result{}, fmt.Errorf("%s: %w: the server does not have this tool any more", t.definition.Name, skill.ErrProviderUnavailable)
+	}
+	if n.connection == nil {
+		return chat.Result{}, s.away(n)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
+	defer cancel()
+	ctx, gone := context.WithCancelCause(ctx)
+	defer context.AfterFunc(n.connection.ctx, func() { gone(errGone) })()
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	result, err := n.connection.session.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: args})
+	gone(nil)
+	if err != nil {
+		return chat.Result{}, s.failure(ctx, t, n, err)
+	}
+	return s.result(result), nil
+}
+
+// away says that the server cannot be asked now.
+func (s *Server) away(n *state) error {
+	err := fmt.Errorf("MCP server %s: %w", s.file.Name, skill.ErrProviderUnavailable)
+	switch {
+	case n.phase == Stopped:
+		err = fmt.Errorf("%w: it was stopped after it failed several times", err)
+	case !n.retry.IsZero():
+		err = fmt.Errorf("%w: it is tried again at %s", err, n.retry.UTC().Format(time.TimeOnly+" MST"))
+	default:
+		err = fmt.Errorf("%w: it is being started", err)
+	}
+	return err
+}
+
+// failure tells what kind of failure a call met.
+func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error) error {
+	var answer *jsonrpc.Error
+	kind, words := skill.ErrProviderUnavailable, "the server cannot be reached"
+	switch {
+	case errors.Is(context.Cause(ctx), skill.ErrProviderTimeout):
+		kind, words = skill.ErrProviderTimeout, fmt.Sprintf("it did not answer within %v", s.file.Timeout)
+	case errors.Is(err, context.Canceled) && !errors.Is(context.Cause(ctx), errGone):
+		return err
+	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
+		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", clean(n.connection.explain(err).Error()))
+		s.look()
+	case answer.Code == jsonrpc.CodeInvalidParams:
+		kind, words = skill.ErrInvalidParams, answer.Message
+	default:
+		kind, words = skill.ErrExecutionFailed, answer.Message
+	}
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(clean(words), 500))
+}
+
+// ownCodes are those of errors that the SDK makes itself: the connection is
+// closing, and the request was not sent.
+var ownCodes = []int64{-32003, -32004, -32005}
+
+// The bounds of a result.
+const (
+	maxResultText  = 256 << 10 // bytes
+	maxResultFiles = 16
+	maxResultData  = 1 << 20 // bytes of structured content
+)
+
+// result makes a result of what a server answered.
+func (s *Server) result(r *sdk.CallToolResult) chat.Result {
+	if r.NeedsInput() {
+		return tool.Failure("the server %s asks for something that etui does not give: input by the user, or a model's help", s.file.Name)
+	}
+	var words []string
+	view := &chat.View{}
+	for _, c := range r.Content {
+		text, file := part(c, len(view.Files))
+		if text != "" {
+			words = append(words, text)
+		}
+		if file != nil && len(view.Files) < maxResultFiles {
+			view.Files = append(view.Files, *file)
+		}
+	}
+	if r.StructuredContent != nil {
+		if data, err := marshal(cleanValue(r.StructuredContent)); err == nil && len(data) <= maxResultData {
+			if view.Data = data; len(words) == 0 {
+				words = append(words, string(data))
+			}
+		}
+	}
+	text := bound(strings.Join(words, "\n"))
+	if text == "" {
+		text = "(the tool answered nothing)"
+	}
+	result := chat.Result{Text: text, Failed: r.IsError}
+	if r.IsError {
+		view.Error = cut(text, 1000)
+	}
+	if view.Data != nil || view.Files != nil || view.Error != "" {
+		result.View = view
+	}
+	return result
+}
+
+// bound cuts a text that is too long, and says so.
+func bound(text string) string {
+	if len(text) <= maxResultText {
+		return text
+	}
+	return fmt.Sprintf("%s\n(cut: the whole has %d bytes)", strings.ToValidUTF8(text[:maxResultText], ""), len(text))
+}
+
+// part is what the model is told of one part of a result, and what the user gets.
+func part(c sdk.Content, number int) (text string, file *chat.File) {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		return clean(c.Text), nil
+	case *sdk.ImageContent:
+		return attached("image", number, c.MIMEType, "", c.Data)
+	case *sdk.AudioContent:
+		return attached("audio", number, c.MIMEType, "", c.Data)
+	case *sdk.ResourceLink:
+		return fmt.Sprintf("resource %s (%s)", cut(clean(c.URI), 1000), cut(clean(c.Name), 200)), nil
+	case *sdk.EmbeddedResource:
+		switch {
+		case c.Resource == nil:
+			return "", nil
+		case c.Resource.Blob != nil:
+			return attached("resource", number, c.Resource.MIMEType, c.Resource.URI, c.Resource.Blob)
+		}
+		return fmt.Sprintf("resource %s:\n%s", cut(clean(c.Resource.URI), 1000), clean(c.Resource.Text)), nil
+	}
+	return "", nil
+}
+
+// attached is a file of a result. Its media type is one that cannot do anything
+// where it is shown, and its name has no path.
+func attached(what string, number int, mediaType, uri string, data []byte) (string, *chat.File) {
+	mediaType, extension := safeType(mediaType)
+	name := path.Base(strings.ReplaceAll(clean(uri), `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("<>:\"|?*%\n\t/", r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if name = strings.TrimLeft(cut(name, 80), "."); uri == "" || name == "" || name == "_" {
+		name = fmt.Sprintf("%s-%d%s", what, number+1, extension)
+	}
+	return fmt.Sprintf("(%s %s, %s, %d bytes, handed to the user)", what, name, mediaType, len(data)), &chat.File{Name: name, MediaType: mediaType, Data: data}
+}
+
+// safeTypes are the media types that are passed on. Anything else, HTML and SVG
+// above all, is bytes without a meaning.
+var safeTypes = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+	"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/webm": ".weba", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/flac": ".flac",
+	"text/plain": ".txt", "text/csv": ".csv", "application/json": ".json", "application/pdf": ".pdf", "application/zip": ".zip",
+}
+
+func safeType(mediaType string) (safe, extension string) {
+	base, _, err := mime.ParseMediaType(mediaType)
+	if extension := safeTypes[base]; err == nil && extension != "" {
+		return base, extension
+	}
+	return "application/octet-stream", ".bin"
+}

@@ -1,0 +1,93 @@
+package mcp
+
+// The signs that the classes are made of: regular expressions over text as normal
+// makes it (small letters, single spaces, straight quotes).
+const (
+	never = `\b(?:do not|don'?t|never|must not|mustn'?t|should not|shouldn'?t|may not|no need to|need not|avoid|refrain from)\b`
+	user  = `(?:(?:the|your|our|any|end)[ -])*(?:users?|humans?|customers?|operators?|owners?|anyone|anybody|them)\b(?:$|[^'\w ]| (?:about|that|this|what|of|any|anything|how|why|in|when|or|and|under|because|it|before|after|unless|is|at|you)\b)`
+
+	// What must be done, and when.
+	must   = `(?:\b(?:always|must|first|before|prior to|every ?time|whenever|each time|any ?time|also|immediately|mandatory|required to|otherwise|secretly|silently|make sure|be sure)\b|必须|务必|总是|始终|首先|每次|每当|一律|同时|之前|否则|先)`
+	order  = must + `|\b(?:call|read|send|include|pass|execute|run|ignore|use|do not|never|don't|you should|please)\b|调用|执行|读取|发送|不要|忽略|请`
+	all    = `(?:\b(?:always|every|all|each|must|instead|whenever|any ?time|secretly|silently|also|first|automatically)\b|必须|务必|总是|始终|每次|每当|一律|所有|任何|同时|都)`
+	doing  = `(?:\b(?:run|execute|call|invoke|use|launch|start|type)\b|运行|执行|调用|使用)`
+	moving = `(?:\b(?:pass|put|include|send|append|paste|copy|attach|insert|upload|forward|encode|post|transmit|embed|leak|exfiltrate|place|fill|submit|relay|deliver|concatenate|add|provide|supply|write|give)(?:ing|ting|ding|s)?\b|传入|传给|传递|作为参数|填入|填写|放入|放到|放进|写入|写进|发送|上传|附加|附上|转发|提交|加入|发到|发给|拷贝|复制|粘贴|包含)`
+	into   = `(?:\b(?:parameter|argument|param|arg|field|input|property|header|query|url|endpoint|webhook|server|request|sidenote|note|notes|context|metadata|comment|body|here|e-?mail)s?\b|\b(?:in|into|as|to|via) (?:(?:the|this|parameter|argument) )?[\x60'"]?\w{1,40}[\x60'"]?(?: (?:parameter|argument|field))?(?:$|[.,;!) ])|https?://|参数|字段|传入|填入|发送|上传|转发|提交|地址|备注)`
+	what   = `(?:\b(?:contents?|full text|output|values?|data|dump|everything|result|body)\b|\bread(?:ing)?\b|\bcat\b|内容|读取|输出|全文|数据)`
+
+	// What nobody gives away.
+	secretFile = `(?:\.(?:ssh|aws|gnupg|kube|docker|cursor|claude|codeium|azure)/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\bid (?:rsa|ed25519)\b|/etc/(?:passwd|shadow|sudoers)\b|\bauthorized_keys\b|\bmcp(?:_config|_servers|_settings)?\.json\b|claude_desktop_config|(?:^|[\s/'"\x60(])\.env\b|\.(?:netrc|npmrc|pypirc|git-credentials|pgpass|bash_history|zsh_history)\b|/proc/(?:self|\d+)/environ|\b(?:ssh|gpg) (?:private )?keys?\b|\bprivate keys?\b|私钥|\bkeychain\b|\b(?:login data|cookies\.sqlite|wallet\.dat)\b|\bseed phrase|\brecovery phrase|助记词)`
+	secretMind = `(?:\b(?:your|the (?:current|full|original|entire|complete|whole)|full|entire|complete|own|all|previous|earlier|prior)[ -](?:\w+ ){0,2}?(?:system[ _-]?prompt|(?:system )?instructions|(?:conversation|chat|message|dialogue?)s?(?: (?:history|log|transcript|context))?|context window)\b|\bsystem[ _-]?prompt\b|\b(?:conversation|chat)[ _-](?:history|transcript)\b|\b(?:all|every|your|its|current|available|of) (?:\w+ ){0,2}?env(?:ironment)?[ _-]?var(?:iable)?s\b|\b(?:output|result) of [\x60'\"]?(?:print)?env\b|\bprocess\.env\b|系统提示词?|环境变量|(?:聊天|对话|会话|消息)(?:历史|记录|内容|上下文)|(?:完整|全部|所有)的?(?:聊天|对话|会话))`
+	secretWord = `(?:\b(?:all|any|every|the user'?s|users?'s?|their|stored|saved|available|other|your|known|found)\b (?:\w+ ){0,3}?(?:api[ _-]?keys?|(?:access |auth )?tokens?|passwords?|credentials?|secrets?|cookies|passphrases?|credit card(?: number)?s?)\b|(?:用户的?|所有|全部|任何|已保存的?|本机的?|系统的?|你的?|其他)\S{0,6}?(?:密码|密钥|令牌|凭据|凭证|口令|信用卡|api ?key|token|cookie))`
+
+	// Where it goes.
+	address  = `(?:[\w.+-]+@[\w-]+\.[\w.]*[a-z]|https?://[^\s'"\x60)]+|\+\d[\d -]{7,}\d|\b0x[0-9a-f]{16,}\b|\b(?:bc1|[13])[a-z0-9]{25,}\b)`
+	sending  = `(?:\b(?:send|forward|bcc|cc|redirect|upload|post|copy|transfer|route|proxy|report|submit|leak|exfiltrate|deliver|mail|recipient|set|change|replace)(?:ing|ting|s|ed)?\b|发送|抄送|密送|转发|上传|转账|收件人|改为|改成|替换|设为|设置为|提交)`
+	danger   = `(?:\b(?:exec|eval|system|popen|os\.system|subprocess\.\w+|shell|bash|run_?(?:command|shell|terminal\w*)|execute_?(?:command|shell)|shell_exec|read_?file|write_?file|delete_?file|send_?e?mail|send_?message|http_?(?:post|request)|fetch_?url|web_?fetch)\s?\(|\bcurl (?:-\S+ )*['"\x60]?https?:|\bwget (?:-\S+ )*['"\x60]?https?:|\| ?(?:ba|z)?sh\b|\bbash -c\b|\brm -rf\b|\bnc -|\bpowershell (?:-\w+ )*-(?:e|c)|\bpython3? -c\b|/dev/tcp/)`
+	noted    = `(?:\b(?:note|message|notice|instructions?|directive|reminder|attention|memo|hint|warning)s?[^.]{0,12}? (?:to|for) (?:(?:the|any|all|every|you|this) )*(?:ai|llm|llms|assistant|assistants|model|models|language models?|agent|agents|chatbot|claude|chatgpt|gpt|gemini|copilot)\b|<important>|\[important\]|<(?:secret|hidden|admin|critical|urgent|override|system)[ _-]?\w*>|<!--|\b(?:dear|hey|attention) (?:ai|llm|assistant|agent|claude|model)\b|\b(?:ai|llm|assistant|agent|claude|model)s? instructions?\s?:|(?:给|致|对|写给)(?:ai|人工智能|大?(?:语言)?模型|助手|智能体|llm|agent)\S{0,4}?(?:提示|说明|指令|备注|注意|留言|话|消息)|(?:系统|隐藏|秘密|内部|开发者|重要)(?:指令|提示|命令|消息|指示) ?[::]|(?:ai|助手|模型|智能体) ?(?:请|必须|务必)?注意)`
+	agentRC  = `(?:\b(?:claude|agents|gemini|memory|soul)\.md\b|\.(?:cursorrules|windsurfrules|clinerules|bashrc|zshrc|profile|gitconfig)\b|copilot-instructions|\bcrontab\b|\bauthorized_keys\b|\bmcp\.json\b|claude_desktop_config|\byour (?:system prompt|memory|rules|long-term memory)\b|系统提示词?|长期记忆)`
+	anyTool  = `(?:\b(?:any|other|another|all(?: of)?(?: the)?|every|each)(?: other| available| remaining)?(?: \w+)? (?:tools?|functions?|mcp servers?)\b|(?:任何|其他|其它|所有|别的|另一个|另外的)的?\S{0,4}?工具)`
+	whenever = `(?:\b(?:before|prior to|after|whenever|when|every ?time|each time|any ?time|while|if)\b[^.;]{0,40}?\b(?:us(?:e|es|ed|ing)|call(?:s|ing|ed)?|invok(?:e|es|ing|ed)|run(?:s|ning)?|execut(?:e|es|ing)|answering|responding|replying)\b|(?:调用|使用|执行|运行)\S{0,10}?(?:之前|前|之后|后|时)|(?:每次|每当|当|在)\S{0,6}?(?:调用|使用|执行|运行))`
+	setting  = `(?:\b(?:set|change|replace|modify|redirect|override|switch|rewrite|alter|swap)(?:s|ting|ing)?\b|改为|改成|替换|修改|设为|设置为|篡改)`
+	itsArgs  = `(?:\b(?:recipients?|bcc|cc|arguments?|parameters?|destination|address|account|amount|phone number|number|body|subject|path|url|to field)\b|收件人|参数|地址|账号|账户|金额|号码|路径)`
+)
+
+// classes are the attacks that are looked for. The first that fits is told.
+var classes = []struct {
+	why    string
+	least  kind
+	within int
+	signs  []string
+}{
+	{"asks to hide something from the user", anywhere, 400, []string{
+		never + `[^.!?]{0,40}?\b(?:tell|inform|mention|notify|show|reveal|disclose|report|display|explain|alert|say|let|expose|warn|admit)(?:ing)?\b(?: \w+){0,4}? (?:to |with )?` + user +
+			`|\bwithout (?:\w+ ){0,2}?(?:telling|informing|mentioning|notifying|alerting|letting|warning|revealing)\b(?: \w+){0,4}? ?` + user +
+			`|\bwithout ` + `(?:the |your )?users?(?:'s?)? (?:\w+ )?(?:knowledge|knowing|awareness|noticing|seeing|consent)\b` +
+			`|\b(?:users?|humans?|customers?) (?:must|should|need|may|will|shall)(?: not|n't| never) (?:to )?(?:know|see|be told|notice|be aware|be informed|learn|find out|be notified|need to know|supposed to)` +
+			`|\b(?:hide|conceal|keep) (?:this|it|that|these|the \w+|everything|all \w+)(?: \w+){0,3}? (?:from|secret from|hidden from) ` + user +
+			`|\bkeep (?:this|it|that|these) (?:\w+ )?(?:secret|hidden|confidential|between us|to yourself)\b` +
+			`|\b(?:secretly|covertly|surreptitiously|stealthily|quietly|silently|discreetly) (?:\w+ )?(?:send|forward|pass|include|attach|append|upload|copy|read|call|execute|post|transmit|exfiltrate|collect|gather|add|bcc|insert)\b` +
+			`|` + never + ` (?:mention|refer to|talk about|disclose|reveal|acknowledge) (?:this|that|these|it|any of this|the (?:above|step|instruction|note|call|file|side ?note|existence))\b` +
+			`|(?:不要|不得|不可|不能|请勿|切勿|勿|别|禁止|不准|无需|无须|不必|不用|不应|不许|避免|严禁|绝不|决不)\S{0,6}?(?:告诉|告知|通知|提示|透露|提及|提到|提醒|显示给|展示给|暴露给|泄露给|让|向|对|报告|说明|解释)\S{0,8}?(?:用户|使用者|客户|人类|任何人|他人|别人|主人)` +
+			`|(?:瞒着|背着|瞒过|隐瞒|欺骗)\S{0,4}?(?:用户|使用者|客户|主人)` +
+			`|(?:用户|使用者|客户)(?:不会|不能|不得|不应|不需要|无需|不必|不该|并不)\S{0,3}?(?:知道|知晓|看到|察觉|发现|得知|了解)` +
+			`|(?:偷偷|悄悄|暗中|秘密|私下|静默|悄无声息)地?\S{0,6}?(?:发送|上传|读取|传|复制|转发|执行|运行|调用|附加|收集|写入|加入)` +
+			`|(?:对|向)(?:用户|使用者)\S{0,2}?(?:保密|隐藏|隐瞒)|(?:不要|切勿|请勿|不得|别)(?:在\S{0,8}?)?(?:提及|提到|说出|暴露|透露|声张)(?:此|这|该|本|上述|任何)`}},
+	{"tells the assistant to ignore its instructions", anywhere, 400, []string{
+		`\b(?:ignore|disregard|forget|override|overrule|discard|dismiss|set aside|pay no attention to)\b (?:\w+ ){0,3}?(?:previous|prior|above|earlier|preceding|all|any|your|system|safety|developer|original|other|foregoing|user's)\b(?: \w+){0,2}? (?:instructions?|prompts?|guidelines?|directives?|directions)\b` +
+			`|\b(?:ignore|disregard|forget)\b (?:\w+ ){0,2}?(?:previous|prior|above|earlier|your|safety|system)\b(?: \w+){0,2}? (?:rules?|restrictions?|polic(?:y|ies)|messages|context|constraints?|training)\b` +
+			`|\b(?:new|updated|real|actual|true|hidden) (?:system )?instructions? ?:` +
+			`|(?:忽略|无视|忘记|忘掉|不要理会|不必理会|抛开|覆盖|不要遵守|违反|推翻|绕过)\S{0,6}?(?:之前|以前|先前|此前|上面|上述|以上|前面|所有|全部|任何|原有|你的|系统|一切|安全)\S{0,6}?(?:指令|指示|提示|命令|说明|规则|约束|限制|要求|设定)`}},
+	{"gives the assistant another role", anywhere, 400, []string{
+		`\byou are now (?:an? |the |in )|\bfrom now on,? (?:you|always|every|all|ignore|do|never|respond|reply|answer)\b|\byou have no (?:restrictions|rules|limits)\b|\b(?:enter|activate|enable) (?:dan|god|jailbreak|unrestricted) mode\b|\byour (?:new|real|true|hidden|primary) (?:task|goal|objective|role|purpose|mission|instructions?) (?:is|are)\b` +
+			`|从现在(?:开始|起)\S{0,4}?(?:你|所有|必须|每)|你现在是|你的(?:真正|新|首要|隐藏)的?(?:任务|目标|角色|身份|使命|指令)|(?:进入|切换到)(?:越狱|无限制|上帝)模式`}},
+	{"imitates the marks of a conversation", anywhere, 400, []string{
+		`<\|?(?:im_start|im_end|endoftext|start_header_id|eot_id|begin_of_text)\|?>|\[/?inst\]|<</?sys>>|<\|(?:system|user|assistant)\|>|</?(?:system|assistant)[-_ ]?(?:prompt|message|reminder|instructions?|override)>|</(?:system|assistant|function_results|tool_result|tool_response)>|<(?:function_calls|invoke name)|#{2,} ?system ?(?:prompt|message|:)`}},
+	{"speaks to the assistant and gives it orders", anywhere, 300, []string{noted, order}},
+	{"claims that the user agrees, or that nobody is to be asked", anywhere, 400, []string{
+		`\b(?:users?|humans?|operators?|administrators?|admins?|owners?) (?:has|have|had|is|are|was|were)? ?(?:already|previously|implicitly|pre-?)[ -]?(?:been )?(?:approved|consented|authori[sz]ed|agreed|confirmed|granted|given|accepted|pre-?approved)\b` +
+			`|` + never + ` (?:ask|prompt|request|seek|wait for|require)(?:ing)? (?:the |any |for |users?(?:'s?)? |humans? |further |additional |explicit |(?:for|to) )*(?:permission|confirmation|approval|consent|authori[sz]ation)\b` +
+			`|\bwithout (?:asking|waiting for|seeking|prompting|requesting)(?: for)? (?:the )?users?(?:'s?)? (?:for )?(?:permission|confirmation|approval|consent)\b` +
+			`|用户(?:已经|早已|事先|已)(?:授权|同意|批准|确认|许可|允许|知情)|(?:无需|不需要|不必|不用|不要|无须|别)再?(?:询问|征求|请求|等待|经过|征得|向)\S{0,2}?用户\S{0,4}?(?:确认|同意|批准|许可|授权|意见)?`}},
+	{"asks for a secret file to be handed over", anywhere, 320, []string{secretFile, moving, into, what}},
+	{"wants the content of a secret file as an argument", argument, 200, []string{secretFile, what}},
+	{"asks for what the assistant was told, or for its environment", anywhere, 240, []string{moving + `[^.]{0,80}?` + secretMind + `|` + secretMind + `[^.]{0,24}?` + moving, into, must}},
+	{"asks for secrets to be handed over", anywhere, 200, []string{secretWord, moving, into, must}},
+	{"gives orders to run something", anywhere, 120, []string{danger, `\b(?:first|before|always|then|must|please|immediately|next|now|after|also)\b|首先|必须|然后|务必|总是|每次|先|再|请|接着`, doing}},
+	{"has a program fetched and run", anywhere, 200, []string{`\b(?:curl|wget)\b[^|]{0,120}\| ?(?:sudo )?(?:ba|z)?sh\b|\b(?:iwr|invoke-webrequest)\b[^|]{0,120}\| ?iex\b`}},
+	{"sends what passes by to an address", anywhere, 240, []string{sending + `[^.。]{0,80}?(?:\b(?:to|at|via|with|through|bcc|cc|as|is|:) ?[\x60'"]?|[到给至为是:] ?)` + address, all}},
+	{"changes the calls of other tools", anywhere, 260, []string{whenever + `[^.;]{0,90}?` + setting + `[^.;]{0,40}?` + itsArgs + `|` + setting + `[^.;]{0,40}?` + itsArgs + `[^.;]{0,90}?` + whenever, `\btools?\b|\w_\w|\b(?:e-?mails?|messages?|payments?|transfers?|transactions?|orders?|invoices?)\b|工具|邮件|消息|转账|付款|支付`, must}},
+	{"copies every message to somebody", anywhere, 160, []string{`\b(?:always|every time|automatically|secretly|silently|must)\b (?:\w+ ){0,3}?(?:bcc|blind copy|cc)\b|(?:总是|每次|必须|务必|始终|自动|一律)\S{0,6}?(?:密送|抄送)`}},
+	{"wants what other tools were given or gave", anywhere, 220, []string{
+		`\b(?:results?|outputs?|responses?|arguments|parameters|calls|inputs?|data)\b (?:of|from|to|for|by|in) (?:(?:any|all|the|every|each) )*(?:other|another|previous|every|earlier|preceding) (?:\w+ )?(?:tools?|calls|functions?)\b|\b(?:other|previous|another) tools?'?s? (?:results?|outputs?|responses?|arguments|calls)\b|(?:其他|其它|之前|别的|所有|任何|上一个|前面)的?\S{0,3}?工具的?\S{0,3}?(?:结果|输出|参数|调用|返回)`,
+		moving, must}},
+	{"wants to come before other tools", anywhere, 200, []string{whenever + `[^.;]{0,30}?` + anyTool + `|(?:调用|使用|执行|运行)(?:任何|其他|其它|所有|别的)\S{0,6}?工具\S{0,2}?(?:之前|前|时|之后|后)`, must, `\b(?:read|send|include|pass|execute|set|change|copy|upload|fetch|this tool|call|run|you)\b|读取|发送|传|执行|调用|本工具|此工具|该工具`}},
+	{"wants to take the place of other tools", anywhere, 200, []string{
+		`\b(?:instead of|rather than|in place of|replaces?|supersedes?|never use|do not use|don't use|must not use|stop using|avoid using|over)\b (?:the |any |all |your )*(?:other|built-?in|default|native|standard|original|existing|system)(?: \w+){0,3}? (?:tools?|functions?|commands?)\b|(?:代替|替代|取代|而不是|不要使用|禁止使用|优先于)\S{0,4}?(?:其他|其它|内置|默认|系统|原有|所有)\S{0,6}?工具`,
+		`\b(?:always|must|never|do not|don't|only|deprecated|disabled|broken|insecure|unsafe|compromised)\b|必须|总是|始终|一律|不要|禁止|务必|只能`}},
+	{"changes what the assistant will be told later", anywhere, 200, []string{
+		`\b(?:write|add|append|insert|save|store|put|modify|edit|update|remember)(?:ing)?\b|写入|添加|追加|保存|修改|加入|记住`, agentRC, must, `\b(?:rules?|instructions?|lines?|following|this|memory|commands?|entry|keys?|always)\b|规则|指令|以下|内容|命令`}},
+	{"asks for an image whose address carries data", anywhere, 400, []string{`!\[[^\]]*\]\( ?https?://[^)]*[?&/][^)]*[={<$%]`}},
+	{"is encoded, and to be decoded and followed", anywhere, 300, []string{`\b(?:decode|decrypt|base64|rot13|deobfuscate|unescape)\w*\b|解码|解密`, `\b(?:follow|obey|execute|carry out|perform|comply|run)\b[^.]{0,30}?\b(?:it|them|instructions?|result|output|commands?|decoded)\b|(?:执行|遵循|按照|照做|服从)`}},
+	{"hides an order in a value", value, 200, []string{`(?:;|&&|\bthen\b|\balways\b|\bbefore\b|\bafter\b|\bfirst\b|\binstead\b|然后|之后|并且|先|务必|必须) ?(?:\w+ ){0,3}?(?:\b(?:run|call|execute|invoke|read|send|ignore|delete|forward|upload)\b|执行|调用|运行|读取|发送|删除|忽略)`, `\b(?:exec|shell|bash|rm|curl|command|instructions?|secrets?|passwords?|keys?|tools?|file|files|user|users|e-?mail)\b|[({]|~/|/etc/|工具|用户|密码|密钥|文件|命令|指令`}},
+}

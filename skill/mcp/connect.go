@@ -1,0 +1,248 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/internal/sandbox"
+)
+
+// connection is a server that was reached.
+type connection struct {
+	session *sdk.ClientSession
+	version string          // of the protocol
+	ctx     context.Context //nolint:containedctx // its end is the connection's: calls end with it
+	end     context.CancelFunc
+	dead    chan error       // gets why the connection ended
+	process *sandbox.Process // nil for a service
+	secret  string           // the query of its URL, which no message may show
+}
+
+var (
+	errGone         = errors.New("the connection to the server has ended")
+	errUnauthorized = errors.New("the server wants a login. OAuth is not supported: write a token into the skill's headers, as in Authorization: Bearer ${NAME}")
+)
+
+// legacyProtocol is the newest version of the protocol that begins with a
+// handshake.
+const legacyProtocol = "2025-11-25"
+
+// connect reaches the server, in the older protocol only if legacy is set.
+func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err error) {
+	c = &connection{dead: make(chan error, 1)}
+	c.ctx, c.end = context.WithCancel(ctx)
+	var transport sdk.Transport
+	if len(s.file.Command) > 0 {
+		transport, err = c.start(s)
+	} else {
+		transport, err = c.http(s)
+	}
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	options := &sdk.ClientSessionOptions{}
+	if legacy {
+		options.ProtocolVersion = legacyProtocol
+	}
+	trying, cancel := context.WithTimeout(c.ctx, connectTime)
+	defer cancel()
+	if c.session, err = s.client().Connect(trying, transport, options); err != nil {
+		if trying.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("it did not answer within %v", connectTime)
+		}
+		err = c.explain(err)
+		c.close()
+		return nil, err
+	}
+	c.version = c.session.InitializeResult().ProtocolVersion
+	go func() { c.dead <- c.session.Wait() }()
+	return c, nil
+}
+
+// client is what etui is to the server: it can be told that the list of tools has
+// changed, and be asked for nothing.
+func (s *Server) client() *sdk.Client {
+	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
+		Logger:                 slog.New(slog.DiscardHandler),
+		Capabilities:           &sdk.ClientCapabilities{},
+		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { s.look() },
+	})
+	client.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method != "ping" && !strings.HasPrefix(method, "notifications/") {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("%q is not supported", method)}
+			}
+			return next(ctx, method, r)
+		}
+	})
+	return client
+}
+
+// look asks Run to look at the server soon.
+func (s *Server) look() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the connection and waits until its program has ended. Calls that are
+// under way fail.
+func (c *connection) close() {
+	c.end()
+	if c.process != nil {
+		_ = c.process.Stdin.Close() // asks the program to end, and ends the session
+	}
+	if c.session != nil {
+		_ = c.session.Close() // how it ended is known already
+	}
+	if c.process != nil {
+		_ = c.process.Close()
+	}
+}
+
+// explain adds to a failure what the program said about it, and hides what is
+// secret.
+func (c *connection) explain(err error) error {
+	if err == nil {
+		err = errGone
+	}
+	if c.process == nil {
+		if text := strings.ReplaceAll(err.Error(), c.secret, "..."); c.secret != "" && text != err.Error() {
+			return told{err, text}
+		}
+		return err
+	}
+	select {
+	case <-c.process.Done():
+		return c.process.Err()
+	case <-time.After(100 * time.Millisecond): // its output may have ended just before itself
+	}
+	if words := c.process.Complaint(); words != "" {
+		return fmt.Errorf("%w; it says: %s", err, words)
+	}
+	return err
+}
+
+// told is an error in other words.
+type told struct {
+	error
+	text string
+}
+
+func (t told) Error() string { return t.text }
+func (t told) Unwrap() error { return t.error }
+
+// start starts the program of the server.
+func (c *connection) start(s *Server) (sdk.Transport, error) {
+	if s.config.Sandbox == nil {
+		return nil, sandbox.ErrRefused
+	}
+	env := make(map[string]string, len(s.file.Env))
+	for name, value := range s.file.Env {
+		env[name] = string(value)
+	}
+	// The program is ended by close, politely: not by the end of ctx.
+	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Env: env})
+	if err != nil {
+		return nil, err
+	}
+	c.process = p
+	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReader(p.Stdout), close: p.Stdout.Close}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
+}
+
+// messages is the output of a program from its first message on: some programs
+// greet the reader before. What is no message later on ends the connection.
+type messages struct {
+	r     *bufio.Reader
+	close func() error
+	begun bool
+}
+
+// maxGreeting is how much of a greeting is skipped.
+const maxGreeting = 64 << 10
+
+func (m *messages) Read(p []byte) (int, error) {
+	for skipped := 0; !m.begun; {
+		first, err := m.r.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		if m.begun = first[0] == '{'; m.begun {
+			break
+		}
+		line, err := m.r.ReadSlice('\n')
+		if skipped += len(line); skipped > maxGreeting {
+			return 0, errors.New("its standard output begins with no message")
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return 0, err
+		}
+	}
+	return m.r.Read(p)
+}
+
+func (m *messages) Close() error { return m.close() }
+
+// http is the way to a service.
+func (c *connection) http(s *Server) (sdk.Transport, error) {
+	endpoint, err := url.Parse(s.file.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	c.secret = endpoint.RawQuery
+	client := *s.config.HTTP
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	client.Transport = &guard{base, s.file.Headers, endpoint}
+	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
+			return fmt.Errorf("the server sends etui on to %s; write the address that is meant into the skill's file", r.URL.Host)
+		}
+		return nil
+	}
+	client.Timeout = 0 // streams stay open; each call has its own limit
+	return &sdk.StreamableClientTransport{Endpoint: s.file.Endpoint, HTTPClient: &client, MaxEventSize: maxMessage}, nil
+}
+
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
+
+// list returns all tools of the server, and when to ask again.
+func (c *connection) list(ctx context.Context) (tools []*sdk.Tool, poll time.Duration, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not list its tools within %v", listTime))
+	defer cancel()
+	poll = pollEvery
+	params := &sdk.ListToolsParams{}
+	for page := 0; page < maxPages && len(tools) < maxTools; page++ {
+		result, err := c.session.ListTools(ctx, params)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, 0, fmt.Errorf("listing its tools: %w", err)
+		}
+		if ttl := time.Duration(result.GetTTLMs()) * time.Millisecond; ttl > 0 {
+			poll = min(max(ttl, pollAtLeast), pollAtMost)
+		}
+		tools = append(tools, result.Tools...)
+		if result.NextCursor == "" {
+			break
+		}
+		params = &sdk.ListToolsParams{Cursor: result.NextCursor}
+	}
+	return tools[:min(len(tools), maxTools)], poll, nil
+}

@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// The bounds of a definition.
+const (
+	maxDescription = 1024     // characters that models are shown; the rest only helps the ranking
+	maxText        = 16 << 10 // bytes of the description, before the tool is refused
+	maxSchema      = 16 << 10 // bytes of the parameters, before the tool is refused
+	maxDefinition  = 64 << 10 // bytes of all of it
+	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
+	maxDepth       = 32       // of the parameters
+)
+
+// Definition is a tool as its server describes it, made fit to be shown.
+type Definition struct {
+	// Hash stands for all that the server said, as it said it, and for the server's
+	// command line or endpoint.
+	Hash string `json:"hash"`
+	// Server is the command line or endpoint.
+	Server      string `json:"server"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Parameters is the schema of the arguments.
+	Parameters json.RawMessage `json:"parameters"`
+	// Annotations are hints of the server about what a call does. They can raise
+	// the risk of a tool, and never lower it.
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+
+	size int // bytes of all that was said
+}
+
+// offer is a tool that a server offers.
+type offer struct {
+	name       string
+	definition *Definition
+	findings   []Finding // why a person is to look at it
+	refused    error     // why it cannot be used at all
+}
+
+// inspect makes an offer of what a server said about a tool.
+func inspect(t *sdk.Tool, identity string) offer {
+	o := offer{name: t.Name}
+	if o.refused = checkName(t.Name); o.refused == nil {
+		o.definition, o.refused = define(t, identity)
+	}
+	return o
+}
+
+func checkName(name string) error {
+	bad := strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	})
+	switch {
+	case name == "":
+		return errors.New("it has no name")
+	case bad >= 0:
+		return fmt.Errorf("its name %q has other characters than letters, digits, '_' and '-'", cut(clean(name), 80))
+	}
+	return nil
+}
+
+// said is everything about a tool that counts as its definition.
+type said struct {
+	Server, Name, Title, Description string
+	InputSchema, OutputSchema        any
+	Annotations                      *sdk.ToolAnnotations
+}
+
+func define(t *sdk.Tool, identity string) (*Definition, error) {
+	raw, err := marshal(said{identity, t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Description) > maxText || len(raw) > maxDefinition {
+		return nil, fmt.Errorf("its definition has %d bytes, and its description %d of them", len(raw), len(t.Description))
+	}
+	hash := sha256.Sum256(raw)
+	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(clean(t.Title), 200), Description: strings.TrimSpace(clean(t.Description))}
+	if t.Annotations != nil {
+		if d.Annotations, err = marshal(t.Annotations); err != nil {
+			return nil, err
+		}
+		if a, err := decode(d.Annotations); err == nil {
+			d.Annotations, _ = marshal(cleanValue(a))
+		}
+	}
+	if d.Parameters, err = parameters(t.InputSchema); err != nil {
+		return nil, err
+	}
+	if d.Description == "" && d.Title == "" {
+		d.Description = strings.ReplaceAll(t.Name, "_", " ")
+	}
+	return d, nil
+}
+
+// parameters checks a schema and makes it fit to be shown.
+func parameters(schema any) (json.RawMessage, error) {
+	switch s := schema.(type) {
+	case nil:
+		return nil, errors.New("it has no inputSchema")
+	case map[string]any:
+		if s["type"] != "object" {
+			return nil, errors.New(`its inputSchema is not of type "object"`)
+		}
+	default:
+		return nil, errors.New("its inputSchema is no object")
+	}
+	raw, err := marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxSchema {
+		return nil, fmt.Errorf("its inputSchema has %d bytes, at most %d are taken", len(raw), maxSchema)
+	}
+	copied, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := visible(copied, 0); err != nil {
+		return nil, err
+	}
+	cleaned, err := marshal(cleanValue(copied))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := tool.CompileSchema(cleaned); err != nil {
+		return nil, fmt.Errorf("its inputSchema is %s", cut(clean(err.Error()), 300))
+	}
+	return cleaned, nil
+}
+
+// visible refuses hidden characters where they are part of what is sent to the
+// server, so that they cannot just be removed, and schemas that are too deep.
+func visible(v any, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("its inputSchema is more than %d levels deep", maxDepth)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if clean(name) != name {
+				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut(clean(name), 80))
+			}
+			if name == "enum" || name == "const" {
+				if raw, _ := marshal(inner); hides(inner) {
+					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut(clean(string(raw)), 80))
+				}
+			}
+			if err := visible(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if err := visible(inner, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hides reports whether a value has hidden characters in it.
+func hides(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return clean(v) != v
+	case []any:
+		return slices.ContainsFunc(v, hides)
+	}
+	return false
+}
+
+// passages are all the texts of a tool.
+func passages(t *sdk.Tool) []passage {
+	list := []passage{{"name", anywhere, t.Name}, {"title", anywhere, t.Title}, {"description", anywhere, t.Description}}
+	if t.Annotations != nil {
+		list = append(list, passage{"annotations/title", anywhere, t.Annotations.Title})
+	}
+	list = texts(list, "inputSchema", t.InputSchema, argument, 0)
+	return texts(list, "outputSchema", t.OutputSchema, argument, 0)
+}
+
+// texts appends the texts in a schema, the names in it among them.
+func texts(list []passage, place string, v any, k kind, depth int) []passage {
+	if depth > maxDepth {
+		return list
+	}
+	switch v := v.(type) {
+	case string:
+		list = append(list, passage{place, k, v})
+	case []any:
+		for i, inner := range v {
+			list = texts(list, place+"/"+strconv.Itoa(i), inner, k, depth+1)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at, inner := place+"/"+cut(clean(name), 60), k
+			switch name {
+			case "enum", "const", "default", "examples", "example", "required":
+				inner = value
+			}
+			list = texts(append(list, passage{at, argument, name}), at, v[name], inner, depth+1)
+		}
+	}
+	return list
+}
+
+// fit is the definition as etui's tool. Its text is the same bytes as long as the
+// hash is.
+func (d *Definition) fit(name string, like tool.Definition) tool.Definition {
+	like.Name, like.Description, like.Parameters = name, d.Description, d.Parameters
+	if d.Title != "" && d.Title != d.Description {
+		like.Aliases = []string{d.Title}
+	}
+	if like.Description == "" {
+		like.Description = d.Title
+	}
+	if short := cut(like.Description, maxDescription); short != like.Description {
+		like.Description, like.Body = short, like.Description
+	}
+	if d.destroys() {
+		like.Risk = tool.Destructive
+	}
+	return like
+}
+
+// destroys reports whether the server itself says that a call cannot be undone.
+func (d *Definition) destroys() bool {
+	var hints struct {
+		DestructiveHint, ReadOnlyHint bool
+	}
+	return json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint
+}
+
+// marshal writes JSON in one way: sorted names, nothing escaped that need not be.
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// decode reads JSON, numbers as they are written.
+func decode(raw []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}

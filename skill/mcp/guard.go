@@ -1,0 +1,84 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/skill"
+)
+
+// guard sends the requests to a service: with the headers of the skill's file,
+// which nobody else gets, and with bounds on what comes back.
+type guard struct {
+	base     http.RoundTripper
+	headers  map[string]skill.Secret
+	endpoint *url.URL
+}
+
+// answerTime is how long a service may take to begin a stream of events that no
+// call waits for.
+const answerTime = 30 * time.Second
+
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !sameOrigin(r.URL, g.endpoint) {
+		return nil, fmt.Errorf("a request to %s is not for this server", r.URL.Host)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	r = r.Clone(ctx)
+	for name, value := range g.headers {
+		r.Header.Set(name, string(value))
+	}
+	if r.Method == http.MethodGet {
+		late := time.AfterFunc(answerTime, cancel)
+		defer late.Stop()
+	}
+	response, err := g.base.RoundTrip(r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	body := &bounded{ReadCloser: response.Body, left: maxMessage, cancel: cancel}
+	response.Body = body
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		body.left = -1 // the bound is that of each event
+	}
+	if response.StatusCode == http.StatusUnauthorized {
+		body.Close()
+		return nil, errUnauthorized
+	}
+	return response, nil
+}
+
+// bounded is a body of a limited size.
+type bounded struct {
+	io.ReadCloser
+	left   int // negative: no limit
+	cancel context.CancelFunc
+}
+
+var errTooLong = errors.New("the answer is too long")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errTooLong
+	}
+	if b.left > 0 && len(p) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= n
+	}
+	return n, err
+}
+
+func (b *bounded) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

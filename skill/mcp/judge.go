@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Finding is a reason to distrust a text of a server.
+type Finding struct {
+	// Place is where the text stands in the definition, as in "description" or
+	// "inputSchema/properties/a/enum/2".
+	Place string `json:"place"`
+	// Why says what the text seems to be up to.
+	Why string `json:"why"`
+	// Text is the part of the text that says so, without invisible characters.
+	Text string `json:"text"`
+}
+
+// passage is a text of a definition.
+type passage struct {
+	place string
+	kind  kind
+	text  string
+}
+
+// kind says what a passage is for.
+type kind int
+
+const (
+	anywhere kind = iota // tells what the tool does
+	argument             // describes or names an argument
+	value                // is what an argument may be
+)
+
+// judge finds texts that are up to something: that speak to the assistant
+// instead of about the tool. Each rule is a class of attack and asks for all the
+// signs of it near to one another; a sign alone - SSH, a password, "always",
+// another tool - is what honest tools speak of too.
+func (rs rules) judge(passages []passage) (found []Finding) {
+	for _, p := range passages {
+		for _, reading := range readings(p) {
+			if f, ok := rs.suspect(p, reading); ok {
+				if !slices.Contains(found, f) {
+					found = append(found, f)
+				}
+				break
+			}
+		}
+	}
+	return found
+}
+
+// readings are the ways in which a text can be understood: as it stands, what
+// invisible characters spell, what is encoded in it.
+func readings(p passage) []string {
+	all := []string{normal(p.text)}
+	if words := normal(wordsOf(p.text)); words != all[0] {
+		all = append(all, words)
+	}
+	if hidden := smuggled(p.text); len(hidden) > 3 {
+		all = append(all, normal(hidden))
+	}
+	if text := codes.ReplaceAllStringFunc(p.text, character); text != p.text {
+		all = append(all, normal(text))
+	}
+	for _, blob := range blobs.FindAllString(p.text, 8) {
+		if text := decoded(blob); text != "" {
+			all = append(all, normal(text))
+		}
+	}
+	return all
+}
+
+func (rs rules) suspect(p passage, reading string) (Finding, bool) {
+	for _, r := range rs {
+		if p.kind < r.least {
+			continue
+		}
+		if from, to, ok := near(reading, r.signs, r.within); ok {
+			return Finding{p.place, r.why, cut(strings.TrimSpace(reading[from:to]), 160)}, true
+		}
+	}
+	return Finding{}, false
+}
+
+// near finds one match of each sign that all lie within a number of bytes.
+func near(text string, signs []*regexp.Regexp, within int) (from, to int, ok bool) {
+	matches := make([][][]int, len(signs))
+	for i, sign := range signs {
+		if matches[i] = sign.FindAllStringIndex(text, 32); matches[i] == nil {
+			return 0, 0, false
+		}
+	}
+	for _, first := range matches[0] {
+		if from, to, ok = gather(first[0], first[1], matches[1:], within); ok {
+			return from, to, true
+		}
+	}
+	return 0, 0, false
+}
+
+func gather(from, to int, rest [][][]int, within int) (int, int, bool) {
+	if len(rest) == 0 {
+		return from, to, true
+	}
+	for _, m := range rest[0] {
+		lo, hi := min(from, m[0]), max(to, m[1])
+		if hi-lo > within && hi-lo > to-from && hi-lo > m[1]-m[0] {
+			continue
+		}
+		if lo, hi, ok := gather(lo, hi, rest[1:], within); ok {
+			return lo, hi, true
+		}
+	}
+	return 0, 0, false
+}
+
+// normal is a text as the rules read it: small letters of one script, single
+// spaces, nothing invisible.
+func normal(s string) string {
+	s = norm.NFKC.String(clean(s))
+	space := true
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			if space {
+				return -1
+			}
+			space = true
+			return ' '
+		}
+		space = false
+		r = unicode.ToLower(r)
+		if i := strings.IndexRune(lookalikes, r); i >= 0 && r >= utf8.RuneSelf {
+			return rune(latin[utf8.RuneCountInString(lookalikes[:i])])
+		}
+		return r
+	}, s))
+}
+
+// lookalikes are letters of other scripts, and quotes, that pass for those of
+// latin.
+const (
+	lookalikes = "аеорсухіјѕԁһӏвкмнтгпиαεορτυνικ‘’“”"
+	latin      = "aeopcyxijsdhlbkmhtrnuaeoptuvik''\"\""
+)
+
+// wordsOf separates the words of an identifier.
+func wordsOf(s string) string {
+	if strings.ContainsAny(s, " \n") || len(s) > 200 {
+		return s
+	}
+	return camel.ReplaceAllString(strings.NewReplacer("_", " ", "-", " ").Replace(s), "$1 $2")
+}
+
+var (
+	camel = regexp.MustCompile(`([a-z])([A-Z])`)
+	blobs = regexp.MustCompile(`[A-Za-z0-9+/_-]{24,}={0,2}`)
+	codes = regexp.MustCompile(`(?:\\u|\\x|%|&#x)[0-9a-fA-F]{2,4};?`)
+)
+
+// character is what an escape sequence stands for.
+func character(code string) string {
+	n, err := strconv.ParseUint(strings.TrimRight(strings.TrimLeft(code, `\ux%&#`), ";"), 16, 32)
+	if err != nil {
+		return code
+	}
+	return string(rune(n))
+}
+
+// decoded returns the text that a blob stands for, or nothing.
+func decoded(blob string) string {
+	raw := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(blob, "="))
+	for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.RawStdEncoding.DecodeString} {
+		if text, err := decode(raw); err == nil && readable(text) {
+			return string(text)
+		}
+	}
+	return ""
+}
+
+func readable(text []byte) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
+	for _, r := range string(text) {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// rule is a class of attack: signs that lie within some bytes of one another.
+type rule struct {
+	why    string
+	least  kind // the first kind of passage that it is for
+	within int
+	signs  []*regexp.Regexp
+}
+
+// rules are all classes. They take some milliseconds and a megabyte to make, and
+// are needed only when a server shows something new.
+type rules []rule
+
+func newRules() rules {
+	made := make(rules, len(classes))
+	for i, c := range classes {
+		made[i] = rule{why: c.why, least: c.least, within: c.within}
+		for _, sign := range c.signs {
+			made[i].signs = append(made[i].signs, regexp.MustCompile(sign))
+		}
+	}
+	return made
+}

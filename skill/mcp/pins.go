@@ -1,0 +1,437 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Pins remember which definitions of which servers may be used. The first
+// definition of a tool that nothing speaks against is taken and pinned; whatever
+// comes later is held back until a person approves it, and so are all tools of a
+// server whose command line or endpoint has changed.
+//
+// They are a file, which is only read and written when it has to be, always as a
+// whole, and may be shared by several processes. Pins are safe for concurrent
+// use.
+type Pins struct {
+	path string
+
+	mu      sync.Mutex
+	content pinned
+	stamp   stamp         // of the file that content was read from
+	broken  error         // why it could not be
+	changed chan struct{} // closed when the content is another one
+}
+
+// pinned is what the file holds, by server and tool.
+type pinned struct {
+	Servers map[string]*pinnedServer `json:"servers"`
+}
+
+type pinnedServer struct {
+	// Server is the command line or endpoint that was accepted.
+	Server string          `json:"server"`
+	Tools  map[string]*pin `json:"tools"`
+}
+
+// pin is what is known about a tool.
+type pin struct {
+	// Accepted may be used; nil when nothing was accepted yet.
+	Accepted *Definition `json:"accepted,omitempty"`
+	// Offered is what the server offers in its place, held back because of Why.
+	Offered *Definition `json:"offered,omitempty"`
+	Why     []string    `json:"why,omitempty"`
+	// Listed says that the server had the tool when it was last asked.
+	Listed bool `json:"listed"`
+}
+
+// has reports whether a definition has been judged before.
+func (t pin) has(hash string) bool {
+	return t.Accepted != nil && t.Accepted.Hash == hash || t.Offered != nil && t.Offered.Hash == hash
+}
+
+// Held is a definition that is held back until somebody approves it.
+type Held struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	// Why are the reasons, as sentences.
+	Why []string `json:"why"`
+	// Offered is the definition in question, Accepted the one before it; nil when
+	// there was none.
+	Offered  *Definition `json:"offered"`
+	Accepted *Definition `json:"accepted,omitempty"`
+}
+
+// maxPinned is how many names of tools are remembered for a server. Further ones
+// are refused, so that a server cannot make itself forgotten.
+const maxPinned = 1024
+
+const (
+	maxPinsFile = 64 << 20
+	lockWait    = 5 * time.Second
+)
+
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+// NewPins returns the pins in a file, which need not exist yet. Without a path
+// they last as long as the program.
+func NewPins(path string) *Pins { return &Pins{path: path, changed: make(chan struct{})} }
+
+// Approve accepts what is held back of a server's tools: of all of them when none
+// is named. A tool may be named with the beginning of its hash, as in
+// "add@sha256:1f2e", which approves that definition and no later one.
+func (p *Pins) Approve(server string, tools ...string) error {
+	return p.edit(func(c *pinned) (bool, error) {
+		s := c.Servers[server]
+		held := c.held(server)
+		if s == nil || len(held) == 0 {
+			return false, fmt.Errorf("nothing of server %q is held back", server)
+		}
+		if len(tools) == 0 {
+			for _, h := range held {
+				tools = append(tools, h.Tool)
+			}
+		}
+		for _, name := range tools {
+			name, hash, _ := strings.Cut(name, "@")
+			t := s.Tools[name]
+			switch {
+			case t == nil || t.Offered == nil:
+				return false, fmt.Errorf("tool %q of server %q is not held back; held back are: %s", name, server, names(held))
+			case !strings.HasPrefix(t.Offered.Hash, hash):
+				return false, fmt.Errorf("tool %q of server %q has changed again: it is %s now", name, server, t.Offered.Hash)
+			}
+			s.Server = t.Offered.Server
+			t.Accepted, t.Offered, t.Why = t.Offered, nil, nil
+		}
+		return true, nil
+	})
+}
+
+// Held returns what is held back, by server and tool; of all servers when none is
+// named.
+func (p *Pins) Held(server string) ([]Held, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.read(); err != nil {
+		return nil, err
+	}
+	return p.content.held(server), nil
+}
+
+func (c *pinned) held(server string) (list []Held) {
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		if server != "" && server != name {
+			continue
+		}
+		tools := c.Servers[name].Tools
+		for _, t := range slices.Sorted(maps.Keys(tools)) {
+			if pin := tools[t]; pin.Offered != nil {
+				list = append(list, Held{name, t, pin.Why, pin.Offered, pin.Accepted})
+			}
+		}
+	}
+	return list
+}
+
+func names(held []Held) string {
+	list := make([]string, len(held))
+	for i, h := range held {
+		list[i] = h.Tool
+	}
+	return strings.Join(list, ", ")
+}
+
+// offer tells the pins what a server offers now, without the refused, and returns
+// what is known about each tool after that.
+func (p *Pins) offer(server, identity string, offers []offer) (tools map[string]pin, err error) {
+	err = p.edit(func(c *pinned) (bool, error) {
+		s := c.Servers[server]
+		if s == nil {
+			s = &pinnedServer{Server: identity, Tools: map[string]*pin{}}
+			c.Servers[server] = s
+		}
+		changed := s.offer(identity, offers)
+		tools = s.known()
+		return changed, nil
+	})
+	return tools, err
+}
+
+func (s *pinnedServer) offer(identity string, offers []offer) (changed bool) {
+	if !s.accepts() && s.Server != identity {
+		s.Server, changed = identity, true
+	}
+	listed := map[string]bool{}
+	for _, o := range offers {
+		listed[o.name] = true
+		t := s.Tools[o.name]
+		if t == nil {
+			if len(s.Tools) >= maxPinned {
+				continue
+			}
+			t = &pin{}
+			s.Tools[o.name] = t
+		}
+		changed = t.offer(o, s.Server, identity) || changed
+	}
+	for name, t := range s.Tools {
+		if t.Listed != listed[name] {
+			t.Listed, changed = listed[name], true
+		}
+	}
+	return changed
+}
+
+// accepts reports whether anything of the server was ever accepted.
+func (s *pinnedServer) accepts() bool {
+	for _, t := range s.Tools {
+		if t.Accepted != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// offer judges one definition, and reports whether anything is new.
+func (t *pin) offer(o offer, accepted, identity string) bool {
+	switch {
+	case t.Accepted != nil && t.Accepted.Hash == o.definition.Hash:
+		withdrawn := t.Offered != nil
+		t.Offered, t.Why = nil, nil
+		return withdrawn
+	case t.Offered != nil && t.Offered.Hash == o.definition.Hash:
+		return false
+	}
+	var why []string
+	if accepted != identity {
+		why = append(why, fmt.Sprintf("the server was %q and is %q now", accepted, identity))
+	} else if t.Accepted != nil {
+		why = append(why, "its definition is not the one that was accepted")
+	}
+	for _, f := range o.findings {
+		why = append(why, fmt.Sprintf("its %s %s: %q", f.Place, f.Why, f.Text))
+	}
+	if len(why) == 0 {
+		t.Accepted, t.Offered = o.definition, nil
+		return true
+	}
+	t.Offered, t.Why = o.definition, why
+	return true
+}
+
+// known is a copy of what is known about the tools of a server.
+func (s *pinnedServer) known() map[string]pin {
+	tools := make(map[string]pin, len(s.Tools))
+	for name, t := range s.Tools {
+		tools[name] = *t
+	}
+	return tools
+}
+
+// know returns what is known about the tools of a server, and a channel that is
+// closed when that may have changed.
+func (p *Pins) know(server string) (map[string]pin, <-chan struct{}, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.read()
+	if s := p.content.Servers[server]; s != nil && err == nil {
+		return s.known(), p.changed, nil
+	}
+	return nil, p.changed, err
+}
+
+// edit changes the content under a lock that other processes respect.
+func (p *Pins) edit(change func(*pinned) (bool, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.path != "" {
+		lock := flock.New(p.path+".lock", flock.SetPermissions(0o600))
+		ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+		defer cancel()
+		if ok, err := lock.TryLockContext(ctx, lockWait/200); !ok {
+			return fmt.Errorf("locking the pins %s: %w", p.path, err)
+		}
+		defer lock.Close()
+	}
+	if err := p.read(); err != nil {
+		return err
+	}
+	changed, err := change(&p.content)
+	if err == nil && changed {
+		err = p.write()
+	}
+	if err != nil {
+		p.stamp = stamp{} // what is in memory may not be what is in the file
+		return err
+	}
+	if changed {
+		p.announce()
+	}
+	return nil
+}
+
+func (p *Pins) announce() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// read brings the content up to date with the file.
+func (p *Pins) read() error {
+	if p.content.Servers == nil {
+		p.content.Servers = map[string]*pinnedServer{}
+	}
+	if p.path == "" {
+		return nil
+	}
+	info, err := os.Stat(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if p.stamp != (stamp{}) {
+			p.content, p.stamp, p.broken = pinned{Servers: map[string]*pinnedServer{}}, stamp{}, nil
+			p.announce()
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the pins: %w", err)
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if now == p.stamp {
+		return p.broken
+	}
+	if now.size > maxPinsFile {
+		return fmt.Errorf("the pins in %s have %d bytes, at most %d are read", p.path, now.size, maxPinsFile)
+	}
+	raw, err := os.ReadFile(p.path)
+	if err != nil {
+		return fmt.Errorf("reading the pins: %w", err)
+	}
+	p.stamp, p.broken = now, nil
+	content, err := parsePins(raw)
+	if err != nil {
+		p.broken = fmt.Errorf("the pins in %s are broken, and no tool of a server is taken until they are mended or removed: %w", p.path, err)
+		return p.broken
+	}
+	p.content = content
+	p.announce()
+	return nil
+}
+
+func parsePins(raw []byte) (c pinned, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if err := d.Decode(&c); err != nil {
+		return c, err
+	}
+	if c.Servers == nil {
+		c.Servers = map[string]*pinnedServer{}
+	}
+	for server, s := range c.Servers {
+		if s == nil || s.Tools == nil {
+			return c, fmt.Errorf("server %q has no tools", server)
+		}
+		for name, t := range s.Tools {
+			if t == nil {
+				return c, fmt.Errorf("tool %q of server %q is nothing", name, server)
+			}
+		}
+	}
+	return c, nil
+}
+
+// write replaces the file.
+func (p *Pins) write() error {
+	if p.path == "" {
+		return nil
+	}
+	raw, err := json.MarshalIndent(p.content, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing the pins: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(p.path), filepath.Base(p.path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("writing the pins: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(raw, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), p.path)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the pins: %w", err)
+	}
+	if info, err := os.Stat(p.path); err == nil {
+		p.stamp = stamp{info.ModTime(), info.Size()}
+	}
+	return nil
+}
+
+// Diff tells how the definition differs from the one before it, a line each,
+// with - and + in front of what was and what is.
+func (h Held) Diff() string {
+	before := h.Accepted
+	if before == nil {
+		before = &Definition{}
+	}
+	var b strings.Builder
+	for _, part := range []struct{ name, before, now string }{
+		{"server", before.Server, h.Offered.Server},
+		{"title", before.Title, h.Offered.Title},
+		{"description", before.Description, h.Offered.Description},
+		{"parameters", indent(before.Parameters), indent(h.Offered.Parameters)},
+		{"annotations", indent(before.Annotations), indent(h.Offered.Annotations)},
+	} {
+		if part.before != part.now {
+			fmt.Fprintf(&b, "%s:\n", part.name)
+			diff(&b, strings.Split(part.before, "\n"), strings.Split(part.now, "\n"))
+		}
+	}
+	if b.Len() == 0 {
+		return "it differs in what cannot be seen: invisible characters, or what its results look like\n"
+	}
+	return b.String()
+}
+
+func indent(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// diff leaves out the lines at the beginning and the end that are the same.
+func diff(b *strings.Builder, before, now []string) {
+	for len(before) > 0 && len(now) > 0 && before[0] == now[0] {
+		before, now = before[1:], now[1:]
+	}
+	for len(before) > 0 && len(now) > 0 && before[len(before)-1] == now[len(now)-1] {
+		before, now = before[:len(before)-1], now[:len(now)-1]
+	}
+	for _, line := range before {
+		if line != "" {
+			fmt.Fprintf(b, "  - %s\n", line)
+		}
+	}
+	for _, line := range now {
+		if line != "" {
+			fmt.Fprintf(b, "  + %s\n", line)
+		}
+	}
+}

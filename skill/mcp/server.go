@@ -1,0 +1,338 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// Server is the skill of an MCP server.
+type Server struct {
+	config   Config
+	file     skill.Config
+	details  skill.Details
+	identity string
+	dir      string
+	poke     chan struct{} // asks Run to look at the server
+
+	state atomic.Pointer[state] // written by Load and then by Run alone
+}
+
+var (
+	_ skill.Server   = (*Server)(nil)
+	_ skill.Detailed = (*Server)(nil)
+)
+
+// Phase is how far a server has come.
+type Phase string
+
+// The phases.
+const (
+	Waiting   Phase = "waiting"   // nothing was tried yet
+	Trying    Phase = "trying"    // it is being reached
+	Connected Phase = "connected" // its tools can be called
+	Away      Phase = "away"      // it will be tried again
+	Stopped   Phase = "stopped"   // it will not be tried again until its file is loaded again
+)
+
+// state is what is known about a server. It is immutable.
+type state struct {
+	phase      Phase
+	connection *connection // nil unless the phase is Connected
+	tools      []tool.Tool
+	byName     map[string]*serverTool // by the server's name for it
+	held       map[string]string      // why tools that were accepted cannot be called
+	refused    []Refused
+	err        error
+	retry      time.Time
+	restarts   int
+}
+
+// Name is the server's.
+func (s *Server) Name() string { return s.file.Name }
+
+// Description tells what the server is for.
+func (s *Server) Description() string { return s.file.Description }
+
+// Parameters is nil: taking the toolset up needs no arguments.
+func (s *Server) Parameters() skill.ParameterSchema { return nil }
+
+// Details says that the skill is the toolset of the server's tools.
+func (s *Server) Details() skill.Details { return s.details }
+
+// Execute lists the tools of the server.
+func (s *Server) Execute(context.Context, json.RawMessage) (any, error) {
+	names := []string{}
+	for _, t := range s.Tools() {
+		names = append(names, t.Definition().Name)
+	}
+	return map[string]any{"server": s.file.Name, "tools": names}, nil
+}
+
+// Tools are the tools that may be used, by name. As long as a tool's definition
+// stays, it is the same value.
+func (s *Server) Tools() []tool.Tool { return s.state.Load().tools }
+
+// update replaces the state by a changed copy.
+func (s *Server) update(change func(*state)) {
+	next := *s.state.Load()
+	change(&next)
+	s.state.Store(&next)
+}
+
+// Run keeps the server going until ctx ends. The program of a server that is
+// stopped has ended when Run returns.
+func (s *Server) Run(ctx context.Context, changed func()) {
+	log := s.config.Log.With("server", s.file.Name)
+	legacy := false
+	for tries := 1; ; tries++ {
+		s.update(func(n *state) { n.phase, n.retry = Trying, time.Time{} })
+		since := time.Now()
+		reached, err := s.serve(ctx, legacy, changed)
+		switch {
+		case ctx.Err() != nil:
+			s.update(func(n *state) { n.phase, n.err = Waiting, nil })
+			return
+		case !reached:
+			legacy = !legacy // some older servers do not survive being asked for the newer protocol
+		case time.Since(since) >= settled:
+			tries = 1
+		}
+		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
+			s.update(func(n *state) { n.phase, n.err = Stopped, err })
+			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
+			<-ctx.Done()
+			return
+		}
+		pause := pauseAfter(tries)
+		s.update(func(n *state) {
+			n.phase, n.err, n.retry = Away, err, time.Now().Add(pause)
+			n.restarts++
+		})
+		if tries == 1 {
+			log.WarnContext(ctx, "MCP server is away", "error", err, "retry", pause)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pauseAfter is how long to wait after some tries in a row: twice as long each
+// time, up to half of it by chance.
+func pauseAfter(tries int) time.Duration {
+	pause := min(firstPause<<min(tries-1, 16), lastPause)
+	return pause/2 + rand.N(pause/2)
+}
+
+// hopeless reports whether trying again cannot help.
+func hopeless(err error) bool {
+	return errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, errUnauthorized)
+}
+
+// serve connects and keeps the tools up to date until something fails. It reports
+// whether the server was reached.
+func (s *Server) serve(ctx context.Context, legacy bool, changed func()) (reached bool, err error) {
+	c, err := s.connect(ctx, legacy)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		s.update(func(n *state) { n.phase, n.connection = Away, nil })
+		c.close()
+	}()
+	return true, s.keep(ctx, c, changed)
+}
+
+// keep lists the tools, again and again.
+func (s *Server) keep(ctx context.Context, c *connection, changed func()) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		tools, poll, err := c.list(ctx)
+		if err != nil {
+			return c.explain(err)
+		}
+		listed, next := time.Now(), time.After(poll)
+		for fresh := true; fresh; {
+			_, pins, _ := s.config.Pins.know(s.file.Name)
+			began := time.Now()
+			s.take(ctx, c, tools, changed)
+			// Judging takes a tenth of a core at most, however often the server changes.
+			pause := max(listPause, 10*time.Since(began))
+			for same := true; same; {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case err := <-c.dead:
+					return c.explain(err)
+				case <-next:
+					fresh, same = false, false
+				case <-s.poke:
+					next = time.After(pause - time.Since(listed))
+				case <-look.C:
+					_, _, _ = s.config.Pins.know(s.file.Name) // closes pins if another process has changed them
+				case <-pins:
+					same = false
+				}
+			}
+		}
+	}
+}
+
+// take makes of what the server listed the tools that may be used.
+func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, changed func()) {
+	known, _, err := s.config.Pins.know(s.file.Name)
+	offers, refused := s.inspect(listed, known)
+	if err == nil {
+		known, err = s.config.Pins.offer(s.file.Name, s.identity, offers)
+	}
+	for _, o := range offers {
+		if _, ok := known[o.name]; !ok && err == nil {
+			refused = append(refused, Refused{o.name, fmt.Sprintf("the server has shown more than %d different tools by now", maxPinned)})
+		}
+	}
+	before := s.state.Load()
+	s.update(func(n *state) {
+		n.phase, n.connection, n.err, n.refused = Connected, c, err, refused
+		if err == nil {
+			n.set(s, known)
+		}
+	})
+	now := s.state.Load()
+	if before.phase != Connected || len(before.tools) != len(now.tools) {
+		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools", len(now.tools), "refused", len(refused))
+	}
+	if !slices.Equal(before.tools, now.tools) {
+		changed()
+	}
+}
+
+// inspect sorts what a server listed into what can be offered and what cannot.
+func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []offer, refused []Refused) {
+	times, size := map[string]int{}, 0
+	var rules rules
+	for _, t := range listed {
+		times[t.Name]++
+	}
+	for _, t := range listed {
+		if !s.wanted(t.Name) {
+			continue
+		}
+		o := inspect(t, s.identity)
+		switch {
+		case o.refused != nil:
+		case size+o.definition.size > maxDefinitions:
+			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
+		case times[t.Name] > 1:
+			o.refused = fmt.Errorf("the server lists %d tools of this name", times[t.Name])
+		case len(s.toolName(t.Name)) > maxName:
+			o.refused = fmt.Errorf("its name would be %s, which is longer than %d characters", s.toolName(t.Name), maxName)
+		}
+		if o.refused != nil {
+			refused = append(refused, Refused{cut(clean(t.Name), 80), o.refused.Error()})
+			continue
+		}
+		size += o.definition.size
+		if !known[t.Name].has(o.definition.Hash) { // what is known is not judged again
+			if rules == nil {
+				rules = newRules()
+			}
+			o.findings = rules.judge(passages(t))
+		}
+		offers = append(offers, o)
+	}
+	return offers, slices.Compact(refused)
+}
+
+func (s *Server) toolName(name string) string { return "mcp__" + s.file.Name + "__" + name }
+
+// wanted reports whether the skill's file wants a tool.
+func (s *Server) wanted(name string) bool {
+	fits := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+	return (len(s.file.Include) == 0 || slices.ContainsFunc(s.file.Include, fits)) && !slices.ContainsFunc(s.file.Exclude, fits)
+}
+
+// set makes the tools of what is known about them.
+func (n *state) set(s *Server, known map[string]pin) {
+	before := n.byName
+	n.tools, n.byName, n.held = nil, map[string]*serverTool{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		p := known[name]
+		if p.Accepted == nil || !p.Listed || !s.wanted(name) {
+			continue
+		}
+		t := before[name]
+		if t == nil || t.hash != p.Accepted.Hash {
+			t = s.newTool(name, p.Accepted)
+		}
+		n.tools, n.byName[name] = append(n.tools, t), t
+		switch {
+		case p.Offered != nil:
+			n.held[name] = strings.Join(p.Why, "; ")
+		case p.Accepted.Server != s.identity:
+			n.held[name] = "the server is another one now"
+		}
+	}
+}
+
+// Status is what is known about a server, for the operator.
+type Status struct {
+	Server string `json:"server"`
+	// Identity is the command line or the endpoint.
+	Identity string `json:"identity"`
+	Phase    Phase  `json:"phase"`
+	// Protocol is the version that is spoken; empty while not connected.
+	Protocol string `json:"protocol,omitempty"`
+	// Tools are the names of the tools that may be used.
+	Tools []string `json:"tools"`
+	// Held are the definitions that are held back, Refused the tools that cannot be
+	// used at all.
+	Held    []Held    `json:"held,omitempty"`
+	Refused []Refused `json:"refused,omitempty"`
+	// Err is the last failure; empty while all is well.
+	Err string `json:"error,omitempty"`
+	// Retry is when the server is tried again; zero when it is not.
+	Retry time.Time `json:"retry,omitzero"`
+	// Restarts counts how often it had to be tried again.
+	Restarts int `json:"restarts"`
+}
+
+// Status returns what is known about the server now.
+func (s *Server) Status() Status {
+	n := s.state.Load()
+	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Retry: n.retry, Restarts: n.restarts}
+	if n.connection != nil {
+		st.Protocol = n.connection.version
+	}
+	for _, t := range n.tools {
+		st.Tools = append(st.Tools, t.Definition().Name)
+	}
+	held, err := s.config.Pins.Held(s.file.Name)
+	st.Held = held
+	if err = errors.Join(n.err, err); err != nil {
+		st.Err = clean(err.Error())
+	}
+	return st
+}
+
+// Refused is a tool of a server that cannot be used.
+type Refused struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
+}

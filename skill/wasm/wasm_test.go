@@ -1,0 +1,133 @@
+package wasm_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/skilltest"
+	"github.com/etui-run/etui/skill/wasm"
+)
+
+// config is a skill of a module in a folder of its own.
+func config(t *testing.T, name string, code []byte) skill.Config {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "run.wasm"), code, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return skill.Config{Name: name, Description: "Does what a test needs.", Module: "run.wasm", Memory: 4, Folder: root}
+}
+
+// program is testdata/program, compiled once for all tests.
+var program = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "run.wasm")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, ".")
+	build.Dir, build.Env = "testdata/program", append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, errors.New(string(out))
+	}
+	return os.ReadFile(file)
+})
+
+func TestConformance(t *testing.T) {
+	skilltest.Test(t, func(t *testing.T) skilltest.Harness {
+		bad := func(code []byte, change func(*skill.Config)) skill.Config {
+			c := config(t, "bad", code)
+			change(&c)
+			return c
+		}
+		return skilltest.Harness{
+			Provider: wasm.New(),
+			Echo:     config(t, "echo", copier()),
+			Fails:    config(t, "fails", unknown()),
+			Slow:     config(t, "slow", endless()),
+			Rubbish:  config(t, "rubbish", assemble(nil, 1)),
+			Panics:   config(t, "panics", hungry()),
+			Bad: map[string]skill.Config{
+				"module: it is missing":       bad(nil, func(c *skill.Config) { c.Module = "" }),
+				"module: run.wasm is not a W": bad([]byte("#!/bin/sh"), func(*skill.Config) {}),
+				"module: . is no file":        bad(nil, func(c *skill.Config) { c.Module = "." }),
+				"gone.wasm":                   bad(nil, func(c *skill.Config) { c.Module = "gone.wasm" }),
+				"escapes":                     bad(copier(), func(c *skill.Config) { c.Module = "../run.wasm" }),
+				"memory":                      bad(copier(), func(c *skill.Config) { c.Memory = 4096 }),
+			},
+		}
+	})
+}
+
+// A real program: what it may do, and what becomes of it when it goes wrong.
+func TestProgram(t *testing.T) {
+	code, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(t, "program", code)
+	c.Memory = 16
+	t.Setenv("ETUI_SECRET", "s3cret")
+	s, err := wasm.New().Load(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for does, want := range map[string]string{
+		"echo":     `{"got":{"does":"echo"}}`,
+		"escape":   `[]`,
+		"fail":     "the skill failed: exit code 3: first\n[31mno such city",
+		"panic":    "panic: oh no",
+		"nothing":  "the skill failed: the answer is empty, not JSON",
+		"text":     "not one JSON value",
+		"allocate": "out of memory",
+		"flood":    "the skill failed: it wrote more than 1048576 bytes",
+	} {
+		result, err := skill.Execute(t.Context(), s, []byte(`{"does":"`+does+`"}`))
+		if err == nil {
+			if got, ok := result.(interface{ MarshalJSON() ([]byte, error) }); !ok {
+				t.Errorf("%s: %v", does, result)
+			} else if raw, _ := got.MarshalJSON(); string(raw) != want {
+				t.Errorf("%s: %s", does, raw)
+			}
+			continue
+		}
+		if !errors.Is(err, skill.ErrExecutionFailed) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", does, err)
+		}
+	}
+}
+
+func TestUnusable(t *testing.T) {
+	greedy := config(t, "greedy", assemble(nil, 17))
+	greedy.Memory = 1
+	for want, c := range map[string]skill.Config{
+		"system":      config(t, "unknown", unknown()),
+		"_start":      config(t, "stranger", stranger()),
+		"be compiled": config(t, "cut", copier()[:60]),
+		"over limit":  greedy,
+		"unreachable": config(t, "hungry", hungry()),
+	} {
+		s, err := wasm.New().Load(c)
+		if err != nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		for range 2 {
+			if _, err := s.Execute(t.Context(), []byte("{}")); !errors.Is(err, skill.ErrExecutionFailed) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+	}
+}
