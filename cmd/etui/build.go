@@ -94,6 +94,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if b.skills, err = b.newSkills(ctx, w, stored, log); err != nil {
 		return b, err
 	}
+	if err := b.addInstallTools(w, log); err != nil {
+		return b, err
+	}
 	p, err := policyOf(w.config)
 	if err != nil {
 		return b, err

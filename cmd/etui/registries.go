@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/install"
+	"github.com/etui-run/etui/tool"
 )
 
 // defaultRegistries are those that a configuration without registries has.
@@ -114,4 +116,39 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 		}
 	}
 	return pool, nil
+}
+
+// maxLoaded bounds how many loaded skills find_skills tells of.
+const maxLoaded = 5
+
+// addInstallTools gives the model the tools that find and install skills, when the
+// configuration lets it have them.
+func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
+	if w.config.Skills.Model == "off" {
+		return nil
+	}
+	in, err := newInstaller(w, log)
+	if err != nil {
+		return err
+	}
+	tools := []tool.Tool{install.FindTool(in, b.loaded)}
+	if w.config.Skills.Model == "install" {
+		tools = append(tools, install.InstallTool(in))
+	}
+	return b.registry.Register(tools...)
+}
+
+// loaded finds what is loaded and the caller may use.
+func (b *built) loaded(ctx context.Context, text string) []install.Found {
+	var list []install.Found
+	c := b.registry.Catalog()
+	for _, d := range c.Definitions(tool.Caller(ctx)) {
+		if d.Source == skill.Source {
+			list = append(list, install.Found{Name: d.Name, Description: d.Description})
+		}
+	}
+	for _, t := range c.Toolsets() {
+		list = append(list, install.Found{Name: t.Name, Description: t.Description})
+	}
+	return install.Best(list, text, maxLoaded)
 }

@@ -1,12 +1,14 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // patienceFind is how long a registry may take to answer a search.
@@ -63,4 +65,43 @@ func (f Found) Words() string {
 		return f.Owner + "@" + f.Name
 	}
 	return "@" + f.Owner + "/" + f.Name
+}
+
+// Best ranks skills that were not searched for yet: by how many words of a text
+// stand in their names, then in their descriptions. An empty text fits all.
+func Best(all []Found, text string, limit int) []Found {
+	terms := termsOf(text)
+	scores := make(map[string]int, len(all))
+	for _, f := range all {
+		name, description := strings.ToLower(f.Name), strings.ToLower(f.Description)
+		for _, t := range terms {
+			switch {
+			case strings.Contains(name, t):
+				scores[f.Words()] += 3
+			case strings.Contains(description, t):
+				scores[f.Words()]++
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(f Found) bool { return len(terms) > 0 && scores[f.Words()] == 0 })
+	slices.SortStableFunc(all, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(scores[b.Words()], scores[a.Words()]), cmp.Compare(a.Name, b.Name))
+	})
+	return all[:min(len(all), limit)]
+}
+
+// termsOf are what is looked for: words, and pairs of characters where a script
+// has no blanks between words.
+func termsOf(text string) (terms []string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
+		runes := []rune(word)
+		if !unicode.Is(unicode.Han, runes[0]) || len(runes) < 3 {
+			terms = append(terms, word)
+			continue
+		}
+		for i := range len(runes) - 1 {
+			terms = append(terms, string(runes[i:i+2]))
+		}
+	}
+	return terms
 }

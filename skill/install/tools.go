@@ -18,9 +18,9 @@ const Group = "skills"
 // perRegistry is how many skills of each registry a model is told of.
 const perRegistry = 8
 
-// FindTool returns the tool find_skills. have finds what is loaded already, with
-// its name and description; that is told first. May be nil.
-func FindTool(in *Installer, have func(text string) []Found) tool.Tool {
+// FindTool returns the tool find_skills. have finds what is loaded already and the
+// caller may use; that is told first. May be nil.
+func FindTool(in *Installer, have func(ctx context.Context, text string) []Found) tool.Tool {
 	type input struct {
 		Query string `json:"query"`
 	}
@@ -34,7 +34,7 @@ func FindTool(in *Installer, have func(text string) []Found) tool.Tool {
 	return tool.Func(d, func(ctx context.Context, q input) (string, error) {
 		var text strings.Builder
 		if have != nil {
-			for _, f := range have(q.Query) {
+			for _, f := range have(ctx, q.Query) {
 				fmt.Fprintf(&text, "loaded: %s - %s\n", f.Name, excerpt(f.Description))
 			}
 		}
