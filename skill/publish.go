@@ -134,8 +134,6 @@ func (p *Publisher) publish() {
 	p.tell(p.registry.Supply(Source, supply))
 }
 
-func byEntryName(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) }
-
 // compare brings what is shown up to date. Only what changed in the table is looked
 // at: both lists are in order of names.
 func (p *Publisher) compare() {
