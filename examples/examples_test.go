@@ -205,7 +205,7 @@ func TestScripts(t *testing.T) {
 // installs.
 func TestModuleIsBuilt(t *testing.T) {
 	if _, err := os.Stat("wasm/node_modules"); err != nil {
-		t.Skip("the compiler is not installed: npm ci --prefix examples/wasm")
+		t.Fatal("the compiler is not installed: run make test, or npm ci --prefix examples/wasm")
 	}
 	file := filepath.Join(t.TempDir(), "check_number.wasm")
 	build := exec.Command("npm", "run", "--silent", "build", "--", "--outFile", file)

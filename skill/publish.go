@@ -140,12 +140,12 @@ func (p *Publisher) compare() {
 	before := p.shown
 	p.shown = make([]*shown, 0, len(p.snapshot.All()))
 	for _, e := range p.snapshot.All() {
-		for len(before) > 0 && byEntryName(before[0].entry, e) < 0 {
+		for len(before) > 0 && before[0].entry.Name() < e.Name() {
 			p.replace(before[0], nil)
 			before = before[1:]
 		}
 		switch {
-		case len(before) == 0 || byEntryName(before[0].entry, e) > 0:
+		case len(before) == 0 || before[0].entry.Name() > e.Name():
 			p.shown = append(p.shown, p.replace(nil, e))
 			continue
 		case before[0].entry == e:
