@@ -9,13 +9,16 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
@@ -60,6 +63,11 @@ func (a *app) skillsListCommand() *cobra.Command {
 					return json.NewEncoder(a.out).Encode(r)
 				}
 				a.printSkillList(r.SkillList)
+				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Toolset) bool {
+					return slices.ContainsFunc(r.Skills, func(s gateway.SkillStatus) bool {
+						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
+					})
+				})
 				return a.printToolsets(r.Toolsets)
 			})
 		},
@@ -127,12 +135,13 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 
 // printToolsets marks the active one.
 func (a *app) printToolsets(s gateway.Skills) error {
+	room := max(width()-27, 35)
 	for _, t := range s.Skills {
 		mark := " "
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, t.Name, s.Counts[t.Name], t.Description); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, t.Name, s.Counts[t.Name], ansi.Truncate(t.Description, room, "…")); err != nil {
 			return err
 		}
 	}
