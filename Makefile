@@ -15,10 +15,11 @@ run: build
 build:
 	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
 
-# The tests drive etui with clients that others have written, from npm.
-CLIENTS := cmd/etui/testdata/openai skill/install/installtest/testdata/clients
+# What the tests need from npm: OpenAI's own client, which drives the gateway, the
+# compiler of the example module, an MCP server, and the clients of registries.
+FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/install/installtest/testdata/clients
 
-test: $(CLIENTS:%=%/node_modules)
+test: $(FROM_NPM:%=%/node_modules)
 	go test -race ./...
 
 %/node_modules: %/package-lock.json
