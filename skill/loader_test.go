@@ -352,6 +352,35 @@ func TestPolling(t *testing.T) {
 	})
 }
 
+// TestModule: a skill is made anew when the module beside its file changes.
+func TestModule(t *testing.T) {
+	ws, table := t.TempDir(), skill.NewTable(nil)
+	put(t, ws, "skills", "a.yaml", "name: a\ndescription: Does it.\nprovider: wasm\nmodule: a.wasm\n")
+	c := config(ws)
+	c.Providers = []skill.Provider{module{}}
+	l := skill.NewLoader(table, c)
+	for _, content := range []string{"one", "other"} {
+		put(t, ws, "skills", "a.wasm", content)
+		if r := l.Load(t.Context()); list(table) != "a="+content {
+			t.Errorf("%s: %s, %+v", content, list(table), r)
+		}
+	}
+	l.Load(t.Context())
+	if r := l.Load(t.Context()); r.Changed != 0 {
+		t.Errorf("nothing changed, but %+v", r)
+	}
+}
+
+// module is a provider whose skills describe themselves as their module says.
+type module struct{ echo }
+
+func (module) Type() string { return "wasm" }
+func (module) Load(c skill.Config) (skill.Skill, error) {
+	text, err := c.Folder.ReadFile(c.Module)
+	c.Description = string(text)
+	return echoed{c}, err
+}
+
 func TestReload(t *testing.T) {
 	ws, table, env := t.TempDir(), skill.NewTable(nil), map[string]string{}
 	put(t, ws, "skills", "a.yaml", yamlOf("a", "1")+"headers: {Authorization: 'Bearer ${TOKEN}'}\n")

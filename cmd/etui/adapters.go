@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -20,6 +22,7 @@ import (
 	skillbuiltin "github.com/etui-run/etui/skill/builtin"
 	"github.com/etui-run/etui/skill/command"
 	skillhttp "github.com/etui-run/etui/skill/http"
+	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/skill/wasm"
 	"github.com/etui-run/etui/tool"
 )
@@ -70,7 +73,7 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(w *workspace, traces *tracing.Tracing) ([]skill.Provider, error) {
+func newProviders(w *workspace, pins *mcp.Pins, traces *tracing.Tracing, log *slog.Logger) ([]skill.Provider, error) {
 	c := w.config
 	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
 	if err != nil {
@@ -84,7 +87,8 @@ func newProviders(w *workspace, traces *tracing.Tracing) ([]skill.Provider, erro
 	if err != nil {
 		return nil, err
 	}
-	return []skill.Provider{skillbuiltin.New(functions()), services, command.New(programs), wasm.New()}, nil
+	servers := mcp.New(mcp.Config{Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, Log: log, Version: version()})
+	return []skill.Provider{skillbuiltin.New(functions()), services, servers, command.New(programs), wasm.New()}, nil
 }
 
 // modelsOf chooses the models that the environment allows, and says why.

@@ -9,15 +9,19 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp"
 )
 
 func (a *app) skillsCommand() *cobra.Command {
@@ -60,6 +64,11 @@ func (a *app) skillsListCommand() *cobra.Command {
 					return json.NewEncoder(a.out).Encode(r)
 				}
 				a.printSkillList(r.SkillList)
+				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Toolset) bool {
+					return slices.ContainsFunc(r.Skills, func(s gateway.SkillStatus) bool {
+						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
+					})
+				})
 				return a.printToolsets(r.Toolsets)
 			})
 		},
@@ -127,12 +136,13 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 
 // printToolsets marks the active one.
 func (a *app) printToolsets(s gateway.Skills) error {
+	room := max(width()-27, 35)
 	for _, t := range s.Skills {
 		mark := " "
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, t.Name, s.Counts[t.Name], t.Description); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, t.Name, s.Counts[t.Name], ansi.Truncate(t.Description, room, "…")); err != nil {
 			return err
 		}
 	}
@@ -187,13 +197,38 @@ func (a *app) printSkill(s gateway.SkillStatus) error {
 		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
 	}
 	if s.Server != nil {
-		raw, err := json.MarshalIndent(s.Server, "             ", "  ")
-		if err != nil {
+		if err := printServer(line, s.Server); err != nil {
 			return err
 		}
-		line("server", string(raw))
 	}
 	line("calls", countersText(s.Counters))
+	return nil
+}
+
+// printServer tells how it goes with a server: what it says, as the gateway sent it.
+func printServer(line func(label, text string), said any) error {
+	raw, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	var s mcp.Status
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("the gateway tells of a server in another way than this program: %w", err)
+	}
+	line("server", fmt.Sprintf("%s, %d tools, restarted %d times, %s", s.Phase, len(s.Tools), s.Restarts, s.Identity))
+	line("error", s.Err)
+	for _, r := range s.Refused {
+		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
+	}
+	for _, h := range s.Held {
+		line("held back", fmt.Sprintf("%s: %s", h.Tool, strings.Join(h.Why, "; ")))
+		for text := range strings.Lines(h.Diff()) {
+			line("", strings.TrimRight(text, "\n"))
+		}
+	}
+	if len(s.Held) > 0 {
+		line("", "to let them be used: etui skills approve "+s.Server)
+	}
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/markdown"
+	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -34,12 +35,14 @@ type skills struct {
 	loader  *skill.Loader
 	control *control.Control
 	calls   *audit.Recorder
+	pins    *mcp.Pins // which tools of servers may be used
 }
 
 // The files in the state folder.
 const (
 	decisionsFile = "skills.json"
 	callsFile     = "calls.db"
+	pinsFile      = "pins.json"
 )
 
 // The folders of skills when the configuration names none.
@@ -57,14 +60,14 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 		return nil, err
 	}
 	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
-	providers, err := newProviders(w, b.traces)
-	if err != nil {
-		return nil, err
-	}
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{table: skill.NewTable(log)}
+	s := &skills{table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	providers, err := newProviders(w, s.pins, b.traces, log)
+	if err != nil {
+		return nil, err
+	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
@@ -141,8 +144,17 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 func (s *skills) admin() gateway.SkillAdmin {
 	return gateway.SkillAdmin{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
+		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
 		Reload: func(ctx context.Context, by, why string) (any, error) { return s.reload(ctx, by, why), nil },
 	}
+}
+
+// serverStatus tells how it goes with a server; nil for other skills.
+func serverStatus(s skill.Skill) any {
+	if server, ok := s.(*mcp.Server); ok {
+		return server.Status()
+	}
+	return nil
 }
 
 // check holds the skills that a configuration names against those that there are,
@@ -207,7 +219,7 @@ func protected(w *workspace) []string {
 	if w.state != w.dir {
 		return append(list, w.state)
 	}
-	for _, name := range []string{decisionsFile, callsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
 		list = append(list, filepath.Join(w.state, name))
 	}
 	return list

@@ -194,6 +194,7 @@ type Selection struct {
 	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
 	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
 	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
+	Skills      int      `yaml:"skills" default:"1500" help:"How many tokens the list of skills in the system prompt may have, at most 5 % of the model's window. What it leaves out is told with the messages that it fits."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
@@ -237,6 +238,7 @@ type Limits struct {
 	Steps         int           `yaml:"steps" default:"16" help:"How often one turn asks the model."`
 	Call          time.Duration `yaml:"call" default:"1m" help:"How long one call may take."`
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
+	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how much of a conversation is sent."`
 }
 
