@@ -64,6 +64,6 @@ func manifestName(text []byte, want string) (string, error) {
 // not have one name or description here and another one where it was judged. The
 // one mistake that everybody makes, an unquoted colon, is none.
 func ambiguous(w skill.Problem) bool {
-	broken := strings.Contains(w.Message, "not valid YAML") && !strings.Contains(w.Message, "mapping values")
+	broken := strings.HasPrefix(w.Message, "the frontmatter is not valid YAML") && !strings.Contains(w.Message, "mapping values")
 	return broken || strings.Contains(w.Message, "occurs twice")
 }
