@@ -198,6 +198,9 @@ func TestArchives(t *testing.T) {
 		"long description": {installtest.Zip(map[string]string{
 			"SKILL.md": installtest.Manifest("greet", strings.Repeat("d", 1025)),
 		}), "at most 1024"},
+		"unquoted colon": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Use it when: greeting.")}), ""},
+		"broken YAML":    {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "\"Greets")}), "not valid YAML"},
+		"two names":      {installtest.Zip(map[string]string{"SKILL.md": "---\nname: bash\nname: greet\ndescription: x\n---\n"}), "occurs twice"},
 		"no frontmatter": {installtest.Zip(map[string]string{"SKILL.md": "Greet people.\n"}), "frontmatter"},
 		"its own record": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Greets."), ".skill-origin.json": `{"pinned":true}`}), ""},
 	} {

@@ -44,7 +44,7 @@ func FindTool(in *Installer, have func(ctx context.Context, text string) []Found
 			if f.Installed {
 				state = " (installed)"
 			}
-			fmt.Fprintf(&text, "%s: %s %s%s - %s\n", f.Registry, f.Words(), f.Version, state, excerpt(f.Description))
+			fmt.Fprintf(&text, "%s: %s%s - %s\n", f.Registry, versioned(f.Words(), f.Version), state, excerpt(f.Description))
 		}
 		for _, err := range errs {
 			fmt.Fprintf(&text, "not asked: %s\n", excerpt(err.Error()))
@@ -82,9 +82,12 @@ func InstallTool(in *Installer) tool.Tool {
 		if err != nil {
 			return declined(want.Name, err), nil
 		}
-		return tool.Text(fmt.Sprintf("The skill %s %s from %s is installed. It can be used from the next message on.", done.Name, done.Origin.Version, done.Origin.Registry)), nil
+		return tool.Text(fmt.Sprintf("The skill %s from %s is installed. It can be used from the next message on.", versioned(done.Name, done.Origin.Version), done.Origin.Registry)), nil
 	})
 }
+
+// versioned is a name with its version, where there is one.
+func versioned(name, version string) string { return strings.TrimSpace(name + " " + version) }
 
 // declined tells the model why nothing was installed, and what a person can do.
 func declined(name string, err error) chat.Result {
