@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
 	{"skill/markdown"},
-	{"prompt", "embedding", "internal/tune", "skill/*"},
+	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
 	{".", "internal/replay"},

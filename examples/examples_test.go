@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -204,7 +205,7 @@ func TestScripts(t *testing.T) {
 // installs.
 func TestModuleIsBuilt(t *testing.T) {
 	if _, err := os.Stat("wasm/node_modules"); err != nil {
-		t.Skip("the compiler is not installed: npm ci --prefix examples/wasm")
+		t.Fatal("the compiler is not installed: run make test, or npm ci --prefix examples/wasm")
 	}
 	file := filepath.Join(t.TempDir(), "check_number.wasm")
 	build := exec.Command("npm", "run", "--silent", "build", "--", "--outFile", file)
@@ -218,5 +219,20 @@ func TestModuleIsBuilt(t *testing.T) {
 	}
 	if committed, err := os.ReadFile("skills/check_number.wasm"); err != nil || !bytes.Equal(committed, built) {
 		t.Errorf("skills/check_number.wasm is not what wasm/check_number.ts says: npm run --prefix examples/wasm build (%v)", err)
+	}
+}
+
+// The documentation has every key of a YAML file, as the code explains it.
+func TestKeysAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/skills.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[skill.Config]()) {
+		key, help := f.Tag.Get("yaml"), f.Tag.Get("help")
+		of := strings.ReplaceAll(f.Tag.Get("of"), ",", ", ")
+		if row := "| `" + key + "` | " + of + " | " + help + " |\n"; help != "" && !strings.Contains(string(text), row) {
+			t.Errorf("docs/skills.md lacks the row\n%s", row)
+		}
 	}
 }

@@ -1,9 +1,13 @@
 package skill_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -73,6 +77,34 @@ func BenchmarkChange1Of10000(b *testing.B) {
 		}
 		if got := len(table.ToTools()); got != 10_000 {
 			b.Fatal(got)
+		}
+	}
+}
+
+// BenchmarkNotice1Of10000 is the time from the writing of a file to its being in
+// force, of which a tenth of a second waits for the end of the writing.
+func BenchmarkNotice1Of10000(b *testing.B) {
+	dir, c := tenThousand(b)
+	table := skill.NewTable(nil)
+	l := skill.NewLoader(table, c)
+	ctx, cancel := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	running.Go(func() { l.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	for len(table.List()) < 10_000 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	changed := make(chan string, 10)
+	table.Watch(func(s *skill.Snapshot) {
+		e, _ := s.Get("skill_7")
+		changed <- e.Skill.Description()
+	})
+	i := 0
+	for b.Loop() {
+		i++
+		put(b, dir, "skill_7.yaml", fmt.Sprintf(logs, "skill_7", fmt.Sprint(i)))
+		for !strings.Contains(<-changed, fmt.Sprintf("the %d one", i)) {
 		}
 	}
 }

@@ -54,9 +54,7 @@ type Variables struct {
 func ParseYAML(file string, text []byte, v Variables) (Config, error) {
 	d := &decoder{file: file, variables: v}
 	c := Config{File: file}
-	if root := d.parse(text); root != nil && d.examine(root, 0, false) && len(d.problems) == 0 {
-		d.config(&c, root)
-	}
+	d.read(&c, text)
 	if len(d.problems) > 0 {
 		slices.SortStableFunc(d.problems, func(a, b Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 		return Config{}, d.problems
@@ -71,6 +69,19 @@ type decoder struct {
 	problems  Problems
 	nodes     int
 	expanded  []Secret // what ${NAME} was replaced with
+}
+
+// read decodes the text. A parser that panics has met a file that is not to be
+// used.
+func (d *decoder) read(c *Config, text []byte) {
+	defer func() {
+		if recover() != nil {
+			d.fail(&yaml.Node{}, "", "the file cannot be read: it makes the parser fail")
+		}
+	}()
+	if root := d.parse(text); root != nil && d.examine(root, 0, false) && len(d.problems) == 0 {
+		d.config(c, root)
+	}
 }
 
 func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
@@ -216,8 +227,8 @@ func (d *decoder) config(c *Config, root *yaml.Node) {
 		at[key.Value] = value
 		d.value(value, v.FieldByIndex(f.Index), f)
 	}
-	d.relations(c, root, at)
 	c.Expanded = d.expanded
+	d.relations(c, root, at)
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -101,11 +102,12 @@ func (f *folder) parent(file found) (*os.Root, func(), error) {
 	return dir, func() { _ = dir.Close() }, plain(err)
 }
 
-// list finds the files of the folder. It tells enter of every folder before it is
+// list finds the files of the folder, by path. It tells enter of every folder before it is
 // read.
 func (f *folder) list(packages bool, enter func(dir string)) ([]found, error) {
 	w := walk{folder: f, packages: packages, enter: enter}
 	err := w.dir(f.at, "", 0)
+	slices.SortFunc(w.files, func(a, b found) int { return strings.Compare(a.path, b.path) })
 	return w.files, err
 }
 
@@ -186,7 +188,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	return w.dir(file.real, at, depth+1)
 }
 
-// at finds one file of the folder itself.
+// file finds one file of the folder itself.
 func (f *folder) file(name string) found {
 	real := filepath.Join(f.at, name)
 	info, err := f.within.Lstat(real)
@@ -216,14 +218,25 @@ func (f *folder) find(real, at string, e fs.DirEntry) found {
 	}
 	real, err = filepath.Rel(f.base, target)
 	if err != nil || !filepath.IsLocal(real) {
-		info, err := os.Stat(target)
-		if isDir := err == nil && info.IsDir(); !isDir && !isYAML(at) {
+		if info, err := os.Stat(target); !isYAML(at) && (err != nil || !info.IsDir()) {
 			return found{path: at, err: errors.New("the link leads to no folder")}
 		}
 		return found{path: at, err: fmt.Errorf("%w %s, and is not followed", errOutsideFolder, f.base)}
 	}
 	info, err := f.within.Stat(real)
 	return found{at, real, info, plain(err)}
+}
+
+// stamp is that of a file of the folder; the zero one if there is none.
+func (f *folder) stamp(file string) stamp {
+	if file == "" {
+		return stamp{}
+	}
+	info, err := f.within.Stat(filepath.Join(f.at, filepath.FromSlash(file)))
+	if err != nil {
+		return stamp{}
+	}
+	return stampOf(info)
 }
 
 // read returns what is in a file of at most so many bytes, and its stamp then.

@@ -104,6 +104,8 @@ type file struct {
 	stamp    stamp
 	sum      uint64 // of its text
 	fresh    bool   // it was read so soon after a change that its stamp may not tell the next one
+	module   string // a file beside it that it is made of, too
+	beside   stamp  // of module
 	names    []string
 	unmet    bool
 	problems Problems
@@ -129,28 +131,24 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 		l.providers[p.Type()] = p
 	}
 	for _, r := range c.Roots {
-		l.roots = append(l.roots, &root{Root: r, path: r.abs(), files: map[string]*file{}})
+		l.roots = append(l.roots, &root{Root: r, path: r.abs(), real: r.abs(), files: map[string]*file{}})
 	}
 	return l
 }
 
 // Load reads what has changed since the last time.
 func (l *Loader) Load(ctx context.Context) Report {
-	return l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false)
+	return l.report(l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false))
 }
 
 // Reload reads all files, for who asks for it and why. One that could not be used,
 // or whose requirements were not met, is tried again even if it is the same.
 func (l *Loader) Reload(ctx context.Context, who, why string) Report {
-	return l.pass(ctx, l.table.As(who, why), everything(l.roots), true)
+	return l.report(l.pass(ctx, l.table.As(who, why), everything(l.roots), true))
 }
 
 // Report returns what was found last.
-func (l *Loader) Report() Report {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	return l.report(0)
-}
+func (l *Loader) Report() Report { return l.report(0) }
 
 // work is what a pass looks at: roots as a whole (nil), or some of their files.
 type work map[*root]map[string]bool
@@ -171,9 +169,10 @@ type outcome struct {
 	change *Change
 }
 
-// pass looks at what there is to look at, and puts what has changed in force. When
-// ctx ends before it is through, nothing changes.
-func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
+// pass looks at what there is to look at, and puts what has changed in force. It
+// returns how many files that were. When ctx ends before it is through, nothing
+// changes.
+func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	var all []outcome
@@ -183,7 +182,7 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
 		}
 	}
 	if ctx.Err() != nil {
-		return l.report(0)
+		return 0
 	}
 	var changes []Change
 	for _, o := range all {
@@ -197,10 +196,12 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) Report {
 	if len(changes) > 0 {
 		a.Replace(changes...)
 	}
-	return l.report(len(changes))
+	return len(changes)
 }
 
 func (l *Loader) report(changed int) Report {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	r := Report{Loaded: []string{}, Problems: []Problem{}, Changed: changed}
 	for _, root := range l.roots {
 		for _, name := range slices.Sorted(maps.Keys(root.files)) {
@@ -264,7 +265,7 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 func (l *Loader) take(ctx context.Context, r *root, dir *folder, there []found, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f found) bool {
 		known := r.files[f.path]
-		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info)
+		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info) && known.beside == dir.stamp(known.module)
 	})
 	texts := make([]reading, len(there))
 	parallel(len(there), func(i int) {
@@ -332,25 +333,25 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 		return reading{same: known == nil}
 	}
 	if err != nil {
-		err = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
-		same := !again && known != nil && known.problems.Error() == err.Error()
-		next.problems = err.(Problems)
+		next.problems = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
+		same := !again && known != nil && known.problems.Error() == next.problems.Error()
 		if same {
 			next.names = known.names
 		}
-		return reading{file: next, same: same, err: err}
+		return reading{file: next, same: same, err: next.problems}
 	}
 	next.sum = maphash.Bytes(seed, text)
-	next.fresh = known == nil || known.stamp != next.stamp
-	next.fresh = next.fresh && time.Since(next.stamp.modified) < soon
-	retry := again && known != nil && (known.unmet || len(known.problems) > 0)
+	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(next.stamp.modified) < soon
+	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
-		next.names, next.unmet, next.problems = known.names, known.unmet, known.problems
+		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
 		return reading{file: next, same: true}
 	}
 	t := reading{file: next}
 	if isYAML(f.path) {
 		t.config, t.err = ParseYAML(r.source(f.path), text, l.config.Variables)
+		next.module = t.config.Module
+		next.beside = dir.stamp(next.module)
 	}
 	return t
 }
@@ -382,7 +383,11 @@ func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
 // gets the line of it.
 func problemsOf(source string, c Config, err error) Problems {
 	var list Problems
-	if errors.As(err, &list) {
+	if errors.As(err, &list) && len(list) > 0 {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].File = source
+		}
 		return list
 	}
 	p := Problem{Message: oneLine(err.Error())}

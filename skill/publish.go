@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ type Publisher struct {
 
 	mu       sync.Mutex // guards what follows
 	snapshot *Snapshot
-	shown    map[string]*shown  // by name: what is enabled
+	shown    []*shown           // what the snapshot holds, in its order
 	stopped  map[string]*server // by name: a server that may not have ended yet
 	open     map[io.Closer]*lease
 	retired  int
@@ -77,7 +78,7 @@ func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Publisher{table: t, registry: r, config: cfg, shown: map[string]*shown{}, stopped: map[string]*server{}, told: map[string]bool{}}
+	p := &Publisher{table: t, registry: r, config: cfg, stopped: map[string]*server{}, open: map[io.Closer]*lease{}, told: map[string]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	t.Watch(func(s *Snapshot) {
 		p.mu.Lock()
@@ -96,7 +97,7 @@ func (p *Publisher) Close() error {
 	p.registry.Supply(Source, catalog.Supply{})
 	p.cancel()
 	for _, s := range p.shown {
-		p.stop(s)
+		p.stop(s, true)
 	}
 	for c, l := range p.open {
 		p.retire(c, l)
@@ -112,49 +113,81 @@ func (p *Publisher) publish() {
 	if p.closed {
 		return
 	}
-	p.hold()
-	before := p.shown
-	p.shown = make(map[string]*shown, len(before))
+	p.compare()
 	var supply, servers catalog.Supply
-	for _, e := range p.snapshot.All() {
+	for _, s := range p.shown {
 		switch {
-		case e.State == Removed:
-			continue
-		case e.State != Enabled:
-			supply.Unavailable = append(supply.Unavailable, catalog.Unavailable{Name: e.Name(), Reason: reasonOf(e)})
-			continue
-		case !listable(e.Name()):
-			supply.Unavailable = append(supply.Unavailable, catalog.Unavailable{Name: e.Name(), Reason: "its name has characters that are not shown, commas or colons, or is longer than 100 characters"})
-			continue
-		}
-		s := before[e.Name()]
-		if s == nil || s.entry != e && !sameValue(s.entry.Skill, e.Skill) {
-			if s != nil {
-				p.stop(s)
-			}
-			s = p.show(e)
-			if old := p.stopped[e.Name()]; old != nil { // it is no server any more
-				old.cancel()
-			}
-		}
-		delete(before, e.Name())
-		p.shown[e.Name()] = s
-		switch {
+		case s.unavailable != "":
+			supply.Unavailable = append(supply.Unavailable, catalog.Unavailable{Name: s.entry.Name(), Reason: s.unavailable})
 		case s.server != nil:
-			s.server.supply(&servers)
-		case s.tool != nil:
+			s.server.supply(s.entry, &servers)
+		}
+		if s.tool != nil {
 			supply.Tools = append(supply.Tools, s.tool)
 		}
 		if s.toolset != nil {
 			supply.Toolsets = append(supply.Toolsets, *s.toolset)
 		}
 	}
-	for _, s := range before {
-		p.stop(s)
-	}
 	supply.Tools = append(supply.Tools, servers.Tools...)
 	supply.Toolsets = append(supply.Toolsets, servers.Toolsets...)
 	p.tell(p.registry.Supply(Source, supply))
+}
+
+// compare brings what is shown up to date. Only what changed in the table is looked
+// at: both lists are in order of names.
+func (p *Publisher) compare() {
+	before := p.shown
+	p.shown = make([]*shown, 0, len(p.snapshot.All()))
+	for _, e := range p.snapshot.All() {
+		for len(before) > 0 && before[0].entry.Name() < e.Name() {
+			p.replace(before[0], nil)
+			before = before[1:]
+		}
+		switch {
+		case len(before) == 0 || before[0].entry.Name() > e.Name():
+			p.shown = append(p.shown, p.replace(nil, e))
+			continue
+		case before[0].entry == e:
+			p.shown = append(p.shown, before[0])
+		default:
+			p.shown = append(p.shown, p.replace(before[0], e))
+		}
+		before = before[1:]
+	}
+	for _, s := range before {
+		p.replace(s, nil)
+	}
+}
+
+// replace makes what is shown of an entry, in the place of what was shown before.
+// Either may be nil.
+func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
+	p.hold(before, e)
+	if e == nil {
+		p.stop(before, true)
+		return nil
+	}
+	after = &shown{entry: e}
+	switch {
+	case e.State == Removed:
+	case e.State != Enabled:
+		after.unavailable = reasonOf(e)
+	case !listable(e.Name()):
+		after.unavailable = "its name has characters that are not shown, commas or colons, or is longer than 100 characters"
+	case before != nil && before.enabled && sameValue(before.entry.Skill, e.Skill):
+		*after = *before
+		after.entry = e
+		return after
+	default:
+		after.enabled = true
+	}
+	_, server := e.Skill.(Server)
+	p.stop(before, !after.enabled || !server)
+	if after.enabled {
+		p.show(after)
+	}
+	return after
 }
 
 func reasonOf(e *Entry) string {
@@ -183,34 +216,34 @@ func (p *Publisher) tell(leftOut []error) {
 	p.told = told
 }
 
-// shown is what an enabled skill is in the catalog.
+// shown is what a skill is in the catalog.
 type shown struct {
-	entry   *Entry
-	tool    tool.Tool        // nil when it is not callable
-	toolset *catalog.Toolset // nil when it cannot be taken up
-	server  *server          // nil when it brings no tools
+	entry       *Entry
+	enabled     bool
+	unavailable string           // why it cannot be used; empty when it can, or was removed
+	tool        tool.Tool        // nil when it is not callable
+	toolset     *catalog.Toolset // nil when it cannot be taken up
+	server      *server          // nil when it brings no tools
 }
 
 // show makes of a skill what is put into the catalog.
-func (p *Publisher) show(e *Entry) *shown {
-	s := &shown{entry: e}
-	g := gate{p, UseOf(e), p.lease(e.Skill)}
-	switch skill := e.Skill.(type) {
+func (p *Publisher) show(s *shown) {
+	g := gate{p, UseOf(s.entry), p.lease(s.entry.Skill)}
+	switch skill := s.entry.Skill.(type) {
 	case Server:
 		s.server = p.serve(skill, g)
-		return s
+		return
 	case Guide:
-		s.toolset = toolsetOf(e)
+		s.toolset = toolsetOf(s.entry)
 		s.toolset.Guide = &guide{g, skill}
-		return s
+		return
 	}
-	if e.Details.Tools != nil {
-		s.toolset = toolsetOf(e)
+	if s.entry.Details.Tools != nil {
+		s.toolset = toolsetOf(s.entry)
 	}
-	if KindOf(e.Skill) != "toolset" {
-		s.tool = g.tool(AsTool(e.Skill))
+	if KindOf(s.entry.Skill) != "toolset" {
+		s.tool = g.tool(AsTool(s.entry.Skill))
 	}
-	return s
 }
 
 // toolsetOf is what a skill says of itself to those who take it up. It comes from
@@ -242,42 +275,51 @@ func listed(text string, length int) string {
 	return text
 }
 
-// stop ends what a skill does in the background, now that nobody may use it. Of one
-// that is replaced the running calls end first: see serve.
-func (p *Publisher) stop(s *shown) {
-	if s.server == nil {
+// stop ends what a skill does in the background. Now says that nothing takes its
+// place: else the running calls end first, see serve.
+func (p *Publisher) stop(s *shown, now bool) {
+	if s == nil || s.server == nil {
 		return
 	}
+	s.server.stopped = true
 	p.stopped[s.entry.Name()] = s.server
-	if e, ok := p.snapshot.Get(s.entry.Name()); p.closed || !ok || e.State != Enabled {
+	if now {
 		s.server.cancel()
 	}
 }
 
-// hold finds the skills that the table holds and that want to be closed, and closes
-// those that it held and holds no more.
-func (p *Publisher) hold() {
-	held := map[io.Closer]*lease{}
-	keep := func(e *Entry) {
-		if c, ok := e.Skill.(io.Closer); ok && isPointer(e.Skill) && e.State != Removed {
-			if held[c] = p.open[c]; held[c] == nil {
-				held[c] = &lease{}
-			}
+// hold notes what the table holds now in the place of something else, and wants to
+// be closed, and closes what it holds no more.
+func (p *Publisher) hold(before *shown, e *Entry) {
+	after := closers(e)
+	for _, c := range after {
+		if p.open[c] == nil {
+			p.open[c] = &lease{}
 		}
 	}
-	for _, e := range p.snapshot.All() {
-		keep(e)
-		for _, other := range e.Shadows {
-			keep(other)
+	if before == nil {
+		return
+	}
+	for _, c := range closers(before.entry) {
+		if !slices.Contains(after, c) {
+			p.retire(c, p.open[c])
+			delete(p.open, c)
 		}
 	}
-	before := p.open
-	p.open = held
-	for c, l := range before {
-		if held[c] == nil {
-			p.retire(c, l)
-		}
+}
+
+// closers are the skills of an entry that want to be closed. Nil has none.
+func closers(e *Entry) (list []io.Closer) {
+	if e == nil {
+		return nil
 	}
+	if c, ok := e.Skill.(io.Closer); ok && isPointer(e.Skill) && e.State != Removed {
+		list = append(list, c)
+	}
+	for _, other := range e.Shadows {
+		list = append(list, closers(other)...)
+	}
+	return list
 }
 
 // retire closes a skill when no turn holds it any more.
@@ -309,26 +351,41 @@ func (p *Publisher) lease(s Skill) *lease {
 	return &lease{}
 }
 
-// lease knows the running uses of a skill.
+// lease counts the running uses of a skill.
 type lease struct {
-	using sync.RWMutex
-	ended bool
+	mu      sync.Mutex
+	running int
+	ended   chan struct{} // closed when the last use has ended; nil while more may begin
 }
 
 func (l *lease) use(f func() error) error {
-	l.using.RLock()
-	defer l.using.RUnlock()
-	if l.ended {
+	l.mu.Lock()
+	if l.ended != nil {
+		l.mu.Unlock()
 		return fmt.Errorf("%w: it has been replaced meanwhile", ErrProviderUnavailable)
 	}
+	l.running++
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.running--; l.running == 0 && l.ended != nil {
+			close(l.ended)
+		}
+	}()
 	return f()
 }
 
-// end waits for the running uses and lets no other one begin.
+// end lets no other use begin, and waits for those that run.
 func (l *lease) end() {
-	l.using.Lock()
-	defer l.using.Unlock()
-	l.ended = true
+	l.mu.Lock()
+	if l.ended == nil {
+		if l.ended = make(chan struct{}); l.running == 0 {
+			close(l.ended)
+		}
+	}
+	l.mu.Unlock()
+	<-l.ended
 }
 
 // gate stands before a skill's uses: the skill may still be used, is not closed, and
@@ -402,7 +459,10 @@ type server struct {
 	gate   gate
 	ended  chan struct{} // Run has returned
 	cancel context.CancelFunc
-	tools  map[string]brought // by name: those that are in the catalog
+
+	// The publisher's lock guards what follows.
+	stopped bool               // it is not shown any more
+	tools   map[string]brought // by name: those that are in the catalog
 }
 
 // brought is a tool of a server and what it is in the catalog.
@@ -415,6 +475,7 @@ func (p *Publisher) serve(s Server, g gate) *server {
 	ctx, cancel := context.WithCancel(p.ctx)
 	v := &server{skill: s, gate: g, cancel: cancel, ended: make(chan struct{})}
 	p.working.Go(func() {
+		defer p.forget(v)
 		defer close(v.ended)
 		defer cancel()
 		if before != nil {
@@ -436,19 +497,27 @@ func (p *Publisher) serve(s Server, g gate) *server {
 	return v
 }
 
+// forget drops a server that has ended.
+func (p *Publisher) forget(v *server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name := v.skill.Name(); p.stopped[name] == v {
+		delete(p.stopped, name)
+	}
+}
+
 // changed publishes the tools of a server that have changed.
 func (p *Publisher) changed(v *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.shown[v.skill.Name()]; s != nil && s.server == v {
+	if !v.stopped {
 		p.publish()
 	}
 }
 
 // supply adds the server's tools, and the server as the toolset of them while it has
 // any.
-func (v *server) supply(to *catalog.Supply) {
-	e := v.gate.snapshot.byName[v.skill.Name()]
+func (v *server) supply(e *Entry, to *catalog.Supply) {
 	before := v.tools
 	v.tools = map[string]brought{}
 	set := toolsetOf(e)

@@ -2,6 +2,7 @@ package skill
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -68,4 +69,14 @@ func schemaOf(f reflect.StructField) map[string]any {
 		s["type"] = []string{"string", "number"}
 	}
 	return s
+}
+
+// Reference writes the keys of a skill's YAML file as a Markdown table.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| key | of | meaning |\n|---|---|---|\n")
+	for f := range fields() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), strings.ReplaceAll(f.Tag.Get("of"), ",", ", "), f.Tag.Get("help"))
+	}
+	return b.String()
 }

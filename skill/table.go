@@ -401,7 +401,7 @@ func (a Actor) Replace(changes ...Change) {
 				continue
 			}
 			a.names[name].drop(c.Source)
-			if len(c.Skills) == 0 {
+			if !slices.ContainsFunc(c.Skills, func(s Skill) bool { return s.Name() == name }) {
 				a.log.Log(context.Background(), level, "skill gone", "skill", name, "file", c.Source, "by", a.who, "why", a.why)
 			}
 		}
@@ -478,44 +478,37 @@ func (t *Table) inForce(name string, n *named) *candidate {
 func (t *Table) publish(touched map[string]bool) {
 	old := t.current.Load()
 	byName := maps.Clone(old.byName)
-	var changed []*Entry
-	for name := range touched {
+	names := slices.Sorted(maps.Keys(touched))
+	for _, name := range names {
 		n := t.names[name]
 		if len(n.candidates) == 0 {
 			delete(t.names, name)
 			delete(byName, name)
 			continue
 		}
-		e := t.entry(name, n)
-		byName[name] = e
-		changed = append(changed, e)
+		byName[name] = t.entry(name, n)
 	}
-	slices.SortFunc(changed, byEntryName)
-	next := newSnapshot(byName, merge(old.list, changed, byName), t.withoutSkills())
+	next := newSnapshot(byName, merge(old.list, names, byName), t.withoutSkills())
 	t.current.Store(next)
 	for _, f := range t.watchers {
 		f(next)
 	}
 }
 
-func byEntryName(a, b *Entry) int { return strings.Compare(a.Name(), b.Name()) }
-
-// merge brings a sorted list up to date with sorted changes.
-func merge(old, changed []*Entry, byName map[string]*Entry) []*Entry {
+// merge brings a sorted list up to date with what has changed, in order.
+func merge(old []*Entry, changed []string, byName map[string]*Entry) []*Entry {
 	list := make([]*Entry, 0, len(byName))
-	for _, e := range old {
-		for len(changed) > 0 && byEntryName(changed[0], e) < 0 {
-			list, changed = append(list, changed[0]), changed[1:]
+	for _, name := range changed {
+		i, found := slices.BinarySearchFunc(old, name, func(e *Entry, name string) int { return strings.Compare(e.Name(), name) })
+		list, old = append(list, old[:i]...), old[i:]
+		if found {
+			old = old[1:]
 		}
-		switch now := byName[e.Name()]; {
-		case now == nil:
-		case now == e:
-			list = append(list, e)
-		default: // it is the first of the changes
-			list, changed = append(list, now), changed[1:]
+		if now := byName[name]; now != nil {
+			list = append(list, now)
 		}
 	}
-	return append(list, changed...)
+	return append(list, old...)
 }
 
 // entry is what stands in a snapshot for a name.

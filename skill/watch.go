@@ -72,9 +72,8 @@ func (l *Loader) Run(ctx context.Context) {
 // everything looks at all roots, and returns when to do so again.
 func (l *Loader) everything(ctx context.Context, w *watcher) time.Duration {
 	start := time.Now()
-	clear(w.entered)
-	l.Load(ctx)
 	w.forget()
+	l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false)
 	return min(max(pollLeast, 50*time.Since(start)), pollMost)
 }
 
@@ -122,7 +121,7 @@ func (r *root) concerns(e fsnotify.Event) (name string, whole bool) {
 		return "", true
 	case strings.HasPrefix(name, "."):
 		return "", false
-	case strings.EqualFold(name, "SKILL.md"):
+	case strings.EqualFold(name, "SKILL.md"), strings.HasSuffix(name, ".wasm"):
 		return "", true
 	}
 	return "", e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
@@ -184,12 +183,16 @@ func (w *watcher) add(dir string) {
 	w.watched[dir] = info
 }
 
-// forget ends the watching of folders that are not looked at any more.
+// forget ends the watching of folders that the last look at everything did not
+// come to any more.
 func (w *watcher) forget() {
+	w.loader.changing.Lock()
+	defer w.loader.changing.Unlock()
 	for dir := range w.watched {
 		if !w.entered[dir] {
 			_ = w.Remove(dir)
 			delete(w.watched, dir)
 		}
 	}
+	clear(w.entered)
 }

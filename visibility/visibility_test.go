@@ -115,6 +115,46 @@ func TestWhatRulesMean(t *testing.T) {
 	}
 }
 
+type book string
+
+func (b book) Read(context.Context, string) (string, error) { return string(b), nil }
+
+// TestSkillsThemselves: a rule that names a skill hides it, with its instructions,
+// and not the tools that they ask for.
+func TestSkillsThemselves(t *testing.T) {
+	r := house(t)
+	r.Supply("skills", catalog.Supply{Toolsets: []catalog.Toolset{{Name: "deploy-guide", Guide: book("x"), Tools: []string{"note", "db_drop"}}}})
+	boss, guest := chat.Facts{Roles: []string{"boss"}}, chat.Facts{}
+	for name, c := range map[string]struct {
+		rules                   []visibility.Rule
+		bossSees, guestSees     string
+		bossSkills, guestSkills string
+	}{
+		"none":  {nil, everything, everything, "[]", "[]"},
+		"deny":  {[]visibility.Rule{deny(`!("boss" in user.roles)`, "skill:*-guide")}, everything, everything, "[false false false]", "[false true false]"},
+		"allow": {[]visibility.Rule{allow(`"boss" in user.roles`, "skill:*-guide"), deny("", "db_drop")}, "db_query restart telegram_poll note", "db_query restart telegram_poll note", "[false false false]", "[false true false]"},
+		"tools": {[]visibility.Rule{deny(`!("boss" in user.roles)`, "skill:ops")}, everything, "db_drop telegram_poll note", "[false false false]", "[true false false]"},
+	} {
+		rules := compile(t, nil, c.rules...)
+		r.SetRules(rules)
+		for _, is := range []struct {
+			facts       chat.Facts
+			sees, skill string
+		}{{boss, c.bossSees, c.bossSkills}, {guest, c.guestSees, c.guestSkills}} {
+			if got, skills := visible(r.Catalog(), is.facts), fmt.Sprint(r.Catalog().DeniedSkills(&is.facts)); got != is.sees || skills != is.skill {
+				t.Errorf("%s: %v sees %s, denied skills %s", name, is.facts.Roles, got, skills)
+			}
+		}
+		if unknown := rules.Unknown(r.Catalog()); unknown != nil {
+			t.Errorf("%s: %v", name, unknown)
+		}
+	}
+	r.SetRules(compile(t, nil, deny("", "skill:deploy-guide")))
+	if why := r.Catalog().WhySkillDenied(&guest, 1); why != "the rule at etui.yaml:1 denies" {
+		t.Errorf("because %s", why)
+	}
+}
+
 func TestFilterAndRuleMustAgree(t *testing.T) {
 	r := house(t)
 	must(t, r.RegisterWithFilter(described{tool.Definition{Name: "both"}}, func(f chat.Facts) bool { return f.Channel == "web" }))

@@ -94,6 +94,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if b.skills, err = b.newSkills(ctx, w, stored, log); err != nil {
 		return b, err
 	}
+	if err := b.addInstallTools(w, log); err != nil {
+		return b, err
+	}
 	p, err := policyOf(w.config)
 	if err != nil {
 		return b, err
@@ -144,13 +147,13 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
-			Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
+			Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 			Recommend: recommend(c.Recommend),
 		},
 		Usage:      b.usage,
 		Embedder:   embedder,
-		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result)},
+		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill)},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Skills:        b.skills.admin(),
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },

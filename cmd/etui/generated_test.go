@@ -28,6 +28,7 @@ func TestGenerated(t *testing.T) {
 	for path, want := range map[string]string{
 		"../../docs/etui.schema.json":  string(config.Schema()),
 		"../../docs/skill.schema.json": string(skill.Schema()),
+		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
 		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
 		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{})),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
@@ -60,6 +61,56 @@ models:
 ` + "```" + `
 
 A key that ends in [] belongs to each item of a list.
+
+`
+
+const skillFilesPage = `# Skills as YAML files
+
+A file in the folder ` + "`skills`" + ` is a skill: it is there within a second, changes when the file changes and goes when it goes.
+
+` + "```yaml" + `
+# yaml-language-server: $schema=https://raw.githubusercontent.com/etui-run/etui/main/docs/skill.schema.json
+name: search_logs
+description: Searches the logs of a Kubernetes pod.
+provider: http
+endpoint: http://127.0.0.1:8081/execute
+timeout: 30
+headers:
+  Authorization: Bearer ${TOKEN}
+risk_level: read
+parameters:
+  type: object
+  properties:
+    namespace: {type: string, description: Namespace of the pod}
+    pod: {type: string, description: Name of the pod}
+  required: [namespace, pod]
+` + "```" + `
+
+## Where files are looked for
+
+- YAML files, ` + "`*.yaml` or `*.yml`" + `, lie in a folder of skills itself; folders with a ` + "`SKILL.md`" + ` in it or up to three folders deeper. Names that
+  begin with a dot are not looked at. A folder that does not exist is one that may come.
+- The folder, and what links in it lead to, must lie in the workspace; folders for all workspaces are named in etui.yaml. What lies outside, is a pipe, a device
+  or a folder, or has a second name (a hard link) is refused.
+- Of two skills with one name that of the nearer folder is in force: workspace, global, built in. In one folder the higher version is, then the later file.
+- The system tells of changes; besides, everything is looked at every 2 to 4 seconds, which is enough for network folders and mounted configurations.
+- A file that cannot be used changes nothing: what was in force stays, and ` + "`etui skills list`" + ` says why. ` + "`etui skills validate`" + ` checks files beforehand.
+
+## What is refused
+
+Files are read strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
+deeper than 40; no anchors, aliases, tags, merged or repeated keys; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
+A folder may hold 20,000 files.
+
+` + "`${NAME}`" + ` is replaced by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else. What it holds is not looked at again. A
+variable that is not set, is empty or holds a line break keeps the skill from being loaded, and so do ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + `,
+etui's own, unless ` + "`skills.env`" + ` in etui.yaml names them. Headers of the connection (Host, Content-Length, Transfer-Encoding and such) cannot be set.
+
+` + "`parameters`" + ` may refer to itself (` + "`#/$defs/…`" + `), but to no other document.
+
+## Keys
+
+"of" names the providers that a key belongs to; without, it belongs to all.
 
 `
 

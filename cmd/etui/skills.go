@@ -36,6 +36,7 @@ that runs takes it up at once, and one that starts later, too.`,
 		a.skillsChangeCommand("disable NAME", "Keep a skill from being used, and keep it", http.MethodPost, "/disable"),
 		a.skillsChangeCommand("unregister NAME", "Take a skill away, until it is enabled again", http.MethodDelete, ""),
 		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsValidateCommand(), a.skillsCallsCommand())
+	c.AddCommand(a.skillsInstallCommands()...)
 	return c
 }
 

@@ -132,7 +132,7 @@ func (v *validation) path(path string) error {
 		if err != nil {
 			return err
 		}
-		defer root.Close()
+		defer func() { _ = root.Close() }()
 		v.file(root, filepath.Dir(path), filepath.Base(path))
 		return nil
 	}
@@ -145,7 +145,7 @@ func (v *validation) folder(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	folders, err := markdown.Find(root)
 	if err != nil {
 		v.add(dir, err, nil)

@@ -95,7 +95,7 @@ type Skills struct {
 	Deny       []string   `yaml:"deny" help:"Skills of folders that may not be enabled, whatever allow says. Changes take effect while etui serves."`
 	Local      []string   `yaml:"local" help:"Private and loopback addresses that skills may reach: 127.0.0.1:8081, 10.0.0.0/8 or 10.0.0.0/8:443; * is any port."`
 	Env        []string   `yaml:"env" help:"Variables of etui's own, such as OPENAI_API_KEY, that files of skills may use as ${NAME}. Others may be used without."`
-	Registries []Registry `yaml:"registries" help:"Where skills are found and installed from."`
+	Registries []Registry `yaml:"registries" help:"Where skills are found and installed from. Default: clawhub, of clawhub.ai, and github, of type git. An empty list: nowhere."`
 	Model      string     `yaml:"model" default:"off" enum:"off,find,install" help:"Which of find_skills and install_skill the model gets: none, the first, or both."`
 }
 
@@ -103,9 +103,11 @@ type Skills struct {
 type Registry struct {
 	Name  string   `yaml:"name" required:"true" help:"What commands call it."`
 	Type  string   `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
-	URL   string   `yaml:"url" help:"Where it is; for a folder its path. Default: the public one of its type."`
-	Token Secret   `yaml:"token" help:"Sent as bearer token. Use ${NAME}."`
-	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to."`
+	URL   string   `yaml:"url" help:"Where it is: a site, a folder's path, or for git the address of archives with {repository} and {version} in it. Default: the public one of its type."`
+	Token Secret   `yaml:"token" help:"Sent as bearer token, to that site only. Use ${NAME}."`
+	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to. Default: signatures are held against the files, but nobody's is trusted."`
+
+	Repositories []string `yaml:"repositories" help:"Of git: the repositories, as owner/name, that searches look through; at most 5."`
 }
 
 // Sandbox says how programs of skills run.
@@ -192,6 +194,7 @@ type Selection struct {
 	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
 	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
 	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
+	Skills      int      `yaml:"skills" default:"1500" help:"How many tokens the list of skills in the system prompt may have, at most 5 % of the model's window. What it leaves out is told with the messages that it fits."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
@@ -235,6 +238,7 @@ type Limits struct {
 	Steps         int           `yaml:"steps" default:"16" help:"How often one turn asks the model."`
 	Call          time.Duration `yaml:"call" default:"1m" help:"How long one call may take."`
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
+	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how much of a conversation is sent."`
 }
 

@@ -93,6 +93,8 @@ type Refused struct {
 	// Reason says what is wrong with it and, if anything can be, what to do. It
 	// begins after the target.
 	Reason string
+	// Never says that nothing in the configuration opens it.
+	Never bool
 }
 
 func (r *Refused) Error() string { return r.Target + " " + r.Reason }
@@ -103,7 +105,7 @@ func (r *Refused) Error() string { return r.Target + " " + r.Reason }
 func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
 	host, port, err := splitTarget(target)
 	if err != nil {
-		return nil, &Refused{target, err.Error()}
+		return nil, &Refused{Target: target, Reason: err.Error()}
 	}
 	addresses, err := g.lookUp(ctx, network, host)
 	if err != nil {
@@ -176,16 +178,16 @@ func (g *Guard) admit(host string, at netip.AddrPort) error {
 		leads = "leads to " + at.Addr().String() + ","
 	}
 	if kind, never := neverReached(at.Addr()); never {
-		return &Refused{target, fmt.Sprintf("%s %s: nothing opens it", leads, kind)}
+		return &Refused{target, fmt.Sprintf("%s %s: nothing opens it", leads, kind), true}
 	}
 	if g.isOwn(at) {
-		return &Refused{target, leads + " a port of etui itself: nothing opens it"}
+		return &Refused{target, leads + " a port of etui itself: nothing opens it", true}
 	}
 	kind, closed := kindOf(at.Addr())
 	if !closed || g.opened(host, at) {
 		return nil
 	}
-	return &Refused{target, fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind, g.cfg.Key, target)}
+	return &Refused{Target: target, Reason: fmt.Sprintf(`%s %s, which is closed; to open it, write into etui.yaml: %s: ["%s"]`, leads, kind, g.cfg.Key, target)}
 }
 
 // isOwn reports whether etui itself listens at an address.

@@ -23,6 +23,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -87,7 +88,8 @@ func (*Provider) Type() string { return "http" }
 const defaultPath = "/execute"
 
 // Load makes a skill of a service. An address that may not be reached is a
-// warning: the call will fail, and say what to do.
+// warning: the call will fail, and say what to do. One that nothing opens is an
+// error.
 func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Endpoint == "" {
 		return nil, problem("endpoint", "is missing; write the URL that is to be called")
@@ -115,7 +117,11 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if guard, ok := p.transport.(interface {
 		CheckURL(string) (*url.URL, error)
 	}); ok {
-		if _, err := guard.CheckURL(endpoint.String()); err != nil {
+		_, err := guard.CheckURL(endpoint.String())
+		if refused := (*egress.Refused)(nil); errors.As(err, &refused) && refused.Never {
+			return nil, problem("endpoint", err.Error())
+		}
+		if err != nil {
 			details.Warnings = append(details.Warnings, "endpoint: "+err.Error())
 		}
 	}

@@ -459,8 +459,9 @@ func BenchmarkCall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		asTool := skill.AsTool(remote) // as a turn calls it, which has checked the arguments
 		for b.Loop() {
-			if _, err := skill.Execute(b.Context(), remote, json.RawMessage(body)); err != nil {
+			if _, err := asTool.Call(b.Context(), json.RawMessage(body)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -62,7 +61,7 @@ func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, e
 		}
 		all = append(all, found)
 	}
-	return best(all, text, limit), nil
+	return Best(all, text, limit), nil
 }
 
 func (f *Folder) open() (*os.Root, error) {
@@ -201,26 +200,4 @@ func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
 		err = errors.New("the file is too long")
 	}
 	return raw, err
-}
-
-// best ranks what a registry without a search of its own has: by how many words
-// of the text stand in the name, then in the description. An empty text fits all.
-func best(all []Found, text string, limit int) []Found {
-	words := strings.Fields(strings.ToLower(text))
-	scores := make(map[string]int, len(all))
-	for _, f := range all {
-		for _, w := range words {
-			switch {
-			case strings.Contains(strings.ToLower(f.Name), w):
-				scores[f.Name] += 3
-			case strings.Contains(strings.ToLower(f.Description), w):
-				scores[f.Name]++
-			}
-		}
-	}
-	all = slices.DeleteFunc(all, func(f Found) bool { return len(words) > 0 && scores[f.Name] == 0 })
-	slices.SortStableFunc(all, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(scores[b.Name], scores[a.Name]), cmp.Compare(a.Name, b.Name))
-	})
-	return all[:min(len(all), limit)]
 }

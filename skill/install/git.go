@@ -70,7 +70,7 @@ func (g *Git) Search(ctx context.Context, text string, limit int) ([]Found, erro
 			return nil, fmt.Errorf("%s: %w", repository, err)
 		}
 	}
-	return best(list, text, limit), nil
+	return Best(list, text, limit), nil
 }
 
 // opened downloads a repository's archive into a temporary folder, and calls f

@@ -25,9 +25,10 @@ type Config struct {
 	Folder string
 	// Registries are asked in this order.
 	Registries []Registry
-	// Roots are the certificates that signatures must lead to. Nil: signatures are
-	// held against the files, but nobody's is trusted.
-	Roots *x509.CertPool
+	// Roots are the certificates that signatures of a registry's skills must lead
+	// to, by its name. Without any, signatures are held against the files, but
+	// nobody's is trusted.
+	Roots map[string]*x509.CertPool
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
 	// Log is told what is installed and removed; nil discards.
@@ -166,6 +167,7 @@ func (in *Installer) install(ctx context.Context, p *place, r Registry, ref Ref,
 	if err != nil {
 		return nil, fmt.Errorf("%s from %s: %w", ref, r.Name(), err)
 	}
+	origin.Wanted = ref.Version
 	if err := in.free(p, origin.Name, o); err != nil {
 		return nil, err // the package itself may have told its name
 	}
@@ -262,7 +264,7 @@ func (in *Installer) prepare(ctx context.Context, p *place, r Registry, release 
 	if origin.Name, err = checkManifest(skill, release.Name); err != nil {
 		return nil, nil, refused("%w", err)
 	}
-	if origin.Signature, origin.Signer, err = in.checkSignature(skill, files); err != nil {
+	if origin.Signature, origin.Signer, err = in.checkSignature(r.Name(), skill, files); err != nil {
 		return nil, nil, refused("%w", err)
 	}
 	flags, err := Scan(skill.FS())

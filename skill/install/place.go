@@ -35,6 +35,9 @@ type place struct {
 // enter waits until nobody else installs. What a process left behind that died is
 // put in order first: a skill that was being replaced comes back.
 func enter(ctx context.Context, folder string) (*place, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of skills: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SignatureState says what is known about who made a skill.
@@ -84,24 +85,26 @@ const (
 
 // checkSignature holds the files of a skill against its signature, when it has
 // one. signer is the name in the certificate.
-func (in *Installer) checkSignature(folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
+func (in *Installer) checkSignature(registry string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
+	roots := in.c.Roots[registry]
 	raw, err := readBounded(folder, signatureFile, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Unsigned, "", nil
 	}
 	if err == nil {
-		signer, err = in.verify(raw, files)
+		signer, err = verify(raw, files, roots, in.c.Now())
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("the signature in %s is not valid: %w", signatureFile, err)
 	}
-	if in.c.Roots == nil {
+	if roots == nil {
 		return Unsigned, "", nil
 	}
 	return Verified, signer, nil
 }
 
-func (in *Installer) verify(raw []byte, files map[string]string) (signer string, err error) {
+// verify checks a signature. Without roots anybody may have made it.
+func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.Time) (signer string, err error) {
 	var b bundle
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return "", fmt.Errorf("it is no Sigstore bundle: %w", err)
@@ -109,7 +112,7 @@ func (in *Installer) verify(raw []byte, files map[string]string) (signer string,
 	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
 		return "", errors.New("it is no Sigstore bundle with one signed in-toto statement")
 	}
-	leaf, err := in.chain(&b)
+	leaf, err := b.signer(roots, now)
 	if err != nil {
 		return "", err
 	}
@@ -119,8 +122,8 @@ func (in *Installer) verify(raw []byte, files map[string]string) (signer string,
 	return leaf.Subject.CommonName, covers(b.Envelope.Payload, files)
 }
 
-// chain returns the signer's certificate, once it leads to a root.
-func (in *Installer) chain(b *bundle) (*x509.Certificate, error) {
+// signer returns the signer's certificate, once it leads to a root.
+func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate, error) {
 	list := b.VerificationMaterial.Chain.Certificates
 	if len(list) == 0 {
 		list = []rawCertificate{b.VerificationMaterial.Certificate}
@@ -138,11 +141,11 @@ func (in *Installer) chain(b *bundle) (*x509.Certificate, error) {
 			between.AddCert(c)
 		}
 	}
-	if in.c.Roots == nil {
+	if roots == nil {
 		return leaf, nil
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots: in.c.Roots, Intermediates: between, CurrentTime: in.c.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+		Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("its certificate does not lead to a trusted root: %w", err)

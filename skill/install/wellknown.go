@@ -72,7 +72,7 @@ func (w *WellKnown) Search(ctx context.Context, text string, limit int) ([]Found
 			list = append(list, Found{Registry: w.name, Name: s.Name, Description: s.Description})
 		}
 	}
-	return best(list, text, limit), nil
+	return Best(list, text, limit), nil
 }
 
 // Resolve finds a skill in the index.

@@ -12,8 +12,8 @@
 // asked for them. It runs nothing, and it reads nothing outside its folder.
 package markdown
 
-// The bounds of what is read. What goes beyond the first two is refused, of the
-// others the beginning is taken, with a warning.
+// The bounds of what is read. What goes beyond the first three is refused, of
+// the others the beginning is taken, with a warning.
 const (
 	maxFile     = 1 << 20   // bytes of a SKILL.md
 	maxFront    = 64 << 10  // bytes of its frontmatter
@@ -21,5 +21,6 @@ const (
 	maxBody     = 128 << 10 // bytes of the instructions that are kept
 	maxText     = 4096      // code points of a description
 	maxList     = 64        // items of a list, such as allowed-tools
+	maxItem     = 256       // bytes of one of them; a longer one is left out
 	maxWarnings = 32        // of one file; nothing is told of more
 )

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -208,9 +209,9 @@ func (p *parser) document(root *yaml.Node) Document {
 	for _, key := range []string{"aliases", "triggers", "trigger", "keywords", "tags"} {
 		d.Aliases = append(d.Aliases, p.list(fields[key], splitCommas)...)
 	}
-	d.Aliases = bounded(d.Aliases)
-	d.Name = p.name(d.Name, root.Line)
-	p.lengths(d, root)
+	d.Aliases = d.Aliases[:min(len(d.Aliases), maxList)]
+	d.Name = p.name(d.Name, lineOf(fields, "name", root))
+	p.lengths(d, fields, root)
 	p.metadata(&d, fields["metadata"])
 	return d
 }
@@ -228,14 +229,19 @@ func (p *parser) name(written string, line int) string {
 	return written
 }
 
+// lineOf is where a field stands, or else where the frontmatter begins.
+func lineOf(fields map[string]*yaml.Node, field string, root *yaml.Node) int {
+	return cmp.Or(fields[field], root).Line
+}
+
 // lengths warns of what the standard does not allow and we do.
-func (p *parser) lengths(d Document, root *yaml.Node) {
+func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.Node) {
 	for _, f := range []struct {
 		field, text string
 		limit       int
 	}{{"name", d.Name, maxName}, {"description", d.Description, maxDescription}, {"compatibility", d.Compatibility, maxCompatibility}} {
 		if length := utf8.RuneCountInString(f.text); length > f.limit {
-			p.warn(root.Line, f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
+			p.warn(lineOf(fields, f.field, root), f.field, "%s has %d characters, the standard allows %d", f.field, length, f.limit)
 		}
 	}
 }
@@ -294,12 +300,18 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 	if hidden > 0 {
 		p.warn(n.Line, field, "%s held %d invisible characters, which were taken out", field, hidden)
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	s = oneLine(s)
 	if r := []rune(s); len(r) > limit {
 		p.warn(n.Line, field, "%s has %d characters and was cut after %d", field, len(r), limit)
 		s = string(r[:limit])
 	}
 	return s
+}
+
+// oneLine is a text without line breaks and control characters, which a quoted
+// text of YAML can hold.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 // text is a node as a text: a scalar as it is written, a list as its items.
@@ -328,26 +340,23 @@ func (p *parser) list(n *yaml.Node, split func(string) []string) (items []string
 	case n == nil:
 	case n.Kind == yaml.SequenceNode:
 		for _, item := range n.Content {
-			if s := strings.TrimSpace(text(item)); s != "" {
-				items = append(items, s)
-			}
+			items = append(items, text(item))
 		}
 	default:
 		items = split(text(n))
 	}
-	return bounded(items)
-}
-
-func bounded(items []string) []string { return items[:min(len(items), maxList)] }
-
-func splitCommas(s string) (items []string) {
-	for item := range strings.SplitSeq(s, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
+	for i, item := range items {
+		items[i], _ = strip(oneLine(item), zeroWidth, turning, tags)
+	}
+	items = slices.DeleteFunc(items, func(s string) bool { return s == "" || len(s) > maxItem })
+	if len(items) > maxList {
+		p.warn(n.Line, "", "a list of %d items was cut after %d", len(items), maxList)
+		items = items[:maxList]
 	}
 	return items
 }
+
+func splitCommas(s string) []string { return strings.Split(s, ",") }
 
 // truth says whether a field says yes.
 func truth(n *yaml.Node) bool {

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		{"JSON", "---\n{\"name\": \"tidy\", \"description\": \"d\", \"metadata\": {\"version\": 2}}\n---\n", doc{Name: "tidy", Description: "d", Version: "2"}, ""},
 		{"no name", "---\ndescription: d\n---\n", doc{Name: "tidy", Description: "d"}, "there is no name; that of the folder"},
 		{"spelling", "---\nName: tidy\nDESCRIPTION: d\nallowed_tools: Read\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read"}}, "spelt name|spelt description|spelt allowed-tools"},
-		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "named b and its folder tidy|occurs twice"},
+		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "occurs twice|named b and its folder tidy"},
 		{"unquoted colon", "---\nname: tidy\ndescription: Use when: asked to tidy\n  or to sort: \"all\"\nversion: 1.10\n---\n", doc{Name: "tidy", Description: `Use when: asked to tidy or to sort: "all"`, Version: "1.10"}, "read key by key|description is not valid YAML and was taken as a text"},
 		{"unclosed quote", "---\ndescription: \"Tidies up.\nname: tidy\n---\n", doc{Name: "tidy", Description: "Tidies up."}, "description|read key by key"},
 		{"text after a quote", "---\nname: tidy\ndescription: \"Tidy\" and \"sort\"\n---\n", doc{Name: "tidy", Description: `"Tidy" and "sort"`}, "read key by key|description"},
@@ -41,9 +41,10 @@ func TestParse(t *testing.T) {
 		{"requirements", "---\nname: tidy\ndescription: d\nmetadata: {\"clawdbot\":{\"emoji\":\"🧹\",\"os\":[\"macOS\",\"linux\"],\"requires\":{\"bins\":[\"git\"],\"anyBins\":[\"rg\",\"grep\"],\"env\":[\"TOKEN\"],}}}\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{OS: []string{"darwin", "linux"}, Bins: []string{"git"}, AnyBins: []string{"rg", "grep"}, Env: []string{"TOKEN"}}}, ""},
 		{"requirements in a text", "---\nname: tidy\ndescription: d\nmetadata:\n  openclaw: '{\"requires\":{\"bins\":[\"git\"],\"config\":[\"browser\"]}}'\n---\n", doc{Name: "tidy", Description: "d", Requires: markdown.Requirements{Bins: []string{"git"}, Config: []string{"browser"}}}, "cannot check: browser"},
 		{"control characters", "---\nname: ti\x07dy\ndescription: \x1bd\n---\n", doc{Name: "tidy", Description: "d"}, ""},
+		{"control characters in quotes", "---\nname: \"ti\\e[31mdy\"\ndescription: \"a\\nb\\0\"\ntags: [\"x\\ey\", '', \"\\u202e\"]\n---\n", doc{Name: "ti [31mdy", Description: "a b", Aliases: []string{"x y"}}, "named ti [31mdy"},
 		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "the instructions hold 1|description held 3 invisible"},
 		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not UTF-8"},
-		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "standard allows 1024|was cut after 4096"},
+		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
 	} {
 		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
 		if err != nil || !reflect.DeepEqual(got, c.want) {

@@ -163,7 +163,7 @@ func (s *Skill) list() string {
 	if err != nil {
 		return ""
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	files, more := others(root)
 	if len(files) == 0 {
 		return ""
@@ -197,8 +197,9 @@ func others(root *os.Root) (files []string, more bool) {
 			return fs.SkipAll
 		}
 		switch {
-		case err != nil, name == ".":
-			return nil // what cannot be read is not listed
+		case err != nil:
+			return fs.SkipDir // what cannot be read is not listed
+		case name == ".":
 		case e.IsDir() && (skipped(e.Name()) || strings.Count(name, "/") >= maxLevel):
 			return fs.SkipDir
 		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && !IsDocument(name):
@@ -231,7 +232,7 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: the skill's folder cannot be read: %w", skill.ErrProviderUnavailable, err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	raw, err := readBounded(root, name, maxRead)
 	cut := errors.Is(err, errBound)
 	switch {

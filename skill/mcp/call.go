@@ -74,6 +74,8 @@ func (s *Server) away(n *state) error {
 		err = fmt.Errorf("%w: it was stopped after it failed several times", err)
 	case !n.retry.IsZero():
 		err = fmt.Errorf("%w: it is tried again at %s", err, n.retry.UTC().Format(time.TimeOnly+" MST"))
+	case n.phase == Away:
+		err = fmt.Errorf("%w: it has just gone away", err)
 	default:
 		err = fmt.Errorf("%w: it is being started", err)
 	}

@@ -373,7 +373,7 @@ func TestFailures(t *testing.T) {
 	if _, err := r.call("mcp__srv__break", `{}`); skill.Status(err) != 502 {
 		t.Error(err)
 	}
-	r.until("away", func(st mcp.Status) bool { return st.Phase == mcp.Away })
+	r.until("away", func(st mcp.Status) bool { return !st.Retry.IsZero() })
 	if _, err := r.call("mcp__srv__break", `{}`); skill.Status(err) != 502 || !strings.Contains(err.Error(), "tried again at") {
 		t.Error(err)
 	}

@@ -1,6 +1,9 @@
 package wasm_test
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // What follows writes modules by hand: small ones, and such as no compiler makes.
 
@@ -70,6 +73,20 @@ func copier() []byte {
 		set(length, get(count)...), transfer(1, 1),
 		[]byte{again, 0, end},
 	)...)
+}
+
+// huge is a module with one section that claims more than there is.
+func huge(id byte, content ...byte) []byte {
+	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"), section(id, content))
+}
+
+// rampant has a table without a limit, and traps when it cannot make it larger by
+// 16 million elements.
+func rampant() []byte {
+	code := assemble(nil, 1, 0xd0, 0x70, push, 0x80, 0x80, 0x80, 8, 0xfc, 15, 0, push, 0x7f, equal, when, nothing, trap, end)
+	table := section(4, []byte{1, 0x70, 0, 1})
+	at := bytes.Index(code, section(5, []byte{1, 0, 1}))
+	return slices.Insert(code, at, table...)
 }
 
 // unknown calls a function that nobody has.

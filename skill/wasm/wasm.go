@@ -4,7 +4,8 @@
 //
 // A module computes and does nothing else. It has no files, no network, no
 // environment and no threads; its clock shows the second; random numbers it gets.
-// Each call has a fresh instance with a memory limit and a time limit. A trap, an
+// Each call has a fresh instance with a memory limit and a time limit; its stack
+// grows to 400 MB at most beside that. A trap, an
 // exit code other than 0 and memory that does not suffice fail the call with
 // [skill.ErrExecutionFailed], and a module that does not end in time is stopped
 // ([skill.ErrProviderTimeout]).
@@ -91,7 +92,7 @@ func read(c skill.Config) ([]byte, error) {
 	case !bytes.HasPrefix(code, []byte("\x00asm\x01\x00\x00\x00")):
 		return nil, fmt.Errorf("%s is not a WebAssembly module (of version 1; components are not taken)", c.Module)
 	}
-	return code, nil
+	return bounded(code)
 }
 
 // runner is a skill that runs a fresh instance of a module for each call.

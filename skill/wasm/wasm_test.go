@@ -2,12 +2,15 @@ package wasm_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/skilltest"
@@ -113,12 +116,14 @@ func TestUnusable(t *testing.T) {
 	greedy := config(t, "greedy", assemble(nil, 17))
 	greedy.Memory = 1
 	for want, c := range map[string]skill.Config{
-		"system":      config(t, "unknown", unknown()),
-		"_start":      config(t, "stranger", stranger()),
-		"be compiled": config(t, "cut", copier()[:60]),
-		"over limit":  greedy,
-		"unreachable": config(t, "hungry", hungry()),
+		"system":        config(t, "unknown", unknown()),
+		"_start":        config(t, "stranger", stranger()),
+		"be compiled":   config(t, "odd", huge(3, 1, 7)),
+		"over limit":    greedy,
+		"unreachable":   config(t, "hungry", hungry()),
+		"unreachable, ": config(t, "rampant", rampant()),
 	} {
+		want = strings.TrimSuffix(want, ", ")
 		s, err := wasm.New().Load(c)
 		if err != nil {
 			t.Errorf("%s: %v", want, err)
@@ -130,4 +135,47 @@ func TestUnusable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A few bytes that ask for all memory there is are refused before the runtime
+// sees them.
+func TestHuge(t *testing.T) {
+	many := []byte{0xff, 0xff, 0xff, 0xff, 0x0f}
+	counted := func(id byte, before ...byte) []byte { return huge(id, append(before, many...)...) }
+	modules := map[string][]byte{
+		"cut": copier()[:60], "section": append(stranger(), append([]byte{1}, many...)...), "locals": huge(10, slices.Concat([]byte{1, 8, 1}, many, []byte{0x7f, 0x0b})...),
+		"parameters": counted(1, 1, 0x60), "results": counted(1, 1, 0x60, 0), "import": counted(2, 1), "imported table": huge(2, 1, 0, 0, 1, 0x70, 0, 0),
+		"table": huge(4, slices.Concat([]byte{1, 0x70, 0}, many)...), "tables": huge(4, slices.Concat([]byte{3}, slices.Repeat([]byte{0x70, 0, 0x80, 0x80, 0x20}, 3))...),
+		"export": counted(7, 1), "elements": counted(9, 1, 0, push, 0, end), "expressions": counted(9, 1, 5, 0x70), "body": counted(10, 1), "data": counted(11, 1, 1),
+		"tags": counted(13), "number": huge(3, 0x80, 0x80, 0x80, 0x80, 0x80, 1),
+	}
+	for id := range byte(12) {
+		if id != 0 && id != 8 {
+			modules[fmt.Sprint("section ", id)] = counted(id)
+		}
+	}
+	for name, code := range modules {
+		if _, err := wasm.New().Load(config(t, "huge", code)); err == nil || !strings.HasPrefix(err.Error(), "module: the module is not well-formed") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever a file holds, loading it and running it do no harm.
+func FuzzModule(f *testing.F) {
+	for _, code := range [][]byte{copier(), hungry(), unknown(), rampant(), endless(), huge(3, 1, 7)} {
+		f.Add(code)
+	}
+	f.Fuzz(func(t *testing.T, code []byte) {
+		c := config(t, "fuzz", code)
+		c.Memory, c.Timeout = 1, 100*time.Millisecond
+		s, err := wasm.New().Load(c)
+		if err != nil {
+			return
+		}
+		_, err = s.Execute(t.Context(), []byte("{}"))
+		if err != nil && !errors.Is(err, skill.ErrExecutionFailed) && !errors.Is(err, skill.ErrProviderTimeout) {
+			t.Error(err)
+		}
+	})
 }

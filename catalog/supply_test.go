@@ -1,0 +1,79 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+type book string
+
+func (b book) Read(context.Context, string) (string, error) { return string(b), nil }
+
+// bare is a tool as it says.
+type bare struct{ d tool.Definition }
+
+func (b bare) Definition() tool.Definition { return b.d }
+func (bare) Call(context.Context, json.RawMessage) (chat.Result, error) {
+	return chat.Result{}, nil
+}
+
+// TestSupply: what a supplier gives comes and goes together, takes the place of
+// nothing else, and is not made anew when it stays.
+func TestSupply(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(newTool("own", "", tool.Read)))
+	if _, err := r.SetToolsets(catalog.Toolset{Name: "mine", Tools: []string{"own"}}); err != nil {
+		t.Fatal(err)
+	}
+	var seen []*catalog.Catalog
+	r.Watch(func(c *catalog.Catalog) { seen = append(seen, c) })
+	a, b := newTool("a", "", tool.Read), newTool("b", "", tool.Read)
+	left := r.Supply("skills", catalog.Supply{
+		Tools:       []tool.Tool{a, newTool("own", "", tool.Read), b, bare{tool.Definition{Name: "bad name"}}, newTool("b", "", tool.Write)},
+		Toolsets:    []catalog.Toolset{{Name: "guide", Guide: book("How to."), Tools: []string{"Bash"}}, {Name: "mine"}, {Name: "full"}, {Name: "set", Tools: []string{"a", "gone"}}},
+		Unavailable: []catalog.Unavailable{{Name: "x", Reason: "needs y"}},
+	})
+	if len(left) != 4 {
+		t.Errorf("left out: %v", left)
+	}
+	c := r.Catalog()
+	if got := strings.Join(slices.Collect(c.Names()), " "); got != "own a b" || c != seen[len(seen)-1] {
+		t.Errorf("tools %s", got)
+	}
+	var sets []string
+	for _, s := range c.Toolsets() {
+		members, _ := c.Members(s)
+		sets = append(sets, fmt.Sprint(s.Name, len(members), c.Switches(s)))
+	}
+	if want := []string{"mine1true", "guide0false", "set1true", "full3true"}; !slices.Equal(sets, want) {
+		t.Errorf("toolsets %v, want %v", sets, want)
+	}
+	if u := fmt.Sprint(c.Unavailable()); u != "[{mine the configuration has a skill of that name} {x needs y}]" {
+		t.Errorf("unavailable %s", u)
+	}
+	before, _ := c.Get("a")
+	r.Supply("skills", catalog.Supply{Tools: []tool.Tool{a}})
+	now, _ := r.Catalog().Get("a")
+	if got := strings.Join(slices.Collect(r.Catalog().Names()), " "); got != "own a" || now.Registration != before.Registration || len(r.Catalog().Toolsets()) != 2 {
+		t.Errorf("afterwards %s", got)
+	}
+	if c.SameTools(r.Catalog()) || c.SameSkills(r.Catalog()) {
+		t.Error("what changed is said to be the same")
+	}
+	c = r.Catalog()
+	if r.Supply("skills", catalog.Supply{Tools: []tool.Tool{a}, Unavailable: []catalog.Unavailable{{Name: "z"}}}); !c.SameTools(r.Catalog()) {
+		t.Error("the same tools are said to have changed")
+	}
+	must(t, r.Register(newTool("a", "other", tool.Read))) // the program's comes first
+	if e, _ := r.Catalog().Get("a"); e.Definition.Source != "other" {
+		t.Errorf("in force is that of %q", e.Definition.Source)
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/install"
+	"github.com/etui-run/etui/tool"
+)
+
+// defaultRegistries are those that a configuration without registries has.
+var defaultRegistries = []config.Registry{{Name: "clawhub", Type: "clawhub"}, {Name: "github", Type: "git"}}
+
+// The bounds of one exchange with a registry.
+const (
+	registryTime = 5 * time.Minute
+	registryBody = 64 << 20
+)
+
+// newInstaller makes what installs skills into a workspace.
+func newInstaller(w *workspace, log *slog.Logger) (*install.Installer, error) {
+	c := install.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
+	list := w.config.Skills.Registries
+	if list == nil {
+		list = defaultRegistries
+	}
+	for _, r := range list {
+		registry, err := newRegistry(w, r)
+		if err != nil {
+			return nil, usagef("%s: skills.registries: %w", w.file, err)
+		}
+		c.Registries = append(c.Registries, registry)
+		if len(r.Roots) == 0 {
+			continue
+		}
+		if c.Roots[r.Name], err = readRoots(w.file, r.Roots); err != nil {
+			return nil, usagef("%s: skills.registries: %s: roots: %w", w.file, r.Name, err)
+		}
+	}
+	return install.New(c), nil
+}
+
+// installFolder is where skills are installed: the first folder of the workspace.
+func installFolder(w *workspace) string {
+	dir := folders(w.config.Skills.Dir, workspaceFolders)
+	if len(dir) == 0 {
+		dir = workspaceFolders
+	}
+	if filepath.IsAbs(dir[0]) {
+		return dir[0]
+	}
+	return filepath.Join(w.dir, dir[0])
+}
+
+// newRegistry makes a registry. This is the one list of them: a new type costs
+// its file and a line here.
+func newRegistry(w *workspace, r config.Registry) (install.Registry, error) {
+	if r.Type == "folder" {
+		if r.URL == "" {
+			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
+		}
+		return install.NewFolder(r.Name, config.Abs(w.file, r.URL)), nil
+	}
+	client, err := registryClient(w, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	c := install.HTTPConfig{URL: r.URL, Client: client, Token: skill.Secret(r.Token)}
+	switch r.Type {
+	case "clawhub":
+		return install.NewClawHub(r.Name, c)
+	case "wellknown":
+		return install.NewWellKnown(r.Name, c)
+	}
+	return install.NewGit(r.Name, c, r.Repositories...)
+}
+
+// registryClient reaches public addresses, and the registry's own wherever it is:
+// whoever configured it has said so.
+func registryClient(w *workspace, r config.Registry) (*http.Client, error) {
+	c := egress.Config{Own: w.ports, Key: "skills.registries"}
+	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		c.Allow = []string{net.JoinHostPort(u.Hostname(), port)}
+	}
+	guard, err := egress.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
+}
+
+func readRoots(file string, list []string) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	for _, name := range list {
+		raw, err := os.ReadFile(config.Abs(file, name))
+		if err != nil {
+			return nil, err
+		}
+		if !pool.AppendCertsFromPEM(raw) {
+			return nil, fmt.Errorf("%s holds no certificates in PEM", name)
+		}
+	}
+	return pool, nil
+}
+
+// maxLoaded bounds how many loaded skills find_skills tells of.
+const maxLoaded = 5
+
+// addInstallTools gives the model the tools that find and install skills, when the
+// configuration lets it have them.
+func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
+	if w.config.Skills.Model == "off" {
+		return nil
+	}
+	in, err := newInstaller(w, log)
+	if err != nil {
+		return err
+	}
+	tools := []tool.Tool{install.FindTool(in, b.loaded)}
+	if w.config.Skills.Model == "install" {
+		tools = append(tools, install.InstallTool(in))
+	}
+	return b.registry.Register(tools...)
+}
+
+// loaded finds what is loaded and the caller may use.
+func (b *built) loaded(ctx context.Context, text string) []install.Found {
+	var list []install.Found
+	c := b.registry.Catalog()
+	for _, d := range c.Definitions(tool.Caller(ctx)) {
+		if d.Source == skill.Source {
+			list = append(list, install.Found{Name: d.Name, Description: d.Description})
+		}
+	}
+	for _, t := range c.Toolsets() {
+		list = append(list, install.Found{Name: t.Name, Description: t.Description})
+	}
+	return install.Best(list, text, maxLoaded)
+}

@@ -1,0 +1,365 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/skill/install"
+)
+
+// skillsInstallCommands find skills in registries and install them.
+func (a *app) skillsInstallCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.skillsFindCommand(), a.skillsInstallCommand(), a.skillsInstalledCommand(), a.skillsUpdateCommand(), a.skillsRemoveCommand(),
+		a.skillsPinCommand("pin", "Leave a skill out of updates", true), a.skillsPinCommand("unpin", "Let a skill be updated again", false),
+	}
+}
+
+// installer is the one of the workspace. What it logs is told by the commands
+// themselves.
+func (a *app) installer() (*install.Installer, error) {
+	w, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	return newInstaller(w, slog.New(slog.DiscardHandler))
+}
+
+func (a *app) skillsFindCommand() *cobra.Command {
+	var registry string
+	var limit int
+	c := &cobra.Command{
+		Use: "find [WORDS]", Short: "Find skills in the registries",
+		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			if limit < 1 || limit > install.MaxFound {
+				return usagef("--limit is 1 to %d", install.MaxFound)
+			}
+			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
+			for _, err := range errs {
+				fmt.Fprintf(a.err, "etui: %s\n", err)
+			}
+			if len(found) == 0 && len(errs) > 0 {
+				return errors.New("no registry could be asked")
+			}
+			return a.printFound(found)
+		},
+	}
+	c.Flags().StringVar(&registry, "registry", "", "only this registry")
+	c.Flags().IntVar(&limit, "limit", 10, "skills of each registry")
+	return c
+}
+
+func (a *app) printFound(found []install.Found) error {
+	if a.json {
+		if found == nil {
+			found = []install.Found{}
+		}
+		return json.NewEncoder(a.out).Encode(found)
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(a.out, "No skill fits these words.")
+		return err
+	}
+	rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}}
+	for _, f := range found {
+		version := f.Version
+		if f.Installed {
+			version = strings.TrimSpace(version + " installed")
+		}
+		rows = append(rows, []string{f.Words(), f.Registry, version, oneLine(f.Description)})
+	}
+	_, err := fmt.Fprint(a.out, layout(rows, 3, width()))
+	return err
+}
+
+// oneLine is a text from outside as a table may hold it.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.Map(printable, s)), " ")
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r >= 0x7f && r < 0xa0 {
+		return ' '
+	}
+	return r
+}
+
+func (a *app) skillsInstallCommand() *cobra.Command {
+	var registry, version string
+	var o install.Options
+	c := &cobra.Command{
+		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
+		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or
+owner/repository@name for a Git host. FILE is a zip or tar.gz archive or a folder, written with
+a / in front of or in it: ./my-skill.zip.
+
+What is malicious, damaged or not what its registry describes is refused. What a person should look
+at first is told with file and line, and is installed with --yes only.`,
+		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			var r install.Registry
+			ref := install.Ref{Version: version}
+			if isFile(args[0]) {
+				r, err = install.NewFile(args[0])
+			} else {
+				r, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
+			}
+			if err != nil {
+				return err
+			}
+			o.Progress = a.progress()
+			done, err := in.Install(cmd.Context(), r, ref, o)
+			return a.installed(done, args[0], err)
+		},
+	}
+	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
+	c.Flags().StringVar(&version, "version", "", "version, branch or tag (default: the newest)")
+	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although something was found that a person should look at")
+	return c
+}
+
+// isFile reports whether words mean a file here, and not a skill of a registry.
+func isFile(words string) bool {
+	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
+		return true
+	}
+	info, err := os.Stat(words)
+	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
+}
+
+// progress tells how far a download is, on a terminal.
+func (a *app) progress() func(install.Progress) {
+	if a.json || !isTerminal(a.err) {
+		return nil
+	}
+	return func(p install.Progress) {
+		line := p.Step + " " + p.Name
+		switch {
+		case p.Step == "done":
+			line = ""
+		case p.Total > 0:
+			line += fmt.Sprintf(" %3d%%", 100*p.Done/p.Total)
+		case p.Done > 0:
+			line += fmt.Sprintf(" %d kB", p.Done>>10)
+		}
+		fmt.Fprintf(a.err, "\r\x1b[K%s", line)
+	}
+}
+
+// outcome is what skills install prints as JSON.
+type installOutcome struct {
+	OK    bool               `json:"ok"`
+	Skill *install.Installed `json:"skill,omitempty"`
+	Error string             `json:"error,omitempty"`
+	// Flags are what somebody has to look at before --yes.
+	Flags []install.Flag `json:"flags,omitempty"`
+}
+
+// installed prints what became of an installation.
+func (a *app) installed(done *install.Installed, words string, err error) error {
+	if isTerminal(a.err) && !a.json {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	var ask *install.NeedsYesError
+	if a.json {
+		out := installOutcome{OK: err == nil, Skill: done}
+		if err != nil {
+			out.Error = err.Error()
+		}
+		if errors.As(err, &ask) {
+			out.Flags = ask.Flags
+		}
+		return errors.Join(json.NewEncoder(a.out).Encode(out), err)
+	}
+	if errors.As(err, &ask) {
+		return fmt.Errorf("%w\nLook at these places; if they are in order: etui skills install %s --yes", err, words)
+	}
+	if err != nil {
+		return err
+	}
+	o := done.Origin
+	fmt.Fprintf(a.out, "Installed %s%s from %s: %d files, signature %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, len(o.Files), describeSignature(o))
+	for _, f := range o.Accepted {
+		fmt.Fprintf(a.out, "  accepted: %s\n", f)
+	}
+	return nil
+}
+
+func describeSignature(o *install.Origin) string {
+	if o.Signature == install.Verified {
+		return fmt.Sprintf("verified (%s)", oneLine(o.Signer))
+	}
+	return cmp.Or(string(o.Signature), "unknown")
+}
+
+func spaced(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + oneLine(s)
+}
+
+// shortVersion shortens the commits of Git.
+func shortVersion(v string) string {
+	if len(v) == 40 && strings.Trim(v, "0123456789abcdef") == "" {
+		return v[:10]
+	}
+	return v
+}
+
+func (a *app) skillsInstalledCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "installed", Short: "List the installed skills, and which files were changed since", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			list, err := in.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				if list == nil {
+					list = []install.Installed{}
+				}
+				return json.NewEncoder(a.out).Encode(list)
+			}
+			rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
+			for _, s := range list {
+				rows = append(rows, installedRow(s))
+			}
+			_, err = fmt.Fprint(a.out, layout(rows, 5, width()))
+			return err
+		},
+	}
+}
+
+func installedRow(s install.Installed) []string {
+	if s.Origin == nil {
+		return []string{s.Name, "-", "", "", "", "made here"}
+	}
+	var notes []string
+	if s.Origin.Pinned {
+		notes = append(notes, "pinned")
+	}
+	if len(s.Changed) > 0 {
+		notes = append(notes, "changed: "+strings.Join(s.Changed, ", "))
+	}
+	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), string(s.Origin.Signature), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
+}
+
+func (a *app) skillsUpdateCommand() *cobra.Command {
+	var o install.Options
+	c := &cobra.Command{
+		Use: "update [NAME...]", Short: "Bring installed skills to their newest version; without names, all",
+		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do those whose
+files were changed here, unless --force. A skill that its registry calls malicious by now is removed.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			o.Progress = a.progress()
+			list, err := in.Update(cmd.Context(), o, args...)
+			if err != nil {
+				return err
+			}
+			return a.printUpdates(list)
+		},
+	}
+	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although something was found that a person should look at")
+	return c
+}
+
+func (a *app) printUpdates(list []install.Outcome) error {
+	var failed error
+	for _, u := range list {
+		if u.Err != nil && u.State != install.Skipped {
+			failed = errors.New("not every skill could be updated")
+		}
+	}
+	if a.json {
+		if list == nil {
+			list = []install.Outcome{}
+		}
+		return errors.Join(json.NewEncoder(a.out).Encode(list), failed)
+	}
+	if isTerminal(a.err) {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	for _, u := range list {
+		line := fmt.Sprintf("%s: %s%s", u.Name, u.State, spaced(shortVersion(u.From)))
+		if u.To != "" && u.To != u.From {
+			line += " to " + oneLine(shortVersion(u.To))
+		}
+		if u.Why != "" {
+			line += ": " + u.Why
+		}
+		fmt.Fprintln(a.out, line)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.out, "No skill was installed from a registry.")
+	}
+	return failed
+}
+
+func (a *app) skillsRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			if err := in.Remove(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			return a.changedSkill("Removed", args[0])
+		},
+	}
+}
+
+func (a *app) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
+				return err
+			}
+			return a.changedSkill(strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
+		},
+	}
+}
+
+// changedSkill tells what was done to a skill.
+func (a *app) changedSkill(done, name string) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(map[string]any{"ok": true, "skill": name})
+	}
+	_, err := fmt.Fprintf(a.out, "%s %s.\n", done, name)
+	return err
+}
