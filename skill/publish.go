@@ -223,7 +223,7 @@ func (p *Publisher) tell(leftOut []error) {
 	told := make(map[string]bool, len(leftOut))
 	for _, err := range leftOut {
 		if told[err.Error()] = true; !p.told[err.Error()] {
-			p.config.Log.Warn("skills: " + err.Error())
+			p.config.Log.Warn("left out of the catalog", "error", err)
 		}
 	}
 	p.told = told
