@@ -222,7 +222,10 @@ func reason(r *Release) string {
 // withdraw removes an installed skill that its registry now calls malicious.
 func (in *Installer) withdraw(p *place, registry string, r *Release) (removed string, err error) {
 	o, err := readOrigin(p.Root, r.Name)
-	if err != nil || o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
+	if err != nil {
+		return "", err
+	}
+	if o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
 		return "", nil // another skill of that name
 	}
 	if err := p.take(r.Name); err != nil {
