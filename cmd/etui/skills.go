@@ -126,10 +126,10 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 		failures += n
 	}
 	if failures > 0 {
-		notes = append(notes, fmt.Sprintf("%d calls failed", failures))
+		notes = append(notes, count(failures, "call")+" failed")
 	}
 	if len(s.Warnings) > 0 {
-		notes = append(notes, fmt.Sprintf("%d warnings", len(s.Warnings)))
+		notes = append(notes, count(len(s.Warnings), "warning"))
 	}
 	return notes
 }
@@ -258,6 +258,14 @@ func countersText(c audit.Counters) string {
 	return text
 }
 
+// count writes a number of things.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(name) }
 
 // motive holds the flag that says why a change is made.
@@ -379,7 +387,7 @@ func (a *app) skillsReloadCommand() *cobra.Command {
 				for _, p := range r.Problems {
 					fmt.Fprintf(a.out, "failed: %v\n", p)
 				}
-				_, err := fmt.Fprintf(a.out, "%d skills, %d problems, %d files changed.\n", len(r.Loaded), len(r.Problems), r.Changed)
+				_, err := fmt.Fprintf(a.out, "%s, %s, %s changed.\n", count(len(r.Loaded), "skill"), count(len(r.Problems), "problem"), count(r.Changed, "file"))
 				return err
 			})
 		},

@@ -36,6 +36,7 @@ type skills struct {
 	control *control.Control
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
+	log     *slog.Logger
 }
 
 // The files in the state folder.
@@ -63,7 +64,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
 	providers, err := newProviders(w, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (s *skills) describe() string {
 	}
 	text := fmt.Sprintf("  skills     %d of %d enabled", len(s.table.ListEnabled()), len(all))
 	if len(failed) > 0 {
-		text += fmt.Sprintf(", %d files cannot be used", len(failed))
+		text += ", " + count(len(failed), "file") + " cannot be used"
 	}
 	return text + "; see etui skills list\n"
 }
@@ -137,7 +138,9 @@ func (s *skills) run(ctx context.Context) {
 // reload reads everything again, for somebody and a reason.
 func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 	s.control.Look()
-	return s.loader.Reload(ctx, by, why)
+	r := s.loader.Reload(ctx, by, why)
+	s.log.InfoContext(ctx, "skills read again", "by", by, "why", why, "skills", len(r.Loaded), "problems", len(r.Problems), "changed", r.Changed)
+	return r
 }
 
 // admin is what the admin API shows and changes.
