@@ -102,6 +102,12 @@ func central(archive []byte, change func(header []byte)) []byte {
 	return archive
 }
 
+// local changes the header before the last entry's content.
+func local(archive []byte, change func(header []byte)) []byte {
+	change(archive[bytes.LastIndex(archive, []byte("PK\x03\x04")):])
+	return archive
+}
+
 func zeros(n int) string { return string(make([]byte, n)) }
 
 // TestArchives holds archives of every class against what is to become of them.
@@ -166,12 +172,13 @@ func TestArchives(t *testing.T) {
 		"a little that grows": {zipped(t, func(z *zip.Writer) {
 			add(t, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, strings.Repeat("a,b,c\n", 100_000))
 		}), ""},
-		"too many":       {named(t, many...), "more than 5000"},
-		"two headers":    {patched(plain, "a.md", "b.md", 1), "two headers"},
-		"both headers":   {patched(plain, "a.md", "../e", 2), "unsafe name"},
-		"checksum":       {bytes.Replace(plain, []byte("a.mdx"), []byte("a.mdy"), 1), "is damaged"},
-		"encrypted":      {central(plain, func(h []byte) { h[8] |= 1 }), "two headers"},
-		"unknown method": {central(plain, func(h []byte) { le.PutUint16(h[10:], 99) }), "two headers"},
+		"too many":          {named(t, many...), "more than 5000"},
+		"two headers":       {patched(plain, "a.md", "b.md", 1), "two headers"},
+		"both headers":      {patched(plain, "a.md", "../e", 2), "unsafe name"},
+		"checksum":          {bytes.Replace(plain, []byte("a.mdx"), []byte("a.mdy"), 1), "is damaged"},
+		"encrypted":         {central(plain, func(h []byte) { h[8] |= 1 }), "two headers"},
+		"encrypted in both": {local(central(plain, func(h []byte) { h[8] |= 1 }), func(h []byte) { h[6] |= 1 }), "is encrypted"},
+		"unknown method":    {central(plain, func(h []byte) { le.PutUint16(h[10:], 99) }), "two headers"},
 		"smaller than it says": {central(plain, func(h []byte) {
 			le.PutUint32(h[24:], 5)
 		}), "sizes of a file"},
@@ -244,13 +251,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(moded(f, 0o120777, "x"))
 	f.Add(tarred(f, &tar.Header{Name: "greet/l", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}))
 	f.Add(zipped(f, func(z *zip.Writer) { add(f, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, "deflated") }))
-	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		work, err := os.MkdirTemp(dir, "") //nolint:usetesting // a folder of t would cost more than the case
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(work)
+		work := t.TempDir()
 		file := filepath.Join(work, "a.zip")
 		if err := os.WriteFile(file, archive, 0o600); err != nil {
 			t.Fatal(err)

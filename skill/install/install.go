@@ -222,8 +222,11 @@ func reason(r *Release) string {
 // withdraw removes an installed skill that its registry now calls malicious.
 func (in *Installer) withdraw(p *place, registry string, r *Release) (removed string, err error) {
 	o, err := readOrigin(p.Root, r.Name)
-	if err != nil || o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
-		return "", nil //nolint:nilerr // it is another skill of that name, or none
+	if err != nil {
+		return "", err
+	}
+	if o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
+		return "", nil // another skill of that name
 	}
 	if err := p.take(r.Name); err != nil {
 		return "", fmt.Errorf("removing the skill %s: %w; remove it by hand", r.Name, err)

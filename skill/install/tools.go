@@ -18,9 +18,13 @@ const Group = "skills"
 // perRegistry is how many skills of each registry a model is told of.
 const perRegistry = 8
 
-// FindTool returns the tool find_skills. have finds what is loaded already and the
+// Tools returns the tools find_skills and install_skill. have finds what is loaded already and the
 // caller may use; that is told first. May be nil.
-func FindTool(in *Installer, have func(ctx context.Context, text string) []Found) tool.Tool {
+func Tools(in *Installer, have func(ctx context.Context, text string) []Found) (find, install tool.Tool) {
+	return findTool(in, have), installTool(in)
+}
+
+func findTool(in *Installer, have func(ctx context.Context, text string) []Found) tool.Tool {
 	type input struct {
 		Query string `json:"query"`
 	}
@@ -56,9 +60,9 @@ func FindTool(in *Installer, have func(ctx context.Context, text string) []Found
 	})
 }
 
-// InstallTool returns the tool install_skill. It never says yes for anybody: what
-// needs a yes is refused, with the command that an operator can give.
-func InstallTool(in *Installer) tool.Tool {
+// installTool never says yes for anybody: what needs a yes is refused, with the
+// command that an operator can give.
+func installTool(in *Installer) tool.Tool {
 	type input struct {
 		Name     string `json:"name"`
 		Registry string `json:"registry,omitempty"`
