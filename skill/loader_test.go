@@ -307,7 +307,7 @@ func TestModule(t *testing.T) {
 }
 
 // module is a provider whose skills describe themselves as their module says.
-type module struct{ echo }
+type module struct{}
 
 func (module) Type() string { return "wasm" }
 func (module) Load(c skill.Config) (skill.Skill, error) {

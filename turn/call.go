@@ -182,11 +182,8 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
 		return entry, stage
 	}
-	switch newer, stage := now.Admit(t.selected.Request, name); {
-	case newer == nil:
-		return nil, stage
-	case stage == selection.Enabled || stage == selection.Visibility:
-		return entry, stage
+	if newer, judged := now.Admit(t.selected.Request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
+		return newer, judged
 	}
 	return entry, stage
 }

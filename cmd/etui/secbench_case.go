@@ -239,7 +239,7 @@ func (c benchCaseOf) call(ctx context.Context, workspace string) error {
 	if c.Call == "" {
 		return nil
 	}
-	service, err := startBenchService(c.Server)
+	service, err := startBenchService(ctx, c.Server)
 	if err != nil {
 		return err
 	}

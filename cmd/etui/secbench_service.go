@@ -2,6 +2,7 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,8 +34,8 @@ type benchService struct {
 	sent []http.Header
 }
 
-func startBenchService(answer *benchAnswerOf) (*benchService, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+func startBenchService(ctx context.Context, answer *benchAnswerOf) (*benchService, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
 
@@ -33,9 +35,15 @@ func checkManifest(folder *os.Root, want string) (name string, err error) {
 }
 
 func manifestName(text []byte, want string) (string, error) {
-	name, description, err := readManifest(text)
+	d, warnings, err := markdown.Parse("", text)
+	name, description := d.Name, d.Description
 	if err != nil {
 		return "", err
+	}
+	for _, w := range warnings {
+		if ambiguous(w) {
+			return "", w
+		}
 	}
 	if err := checkSlug(name); err != nil {
 		return "", err
@@ -50,4 +58,12 @@ func manifestName(text []byte, want string) (string, error) {
 		return "", errors.New("there is no description: models choose by it")
 	}
 	return name, nil
+}
+
+// ambiguous reports what other programs may read in another way: a package must
+// not have one name or description here and another one where it was judged. The
+// one mistake that everybody makes, an unquoted colon, is none.
+func ambiguous(w skill.Problem) bool {
+	broken := strings.HasPrefix(w.Message, "the frontmatter is not valid YAML") && !strings.Contains(w.Message, "mapping values")
+	return broken || strings.Contains(w.Message, "occurs twice")
 }

@@ -102,6 +102,8 @@ func checkName(name string) string {
 		return "an element is too long"
 	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "), strings.HasPrefix(name, " "):
 		return "an element begins or ends with a blank, or ends with a dot"
+	case strings.HasPrefix(name, "-"):
+		return "an element begins with a dash, as options of programs do"
 	case strings.EqualFold(name, ".git"), strings.HasPrefix(strings.ToLower(name), "git~"):
 		return "a Git repository inside a package can run programs"
 	case device(strings.TrimRight(base, " ")):
