@@ -228,10 +228,13 @@ func protected(w *workspace) []string {
 	return list
 }
 
+// ownTools are the tools of etui that are in no catalog, or not in every one.
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings.
 func (b *built) reserved() func(string) bool {
-	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)
