@@ -78,16 +78,16 @@ func (a *app) skillsListCommand() *cobra.Command {
 }
 
 func (a *app) printSkillList(l gateway.SkillList) {
-	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SCOPE", "CALLS", "SOURCE"}}
+	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SCOPE", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
 		if s.Provider != "" && s.Provider != "markdown" {
 			kind = s.Provider
 		}
-		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, s.Scope.String(), strconv.Itoa(s.Counters.Calls), home(s.Source)})
+		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, s.Scope.String(), home(s.Source)})
 	}
 	if len(l.Skills) > 0 {
-		lines := strings.SplitAfter(layout(rows, 7, width()), "\n")
+		lines := strings.SplitAfter(layout(rows, 6, width()), "\n")
 		fmt.Fprint(a.out, lines[0])
 		for i, s := range l.Skills {
 			fmt.Fprint(a.out, lines[i+1])
