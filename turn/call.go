@@ -356,7 +356,7 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would
 // be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error is [ErrNoTool] or, beside the result, what the tool
+// no turn to change; the error beside the result is [ErrNoTool] or what the tool
 // failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
@@ -364,7 +364,7 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
 	case j.entry == nil && j.result.Failed:
-		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)
+		return j.result, fmt.Errorf("%w: %s", ErrNoTool, name)
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}

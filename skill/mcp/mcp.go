@@ -99,6 +99,9 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 		}
 		s.dir = dir
 	}
+	if len(c.Command) > 0 && (p.config.Sandbox == nil || p.config.Sandbox.Ready() != nil) {
+		s.details.Unmet = append(s.details.Unmet, sandbox.ErrRefused.Error())
+	}
 	s.file.Folder = nil
 	known, _, err := p.config.Pins.know(c.Name)
 	first := &state{phase: Waiting, err: err}
