@@ -91,8 +91,8 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 
 // launch starts the helper and waits until the program runs. Without a path it
 // only sets everything up.
-func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (p *helped, err error) {
-	p = &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
+func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ *helped, err error) {
+	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			p.cleanup()

@@ -110,7 +110,9 @@ func (h *helper) rules(all uint64) (list []rule) {
 			list = append(list, rule{path, readFiles, false})
 		}
 		for _, name := range append(settings, "passwd", "group") {
-			list = append(list, rule{"/etc/" + name, readFiles, false})
+			if path := "/etc/" + name; isPublic(path) {
+				list = append(list, rule{path, readFiles, false})
+			}
 		}
 		for _, name := range devices {
 			list = append(list, rule{"/dev/" + name, device | unix.LANDLOCK_ACCESS_FS_TRUNCATE, false})

@@ -95,6 +95,11 @@ func (h *helper) adopt() error {
 // that has no name space (kill of -1 reaches those that it may signal).
 func (h *helper) start() {
 	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// A process is judged by its first thread: that one must stay out.
+		go h.start()
+		select {}
+	}
 	for _, s := range []step{
 		{"giving up privileges", h.drop},
 		{"closing files and network (Landlock)", h.landlock},

@@ -12,10 +12,10 @@ var (
 	systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/sys/devices/system/cpu"}
 	settings      = []string{
 		"alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "fonts",
-		"gai.conf", "host.conf", "hosts", "inputrc", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "ld.so.cache",
+		"gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "ld.so.cache",
 		"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "login.defs", "magic", "magic.mime", "mime.types",
 		"nsswitch.conf", "os-release", "perl", "pki", "profile", "profile.d", "protocols", "python3", "resolv.conf", "rpc",
-		"services", "shells", "ssl", "terminfo", "timezone", "vim", "xml",
+		"services", "shells", "ssh/ssh_config", "ssl", "terminfo", "timezone", "vim", "wgetrc", "xml",
 	}
 	devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 )
@@ -94,7 +94,7 @@ func (h *helper) collect() (places []mounted, err error) {
 		}
 	}
 	for _, name := range settings {
-		if path := "/etc/" + name; !isLink(path) {
+		if path := "/etc/" + name; !isLink(path) && isPublic(path) {
 			if err := add(path, ro, false); err != nil {
 				return nil, err
 			}
@@ -211,6 +211,12 @@ func makeParents(path string) {
 func isLink(path string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
+}
+
+// isPublic reports whether every user may read a file. Others may hold secrets.
+func isPublic(path string) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) == nil && st.Mode&unix.S_IROTH != 0
 }
 
 // copyLink makes a link of the machine anew. What it leads to is seen if it is
