@@ -129,7 +129,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 					t.Close()
 				}
 			}()
-		} else if err := who.handOver(v.writable); err != nil {
+		} else if err := errors.Join(who.handOver(v.writable), who.enters(spec.Writable), who.enters(v.readable)); err != nil {
 			return nil, err
 		}
 		for _, f := range files {

@@ -86,6 +86,23 @@ func (o owner) handOver(folders []string) error {
 	return nil
 }
 
+// enters checks that the program's user can get to folders.
+func (o owner) enters(folders []string) error {
+	for _, folder := range folders {
+		for dir := folder; dir != "/"; dir = filepath.Dir(dir) {
+			info, err := os.Stat(dir)
+			if err != nil {
+				return err
+			}
+			st, ok := info.Sys().(*syscall.Stat_t)
+			if ok && int(st.Uid) != o.uid && info.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || info.Mode()&0o010 == 0) {
+				return fmt.Errorf("user %d, whom programs run as where etui is root, cannot enter %s: move what is in it, or run etui as an ordinary user", o.uid, dir)
+			}
+		}
+	}
+	return nil
+}
+
 // trees takes hold of the folders of a view, as they are to be mounted. Root's
 // files look like the program's own in them, and what the program makes is root's
 // outside. A file system that cannot do that has its files handed over instead.
