@@ -69,11 +69,7 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(c *config.Config, out *egress.Guard) ([]skill.Provider, error) {
-	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
-	if err != nil {
-		return nil, err
-	}
+func newProviders(out *egress.Guard, programs *sandbox.Sandbox) ([]skill.Provider, error) {
 	services, err := skillhttp.New(skillhttp.Config{Transport: out})
 	if err != nil {
 		return nil, err

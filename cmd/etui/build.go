@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -47,6 +48,8 @@ type built struct {
 	source   string
 	registry *catalog.Registry
 	skills   *skills
+	// programs is where programs run.
+	programs *sandbox.Sandbox
 	// usage is what is kept of past turns.
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.

@@ -205,6 +205,8 @@ func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
 	catalog := b.gateway.Catalog()
 	fmt.Fprintf(a.out, "etui %s serves %d tools at %s (ready in %d ms)\n", version(), catalog.Len(), url, took.Milliseconds())
 	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.dir), home(filepath.Join(w.state, "etui.db")), b.describeModels())
+	programs := b.programs.Status()
+	fmt.Fprintf(a.out, "  sandbox    %s: %s\n", programs.Mode, programs.Says)
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
@@ -56,7 +57,11 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	if err != nil {
 		return nil, usagef("%s: skills.local: %w", w.file, err)
 	}
-	providers, err := newProviders(w.config, out)
+	b.programs, err = sandbox.New(sandbox.Config{Mode: sandbox.Mode(w.config.Sandbox.Mode), Require: sandbox.Mode(w.config.Sandbox.Require), Dial: out.DialContext})
+	if err != nil {
+		return nil, usagef("%s: %w", w.file, err)
+	}
+	providers, err := newProviders(out, b.programs)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,10 @@ package sandbox
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,8 +28,12 @@ type Command struct {
 	Workspace string
 	// ReadOnly are further folders and files that it may read, as absolute paths.
 	ReadOnly []string
-	// Network is what it may reach. Nil: nothing. Mode Off does not heed it.
-	Network *Network
+	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
+	// etui: names, each with or without a port ("api.example.org",
+	// "api.example.org:8443"); "*." in front stands for all names below; without a
+	// port 80 and 443 are meant. Empty: none. Only mode Strong grants any, see
+	// [Sandbox.Network]; mode Off does not keep a program from any.
+	Network []string
 	// Limits are those of its resources.
 	Limits Limits
 	// Env is what its environment holds beside the few names that every program
@@ -45,17 +47,6 @@ type Command struct {
 	// MaxOutput is how many bytes Run keeps of its standard output, half of them
 	// from the beginning and half from the end. Zero means 4 MiB.
 	MaxOutput int
-}
-
-// Network is what a program may reach, by HTTP and HTTPS: a proxy in etui asks for
-// it. Only mode Strong has that; in the others the program has no network.
-type Network struct {
-	// Hosts are names, each with or without a port ("api.example.org",
-	// "api.example.org:8443"); "*." in front stands for all names below.
-	// Without a port 80 and 443 are meant.
-	Hosts []string
-	// Dial makes the connections. It judges addresses, too.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Limits bound what a program may use. The zero value means the defaults. Mode Off

@@ -141,7 +141,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		p.args0 = c.Args[0]
 		spec.Args = append([]string{path}, c.Args...)
 	}
-	if c.Network != nil && m == Strong {
+	if len(c.Network) > 0 && m == Strong && s.dial != nil {
 		spec.Proxy = true
 		addProxy(given)
 	}
@@ -151,7 +151,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	}
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
-	if err := p.prepare(spec, c.Network); err != nil {
+	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
 		p.stop()
 		_, _ = p.await() // why it failed is known
 		if ctx.Err() != nil {
@@ -200,7 +200,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 }
 
 // prepare tells the helper what to do, and waits until the program runs.
-func (p *helped) prepare(spec wire.Spec, n *Network) error {
+func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (p *helped) prepare(spec wire.Spec, n *Network) error {
 		case err != nil:
 			return fmt.Errorf("the helper says nothing: %w", err)
 		case kind == wire.Listening:
-			if p.proxy, err = serveProxy(passed, n); err != nil {
+			if p.proxy, err = serve(passed); err != nil {
 				return err
 			}
 		case kind == wire.Failed && len(body) > 0:

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,7 +21,8 @@ import (
 // granted, and nothing else.
 type proxy struct {
 	listener net.Listener
-	network  *Network
+	hosts    []string
+	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	ctx      context.Context //nolint:containedctx // ends with the proxy, as its connections do
 	cancel   context.CancelFunc
 	places   chan struct{}
@@ -43,16 +45,16 @@ func addProxy(env map[string]string) {
 }
 
 // serveProxy serves on a listener that was made where the program is.
-func serveProxy(listener *os.File, n *Network) (*proxy, error) {
-	if listener == nil || n == nil || n.Dial == nil {
-		return nil, fmt.Errorf("a network was granted without a way to it")
+func serveProxy(listener *os.File, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
+	if listener == nil {
+		return nil, errors.New("the helper sent no listener")
 	}
 	defer listener.Close()
 	l, err := net.FileListener(listener)
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: l, network: n, places: make(chan struct{}, maxProxied)}
+	p := &proxy{listener: l, hosts: hosts, dial: dial, places: make(chan struct{}, maxProxied)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.all.Go(p.accept)
 	return p, nil
@@ -109,11 +111,11 @@ func (p *proxy) serve(c net.Conn) {
 		return
 	}
 	address := withPort(host, req.Method == http.MethodConnect)
-	if !granted(p.network.Hosts, address) {
+	if !granted(p.hosts, address) {
 		refuse(c, http.StatusForbidden, host+" is not among the hosts that this program may reach")
 		return
 	}
-	out, err := p.network.Dial(p.ctx, "tcp", address)
+	out, err := p.dial(p.ctx, "tcp", address)
 	if err != nil {
 		refuse(c, http.StatusBadGateway, "cannot reach "+host)
 		return

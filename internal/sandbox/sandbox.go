@@ -19,8 +19,10 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -66,11 +68,15 @@ type Config struct {
 	// Require is the weakest mode that will do: Strong, or Landlock for any that
 	// isolates. Empty: what Mode gives.
 	Require Mode
+	// Dial makes the connections of programs that were granted hosts. It judges
+	// addresses, too. Nil: there are none.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Sandbox runs programs. It is safe for concurrent use.
 type Sandbox struct {
 	wanted Mode
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	places chan struct{} // taken by the programs that Run waits for
 	state  func() Status // tried once
 	system               // what the operating system needs
@@ -101,7 +107,7 @@ func New(c Config) (*Sandbox, error) {
 	if !slices.Contains(Modes(), c.Mode) {
 		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off", c.Mode)
 	}
-	s := &Sandbox{wanted: c.Mode, places: make(chan struct{}, maxRunning)}
+	s := &Sandbox{wanted: c.Mode, dial: c.Dial, places: make(chan struct{}, maxRunning)}
 	s.state = sync.OnceValue(s.try)
 	switch c.Require {
 	case "":
@@ -125,7 +131,7 @@ func (m Mode) isolates() bool { return m.atLeast(Landlock) }
 
 func (s Status) why() string {
 	if len(s.Missing) == 0 {
-		return "sandbox.mode says so"
+		return fmt.Sprintf("sandbox.mode is %s", s.Mode)
 	}
 	return strings.Join(s.Missing, "; ")
 }
@@ -148,6 +154,19 @@ func (s *Sandbox) Ready() error {
 		return fmt.Errorf(`%w: "sandbox: {mode: none}" in etui.yaml says so`, ErrRefused)
 	}
 	return fmt.Errorf(`%w: etui cannot isolate them here (%s). Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`, ErrRefused, got.why())
+}
+
+// Network returns nil when programs can reach hosts that they are granted, and
+// otherwise says why not.
+func (s *Sandbox) Network() error {
+	switch m := s.Mode(); {
+	case m == Off, m == Strong && s.dial != nil:
+		return nil
+	case m == Strong:
+		return errors.New("programs have no network here")
+	default:
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong", m)
+	}
 }
 
 // try finds the strongest mode that works, of those that are wanted.

@@ -259,11 +259,15 @@ func TestWallNetwork(t *testing.T) {
 		ask 'GET http://other.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n'
 		ask 'CONNECT api.test:22 HTTP/1.1\r\nHost: api.test:22\r\n\r\n'
 		ask 'nonsense\r\n\r\n'`)
-	c.Network = &sandbox.Network{Hosts: []string{"api.test", "*.sub.test:8080"}, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	c.Network = []string{"api.test", "*.sub.test:8080"}
+	s, err := sandbox.New(sandbox.Config{Require: sandbox.Strong, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialed = append(dialed, address) // one at a time: the program asks so
 		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
-	}}
-	_, out := run(t, wall(t, sandbox.Strong), c)
+	}})
+	if err != nil || s.Network() != nil {
+		t.Fatal(err, s.Network())
+	}
+	_, out := run(t, s, c)
 	for _, want := range []string{"api.test /one body", "www.sub.test:8080 /two", "inner /three", "403 Forbidden", "other.test is not among", "api.test:22 is not among", "400 Bad Request"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
