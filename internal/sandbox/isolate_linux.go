@@ -22,8 +22,9 @@ import (
 // system is what Linux needs: the helper in memory, and how owners of files are
 // mapped where etui runs as root. Both are made at most once and kept.
 type system struct {
-	helper   once[*os.File]
-	mappings once[*os.File]
+	oldKernel bool // in tests only: do without what Linux 6.12 brought
+	helper    once[*os.File]
+	mappings  once[*os.File]
 }
 
 // once is a value that is made when it is first asked for.
@@ -101,7 +102,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	who := ownerOf(v)
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
-		UID: uint64(who.uid), GID: uint64(who.gid),
+		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
 		CPU: uint64(c.Limits.CPU / time.Second), Data: uint64(c.Limits.ProcessMemory), Memory: uint64(c.Limits.Memory),
 		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes), FileSize: uint64(c.Limits.FileSize),
 		Growth: uint64(c.Limits.Disk), Files: uint64(c.Limits.Files), Scratch: scratchSize, Shared: sharedSize,

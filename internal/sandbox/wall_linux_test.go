@@ -24,13 +24,23 @@ const ordinary = 65534
 
 // walls are the modes of this system. On a machine that does not have one of them
 // the tests fail and say why: they prove nothing there.
-var walls = []sandbox.Mode{sandbox.Strong, sandbox.Landlock}
+var walls = []sandbox.Mode{sandbox.Strong, sandbox.Landlock, oldLandlock}
+
+// oldLandlock stands for mode Landlock without what Linux 6.12 brought.
+const oldLandlock sandbox.Mode = "old landlock"
 
 func wall(t testing.TB, m sandbox.Mode) *sandbox.Sandbox {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Config{Mode: m, Require: m})
+	mode := m
+	if m == oldLandlock {
+		mode = sandbox.Landlock
+	}
+	s, err := sandbox.New(sandbox.Config{Mode: mode, Require: mode})
 	if err != nil {
 		t.Fatalf("this machine cannot test mode %s: %v", m, err)
+	}
+	if m == oldLandlock {
+		return sandbox.OldKernel(s)
 	}
 	return s
 }
@@ -107,13 +117,13 @@ func TestWallLetsWork(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			s, p := wall(t, m), newPlace(t)
 			c := p.command(`read line; echo "$line"; echo hi > file; printf '#!/bin/sh\necho script\n' > s.sh; chmod 755 s.sh; ./s.sh; touch -d 2020-01-01 s.sh
-				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; cat ` + p.ws + `/file; env; exit 3`)
+				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; wait $!; echo "killed $?"; trap "echo trapped" TERM; kill $$; (kill -TERM 0 & wait) 2>/dev/null; sh -c "kill -ABRT \$\$" 2>/dev/null || echo aborted; cat ` + p.ws + `/file; env; exit 3`)
 			c.Stdin, c.Env = []byte("input\n"), map[string]string{"TOKEN": "t0ken"}
 			got, out := run(t, s, c)
-			if got.Exit != 3 || got.Mode != m || got.Limit != "" {
+			if got.Exit != 3 || got.Mode != s.Mode() || got.Limit != "" {
 				t.Errorf("%+v", got)
 			}
-			for _, want := range []string{"input\nscript\nx\nhi\n", "complaint\n", "TOKEN=t0ken\n", "HOME=/tmp"} {
+			for _, want := range []string{"input\nscript\nx\nkilled 143\ntrapped\n", "aborted\nhi\n", "complaint\n", "TOKEN=t0ken\n", "HOME=/tmp"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is missing in\n%s", want, out)
 				}

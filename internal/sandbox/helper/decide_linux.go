@@ -62,6 +62,13 @@ type answer struct {
 
 const stillAsked = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
 
+// errProceed lets the one who asks do it itself.
+var errProceed error = proceed{}
+
+type proceed struct{}
+
+func (proceed) Error() string { return "go on" }
+
 // decide answers the kernel's questions until the helper ends.
 func (h *helper) decide(listener int) {
 	for {
@@ -73,10 +80,17 @@ func (h *helper) decide(listener int) {
 			return
 		}
 		a := answer{id: q.id}
-		if err := h.change(listener, &q); err != nil {
+		judge := h.change
+		if _, ok := signals[q.data.number]; ok {
+			judge = h.signal
+		}
+		if err := judge(listener, &q); err != nil {
 			a.err = -int32(unix.EPERM)
 			if number, ok := err.(syscall.Errno); ok {
 				a.err = -int32(number)
+			}
+			if err == errProceed {
+				a.err, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			}
 		}
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a))) // who asked may have gone
@@ -93,13 +107,22 @@ func (h *helper) change(listener int, q *question) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), stillAsked, uintptr(unsafe.Pointer(&q.id))); errno != 0 {
-		return errno // the number may stand for another process by now
+	if err := asked(listener, q); err != nil {
+		return err
 	}
 	if !h.writable(fd) {
 		return unix.EPERM
 	}
 	return c.do(fd, q)
+}
+
+// asked returns an error when the one who asks has gone: its number may stand for
+// another process by now.
+func asked(listener int, q *question) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), stillAsked, uintptr(unsafe.Pointer(&q.id))); errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // open takes hold of the file that is meant, as the one who asks would.

@@ -97,7 +97,7 @@ func (h *helper) calls() (list []call) {
 	when(unix.SYS_UNSHARE, eperm, all{has(0, newSpaces)})
 	when(unix.SYS_PERSONALITY, eperm, all{isnt(0, 0), isnt(0, 0xffffffff), isnt(0, noRandom)})
 	when(unix.SYS_SECCOMP, eperm, all{has(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)})
-	ioctls := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS}
+	ioctls := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS, fioSetOwn, siocSetOwn}
 	if !h.spec.Isolate {
 		ioctls = append(ioctls, unix.FS_IOC_SETFLAGS, fsSetXattr) // of files that may only be read
 	}
@@ -123,7 +123,11 @@ func (h *helper) calls() (list []call) {
 // noRandom is ADDR_NO_RANDOMIZE, which debuggers set for their children.
 const noRandom = 0x40000
 
-const fsSetXattr = 0x401c5820 // FS_IOC_FSSETXATTR
+const (
+	fsSetXattr = 0x401c5820 // FS_IOC_FSSETXATTR
+	fioSetOwn  = 0x8901     // FIOSETOWN
+	siocSetOwn = 0x8902     // SIOCSPGRP
+)
 
 // others refuses what reaches processes beside the caller. Signals to the
 // program's own processes are an everyday thing: a name space or Landlock keeps
@@ -152,6 +156,15 @@ func (h *helper) others(when func(uint32, uint32, ...all)) {
 		when(number, eperm, all{is(0, pid)}, all{is(1, tid)})
 	}
 	when(unix.SYS_PIDFD_SEND_SIGNAL, enosys)
+	// Signals that files send would not be judged.
+	for _, command := range []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG} {
+		when(unix.SYS_FCNTL, eperm, all{is(1, command)})
+	}
+	if h.landlockVersion() < scopesSignals {
+		for number := range signals {
+			when(number, unix.SECCOMP_RET_USER_NOTIF)
+		}
+	}
 }
 
 // sockets refuses families that no name space confines, and without a name space

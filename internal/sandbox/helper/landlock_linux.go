@@ -29,7 +29,7 @@ type beneath struct {
 // this thread and what it starts. Where the kernel has no Landlock the root folder
 // must do.
 func (h *helper) landlock() error {
-	version := landlockVersion()
+	version := h.landlockVersion()
 	if version < 1 && h.spec.Isolate {
 		return nil
 	}
@@ -78,14 +78,21 @@ func (h *helper) landlock() error {
 	return nil
 }
 
-// minLandlock is the first version that holds without a root folder of one's own:
-// it keeps signals inside.
-const minLandlock = 6
+// minLandlock is the first version that holds without a root folder of one's own,
+// as files cannot be cut short behind its back. From scopesSignals on it keeps
+// signals inside; before, the helper does.
+const (
+	minLandlock   = 3
+	scopesSignals = 6
+)
 
-func landlockVersion() int {
+func (h *helper) landlockVersion() int {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
+	}
+	if h.spec.OldKernel {
+		return min(int(n), scopesSignals-1)
 	}
 	return int(n)
 }

@@ -44,8 +44,12 @@ func (h *helper) stop(limit string) {
 // has become a child of the helper when its parents have ended.
 func (h *helper) clear() {
 	for range 100 { // each time up to 100 ms; the one above gives up earlier
-		h.sweep <- struct{}{}
-		<-h.sweep
+		if h.landlockVersion() >= scopesSignals {
+			h.sweep <- struct{}{}
+			<-h.sweep
+		} else {
+			h.killTree()
+		}
 		for range 20 {
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 			if err == unix.ECHILD {

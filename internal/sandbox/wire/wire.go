@@ -45,6 +45,8 @@ type Spec struct {
 	// HasTrees says that the writable and readable folders come as descriptors, ready
 	// to be mounted.
 	HasTrees bool
+	// OldKernel leaves out what newer kernels keep inside for the helper: for tests.
+	OldKernel bool
 	// Proxy asks for a listener on ProxyPort inside.
 	Proxy bool
 
@@ -144,7 +146,7 @@ func (c *coder) texts(list *[]string) {
 
 func (c *coder) spec(s *Spec) {
 	c.number(&s.Version)
-	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.Proxy} {
+	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.OldKernel, &s.Proxy} {
 		c.flag(b)
 	}
 	for _, l := range []*[]string{&s.Args, &s.Env, &s.Writable, &s.Readable, &s.Links} {
