@@ -20,7 +20,9 @@ var arguments = json.RawMessage(`{"city":"Rome","days":5,"unit":"C","near":{"lat
 func BenchmarkCall(b *testing.B) {
 	generated := sample.Tools(&sample.Service{})[0]
 	reflected := tool.Func(tool.Definition{Name: "forecast", Parameters: generated.Definition().Parameters},
-		func(_ context.Context, in sample.Forecast) (*sample.Weather, error) { return &sample.Weather{Input: in}, nil })
+		func(_ context.Context, in sample.Forecast) (*sample.Weather, error) {
+			return &sample.Weather{Input: in}, nil
+		})
 	for name, t := range map[string]tool.Tool{"generated": generated, "reflection": reflected} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

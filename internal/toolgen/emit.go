@@ -241,7 +241,7 @@ func (g *generator) call(f *function, receivers []receiver) {
 			g.printf("return %s.Text(string(out)), nil\n", tools)
 			return
 		}
-		g.printf("var b []byte\n")
+		g.printf("b := make([]byte, 0, 512)\n")
 		g.write("out", f.out, f.pos)
 		g.printf("return %s.Result{Text: string(b), View: &%s.View{Data: b}}, nil\n", chat, chat)
 	}

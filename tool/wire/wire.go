@@ -211,12 +211,11 @@ func (r *Reader) Bool() bool {
 // 5.0.
 func (r *Reader) Int(bits int) int64 {
 	text := r.number()
-	n, err := strconv.ParseInt(text, 10, bits)
-	if err == nil {
+	if n, err := strconv.ParseInt(string(text), 10, bits); err == nil {
 		return n
 	}
 	// Above 2^53 a float holds no whole number exactly.
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := strconv.ParseFloat(string(text), 64)
 	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
 		r.fail(fmt.Sprintf("a whole number of %d bits", bits))
 		return 0
@@ -227,11 +226,10 @@ func (r *Reader) Int(bits int) int64 {
 // Uint reads a whole number that is not negative.
 func (r *Reader) Uint(bits int) uint64 {
 	text := r.number()
-	n, err := strconv.ParseUint(text, 10, bits)
-	if err == nil {
+	if n, err := strconv.ParseUint(string(text), 10, bits); err == nil {
 		return n
 	}
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || x != math.Trunc(x) || x < 0 || x >= math.Ldexp(1, min(bits, 53)) {
 		r.fail(fmt.Sprintf("a whole number of %d bits that is not negative", bits))
 		return 0
@@ -241,7 +239,7 @@ func (r *Reader) Uint(bits int) uint64 {
 
 // Float reads a number.
 func (r *Reader) Float(bits int) float64 {
-	x, err := strconv.ParseFloat(r.number(), bits)
+	x, err := strconv.ParseFloat(string(r.number()), bits)
 	if err != nil {
 		r.fail("a number")
 		return 0
@@ -249,11 +247,12 @@ func (r *Reader) Float(bits int) float64 {
 	return x
 }
 
-func (r *Reader) number() string {
+// number returns the number that stands here; nothing when it is none.
+func (r *Reader) number() []byte {
 	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
-		return ""
+		return nil
 	}
-	return string(r.token())
+	return r.token()
 }
 
 // Duration reads a time such as "1m30s".

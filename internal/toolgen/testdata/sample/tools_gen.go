@@ -43,7 +43,7 @@ func Tools(service *Service) []tool.Tool {
 			if err != nil {
 				return chat.Result{}, err
 			}
-			var b []byte
+			b := make([]byte, 0, 512)
 			if out == nil {
 				b = append(b, "null"...)
 			} else {
