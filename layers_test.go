@@ -17,7 +17,7 @@ const module = "github.com/etui-run/etui"
 var layers = [][]string{
 	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
-	{"model", "route", "internal/store/*", "internal/eval"},
+	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
 	{"skill/markdown"},

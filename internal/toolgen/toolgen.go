@@ -1,0 +1,103 @@
+// Package toolgen makes tools of Go functions from their doc comments.
+//
+// A function becomes a tool by a directive below its doc comment:
+//
+//	// readFile reads a text file of the workspace by lines.
+//	//
+//	//etui:tool groups=file,io risk=read
+//	//etui:zh 读取工作区中的文本文件。
+//	//etui:alias open file, cat
+//	//etui:example what is in notes.md?
+//	func (f *Files) readFile(ctx context.Context, in readInput) (chat.Result, error)
+//
+// [Generate] reads a package and writes one file: a definition and a JSON Schema
+// for each tool, code that reads arguments and writes results without reflection,
+// the index of the groups, and functions that return and register the tools. The
+// same package gives the same bytes.
+package toolgen
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// File is the name of the file that is written into each package.
+const File = "tools_gen.go"
+
+// Problem is something in the source that keeps a function from being a tool.
+type Problem struct {
+	Position token.Position
+	// Reason says what is wrong and what would be right.
+	Reason string
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%s: %s", p.Position, p.Reason) }
+
+// Package is what was made of one package.
+type Package struct {
+	// Path is the file to write, and Text its content; empty when the package has
+	// no tools.
+	Path string
+	Text []byte
+	// Tools are the definitions, by name.
+	Tools []tool.Definition
+}
+
+// Generate makes the tools of the packages that the patterns name, as `go list`
+// does, from dir. The error joins a [*Problem] for everything that is wrong.
+func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
+	loaded, err := load(ctx, dir, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var made []Package
+	var errs []error
+	for _, p := range loaded {
+		g := &generator{pkg: p, structs: map[string]bool{}}
+		pkg, err := g.generate()
+		made, errs = append(made, pkg), append(errs, err)
+	}
+	return made, errors.Join(errs...)
+}
+
+// load parses and checks packages. Generated files are taken as empty, so that
+// one that no longer fits its package is no obstacle to making it anew.
+func load(ctx context.Context, dir string, patterns []string) ([]*packages.Package, error) {
+	c := &packages.Config{Context: ctx, Dir: dir, Mode: packages.NeedName | packages.NeedFiles}
+	found, err := packages.Load(c, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("reading Go packages: %w", err)
+	}
+	c.Overlay = map[string][]byte{}
+	for _, p := range found {
+		for _, file := range p.GoFiles {
+			if filepath.Base(file) == File {
+				c.Overlay[file] = []byte("package " + p.Name + "\n")
+			}
+		}
+	}
+	c.Mode = packages.LoadSyntax
+	loaded, err := packages.Load(c, patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("reading Go packages: %w", err)
+	}
+	slices.SortFunc(loaded, func(a, b *packages.Package) int { return cmp.Compare(a.PkgPath, b.PkgPath) })
+	var errs []error
+	for _, p := range loaded {
+		for _, e := range p.Errors {
+			if e.Kind != packages.TypeError { // what the generated file declares is missing
+				errs = append(errs, e)
+			}
+		}
+	}
+	return loaded, errors.Join(errs...)
+}
