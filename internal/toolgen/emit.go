@@ -25,6 +25,7 @@ import (
 // generator makes the tools of one package.
 type generator struct {
 	pkg      *packages.Package
+	dir      string // from which paths in messages are seen
 	problems []error
 	byPos    map[token.Pos]*ast.Field
 
@@ -37,7 +38,7 @@ type generator struct {
 
 func (g *generator) generate() (Package, error) {
 	functions := g.functions()
-	p := Package{Path: filepath.Join(g.pkg.Dir, File)}
+	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
 	if len(g.problems) > 0 || len(functions) == 0 {
 		return p, errors.Join(g.problems...)
 	}
@@ -127,8 +128,8 @@ type receiver struct {
 	typ  types.Type
 }
 
-// receivers returns the types whose methods are tools, each once, named after
-// their types.
+// receivers returns the types whose methods are tools, by name, and called after
+// them.
 func (g *generator) receivers(functions []*function) (list []receiver) {
 	for _, f := range functions {
 		if f.receiver == nil || slices.ContainsFunc(list, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
@@ -137,13 +138,14 @@ func (g *generator) receivers(functions []*function) (list []receiver) {
 		name := g.typeName(f.receiver)
 		list = append(list, receiver{lower(strings.TrimPrefix(name, "*")), f.receiver})
 	}
+	slices.SortFunc(list, func(a, b receiver) int { return strings.Compare(a.name, b.name) })
 	return list
 }
 
 func lower(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	name = string(unicode.ToLower(r)) + name[size:]
-	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains([]string{"tool", "catalog", "context", "json", "chat", "wire", "ctx", "args", "in", "out", "err", "visible", "registry"}, name) {
+	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains([]string{"tool", "catalog", "context", "json", "chat", "wire", "ctx", "args", "in", "out", "err", "list", "registry"}, name) {
 		name += "Value"
 	}
 	return name
@@ -160,13 +162,30 @@ func (g *generator) tools(functions []*function) {
 	}
 	g.printf("\n// Register adds the tools of this package to a registry.\nfunc Register(%s) error {\n\treturn registry.Register(Tools(%s)...)\n}\n",
 		strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "))
-	g.printf("\n// Tools returns the tools of this package, by name.\nfunc Tools(%s) []%s.Tool {\n\treturn []%s.Tool{\n", strings.Join(params, ", "), tools, tools)
-	for _, f := range functions {
-		g.printf("\t\t%s.New(%s, func(ctx %s.Context, args %s.RawMessage) (%s.Result, error) {\n", tools, g.definition(&f.definition), context, raw, chat)
-		g.call(f, receivers)
-		g.printf("\t\t}),\n")
+	g.printf("\n// Tools returns the tools of this package. Those of a receiver that is nil are left out.\nfunc Tools(%s) []%s.Tool {\nvar list []%s.Tool\n", strings.Join(params, ", "), tools, tools)
+	for _, r := range append(receivers, receiver{}) { // plain functions last
+		of := slices.DeleteFunc(slices.Clone(functions), func(f *function) bool {
+			return f.receiver == nil != (r.typ == nil) || r.typ != nil && !types.Identical(r.typ, f.receiver)
+		})
+		if len(of) == 0 {
+			continue
+		}
+		_, pointer := r.typ.(*types.Pointer)
+		if pointer {
+			g.printf("if %s != nil {\n", r.name)
+		}
+		g.printf("list = append(list,\n")
+		for _, f := range of {
+			g.printf("\t\t%s.New(%s, func(ctx %s.Context, args %s.RawMessage) (%s.Result, error) {\n", tools, g.definition(&f.definition), context, raw, chat)
+			g.call(f, r.name)
+			g.printf("\t\t}),\n")
+		}
+		g.printf(")\n")
+		if pointer {
+			g.printf("}\n")
+		}
 	}
-	g.printf("\t}\n}\n")
+	g.printf("return list\n}\n")
 }
 
 // definition writes a definition as a Go value.
@@ -212,7 +231,7 @@ func quote(text string) string {
 }
 
 // call writes the body of a tool.
-func (g *generator) call(f *function, receivers []receiver) {
+func (g *generator) call(f *function, receiver string) {
 	var args []string
 	if f.context {
 		args = append(args, "ctx")
@@ -225,8 +244,7 @@ func (g *generator) call(f *function, receivers []receiver) {
 	}
 	name := f.name
 	if f.receiver != nil {
-		at := slices.IndexFunc(receivers, func(r receiver) bool { return types.Identical(r.typ, f.receiver) })
-		name = receivers[at].name + "." + name
+		name = receiver + "." + name
 	}
 	call := fmt.Sprintf("%s(%s)", name, strings.Join(args, ", "))
 	chat, tools := g.use(module+"chat"), g.use(module+"tool")

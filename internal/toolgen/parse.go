@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ type function struct {
 // directive is a line //etui:NAME TEXT.
 type directive struct {
 	name, text string
-	pos        token.Pos
+	pos        token.Pos // of the line
+	textPos    token.Pos // of the text
 }
 
 const prefix = "//etui:"
@@ -38,29 +40,74 @@ func directives(doc *ast.CommentGroup) (list []directive) {
 		return nil
 	}
 	for _, c := range doc.List {
-		if text, ok := strings.CutPrefix(c.Text, prefix); ok {
-			name, text, _ := strings.Cut(text, " ")
-			list = append(list, directive{name, strings.TrimSpace(text), c.Pos()})
+		if rest, ok := strings.CutPrefix(c.Text, prefix); ok {
+			name, text, _ := strings.Cut(rest, " ")
+			text = strings.TrimSpace(text)
+			list = append(list, directive{name, text, c.Pos(), c.Pos() + token.Pos(strings.LastIndex(c.Text, text))})
 		}
 	}
 	return list
 }
 
+func isTool(f *ast.FuncDecl) bool {
+	return slices.ContainsFunc(directives(f.Doc), func(d directive) bool { return d.name == "tool" })
+}
+
+// stray reports what is meant as a directive and stands where none is read.
+func (g *generator) stray(file *ast.File) {
+	read := map[*ast.CommentGroup]bool{file.Doc: true}
+	for _, decl := range file.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && isTool(f) {
+			read[f.Doc] = true
+		}
+	}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			rest, directive := strings.CutPrefix(c.Text, prefix)
+			name, _, _ := strings.Cut(rest, " ")
+			switch {
+			case strings.HasPrefix(strings.TrimLeft(c.Text, "/ \t"), "etui:tool") && !directive:
+				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
+			case directive && !read[group] && name == "tool":
+				g.fail(c.Pos(), "%s%s does not belong to a function; write it as the last lines of its doc comment", prefix, name)
+			case directive && !read[group]:
+				g.fail(c.Pos(), "%s%s has no %stool beside it in the doc comment of a function", prefix, name, prefix)
+			}
+		}
+	}
+}
+
+// common reads what the package's doc comments say of all its tools.
+func (g *generator) common() (d tool.Definition) {
+	for _, file := range g.pkg.Syntax {
+		for _, x := range directives(file.Doc) {
+			if x.name == "tools" {
+				g.keys(&d, x, false)
+				continue
+			}
+			g.fail(x.pos, "above the package clause only %stools is known; %s%s belongs to a function", prefix, prefix, x.name)
+		}
+	}
+	return d
+}
+
 // functions finds the tools of a package, by name.
 func (g *generator) functions() (list []*function) {
 	first := map[string]token.Pos{}
+	common := g.common()
 	for _, file := range g.pkg.Syntax {
+		g.stray(file)
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
-			if !ok || !slices.ContainsFunc(directives(f.Doc), func(d directive) bool { return d.name == "tool" }) {
+			if !ok || !isTool(f) {
 				continue
 			}
-			made := g.function(f)
+			made := g.function(f, common)
 			if made == nil {
 				continue
 			}
 			if before, ok := first[made.definition.Name]; ok {
-				g.fail(f.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.pkg.Fset.Position(before))
+				g.fail(f.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
 			}
 			first[made.definition.Name] = f.Pos()
 			list = append(list, made)
@@ -70,12 +117,12 @@ func (g *generator) functions() (list []*function) {
 	return list
 }
 
-func (g *generator) function(decl *ast.FuncDecl) *function {
+func (g *generator) function(decl *ast.FuncDecl, common tool.Definition) *function {
 	object, ok := g.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
 	if !ok {
 		return nil
 	}
-	f := &function{name: decl.Name.Name, pos: decl.Name.Pos()}
+	f := &function{definition: common, name: decl.Name.Name, pos: decl.Name.Pos()}
 	d := &f.definition
 	d.Name, d.Description = snake(decl.Name.Name), description(decl)
 	if d.Description == "" {
@@ -123,7 +170,7 @@ func (g *generator) apply(f *function, x directive) {
 	d := &f.definition
 	switch x.name {
 	case "tool":
-		g.keys(f, x)
+		g.keys(d, x, true)
 	case "alias":
 		d.Aliases = append(d.Aliases, list(x.text)...)
 	case "example":
@@ -149,27 +196,45 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 	d.Translations[tag] = text
 }
 
-// keys reads key=value pairs of the directive tool.
-func (g *generator) keys(f *function, x directive) {
-	d := &f.definition
+// keys reads the key=value pairs of a directive. Those of one tool may name it.
+func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 	set := map[string]func(string){
-		"name":     func(v string) { d.Name = v },
 		"groups":   func(v string) { d.Groups = list(v) },
 		"risk":     func(v string) { d.Risk = tool.Risk(v) },
 		"version":  func(v string) { d.Version = v },
 		"channels": func(v string) { d.Channels = list(v) },
 		"source":   func(v string) { d.Source = v },
 	}
-	for _, field := range strings.Fields(x.text) {
+	if one {
+		set["name"] = func(v string) { d.Name = v }
+	}
+	for at, field := range words(x.text) {
 		key, value, ok := strings.Cut(field, "=")
-		f := set[key]
+		pos := x.textPos + token.Pos(at)
+		take := set[key]
 		switch {
-		case f == nil:
-			g.fail(x.pos, "there is no key %q%s; a directive is written %stool groups=file,io risk=read", key, nearest.Hint(key, maps.Keys(set)), prefix)
+		case take == nil:
+			g.fail(pos, "there is no key %q%s; a directive is written %s%s groups=file,io risk=read", key, nearest.Hint(key, maps.Keys(set)), prefix, x.name)
 		case !ok || value == "":
-			g.fail(x.pos, "%s needs a value: %s=…, without blanks", key, key)
+			g.fail(pos, "%s needs a value: %s=…, without blanks", key, key)
+		case key == "risk" && !slices.Contains(tool.Risks(), tool.Risk(value)):
+			g.fail(pos, "unknown risk %q; it is read, write or destructive", value)
 		default:
-			f(value)
+			take(value)
+		}
+	}
+}
+
+// words goes through the words of a text, with where they begin.
+func words(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		at := 0
+		for _, word := range strings.Fields(text) {
+			at += strings.Index(text[at:], word)
+			if !yield(at, word) {
+				return
+			}
+			at += len(word)
 		}
 	}
 }
@@ -232,5 +297,12 @@ func (g *generator) input(f *function, v *types.Var) {
 }
 
 func (g *generator) fail(pos token.Pos, format string, args ...any) {
-	g.problems = append(g.problems, &Problem{g.pkg.Fset.Position(pos), fmt.Sprintf(format, args...)})
+	g.problems = append(g.problems, &Problem{g.position(pos), fmt.Sprintf(format, args...)})
+}
+
+// position is where something stands, as seen from the folder of the call.
+func (g *generator) position(pos token.Pos) token.Position {
+	p := g.pkg.Fset.Position(pos)
+	p.Filename = seenFrom(g.dir, p.Filename)
+	return p
 }

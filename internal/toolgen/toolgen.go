@@ -14,6 +14,9 @@
 // for each tool, code that reads arguments and writes results without reflection,
 // the index of the groups, and functions that return and register the tools. The
 // same package gives the same bytes.
+//
+// Above the package clause, //etui:tools sets the same keys for all tools of a
+// package. docs/tools-in-go.md is the reference.
 package toolgen
 
 import (
@@ -24,6 +27,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/packages"
 
@@ -44,8 +48,8 @@ func (p *Problem) Error() string { return fmt.Sprintf("%s: %s", p.Position, p.Re
 
 // Package is what was made of one package.
 type Package struct {
-	// Path is the file to write, and Text its content; empty when the package has
-	// no tools.
+	// Path is the file to write, relative where it lies below the folder of the
+	// call, and Text its content; empty when the package has no tools.
 	Path string
 	Text []byte
 	// Tools are the definitions, by name.
@@ -55,6 +59,10 @@ type Package struct {
 // Generate makes the tools of the packages that the patterns name, as `go list`
 // does, from dir. The error joins a [*Problem] for everything that is wrong.
 func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	loaded, err := load(ctx, dir, patterns)
 	if err != nil {
 		return nil, err
@@ -62,7 +70,7 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, e
 	var made []Package
 	var errs []error
 	for _, p := range loaded {
-		g := &generator{pkg: p, structs: map[string]bool{}}
+		g := &generator{pkg: p, dir: dir, structs: map[string]bool{}}
 		pkg, err := g.generate()
 		made, errs = append(made, pkg), append(errs, err)
 	}
@@ -95,9 +103,15 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	for _, p := range loaded {
 		for _, e := range p.Errors {
 			if e.Kind != packages.TypeError { // what the generated file declares is missing
+				e.Pos = seenFrom(dir, e.Pos)
 				errs = append(errs, e)
 			}
 		}
 	}
 	return loaded, errors.Join(errs...)
+}
+
+// seenFrom is a path as it is written in a folder: relative when it lies below it.
+func seenFrom(dir, file string) string {
+	return strings.TrimPrefix(file, dir+string(filepath.Separator))
 }

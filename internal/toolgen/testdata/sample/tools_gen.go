@@ -19,38 +19,43 @@ func Register(registry *catalog.Registry, service *Service) error {
 	return registry.Register(Tools(service)...)
 }
 
-// Tools returns the tools of this package, by name.
+// Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(service *Service) []tool.Tool {
-	return []tool.Tool{
-		tool.New(tool.Definition{
-			Name:         "forecast",
-			Description:  "Tells the weather of the coming days.",
-			Translations: map[string]string{"zh": "查询未来几天的天气。"},
-			Aliases:      []string{"weather report", "天气预报"},
-			Examples:     []string{"will it rain in Rome tomorrow?"},
-			Groups:       []string{"weather", "read"},
-			Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string"},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
-			Risk:         "read",
-			Version:      "2",
-		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			in := Forecast{Days: 3}
-			r := wire.Read(args)
-			readForecastJSON(&r, &in)
-			if err := r.End(); err != nil {
-				return chat.Result{}, err
-			}
-			out, err := service.forecast(ctx, in)
-			if err != nil {
-				return chat.Result{}, err
-			}
-			b := make([]byte, 0, 512)
-			if out == nil {
-				b = append(b, "null"...)
-			} else {
-				b = appendWeatherJSON(b, out)
-			}
-			return chat.Result{Text: string(b), View: &chat.View{Data: b}}, nil
-		}),
+	var list []tool.Tool
+	if service != nil {
+		list = append(list,
+			tool.New(tool.Definition{
+				Name:         "forecast",
+				Description:  "Tells the weather of the coming days.",
+				Translations: map[string]string{"zh": "查询未来几天的天气。"},
+				Aliases:      []string{"weather report", "天气预报"},
+				Examples:     []string{"will it rain in Rome tomorrow?"},
+				Groups:       []string{"weather", "read"},
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string"},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
+				Risk:         "read",
+				Version:      "2",
+			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+				in := Forecast{Days: 3}
+				r := wire.Read(args)
+				readForecastJSON(&r, &in)
+				if err := r.End(); err != nil {
+					return chat.Result{}, err
+				}
+				out, err := service.forecast(ctx, in)
+				if err != nil {
+					return chat.Result{}, err
+				}
+				b := make([]byte, 0, 512)
+				if out == nil {
+					b = append(b, "null"...)
+				} else {
+					b = appendWeatherJSON(b, out)
+				}
+				return chat.Result{Text: string(b), View: &chat.View{Data: b}}, nil
+			}),
+		)
+	}
+	list = append(list,
 		tool.New(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
@@ -95,7 +100,8 @@ func Tools(service *Service) []tool.Tool {
 			}
 			return showMap(ctx, in)
 		}),
-	}
+	)
+	return list
 }
 
 // Groups returns the names of the tools of each group.
