@@ -208,12 +208,12 @@ func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0,
 // addTools registers the tools that the configuration asks for.
 func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
 	if w.config.Tools.Builtin {
-		files, err := builtin.Open(w.dir, protected(w)...)
+		files, err := builtin.Open(builtin.FilesConfig{Dir: w.dir, Protected: protected(w), ReadOnly: skillFolders(w)})
 		if err != nil {
 			return err
 		}
 		b.close = append(b.close, files.Close)
-		if err := registry.Register(append(files.Tools(), builtin.Tools(nil)...)...); err != nil {
+		if err := builtin.Register(registry, &builtin.Clock{}, files); err != nil {
 			return err
 		}
 	}

@@ -134,24 +134,19 @@ func commands(root *cobra.Command) string {
 }
 
 func builtinTools(t *testing.T) string {
-	f, err := builtin.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var b strings.Builder
-	b.WriteString("| tool | risk | tokens | what the model reads |\n|---|---|---|---|\n")
+	b.WriteString("| tool | groups | risk | tokens | what the model reads |\n|---|---|---|---|---|\n")
 	total := 0
-	for _, tl := range append(f.Tools(), builtin.Tools(nil)...) {
+	for _, tl := range builtin.Tools(&builtin.Clock{}, &builtin.Files{}) {
 		d := tl.Definition()
 		raw, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		total += chat.Tokens(raw)
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %s |\n", d.Name, d.Risk, chat.Tokens(raw), d.Description)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %s |\n", d.Name, strings.Join(d.Groups, ", "), d.Risk, chat.Tokens(raw), d.Description)
 	}
-	fmt.Fprintf(&b, "\nTogether %d tokens (estimated). The file tools see the workspace and nothing else; `etui.yaml` can be read, but not changed.\n", total)
+	fmt.Fprintf(&b, "\nTogether %d tokens (estimated), if all of them were sent.\n", total)
 	return b.String()
 }
 

@@ -54,13 +54,8 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 
 // builtinNames are the names of etui's own tools.
 func builtinNames() ([]string, error) {
-	files, err := builtin.Open(os.TempDir(), "")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = files.Close() }()
 	var names []string
-	for _, t := range append(files.Tools(), builtin.Tools(nil)...) {
+	for _, t := range builtin.Tools(&builtin.Clock{}, &builtin.Files{}) {
 		names = append(names, t.Definition().Name)
 	}
 	return names, nil

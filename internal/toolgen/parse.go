@@ -66,7 +66,7 @@ func (g *generator) stray(file *ast.File) {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
-			case strings.HasPrefix(strings.TrimLeft(c.Text, "/ \t"), "etui:tool") && !directive:
+			case strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), "etui:tool") && !directive:
 				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
 			case directive && !read[group] && name == "tool":
 				g.fail(c.Pos(), "%s%s does not belong to a function; write it as the last lines of its doc comment", prefix, name)
