@@ -16,6 +16,7 @@ func benchTools() map[string]func(context.Context, json.RawMessage) any {
 		"capabilities": func(context.Context, json.RawMessage) any {
 			return map[string]any{"capabilities": []string{"run_case"}}
 		},
+		"file":          benchFile,
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
 		"fetch":         benchFetch,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +27,11 @@ func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 		return "", err
 	}
 	defer s.close()
+	if filepath.IsAbs(in.Pattern) {
+		if below, ok := inside(s.dirs, in.Pattern); ok && s.name == "." {
+			in.Pattern = below
+		}
+	}
 	if err := checkPattern(in.Pattern); err != nil {
 		return "", err
 	}
@@ -56,6 +63,9 @@ func checkPattern(pattern string) error {
 	}
 	if _, err := path.Match(pattern, "x"); err != nil || pattern == "" {
 		return fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.txt", pattern)
+	}
+	if filepath.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
+		return fmt.Errorf("%s leads out of the folder; patterns are relative to path", pattern)
 	}
 	return nil
 }

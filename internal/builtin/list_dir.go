@@ -53,14 +53,14 @@ func (f *Files) listDir(in listInput) (string, error) {
 }
 
 // entries are those of a folder, folders first, by name; of a folder with more
-// than maxWalk it is that many.
+// than maxWalk it is that many. Of a file it is the file itself.
 func (s spot) entries() ([]fs.DirEntry, error) {
 	info, err := s.root.Stat(s.name)
 	switch {
 	case err != nil:
 		return nil, say(s.shown, err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is not a folder", s.shown)
+		return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 	}
 	folder, err := s.root.Open(s.name)
 	if err != nil {
