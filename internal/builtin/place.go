@@ -110,7 +110,7 @@ func (f *Files) findReadOnly(name string) (spot, error) {
 
 // notPaths are spellings that other programs expand. Here they would name files
 // that nobody meant.
-var notPaths = regexp.MustCompile(`^(~[^/]*(/|$)|\$\w+(/|$)|\$[{(]|%\w+%|[A-Za-z][A-Za-z0-9+.-]+:/|[A-Za-z]:($|[/\\])|\\\\)|(^|\\)\.\.(\\|$)`)
+var notPaths = regexp.MustCompile(`^(~($|[^/]*/)|\$\w+(/|$)|\$[{(]|%\w+%|[A-Za-z][A-Za-z0-9+.-]+:/|[A-Za-z]:($|[/\\])|\\\\)|(^|\\)\.\.(\\|$)`)
 
 // clean makes a path of a model one that a place takes: relative, with slashes. An
 // absolute path below the workspace is taken as it is meant, another one stays.
