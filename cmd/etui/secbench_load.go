@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
@@ -33,10 +32,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	if err != nil {
 		return nil, err
 	}
-	reserved, err := builtinNames()
-	if err != nil {
-		return nil, err
-	}
+	reserved := builtinNames()
 	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
@@ -53,12 +49,11 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 }
 
 // builtinNames are the names of etui's own tools.
-func builtinNames() ([]string, error) {
-	var names []string
-	for _, t := range builtin.Tools(&builtin.Clock{}, &builtin.Files{}) {
+func builtinNames() (names []string) {
+	for _, t := range allBuiltin() {
 		names = append(names, t.Definition().Name)
 	}
-	return names, nil
+	return names
 }
 
 // benchProvider remembers the configurations that it was given.
