@@ -126,7 +126,7 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
 - **Pictures** that read_image shows are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
 - **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. web_search is there when ` + "`tools.search`" + ` names a service.
 
-`+"`"+`
+`
 
 // commands lists the sub-commands with their flags.
 func commands(root *cobra.Command) string {
