@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -28,36 +29,77 @@ func (a *app) toolsGenCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
 			if err != nil {
-				return err
+				return a.printProblems(err)
 			}
-			var written []generatedPackage
-			stale := 0
-			for _, p := range made {
-				g := generatedPackage{File: p.Path, Tools: []string{}}
-				for _, d := range p.Tools {
-					g.Tools = append(g.Tools, d.Name)
-				}
-				if g.Changed, err = put(p, check); err != nil {
-					return err
-				}
-				if g.Changed {
-					stale++
-				}
-				if g.Changed || len(g.Tools) > 0 {
-					written = append(written, g)
-				}
-			}
-			if err := a.printGenerated(written, check); err != nil {
-				return err
-			}
-			if check && stale > 0 {
-				return fmt.Errorf("%d files are not up to date; run etui tools gen", stale)
-			}
-			return nil
+			return a.putAll(made, check)
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "write nothing, and fail when a file is not up to date")
 	return c
+}
+
+// printProblems prints what keeps functions from being tools, a line each, as
+// editors read them. Another error is returned as it is.
+func (a *app) printProblems(err error) error {
+	type problem struct {
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+		Problem string `json:"problem"`
+	}
+	list := []problem{}
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		return err
+	}
+	for _, one := range joined.Unwrap() {
+		var p *toolgen.Problem
+		if !errors.As(one, &p) {
+			return err
+		}
+		list = append(list, problem{p.Position.Filename, p.Position.Line, p.Position.Column, p.Reason})
+		if !a.json {
+			fmt.Fprintln(a.err, p)
+		}
+	}
+	if a.json {
+		if err := json.NewEncoder(a.out).Encode(list); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("nothing was written; mistakes: %d", len(list))
+}
+
+// putAll brings the files of packages up to date, or only looks whether they are.
+func (a *app) putAll(made []toolgen.Package, check bool) error {
+	list := []generatedPackage{}
+	stale := 0
+	for _, p := range made {
+		g := generatedPackage{File: p.Path, Tools: []string{}}
+		for _, d := range p.Tools {
+			g.Tools = append(g.Tools, d.Name)
+		}
+		var err error
+		if g.Changed, err = put(p, check); err != nil {
+			return err
+		}
+		if g.Changed {
+			stale++
+		}
+		if g.Changed || len(g.Tools) > 0 {
+			list = append(list, g)
+		}
+	}
+	if err := a.printGenerated(list, check); err != nil {
+		return err
+	}
+	switch {
+	case !check || stale == 0:
+		return nil
+	case stale == 1:
+		return errors.New("1 file is not up to date; run etui tools gen")
+	}
+	return fmt.Errorf("%d files are not up to date; run etui tools gen", stale)
 }
 
 // put brings a package's file up to date, and reports whether it was not. A
@@ -79,9 +121,6 @@ func put(p toolgen.Package, check bool) (changed bool, err error) {
 
 func (a *app) printGenerated(list []generatedPackage, check bool) error {
 	if a.json {
-		if list == nil {
-			list = []generatedPackage{}
-		}
 		return json.NewEncoder(a.out).Encode(list)
 	}
 	for _, g := range list {

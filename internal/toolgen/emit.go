@@ -2,7 +2,6 @@ package toolgen
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -26,7 +25,7 @@ import (
 type generator struct {
 	pkg      *packages.Package
 	dir      string // from which paths in messages are seen
-	problems []error
+	problems []*Problem
 	byPos    map[token.Pos]*ast.Field
 
 	imports map[string]string // name by path
@@ -36,11 +35,12 @@ type generator struct {
 	depth   int               // of the statement that is written, for names
 }
 
+// generate makes the package's file, or finds problems.
 func (g *generator) generate() (Package, error) {
 	functions := g.functions()
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
 	if len(g.problems) > 0 || len(functions) == 0 {
-		return p, errors.Join(g.problems...)
+		return p, nil
 	}
 	for _, f := range functions {
 		p.Tools = append(p.Tools, f.definition)
@@ -54,7 +54,7 @@ func (g *generator) generate() (Package, error) {
 		next()
 	}
 	if len(g.problems) > 0 {
-		return p, errors.Join(g.problems...)
+		return p, nil
 	}
 	text, err := format.Source(g.file())
 	if err != nil {

@@ -1,6 +1,7 @@
 package toolgen
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -214,7 +215,7 @@ func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 		take := set[key]
 		switch {
 		case take == nil:
-			g.fail(pos, "there is no key %q%s; a directive is written %s%s groups=file,io risk=read", key, nearest.Hint(key, maps.Keys(set)), prefix, x.name)
+			g.fail(pos, "there is no key %q%s", key, cmp.Or(nearest.Hint(key, maps.Keys(set)), "; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
 		case !ok || value == "":
 			g.fail(pos, "%s needs a value: %s=…, without blanks", key, key)
 		case key == "risk" && !slices.Contains(tool.Risks(), tool.Risk(value)):

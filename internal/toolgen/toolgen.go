@@ -57,7 +57,8 @@ type Package struct {
 }
 
 // Generate makes the tools of the packages that the patterns name, as `go list`
-// does, from dir. The error joins a [*Problem] for everything that is wrong.
+// does, from dir. The error joins a [*Problem] for everything that is wrong, in the
+// order of the source.
 func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,13 +69,30 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, e
 		return nil, err
 	}
 	var made []Package
-	var errs []error
+	var problems []*Problem
 	for _, p := range loaded {
 		g := &generator{pkg: p, dir: dir, structs: map[string]bool{}}
 		pkg, err := g.generate()
-		made, errs = append(made, pkg), append(errs, err)
+		if err != nil {
+			return nil, err
+		}
+		made, problems = append(made, pkg), append(problems, g.problems...)
 	}
-	return made, errors.Join(errs...)
+	return made, join(problems)
+}
+
+// join makes one error of problems, in the order of the source and each once.
+func join(problems []*Problem) error {
+	slices.SortStableFunc(problems, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(a.Position.Filename, b.Position.Filename), a.Position.Offset-b.Position.Offset)
+	})
+	var errs []error
+	for i, p := range problems {
+		if i == 0 || *p != *problems[i-1] {
+			errs = append(errs, p)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // load parses and checks packages. Generated files are taken as empty, so that
@@ -102,7 +120,9 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	var errs []error
 	for _, p := range loaded {
 		for _, e := range p.Errors {
-			if e.Kind != packages.TypeError { // what the generated file declares is missing
+			// What the generated file declares is missing, for the type checker and for
+			// the compiler, whose output begins with #.
+			if e.Kind != packages.TypeError && !strings.HasPrefix(e.Msg, "# ") {
 				e.Pos = seenFrom(dir, e.Pos)
 				errs = append(errs, e)
 			}
