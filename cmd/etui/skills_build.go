@@ -233,18 +233,25 @@ func folders(configured config.Paths, otherwise []string) []string {
 // agent could give itself what it was not given.
 func protected(w *workspace) []string {
 	list := []string{w.file}
+	list = append(list, skillFolders(w)...)
+	if w.state != w.dir {
+		return append(list, w.state)
+	}
+	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+		list = append(list, filepath.Join(w.state, name))
+	}
+	return list
+}
+
+// skillFolders are the folders that skills come from. What lies in them is read,
+// but not changed, by tools.
+func skillFolders(w *workspace) (list []string) {
 	for _, r := range roots(w) {
 		dir := r.Dir
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(r.Within, dir)
 		}
 		list = append(list, dir)
-	}
-	if w.state != w.dir {
-		return append(list, w.state)
-	}
-	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
-		list = append(list, filepath.Join(w.state, name))
 	}
 	return list
 }

@@ -186,8 +186,18 @@ func (r *Rule) stands(d *decoder, n *yaml.Node) {
 
 // Tools says which tools etui brings.
 type Tools struct {
-	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, time, arithmetic."`
+	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
 	Disabled []string `yaml:"disabled" help:"Tools that nobody may use, by name or as group: and a group."`
+	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
+	Search   Search   `yaml:"search" help:"What web_search asks, in the order of these keys; the next one when one fails. Without any there is no web_search."`
+}
+
+// Search says which services search the web.
+type Search struct {
+	Perplexity Secret `yaml:"perplexity" help:"Key of Perplexity's search API. Use ${NAME}."`
+	Brave      Secret `yaml:"brave" help:"Key of Brave's search API. Use ${NAME}."`
+	SearXNG    string `yaml:"searxng" help:"Where a SearXNG is that answers in JSON: https://search.lan."`
+	DuckDuckGo bool   `yaml:"duckduckgo" help:"Read DuckDuckGo's results page. It needs no key, and refuses who asks often."`
 }
 
 // Selection bounds what is sent.
