@@ -227,6 +227,14 @@ func (t *Table) Disable(name string) error { return t.As("program", "").Disable(
 
 // Get returns a skill that may be used.
 func (t *Table) Get(name string) (Skill, error) {
+	e, err := t.usable(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.Skill, nil
+}
+
+func (t *Table) usable(name string) (*Entry, error) {
 	e, ok := t.Snapshot().Get(name)
 	switch {
 	case !ok || e.State == Removed:
@@ -234,7 +242,7 @@ func (t *Table) Get(name string) (Skill, error) {
 	case e.State != Enabled:
 		return nil, fmt.Errorf("skill %q: %w (%s)", name, ErrDisabled, e.Why)
 	}
-	return e.Skill, nil
+	return e, nil
 }
 
 // List returns all skills, by name.
@@ -576,11 +584,12 @@ func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T)
 // Call executes a skill that may be used, after its arguments have been held
 // against its parameters.
 func (t *Table) Call(ctx context.Context, name string, args []byte) (any, error) {
-	s, err := t.Get(name)
+	e, err := t.usable(name)
 	if err != nil {
 		return nil, err
 	}
-	return Execute(ctx, s, args)
+	schema, err := e.schema()
+	return execute(ctx, e.Skill, schema, err, args)
 }
 
 // compareVersions compares dotted versions number by number, and the rest as
