@@ -115,7 +115,8 @@ type walk struct {
 	*folder
 	packages bool
 	enter    func(dir string)
-	names    int
+	names    int // in all folders
+	looked   int // of them, those that may be or hold a skill
 	files    []found
 }
 
@@ -135,8 +136,14 @@ func (w *walk) dir(real, at string, depth int) error {
 			if strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			if w.names++; w.names > maxFiles {
-				return fmt.Errorf("the folder holds more than %d files and folders", maxFiles)
+			if w.names++; w.names > maxNames {
+				return fmt.Errorf("the folder holds more than %d names", maxNames)
+			}
+			if isYAML(e.Name()) || !e.Type().IsRegular() {
+				w.looked++
+			}
+			if w.looked > maxFiles {
+				return fmt.Errorf("the folder holds more than %d YAML files and folders", maxFiles)
 			}
 			if err := w.entry(e, filepath.Join(real, e.Name()), path.Join(at, e.Name()), depth); err != nil {
 				return err
