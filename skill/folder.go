@@ -46,6 +46,8 @@ func openFolder(r Root) (*folder, error) {
 	switch {
 	case err != nil || !filepath.IsLocal(at):
 		return nil, fmt.Errorf("the folder lies outside %s, and is not looked at", within)
+	case missing != nil && strings.ContainsAny(r.Dir, "~$:"):
+		return nil, errors.New("there is no such folder; write its path, ~, $NAME and URLs stand for themselves here")
 	case missing != nil:
 		return nil, plain(missing)
 	}
