@@ -67,7 +67,8 @@ type LoaderConfig struct {
 
 // The bounds of a root. What is in force from one beyond them stays.
 const (
-	maxFiles   = 20_000  // names in a root and its folders
+	maxFiles   = 20_000  // YAML files and folders
+	maxNames   = 200_000 // names of any kind, in it and its folders
 	maxFolders = 3       // folders between a root and that of a package
 	maxPackage = 1 << 20 // bytes of a SKILL.md
 )

@@ -100,8 +100,8 @@ parameters:
 ## What is refused
 
 Files are read strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
-deeper than 40; no anchors, aliases, tags, merged or repeated keys; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
-A folder may hold 20,000 files.
+deeper than 40; no tags or repeated keys; aliases and merge keys count as if they were written out; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
+A folder may hold 20,000 YAML files and folders, and 200,000 names in all.
 
 ` + "`${NAME}`" + ` is replaced by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else. What it holds is not looked at again. A
 variable that is not set, is empty or holds a line break keeps the skill from being loaded, and so do ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + `,
