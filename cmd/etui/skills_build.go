@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -229,9 +230,9 @@ func protected(w *workspace) []string {
 }
 
 // reserved reports the names that no skill may have: those of the tools that etui
-// itself brings.
+// itself brings, and of the skill of all tools.
 func (b *built) reserved() func(string) bool {
-	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill", catalog.Full}
 	for e := range b.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)
