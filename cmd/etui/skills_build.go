@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -257,10 +258,10 @@ func skillFolders(w *workspace) (list []string) {
 }
 
 // ownTools are the tools of etui that are in no catalog, or not in every one.
-var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill", catalog.Full}
 
 // reserved reports the names that no skill may have: those of the tools that etui
-// itself brings.
+// itself brings, and of the skill of all tools.
 func (b *built) reserved() func(string) bool {
 	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {

@@ -105,7 +105,7 @@ type Registry struct {
 	Type  string   `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
 	URL   string   `yaml:"url" help:"Where it is: a site, a folder's path, or for git the address of archives with {repository} and {version} in it. Default: the public one of its type."`
 	Token Secret   `yaml:"token" help:"Sent as bearer token, to that site only. Use ${NAME}."`
-	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to. Default: signatures are held against the files, but nobody's is trusted."`
+	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to; a skill without one needs a yes. Default: signatures are held against the files, but nobody's is trusted."`
 
 	Repositories []string `yaml:"repositories" help:"Of git: the repositories, as owner/name, that searches look through; at most 5."`
 }
