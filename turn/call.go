@@ -168,7 +168,7 @@ func (t *run) resolve(j *job) {
 		if entry != nil {
 			t.config.Log.WarnContext(t.ctx, "call refused", "tool", name, "stage", stage.String(), "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
 		}
-		j.result = t.unknown(name)
+		j.result = t.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
@@ -188,20 +188,31 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 	return entry, stage
 }
 
-// unknown answers for a tool that does not exist, or that this caller may not
-// use: both are told in the same way.
-func (t *run) unknown(name string) chat.Result {
-	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.usable()))
+// refuse answers for a tool that may not be called. Only the active skill keeps the
+// model from a tool that the caller may use, so it is told how to get there.
+func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
+	if entry != nil && stage == selection.Toolset {
+		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
+	}
+	return t.unknown(name)
 }
 
-// usable yields the names of the tools that this turn may call.
-func (t *run) usable() func(yield func(string) bool) {
+// unknown answers for a tool that does not exist, or that this caller may not
+// use: both are told in the same way. Skills are called like tools, too, and then
+// misspelt.
+func (t *run) unknown(name string) chat.Result {
+	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
+}
+
+// callable yields the names of the tools and skills that this turn may call.
+func (t *run) callable() func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for e := range t.selector.Catalog().All() {
 			if t.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
 				return
 			}
 		}
+		t.selected.OfferedSkills()(yield)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
+	"github.com/etui-run/etui/skill/markdown"
 )
 
 // benchSkills are the skills of a bench's workspace.
@@ -22,10 +23,9 @@ type benchSkills struct {
 }
 
 // newBenchSkills sets up what loads the skills of a folder. env is looked at
-// before the environment, and local lists what skills may reach although it is not
-// public.
-func newBenchSkills(workspace, dir string, env map[string]string, local []string) (*benchSkills, error) {
-	guard, err := egress.New(egress.Config{Allow: local})
+// before the environment, and out says what skills may reach.
+func newBenchSkills(workspace, dir string, env map[string]string, out egress.Config) (*benchSkills, error) {
+	guard, err := egress.New(out)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	if err != nil {
 		return nil, err
 	}
-	reserved, err := builtinNames()
+	reserved, err := reservedNames()
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +41,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
 		Providers: []skill.Provider{b.seen},
+		Package:   markdown.Here().Load,
 		Reserved:  func(name string) bool { return slices.Contains(reserved, name) },
 		Variables: skill.Variables{Lookup: func(name string) (string, bool) {
 			if value, ok := env[name]; ok {
@@ -52,14 +53,14 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	return b, nil
 }
 
-// builtinNames are the names of etui's own tools.
-func builtinNames() ([]string, error) {
+// reservedNames are the names of etui's own tools.
+func reservedNames() ([]string, error) {
 	files, err := builtin.Open(os.TempDir(), "")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = files.Close() }()
-	var names []string
+	names := slices.Clone(ownTools)
 	for _, t := range append(files.Tools(), builtin.Tools(nil)...) {
 		names = append(names, t.Definition().Name)
 	}
@@ -100,7 +101,7 @@ func benchLoad(ctx context.Context, line json.RawMessage) any {
 	if err := json.Unmarshal(line, &request); err != nil {
 		return benchFailure(err)
 	}
-	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, nil)
+	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, egress.Config{})
 	if err != nil {
 		return benchFailure(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +47,11 @@ func startBenchService(ctx context.Context, answer *benchAnswerOf) (*benchServic
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
+}
+
+// dial connects to the service, whatever address was asked for.
+func (s *benchService) dial(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "tcp", s.address)
 }
 
 func (s *benchService) stop() { _ = s.server.Close() }

@@ -209,6 +209,8 @@ func (a *app) greet(w *workspace, b *built, url, admin string, took time.Duratio
 	if admin != "" {
 		fmt.Fprintf(a.out, "  admin API  %s\n", admin)
 	}
+	programs := b.programs.Status()
+	fmt.Fprintf(a.out, "  sandbox    %s: %s\n", programs.Mode, programs.Says)
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}

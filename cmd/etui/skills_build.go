@@ -19,6 +19,8 @@ import (
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
@@ -56,7 +58,11 @@ var (
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
 func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	var err error
+	out, programs, err := newWalls(w)
+	if err != nil {
+		return nil, err
+	}
+	b.programs = programs
 	if b.traces, err = newTracing(log); err != nil {
 		return nil, err
 	}
@@ -65,7 +71,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
 	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
-	providers, err := newProviders(w, s.pins, b.traces, log)
+	providers, err := newProviders(out, programs, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +84,21 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
 	b.close = append(b.close, published.Close)
 	return s, nil
+}
+
+// newWalls makes what stands between skills and the network, and between programs
+// and the machine.
+func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
+	c := w.config
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
+	if err != nil {
+		return nil, nil, usagef("%s: skills.local: %w", w.file, err)
+	}
+	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require), Dial: out.DialContext})
+	if err != nil {
+		return nil, nil, usagef("%s: %w", w.file, err)
+	}
+	return out, programs, nil
 }
 
 // newCalls makes what keeps and counts calls. Commands that store nothing only
@@ -228,10 +249,13 @@ func protected(w *workspace) []string {
 	return list
 }
 
+// ownTools are the tools of etui that are in no catalog, or not in every one.
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings.
 func (b *built) reserved() func(string) bool {
-	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)

@@ -136,6 +136,7 @@ func TestArchives(t *testing.T) {
 		"drive":              {named(t, "C:evil"), "unsafe name"},
 		"stream":             {named(t, "a.md:evil"), "unsafe name"},
 		"backslash":          {named(t, `..\evil`), "unsafe name"},
+		"almost a slash":     {named(t, "..\u2215evil"), "unsafe name"},
 		"home":               {named(t, "~/evil"), "unsafe name"},
 		"NUL":                {named(t, "a\x00.md"), "unsafe name"},
 		"not UTF-8":          {named(t, "\xff\xfe"), "unsafe name"},
@@ -202,6 +203,8 @@ func TestArchives(t *testing.T) {
 		"unquoted colon": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Use it when: greeting.")}), ""},
 		"broken YAML":    {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "\"Greets")}), "not valid YAML"},
 		"two names":      {installtest.Zip(map[string]string{"SKILL.md": "---\nname: bash\nname: greet\ndescription: x\n---\n"}), "occurs twice"},
+		"no text":        {installtest.Zip(map[string]string{"SKILL.md": "---\nname: greet\ndescription: [a, b]\n---\n"}), "should be a text"},
+		"not closed":     {installtest.Zip(map[string]string{"SKILL.md": "---\nname: greet\ndescription: x\n# Greet\n"}), "not closed"},
 		"no frontmatter": {installtest.Zip(map[string]string{"SKILL.md": "Greet people.\n"}), "frontmatter"},
 		"its own record": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Greets."), ".skill-origin.json": `{"pinned":true}`}), ""},
 	} {

@@ -1,12 +1,9 @@
 package install
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
 
@@ -35,35 +32,20 @@ func checkManifest(folder *os.Root, want string) (name string, err error) {
 }
 
 func manifestName(text []byte, want string) (string, error) {
-	d, warnings, err := markdown.Parse("", text)
-	name, description := d.Name, d.Description
-	if err != nil {
+	d, _, err := markdown.Parse("", text)
+	switch length := len([]rune(d.Description)); {
+	case err != nil:
 		return "", err
-	}
-	for _, w := range warnings {
-		if ambiguous(w) {
-			return "", w
-		}
-	}
-	if err := checkSlug(name); err != nil {
-		return "", err
-	}
-	if want != "" && name != want {
-		return "", fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", shown(name), shown(want))
-	}
-	if length := len([]rune(description)); length > maxDescription {
+	case d.Ambiguous != nil:
+		// A package must not have one name or description here and another one where
+		// it was judged.
+		return "", *d.Ambiguous
+	case checkSlug(d.Name) != nil:
+		return "", checkSlug(d.Name)
+	case want != "" && d.Name != want:
+		return "", fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", shown(d.Name), shown(want))
+	case length > maxDescription:
 		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
 	}
-	if description == "" {
-		return "", errors.New("there is no description: models choose by it")
-	}
-	return name, nil
-}
-
-// ambiguous reports what other programs may read in another way: a package must
-// not have one name or description here and another one where it was judged. The
-// one mistake that everybody makes, an unquoted colon, is none.
-func ambiguous(w skill.Problem) bool {
-	broken := strings.HasPrefix(w.Message, "the frontmatter is not valid YAML") && !strings.Contains(w.Message, "mapping values")
-	return broken || strings.Contains(w.Message, "occurs twice")
+	return d.Name, nil
 }

@@ -81,7 +81,7 @@ func checkPath(name string) error {
 		return unsafe("it holds characters that are not shown")
 	}
 	// Some systems and programs read compatible characters as plain ones.
-	plain := norm.NFKC.String(name)
+	plain := slashes.Replace(norm.NFKC.String(name))
 	if strings.Count(plain, "/") != strings.Count(name, "/") || strings.Contains(plain, `\`) {
 		return unsafe("it holds a character that stands for a slash")
 	}
@@ -92,6 +92,9 @@ func checkPath(name string) error {
 	}
 	return nil
 }
+
+// slashes are what Windows may make slashes of, beside compatible characters.
+var slashes = strings.NewReplacer("\u2044", "/", "\u2215", "/", "\u2216", `\`)
 
 // checkName says what is unsafe about one element of a path.
 func checkName(name string) string {

@@ -159,7 +159,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 		env[name] = string(value)
 	}
 	// The program is ended by close, politely: not by the end of ctx.
-	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Env: env})
+	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Network: s.file.Network, Env: env})
 	if err != nil {
 		return nil, err
 	}

@@ -207,11 +207,11 @@ func TestProgramThatAlwaysExits(t *testing.T) {
 }
 
 func TestNoSandbox(t *testing.T) {
-	auto, err := sandbox.New(sandbox.Config{})
+	none, err := sandbox.New(sandbox.Config{Mode: sandbox.None})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, mcp.Config{Sandbox: auto}, self("say"))
+	r := start(t, mcp.Config{Sandbox: none}, self("say"))
 	st := r.until("stopped", func(st mcp.Status) bool { return st.Phase == mcp.Stopped })
 	if !strings.Contains(st.Err, "etui.yaml") {
 		t.Error(st.Err)
