@@ -137,9 +137,9 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 	return l
 }
 
-// Load reads what has changed since the last time.
+// Load reads the files at the start; later, what has changed.
 func (l *Loader) Load(ctx context.Context) Report {
-	return l.report(l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false))
+	return l.report(l.pass(ctx, l.table.As("loader", "start"), everything(l.roots), false))
 }
 
 // Reload reads all files, for who asks for it and why. One that could not be used,

@@ -49,6 +49,8 @@ type built struct {
 	registry *catalog.Registry
 	skills   *skills
 	traces   *tracing.Tracing // nil when nobody is told
+	// elsewhere says that the demo's service does not have its known address.
+	elsewhere bool
 	// programs is where programs run.
 	programs *sandbox.Sandbox
 	// usage is what is kept of past turns.
@@ -217,10 +219,11 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 	if !w.config.Demo {
 		return nil
 	}
-	tools, stop, err := startDemo(ctx)
+	tools, elsewhere, stop, err := startDemo(ctx)
 	if err != nil {
 		return err
 	}
+	b.elsewhere = elsewhere
 	b.close = append(b.close, stop)
 	return registry.Register(tools...)
 }
@@ -228,19 +231,20 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 // demoAddress is where the skills of the demo's workspace call its service.
 const demoAddress = "127.0.0.1:8081"
 
-// startDemo starts the demo's service, at an address of its own where another
-// etui has taken the known one: that one answers the demo's skills then.
-func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
+// startDemo starts the demo's service; elsewhere when another program has taken
+// its address: that one is called by the demo's skills then.
+func startDemo(ctx context.Context) (tools []tool.Tool, elsewhere bool, stop func() error, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", demoAddress)
 	if err != nil {
+		elsewhere = true
 		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
+		return nil, false, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // it ends with server.Close
-	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
+	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), elsewhere, server.Close, nil
 }
 
 func toolsets(c *config.Config) []catalog.Toolset {

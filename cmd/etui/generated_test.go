@@ -93,7 +93,6 @@ parameters:
   begin with a dot are not looked at. A folder that does not exist is one that may come.
 - The folder, and what links in it lead to, must lie in the workspace; folders for all workspaces are named in etui.yaml. What lies outside, is a pipe, a device
   or a folder, or has a second name (a hard link) is refused.
-- Of two skills with one name that of the nearer folder is in force: workspace, global, built in. In one folder the higher version is, then the later file.
 - The system tells of changes; besides, everything is looked at every 2 to 4 seconds, which is enough for network folders and mounted configurations.
 - A file that cannot be used changes nothing: what was in force stays, and ` + "`etui skills list`" + ` says why. ` + "`etui skills validate`" + ` checks files beforehand.
 

@@ -223,6 +223,9 @@ func (a *app) greet(w *workspace, b *built, url, admin string, took time.Duratio
 	for _, warning := range b.warnings {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)
 	}
+	if b.elsewhere {
+		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", demoAddress)
+	}
 	if w.config.Demo {
 		fmt.Fprintf(a.out, strings.ReplaceAll(tryThis, "etui ", program()+" "), url)
 	}
