@@ -6,31 +6,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchDisk ends a program that fills the disk through the first folder that it
-// may write. It asks the file system how much is free, which costs nothing, and
-// looks for the cause only when that has changed by as much as the limit.
+// watchDisk ends a program that fills the disk through a folder that it may write.
+// It asks the file system how much is free, which costs nothing, and looks for the
+// cause only when that has changed by as much as the limit.
 func (h *helper) watchDisk() {
-	if len(h.spec.Writable) == 0 {
-		return
-	}
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
 		return
 	}
-	var first unix.Statfs_t
-	if unix.Statfs(h.spec.Writable[0], &first) != nil {
-		return
+	first := make([]unix.Statfs_t, len(h.spec.Writable))
+	for i, folder := range h.spec.Writable {
+		_ = unix.Statfs(folder, &first[i]) // a zero one grows by nothing
 	}
-	for turn := 1; ; turn++ {
+	for turn := 1; len(first) > 0; turn++ {
 		pause(watchEvery)
-		var st unix.Statfs_t
-		if unix.Statfs(h.spec.Writable[0], &st) != nil {
-			continue
+		var grown, files uint64
+		uncounted := false
+		for i, folder := range h.spec.Writable {
+			var st unix.Statfs_t
+			if unix.Statfs(folder, &st) != nil {
+				continue
+			}
+			grown = max(grown, (max(first[i].Bfree, st.Bfree)-st.Bfree)*uint64(st.Bsize))
+			files = max(files, max(first[i].Ffree, st.Ffree)-st.Ffree)
+			uncounted = uncounted || st.Files == 0 // some file systems do not count files
 		}
-		grown := (max(first.Bfree, st.Bfree) - st.Bfree) * uint64(st.Bsize)
-		files := max(first.Ffree, st.Ffree) - st.Ffree
-		uncounted := first.Files == 0 && turn%20 == 0 // some file systems do not count files
-		if grown <= h.spec.Growth && files <= h.spec.Files && !uncounted {
+		if grown <= h.spec.Growth && files <= h.spec.Files && !(uncounted && turn%20 == 0) {
 			continue
 		}
 		if h.made(now.Sec, grown) {
