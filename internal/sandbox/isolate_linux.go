@@ -49,6 +49,10 @@ const (
 // nameSpaces are those of mode Strong.
 const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
+// helperPath is where the helper finds itself: it is handed down, as any other
+// descriptor of etui's may mean something else by the time that it is started.
+var helperPath = fmt.Sprintf("/proc/self/fd/%d", wire.Program)
+
 // builders are the capabilities that the helper has, inside its name spaces only,
 // until the program is started.
 var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
@@ -186,8 +190,8 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 		attr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
 	}
 	p.cmd = &exec.Cmd{
-		Path: fmt.Sprintf("/proc/self/fd/%d", helper.Fd()), Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
-		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs}, trees...), SysProcAttr: attr,
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
+		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, trees...), SysProcAttr: attr,
 	}
 	if err := p.cmd.Start(); err != nil {
 		ours.Close()

@@ -8,20 +8,19 @@ import (
 
 // watchDisk ends a program that fills the disk through a folder that it may write.
 // It asks the file system how much is free, which costs nothing, and looks for the
-// cause only when that has changed by as much as the limit.
+// cause when that has changed by as much as the limit. Others may make room
+// meanwhile, so it looks every two seconds, too; a look that takes long is repeated
+// less often.
 func (h *helper) watchDisk() {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
-		return
-	}
+	since := clock(unix.CLOCK_REALTIME_COARSE) / 1e9
 	first := make([]unix.Statfs_t, len(h.spec.Writable))
 	for i, folder := range h.spec.Writable {
 		_ = unix.Statfs(folder, &first[i]) // a zero one grows by nothing
 	}
-	for turn := 1; len(first) > 0; turn++ {
+	next := clock(unix.CLOCK_MONOTONIC) + lookEvery
+	for len(first) > 0 {
 		pause(watchEvery)
 		var grown, files uint64
-		uncounted := false
 		for i, folder := range h.spec.Writable {
 			var st unix.Statfs_t
 			if unix.Statfs(folder, &st) != nil {
@@ -29,15 +28,26 @@ func (h *helper) watchDisk() {
 			}
 			grown = max(grown, (max(first[i].Bfree, st.Bfree)-st.Bfree)*uint64(st.Bsize))
 			files = max(files, max(first[i].Ffree, st.Ffree)-st.Ffree)
-			uncounted = uncounted || st.Files == 0 // some file systems do not count files
 		}
-		if grown <= h.spec.Growth && files <= h.spec.Files && !(uncounted && turn%20 == 0) {
+		began := clock(unix.CLOCK_MONOTONIC)
+		if grown <= h.spec.Growth && files <= h.spec.Files && began < next {
 			continue
 		}
-		if h.made(now.Sec, grown) {
+		if h.made(since, grown) {
 			h.stop("disk")
 		}
+		ended := clock(unix.CLOCK_MONOTONIC)
+		next = ended + max(lookEvery, 20*(ended-began))
 	}
+}
+
+const lookEvery = 2e9 // nanoseconds
+
+// clock reads a clock in nanoseconds.
+func clock(id int32) int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(id, &now) // it works, or the kernel is not Linux
+	return now.Nano()
 }
 
 // made reports whether the program has made more, since a time, than it may: of
