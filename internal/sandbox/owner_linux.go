@@ -67,7 +67,7 @@ func (o owner) handOver(folders []string) error {
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // gone meanwhile, or not to be read
+				return nil //nolint:nilerr // gone meanwhile, or not to be read
 			}
 			info, err := d.Info()
 			if err != nil {

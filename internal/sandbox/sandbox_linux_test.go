@@ -100,7 +100,7 @@ func gone(t *testing.T, pid string) bool {
 		t.Fatal(err)
 	}
 	fd, err := unix.PidfdOpen(number, 0)
-	if err == unix.ESRCH {
+	if errors.Is(err, unix.ESRCH) {
 		return true
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/etui-run/etui/internal/sandbox/wire"
@@ -197,7 +199,7 @@ func place(p mounted) error {
 	} else {
 		err = write(target, "")
 	}
-	if err != nil && err != unix.EEXIST && err != unix.EROFS {
+	if err != nil && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.EROFS) {
 		return err
 	}
 	if err := unix.MoveMount(p.fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
