@@ -15,11 +15,13 @@ run: build
 build:
 	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
 
-test: cmd/etui/testdata/openai/node_modules examples/wasm/node_modules skill/mcp/testdata/npm/node_modules
+# What the tests need from npm: OpenAI's own client, which drives the gateway, the
+# compiler of the example module, an MCP server, and the clients of registries.
+FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/install/installtest/testdata/clients
+
+test: $(FROM_NPM:%=%/node_modules)
 	go test -race ./...
 
-# From npm: OpenAI's own client, which drives the gateway, the compiler of the
-# example module, and an MCP server.
 %/node_modules: %/package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }
 	npm ci --prefix $* --no-audit --no-fund --ignore-scripts
@@ -30,13 +32,14 @@ check: $(LINT)
 	go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
-	go test -run 'Generated' ./internal/toolgen ./cmd/etui
+	go test -run 'Generated' ./internal/toolgen ./internal/sandbox ./cmd/etui
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 generate:
 	go test -run 'Generated' ./internal/toolgen -update
+	go test -run 'Generated' ./internal/sandbox -update
 	go test -run 'Generated' ./cmd/etui -update
 
 bench: build

@@ -15,7 +15,8 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
+	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
+	{"internal/sandbox", "internal/sandbox/helper"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"catalog", "model/*", "internal/demo"},

@@ -27,7 +27,7 @@ type Recorder struct {
 	log    Log
 	redact *Redactor
 	slog   *slog.Logger
-	queue  chan raw
+	queue  chan *raw
 
 	mu      sync.Mutex // guards what follows
 	counts  map[string]*counter
@@ -51,7 +51,7 @@ func NewRecorder(log Log, redact *Redactor, l *slog.Logger) *Recorder {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
 	}
-	return &Recorder{log: log, redact: redact, slog: l, queue: make(chan raw, maxQueue), counts: map[string]*counter{}}
+	return &Recorder{log: log, redact: redact, slog: l, queue: make(chan *raw, maxQueue), counts: map[string]*counter{}}
 }
 
 // Record takes a call that has ended; its Arguments, Error and Took are made of
@@ -76,7 +76,7 @@ func (r *Recorder) Record(c Call, args json.RawMessage, took time.Duration, err 
 		args = json.RawMessage(strconv.Quote(r.redact.Redact(args)))
 	}
 	select {
-	case r.queue <- raw{c, args, err}:
+	case r.queue <- &raw{c, args, err}:
 	default:
 		r.dropped++
 	}
@@ -127,7 +127,7 @@ func (r *Recorder) Run(ctx context.Context) {
 }
 
 // batch redacts a call and those that wait behind it.
-func (r *Recorder) batch(first raw) []Call {
+func (r *Recorder) batch(first *raw) []Call {
 	calls := []Call{r.finish(first)}
 	for len(calls) < maxBatch && len(r.queue) > 0 {
 		calls = append(calls, r.finish(<-r.queue))
@@ -135,7 +135,7 @@ func (r *Recorder) batch(first raw) []Call {
 	return calls
 }
 
-func (r *Recorder) finish(w raw) Call {
+func (r *Recorder) finish(w *raw) Call {
 	w.call.Arguments = r.redact.Redact(w.args)
 	if w.err != nil {
 		w.call.Error = r.redact.Error(w.err)

@@ -59,7 +59,7 @@ func (r *Registry) Supply(name string, s Supply) (leftOut []error) {
 // supplyTools makes a list of the tools of others and the given ones.
 func (r *Registry) supplyTools(name string, tools []tool.Tool) (list []*Registration, leftOut []error) {
 	taken := make(map[string]*Registration, len(r.list))
-	before := make(map[string]*Registration, len(r.list))
+	before := map[string]*Registration{}
 	list = make([]*Registration, 0, len(r.list)+len(tools))
 	for _, old := range r.list {
 		if old.supplier == name {
@@ -104,10 +104,14 @@ func same(a, b tool.Tool) bool {
 
 // supplyToolsets returns those toolsets that are valid and whose names are free.
 func (r *Registry) supplyToolsets(name string, toolsets []Toolset) (kept []Toolset, leftOut []error) {
-	taken := map[string]bool{Full: true}
+	taken := make(map[string]bool, len(toolsets)+1)
+	taken[Full] = true
 	for _, o := range r.suppliers {
+		if o.name == name {
+			continue
+		}
 		for _, t := range o.toolsets {
-			taken[t.Name] = taken[t.Name] || o.name != name
+			taken[t.Name] = true
 		}
 	}
 	kept = make([]Toolset, 0, len(toolsets))
@@ -128,7 +132,11 @@ func (r *Registry) supplyToolsets(name string, toolsets []Toolset) (kept []Tools
 // skillsOf puts the toolsets of the program and of suppliers together. Of two with
 // one name that of the program is in force.
 func skillsOf(own []Toolset, suppliers []supplier) skills {
-	s := skills{toolsets: slices.Clone(own), byToolset: make(map[string]int, len(own)+1)}
+	n := len(own) + 1
+	for _, from := range suppliers {
+		n += len(from.toolsets)
+	}
+	s := skills{toolsets: append(make([]Toolset, 0, n), own...), byToolset: make(map[string]int, n)}
 	for i, t := range own {
 		s.byToolset[t.Name] = i
 	}

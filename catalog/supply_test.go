@@ -53,7 +53,7 @@ func TestSupply(t *testing.T) {
 		members, _ := c.Members(s)
 		sets = append(sets, fmt.Sprint(s.Name, len(members), c.Switches(s)))
 	}
-	if want := []string{"mine1true", "guide0false", "set1true", "full3true"}; !slices.Equal(sets, want) {
+	if want := []string{"mine1 true", "guide0 false", "set1 true", "full3 true"}; !slices.Equal(sets, want) {
 		t.Errorf("toolsets %v, want %v", sets, want)
 	}
 	if u := fmt.Sprint(c.Unavailable()); u != "[{mine the configuration has a skill of that name} {x needs y}]" {

@@ -130,14 +130,20 @@ func (e *Embedder) Close() error {
 }
 
 // Follow returns a function that gives the selector that current gives, with the
-// vectors of its tools as far as they are known. It never waits for a server.
+// vectors of its tools as far as they are known. It never waits for a server, and
+// while another caller looks up the vectors of a new selector it gives the one before.
 func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.Selector {
 	return func() *selection.Selector {
 		base := current()
 		if a := e.attached.Load(); a != nil && a.base == base {
 			return a.with
 		}
-		e.mu.Lock()
+		if !e.mu.TryLock() {
+			if a := e.attached.Load(); a != nil {
+				return a.with
+			}
+			e.mu.Lock()
+		}
 		defer e.mu.Unlock()
 		if a := e.attached.Load(); a != nil && a.base == base {
 			return a.with

@@ -294,7 +294,7 @@ func (g *Gateway) adminChange(w http.ResponseWriter, r *http.Request) {
 		}
 		decide = func(d *skill.Decision) { d.Version = change.Version }
 	case "": // DELETE
-		decide = func(d *skill.Decision) { d.State, d.Removed = "", append(slices.Clone(d.Removed), e.Source) }
+		decide = func(d *skill.Decision) { d.State, d.Removed = "", with(d.Removed, e.Source) }
 	case "approve":
 		g.approve(w, e, change)
 		return
@@ -303,6 +303,14 @@ func (g *Gateway) adminChange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.decide(w, e.Name(), change, decide)
+}
+
+// with returns a copy of a list that has a text besides.
+func with(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(slices.Clone(list), text)
 }
 
 func (g *Gateway) decide(w http.ResponseWriter, name string, change Request, decide func(*skill.Decision)) {
@@ -357,6 +365,10 @@ func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusBadRequest, "limit must be a number of calls")
 		return
 	}
+	if known := outcomes(); q.Get("outcome") != "" && !slices.Contains(known, q.Get("outcome")) {
+		problem(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
+		return
+	}
 	calls := []audit.Call{}
 	if g.config.Skills.Calls != nil {
 		calls, err = g.config.Skills.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
@@ -365,17 +377,27 @@ func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if name := r.PathValue("name"); name != "" && len(calls) == 0 { // skills that have gone have a history, too
+		if _, ok := g.entry(w, r); !ok {
+			return
+		}
+	}
 	reply(w, http.StatusOK, calls)
+}
+
+// outcomes are those that a call of a skill can have.
+func outcomes() []string {
+	return []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}
 }
 
 // noTool answers a call of what is no tool: a skill that may not be used is told
 // apart from what is not there.
-func (g *Gateway) noTool(w http.ResponseWriter, name string, err error) {
+func (g *Gateway) noTool(w http.ResponseWriter, name, text string) {
 	if g.config.Skills.Table != nil {
 		if _, why := g.config.Skills.Table.Get(name); skill.Kind(why) == "disabled" {
 			problem(w, skill.Status(why), why.Error())
 			return
 		}
 	}
-	problem(w, http.StatusNotFound, err.Error())
+	problem(w, http.StatusNotFound, text)
 }

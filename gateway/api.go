@@ -155,7 +155,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 	var mismatch *tool.Mismatch
 	switch {
 	case errors.Is(err, turn.ErrNoTool):
-		g.noTool(w, r.PathValue("name"), err)
+		g.noTool(w, r.PathValue("name"), result.Text)
 	case errors.As(err, &mismatch):
 		problem(w, http.StatusBadRequest, result.Text)
 	case skill.Kind(err) != "":

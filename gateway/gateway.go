@@ -172,6 +172,8 @@ func New(cfg Config) (*Gateway, error) {
 	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Embedder != nil {
 		g.selector = cfg.Embedder.Follow(g.selector)
+		// Vectors are looked up by whoever changes the registry, not by the next turn.
+		cfg.Registry.Watch(func(*catalog.Catalog) { g.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
 	for _, a := range cfg.Agents {

@@ -89,18 +89,13 @@ func (g *Gateway) check(m Message) (*agent, error) {
 // hint tells of none that the caller may not see.
 func (g *Gateway) checkNames(a *agent, m Message) error {
 	c := g.Catalog()
-	var all []string
-	for _, s := range c.Toolsets() {
-		all = append(all, s.Name)
-	}
 	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
 	if m.Skill != "" {
 		named = append(named, m.Skill)
 	}
 	for _, skill := range named {
-		if !slices.Contains(all, skill) {
-			hidden := g.seen(a, m).HiddenSkills
-			return unknownSkill(skill, slices.DeleteFunc(all, func(name string) bool { return slices.Contains(hidden, name) }))
+		if g.checkSkill(skill) != nil {
+			return unknownSkill(skill, slices.Collect(g.seen(a, m).OfferedSkills()))
 		}
 	}
 	if _, unknown := c.Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {

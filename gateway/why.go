@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -76,11 +77,12 @@ func (g *Gateway) Why(ctx context.Context, l Look) ([]Turn, error) {
 		in := g.input(a, l.Message, s)
 		in.Again = true // it is no question
 		sel := a.runner.Select(ctx, in)
+		skills := slices.Collect(sel.OfferedSkills())
 		shown = func(c selection.Compact) selection.Compact {
 			return c.Only(func(name string) bool {
 				e, ok := sel.Catalog().Get(name)
 				return ok && sel.Stage(e).Usable()
-			})
+			}, func(name string) bool { return slices.Contains(skills, name) })
 		}
 	}
 	turns := []Turn{}

@@ -104,21 +104,21 @@ func (sel *Selection) admission() admission {
 	if req.Groups != "" {
 		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
-	a.readSkill(req.Facts)
+	a.readSkill(&req.Facts)
 	a.include, a.exclude = s.members(req.Include), s.members(req.Exclude)
 	return a
 }
 
 // readSkill makes the active skill ready. One that a rule hides from the caller
 // lets nothing through, like one that does not exist.
-func (a *admission) readSkill(facts chat.Facts) {
+func (a *admission) readSkill(facts *chat.Facts) {
 	s := a.sel.selector
 	if facts.Skill == "" || facts.Skill == catalog.Full {
 		a.allTools, a.known = true, true
 		return
 	}
 	i, ok := s.skills.byName[facts.Skill]
-	if a.known = ok && !set(s.catalog.DeniedSkills(&facts)).has(s.skills.places[i]); !a.known {
+	if a.known = ok && !set(s.catalog.DeniedSkills(facts)).has(s.skills.places[i]); !a.known {
 		return
 	}
 	if a.allTools = s.skills.allTools(i); !a.allTools {

@@ -9,7 +9,7 @@ import (
 
 // Try says what is tried for a question, one at a time: each role in addition
 // to the caller's, each channel in place of it, and every skill of the catalog
-// in place of the active one.
+// that has tools in place of the active one.
 type Try struct {
 	Roles    []string `json:"roles,omitempty"`
 	Channels []string `json:"channels,omitempty"`
@@ -82,7 +82,7 @@ func (sel *Selection) variants(try Try) []variant {
 		}
 	}
 	for _, t := range sel.selector.catalog.Toolsets() {
-		if t.Name != facts.Skill && (facts.Skill != "" || t.Name != catalog.Full) {
+		if t.Name != facts.Skill && sel.selector.catalog.Switches(t) && (facts.Skill != "" || t.Name != catalog.Full) {
 			f := facts
 			f.Skill = t.Name
 			list = append(list, variant{"skill", t.Name, f})

@@ -7,7 +7,7 @@ import (
 )
 
 // Compact is an explanation that is small enough to be kept with every message:
-// a few hundred bytes of JSON, at most 2 KiB. Like [Explanation] it names tools
+// a few hundred bytes of JSON, at most 4 KiB. Like [Explanation] it names tools
 // that the caller may not see; [Compact.Only] leaves them out. The question and
 // the caller are not in it: they stand beside it.
 type Compact struct {
@@ -30,11 +30,14 @@ type Compact struct {
 	// Near are the best tools that match and were not sent, best first, at most
 	// 4, with the stage that dropped them.
 	Near []Scored `json:"near,omitempty"`
+	// Skills are the best that were told with the message, at most 4. Those of the
+	// system prompt's list are not among them.
+	Skills []string `json:"skills,omitempty"`
 }
 
 const (
 	compactSent = 10
-	compactNear = 4
+	compactNear = 4 // skills, too
 )
 
 // Scored is a tool with its score for the question; 0 when no word matches.
@@ -65,6 +68,9 @@ func (sel *Selection) Compact() Compact {
 		stage := sel.stages[m.Position()]
 		c.Near = append(c.Near, Scored{m.Definition.Name, round(m.Score), &stage})
 	}
+	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
+		c.Skills = append(c.Skills, skill.Name)
+	}
 	c.Announced = sel.scored(sel.Announced, compactSent)
 	c.Declared = sel.scored(sel.Declared, compactSent-len(c.Announced))
 	c.More = len(sel.Declared) + len(sel.Announced) - len(c.Declared) - len(c.Announced)
@@ -85,14 +91,15 @@ func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 	return list
 }
 
-// Only returns c with no other names than those of tools that usable admits,
-// for showing it to the caller. What might not be used is not counted either:
+// Only returns c with no other names than those of tools that usable admits, and
+// of skills that offered does, for showing it to the caller. What might not be used is not counted either:
 // that there is more is none of the caller's business.
-func (c Compact) Only(usable func(name string) bool) Compact {
+func (c Compact) Only(usable, offered func(name string) bool) Compact {
 	keep := func(list []Scored) []Scored {
 		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })
 	}
 	c.Declared, c.Announced, c.Near = keep(c.Declared), keep(c.Announced), keep(c.Near)
+	c.Skills = slices.DeleteFunc(slices.Clone(c.Skills), func(name string) bool { return !offered(name) })
 	dropped := map[Stage]int{}
 	for stage, n := range c.Dropped {
 		if stage.Usable() {

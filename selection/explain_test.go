@@ -104,11 +104,12 @@ func TestCompact(t *testing.T) {
 	if c.Tools != 10 || c.Dropped[selection.Visibility] != 2 || len(c.Declared) != 5 || c.Declared[3].Score == 0 || *c.Near[0].Stage != selection.Visibility {
 		t.Errorf("%s", raw)
 	}
+	c.Skills = []string{"mine", "gone"}
 	visible := c.Only(func(name string) bool {
 		_, stage := s.Admit(sel.Request, name)
 		return stage.Usable()
-	})
-	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 5 || len(c.Near) < 3 {
+	}, func(skill string) bool { return skill == "mine" })
+	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 5 || !slices.Equal(visible.Skills, []string{"mine"}) || len(c.Near) < 3 {
 		t.Errorf("for the caller: %s", raw)
 	}
 }

@@ -153,10 +153,14 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 // document's terms. It works on all processors.
 func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 	list := make([][]float32, len(documents))
+	all := make([]float32, x.start[len(x.names)]) // one for each posting
+	for i, d := range documents {
+		list[i], all = all[:len(d.terms):len(d.terms)], all[len(d.terms):]
+	}
 	each(len(documents), func(i int) {
 		d := documents[i]
 		norms := x.norms(x.lengths(d))
-		rarities := make([]float32, len(d.terms))
+		rarities := list[i]
 		var name, description float64 // how rare the words of these fields are, added up
 		for k, term := range d.terms {
 			rarities[k] = x.rarity[numbers[term]]
@@ -179,7 +183,6 @@ func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 			}
 			rarities[k] *= float32(impact)
 		}
-		list[i] = rarities
 	})
 	return list
 }

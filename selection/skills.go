@@ -24,7 +24,9 @@ type skills struct {
 
 func newSkills(c *catalog.Catalog) skills {
 	all := c.Toolsets()
-	s := skills{byName: make(map[string]int, len(all))}
+	s := skills{
+		byName: make(map[string]int, len(all)), list: make([]*catalog.Toolset, 0, len(all)), places: make([]int, 0, len(all)), tools: make([][]*catalog.Entry, 0, len(all)),
+	}
 	for i := range all {
 		t := &all[i]
 		if t.Name == catalog.Full {

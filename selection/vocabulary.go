@@ -151,11 +151,13 @@ func (x *Index) number(v *vocabulary, documents []*document) (spoken int) {
 		}
 	}
 	for at, list := range v.spelled {
+		known := make([]string, 0, len(list))
 		for _, s := range list {
 			if heard[s] {
-				x.spelled[at] = append(x.spelled[at], v.spoken[s].word)
+				known = append(known, v.spoken[s].word)
 			}
 		}
+		x.spelled[at] = known
 	}
 	x.invert(documents, numbers)
 	return spoken

@@ -3,6 +3,7 @@ package skill
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -67,7 +68,8 @@ func validHost(host string) bool {
 
 // cause is the innermost text of a URL's error, which does not repeat the URL.
 func cause(err error) string {
-	if e, ok := err.(*url.Error); ok {
+	var e *url.Error
+	if errors.As(err, &e) {
 		err = e.Err
 	}
 	text, _, _ := strings.Cut(err.Error(), "\"")

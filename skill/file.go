@@ -380,8 +380,8 @@ func (d *decoder) text(n *yaml.Node, key string) (string, bool) {
 // unseen reports characters that hide what a text says from the people who read
 // it: controls, changes of direction, tags.
 func unseen(r rune) bool {
-	switch {
-	case r == '\n', r == '\t', r == '\r':
+	switch r {
+	case '\n', '\t', '\r':
 		return false
 	}
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xe0000 && r <= 0xe0fff

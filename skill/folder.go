@@ -171,7 +171,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	}
 	if file.err != nil {
 		w.files = append(w.files, file)
-		return nil
+		return nil //nolint:nilerr // the file tells why it cannot be used
 	}
 	for _, name := range []string{"SKILL.md", "skill.md"} {
 		if info, err := w.within.Stat(filepath.Join(file.real, name)); err == nil {

@@ -115,6 +115,7 @@ func (p *Publisher) publish() {
 	}
 	p.compare()
 	var supply, servers catalog.Supply
+	supply.Tools, supply.Toolsets = make([]tool.Tool, 0, p.count(isTool)), make([]catalog.Toolset, 0, p.count(isToolset))
 	for _, s := range p.shown {
 		switch {
 		case s.unavailable != "":
@@ -132,6 +133,18 @@ func (p *Publisher) publish() {
 	supply.Tools = append(supply.Tools, servers.Tools...)
 	supply.Toolsets = append(supply.Toolsets, servers.Toolsets...)
 	p.tell(p.registry.Supply(Source, supply))
+}
+
+func isTool(s *shown) bool    { return s.tool != nil }
+func isToolset(s *shown) bool { return s.toolset != nil }
+
+func (p *Publisher) count(is func(*shown) bool) (n int) {
+	for _, s := range p.shown {
+		if is(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // compare brings what is shown up to date. Only what changed in the table is looked
@@ -210,7 +223,7 @@ func (p *Publisher) tell(leftOut []error) {
 	told := make(map[string]bool, len(leftOut))
 	for _, err := range leftOut {
 		if told[err.Error()] = true; !p.told[err.Error()] {
-			p.config.Log.Warn("skills: " + err.Error())
+			p.config.Log.Warn("left out of the catalog", "error", err)
 		}
 	}
 	p.told = told

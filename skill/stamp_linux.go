@@ -20,7 +20,7 @@ func stampOf(info fs.FileInfo) stamp {
 	}
 	s := stamp{modified: info.ModTime(), size: info.Size()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.device, s.inode, s.changed = uint64(sys.Dev), sys.Ino, sys.Ctim
+		s.device, s.inode, s.changed = uint64(sys.Dev), sys.Ino, sys.Ctim //nolint:unconvert // other processors have other types
 	}
 	return s
 }
@@ -28,7 +28,7 @@ func stampOf(info fs.FileInfo) stamp {
 // links counts the names of a file.
 func links(info fs.FileInfo) uint64 {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(sys.Nlink)
+		return uint64(sys.Nlink) //nolint:unconvert // other processors have other types
 	}
 	return 1
 }

@@ -272,7 +272,7 @@ const programSource = "program:"
 // Unregister removes the skill of a name that is in force. One from a file stays
 // away until its file changes.
 func (a Actor) Unregister(name string) error {
-	return a.change(name, "skill removed", func(n *named) {
+	return a.change(name, "removed", func(n *named) {
 		c := a.inForce(name, n)
 		c.removed = true
 		if strings.HasPrefix(c.source, programSource) {
@@ -285,12 +285,12 @@ func (a Actor) Unregister(name string) error {
 
 // Enable lets a skill be used.
 func (a Actor) Enable(name string) error {
-	return a.change(name, "skill enabled", func(*named) { a.say(name, func(d *Decision) { d.State = Enabled }) })
+	return a.change(name, "enabled", func(*named) { a.say(name, func(d *Decision) { d.State = Enabled }) })
 }
 
 // Disable keeps a skill from being used.
 func (a Actor) Disable(name string) error {
-	return a.change(name, "skill disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
+	return a.change(name, "disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
 }
 
 // Use puts one version of a skill in force, whatever others there are; the empty
@@ -300,7 +300,7 @@ func (a Actor) Use(name, version string) error {
 	if version != "" && !slices.Contains(a.versions(name), version) {
 		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
 	}
-	return a.change(name, "skill version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
+	return a.change(name, "version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
 }
 
 // say changes what is decided about a name. The caller holds the lock.
@@ -367,7 +367,7 @@ func (a Actor) change(name, message string, f func(*named)) error {
 	if n == nil || a.gone(name, a.inForce(name, n)) {
 		return fmt.Errorf("skill %q: %w", name, ErrNotFound)
 	}
-	a.log.Info(message, "skill", name, "by", a.who, "why", a.why)
+	a.log.Info("skill changed", "change", message, "skill", name, "by", a.who, "why", a.why)
 	f(n)
 	a.publish(map[string]bool{name: true})
 	return nil

@@ -169,7 +169,7 @@ func (t *run) resolve(j *job) {
 		if entry != nil {
 			t.config.Log.WarnContext(t.ctx, "call refused", "tool", name, "stage", stage.String(), "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
 		}
-		j.result = t.unknown(name)
+		j.result = t.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
@@ -183,29 +183,37 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
 		return entry, stage
 	}
-	switch newer, stage := now.Admit(t.selected.Request, name); {
-	case newer == nil:
-		return nil, stage
-	case stage == selection.Enabled || stage == selection.Visibility:
-		return entry, stage
+	if newer, judged := now.Admit(t.selected.Request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
+		return newer, judged
 	}
 	return entry, stage
 }
 
-// unknown answers for a tool that does not exist, or that this caller may not
-// use: both are told in the same way.
-func (t *run) unknown(name string) chat.Result {
-	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.usable()))
+// refuse answers for a tool that may not be called. Only the active skill keeps the
+// model from a tool that the caller may use, so it is told how to get there.
+func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
+	if entry != nil && stage == selection.Toolset {
+		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
+	}
+	return t.unknown(name)
 }
 
-// usable yields the names of the tools that this turn may call.
-func (t *run) usable() func(yield func(string) bool) {
+// unknown answers for a tool that does not exist, or that this caller may not
+// use: both are told in the same way. Skills are called like tools, too, and then
+// misspelt.
+func (t *run) unknown(name string) chat.Result {
+	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
+}
+
+// callable yields the names of the tools and skills that this turn may call.
+func (t *run) callable() func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for e := range t.selector.Catalog().All() {
 			if t.selected.Stage(e).Usable() && !yield(e.Definition.Name) {
 				return
 			}
 		}
+		t.selected.OfferedSkills()(yield)
 	}
 }
 
@@ -349,7 +357,7 @@ var ErrNoTool = errors.New("there is no such tool")
 
 // Call runs one call without a model, judged as a call of the turn of in would
 // be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error is [ErrNoTool] or, beside the result, what the tool
+// no turn to change; the error beside the result is [ErrNoTool] or what the tool
 // failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
@@ -357,7 +365,7 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
 	case j.entry == nil && j.result.Failed:
-		return chat.Result{}, fmt.Errorf("%w: %s", ErrNoTool, j.result.Text)
+		return j.result, fmt.Errorf("%w: %s", ErrNoTool, name)
 	case j.alone:
 		j.result = tool.Failure("%s works within a turn only: it changes the conversation", selection.UseSkill)
 	}

@@ -431,7 +431,7 @@ func TestUseSkill(t *testing.T) {
 	o := c.ask(t, "weather", fake.Call("1", "use_skill", `{"name":"fling"}`), fake.Call("2", "use_skill", `{"name":"flying"}`),
 		fake.Call("3", "get_weather", `{}`), fake.Call("4", "get_flight", `{}`))
 	results := o.results()
-	for i, says := range []string{`did you mean "flying"`, "The skill flying is active: Travel by air. It has 1 tools.\nget_flight()", `there is no tool "get_weather"`, "all about the flight"} {
+	for i, says := range []string{`did you mean "flying"`, "The skill flying is active: Travel by air. It has 1 tools.\nget_flight()", `"get_weather" is not among the tools of the active skill flying; use_skill with the name full`, "all about the flight"} {
 		if !strings.Contains(results[i].Text, says) {
 			t.Errorf("result %d is %q, want %q", i, results[i].Text, says)
 		}

@@ -73,16 +73,7 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(w *workspace, pins *mcp.Pins, traces *tracing.Tracing, log *slog.Logger) ([]skill.Provider, error) {
-	c := w.config
-	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
-	if err != nil {
-		return nil, usagef("%s: skills.local: %w", w.file, err)
-	}
-	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode)})
-	if err != nil {
-		return nil, err
-	}
+func newProviders(out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, log *slog.Logger) ([]skill.Provider, error) {
 	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
@@ -48,6 +49,8 @@ type built struct {
 	registry *catalog.Registry
 	skills   *skills
 	traces   *tracing.Tracing // nil when nobody is told
+	// programs is where programs run.
+	programs *sandbox.Sandbox
 	// usage is what is kept of past turns.
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.

@@ -35,8 +35,8 @@ type client struct {
 const thisProcess = "this process"
 
 // connect finds the gateway for a command. With --url it is that one; else the
-// one that serves the workspace, if it runs; else, for a folder without
-// configuration, the one on the default address; else one is made in this
+// one that serves the workspace, if it runs; else, where no workspace is named and
+// this folder is none, the one on the default address; else one is made in this
 // process. Stored says whether the command changes the workspace's state.
 func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
 	nothing := func() error { return nil }
@@ -58,7 +58,7 @@ func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
 	if i := running(w.state); i.URL != "" {
 		return remote(i.URL, i.Admin), nil
 	}
-	if !w.found {
+	if a.workspace == "" && !w.found && !w.hasSkills() {
 		if url := "http://" + w.config.Listen; isGateway(ctx, url) {
 			return remote(url, ""), nil
 		}

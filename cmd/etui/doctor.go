@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 )
 
@@ -112,6 +113,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")
+	addSandbox(add, b.programs.Status())
 	exposed := "only programs on this machine can reach the gateway"
 	if w.config.API.Key != "" {
 		exposed = "HTTP clients need the API key"
@@ -121,6 +123,14 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("closing", err, "")
 	}
 	return report
+}
+
+// addSandbox says what programs are kept from, and why from no more.
+func addSandbox(add func(check string, err error, says string), s sandbox.Status) {
+	add("sandbox", nil, fmt.Sprintf("%s: %s", s.Mode, s.Says))
+	for _, why := range s.Missing {
+		add("sandbox", nil, "not "+why)
+	}
 }
 
 // checkState opens the database without leaving one behind.

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,25 +60,60 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"gateway":  gatewayEnv,
+			"http":     httpRequest,
 			"until":    until,
 		},
 	})
 }
 
-// gatewayEnv waits for the gateway of a state folder, and sets URL and ADDRESS:
-// gateway FOLDER.
+// gatewayEnv waits for the gateway of a state folder, and sets URL, ADDRESS and
+// PID: gateway FOLDER.
 func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gateway FOLDER")
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if url := readInstance(ts.MkAbs(args[0])).URL; url != "" {
+		running := readInstance(ts.MkAbs(args[0]))
+		if url := running.URL; url != "" {
+			ts.Setenv("PID", strconv.Itoa(running.PID))
 			ts.Setenv("URL", url)
 			ts.Setenv("ADDRESS", strings.TrimPrefix(url, "http://"))
 			return
 		}
 	}
 	ts.Fatalf("no gateway serves %s after 20 s", args[0])
+}
+
+// httpRequest sends a request and writes status and body to standard output: http
+// METHOD URL [HEADER=VALUE ...] [BODY].
+func httpRequest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: http METHOD URL [HEADER=VALUE ...] [BODY]")
+	}
+	var body string
+	headers := map[string]string{}
+	for _, arg := range args[2:] {
+		if name, value, ok := strings.Cut(arg, "="); ok && !strings.HasPrefix(arg, "{") {
+			headers[name] = value
+		} else {
+			body = arg
+		}
+	}
+	req, err := http.NewRequest(args[0], args[1], strings.NewReader(body))
+	ts.Check(err)
+	for name, value := range headers {
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	_, err = fmt.Fprintf(ts.Stdout(), "%d %s", resp.StatusCode, text)
+	ts.Check(err)
 }
 
 // until runs a command again and again until its output, or what it writes to

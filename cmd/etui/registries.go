@@ -137,11 +137,11 @@ func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	tools := []tool.Tool{install.FindTool(in, b.loaded)}
-	if w.config.Skills.Model == "install" {
-		tools = append(tools, install.InstallTool(in))
+	find, get := install.Tools(in, b.loaded)
+	if w.config.Skills.Model == "find" {
+		return b.registry.Register(find)
 	}
-	return b.registry.Register(tools...)
+	return b.registry.Register(find, get)
 }
 
 // loaded finds what is loaded and the caller may use.

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -31,14 +31,11 @@ type benchCaseOf struct {
 	Contains []string          `json:"error_contains"`
 	Dir      string            `json:"skills_dir"`
 	Env      map[string]string `json:"env"`
-	Files    []struct {
-		Name, Content string
-	} `json:"files"`
-	Steps  []map[string]any `json:"steps"`
-	Call   string           `json:"call"`
-	Args   json.RawMessage  `json:"args"`
-	Server *benchAnswerOf   `json:"server"`
-	Check  []struct {
+	Steps    []map[string]any  `json:"steps"`
+	Call     string            `json:"call"`
+	Args     json.RawMessage   `json:"args"`
+	Server   *benchAnswerOf    `json:"server"`
+	Check    []struct {
 		Kind, Header, Value, Needle string
 	} `json:"check"`
 }
@@ -71,7 +68,7 @@ func (c benchCaseOf) play(ctx context.Context, workspace string) error {
 	if len(c.Steps) == 0 {
 		return nil
 	}
-	b, err := newBenchSkills(workspace, c.Dir, c.Env, nil)
+	b, err := newBenchSkills(workspace, c.Dir, c.Env, egress.Config{})
 	if err != nil {
 		return err
 	}
@@ -100,7 +97,10 @@ func (r *benchRun) step(ctx context.Context, step map[string]any) error {
 	if seconds, ok := step["wait_s"].(float64); ok {
 		return sleep(ctx, time.Duration(seconds*float64(time.Second)))
 	}
-	r.changed = time.Now()
+	if err := r.looked(ctx); err != nil { // a step begins when the one before it has taken effect
+		return err
+	}
+	defer func() { r.changed = time.Now() }()
 	switch {
 	case step["write"] != nil:
 		return r.write(step, file("write"))
@@ -127,6 +127,8 @@ func (r *benchRun) step(ctx context.Context, step map[string]any) error {
 		return os.MkdirAll(file("mkdir"), 0o755)
 	case step["remove"] != nil:
 		return os.Remove(file("remove"))
+	case step["delete"] != nil:
+		return os.Remove(file("delete"))
 	case step["remove_dir"] != nil:
 		return os.RemoveAll(r.dir)
 	case step["make_dir"] != nil:
@@ -185,7 +187,7 @@ const (
 // been looked at: absent (null), there (true), or there with a description or
 // other values.
 func (r *benchRun) expect(ctx context.Context, want map[string]any) error {
-	if err := sleep(ctx, time.Until(r.changed.Add(benchLooked))); err != nil {
+	if err := r.looked(ctx); err != nil {
 		return err
 	}
 	for {
@@ -197,6 +199,11 @@ func (r *benchRun) expect(ctx context.Context, want map[string]any) error {
 			return err
 		}
 	}
+}
+
+// looked waits until the last change has been looked at.
+func (r *benchRun) looked(ctx context.Context) error {
+	return sleep(ctx, time.Until(r.changed.Add(benchLooked)))
 }
 
 func (r *benchRun) compare(want map[string]any) error {
@@ -231,26 +238,18 @@ func (r *benchRun) compare(want map[string]any) error {
 	return nil
 }
 
-// benchAddress is where the services of a bench's skills are.
-var benchAddress = regexp.MustCompile(`127\.0\.0\.1:[0-9]+/execute`)
-
-// call calls a skill whose service answers as the case says.
+// call calls a skill whose service answers as the case says: the one at whatever
+// address of this machine the skill has.
 func (c benchCaseOf) call(ctx context.Context, workspace string) error {
 	if c.Call == "" {
 		return nil
 	}
-	service, err := startBenchService(c.Server)
+	service, err := startBenchService(ctx, c.Server)
 	if err != nil {
 		return err
 	}
 	defer service.stop()
-	for _, f := range c.Files {
-		text := benchAddress.ReplaceAllString(f.Content, service.address+"/execute")
-		if err := os.WriteFile(filepath.Join(workspace, c.Dir, f.Name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	b, err := newBenchSkills(workspace, c.Dir, c.Env, []string{service.address})
+	b, err := newBenchSkills(workspace, c.Dir, c.Env, egress.Config{Allow: []string{"127.0.0.0/8", "[::1]:*"}, Dial: service.dial})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
+	"github.com/etui-run/etui/skill/markdown"
 )
 
 // benchSkills are the skills of a bench's workspace.
@@ -21,10 +22,9 @@ type benchSkills struct {
 }
 
 // newBenchSkills sets up what loads the skills of a folder. env is looked at
-// before the environment, and local lists what skills may reach although it is not
-// public.
-func newBenchSkills(workspace, dir string, env map[string]string, local []string) (*benchSkills, error) {
-	guard, err := egress.New(egress.Config{Allow: local})
+// before the environment, and out says what skills may reach.
+func newBenchSkills(workspace, dir string, env map[string]string, out egress.Config) (*benchSkills, error) {
+	guard, err := egress.New(out)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,12 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	if err != nil {
 		return nil, err
 	}
-	reserved := builtinNames()
+	reserved := reservedNames()
 	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
 		Providers: []skill.Provider{b.seen},
+		Package:   markdown.Here().Load,
 		Reserved:  func(name string) bool { return slices.Contains(reserved, name) },
 		Variables: skill.Variables{Lookup: func(name string) (string, bool) {
 			if value, ok := env[name]; ok {
@@ -48,8 +49,9 @@ func newBenchSkills(workspace, dir string, env map[string]string, local []string
 	return b, nil
 }
 
-// builtinNames are the names of etui's own tools.
-func builtinNames() (names []string) {
+// reservedNames are the names of etui's own tools.
+func reservedNames() []string {
+	names := slices.Clone(ownTools)
 	for _, t := range allBuiltin() {
 		names = append(names, t.Definition().Name)
 	}
@@ -90,7 +92,7 @@ func benchLoad(ctx context.Context, line json.RawMessage) any {
 	if err := json.Unmarshal(line, &request); err != nil {
 		return benchFailure(err)
 	}
-	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, nil)
+	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, egress.Config{})
 	if err != nil {
 		return benchFailure(err)
 	}

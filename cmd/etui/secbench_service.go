@@ -2,9 +2,11 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -33,8 +35,8 @@ type benchService struct {
 	sent []http.Header
 }
 
-func startBenchService(answer *benchAnswerOf) (*benchService, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+func startBenchService(ctx context.Context, answer *benchAnswerOf) (*benchService, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +47,11 @@ func startBenchService(answer *benchAnswerOf) (*benchService, error) {
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.server.Serve(l) }()
 	return s, nil
+}
+
+// dial connects to the service, whatever address was asked for.
+func (s *benchService) dial(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "tcp", s.address)
 }
 
 func (s *benchService) stop() { _ = s.server.Close() }

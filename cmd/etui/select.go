@@ -93,7 +93,8 @@ func (a *app) printJSON(value any) error {
 }
 
 // near is how many tools are shown that match and were not sent, and how many
-// that match and may not be used.
+// that match and may not be used. Of skills as many are shown that the model is told
+// of, and that match beside them.
 const near = 8
 
 // render writes an explanation for people, in lines of at most width columns.
@@ -114,11 +115,6 @@ func render(x selection.Explanation, all bool, width int) string {
 	}
 	if x.Advice != "" {
 		fmt.Fprintf(&b, "close candidates: %s\n", x.Advice)
-	}
-	for _, s := range x.Skills {
-		if s.Told && s.Recommendation != nil {
-			fmt.Fprintf(&b, "the model is told of the skill %s: %s\n", s.Skill, s.Reason)
-		}
 	}
 	rows := [][]string{{"", "tool", "score", "tokens", "why"}}
 	for _, kind := range []struct {
@@ -143,8 +139,8 @@ func render(x selection.Explanation, all bool, width int) string {
 	} else {
 		b.WriteString("\n" + layout(rows, 4, width))
 	}
-	if all && len(x.Skills) > 0 {
-		b.WriteString("\n" + layout(skillRows(x.Skills), 4, width))
+	if len(x.Skills) > 0 {
+		b.WriteString("\n" + layout(skillRows(x.Skills, all), 4, width))
 	}
 	if len(x.Alternatives) > 0 {
 		b.WriteString("\n" + layout(changes(x), 3, width))
@@ -187,10 +183,15 @@ func withWords(reason string, terms []selection.Term) string {
 	return reason + ": " + strings.Join(words, ", ")
 }
 
-// skillRows are the skills as rows.
-func skillRows(skills []selection.SkillVerdict) [][]string {
+// skillRows are the skills as rows, and how many are not shown.
+func skillRows(skills []selection.SkillVerdict, all bool) [][]string {
 	rows := [][]string{{"", "skill", "score", "tokens", "why"}}
+	shown := map[bool]int{}
 	for _, s := range skills {
+		if !all && (shown[s.Told] == near || !s.Told && s.Score == 0) {
+			continue
+		}
+		shown[s.Told]++
 		mark := "·"
 		switch {
 		case s.Told:
@@ -199,6 +200,9 @@ func skillRows(skills []selection.SkillVerdict) [][]string {
 			mark = "✗"
 		}
 		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(s.Reason, s.Terms)})
+	}
+	if more := len(skills) - shown[true] - shown[false]; more > 0 {
+		rows = append(rows, []string{"", fmt.Sprintf("and %d more", more), "", "", ""})
 	}
 	return rows
 }

@@ -92,7 +92,7 @@ func (a *app) serve(ctx context.Context) error {
 	watcher.Go(func() { b.reloader.run(watching) })
 	watcher.Go(func() { b.skills.run(watching) })
 	watcher.Go(func() { a.heed(watching, b, stop) })
-	a.greet(w, b, url, time.Since(began))
+	a.greet(w, b, url, operators.url, time.Since(began))
 	debug.FreeOSMemory() // what starting took is not needed again
 	select {
 	case err = <-failed:
@@ -202,10 +202,15 @@ func listen(ctx context.Context, address, key string) (net.Listener, error) {
 }
 
 // greet says where to go and what to try.
-func (a *app) greet(w *workspace, b *built, url string, took time.Duration) {
+func (a *app) greet(w *workspace, b *built, url, admin string, took time.Duration) {
 	catalog := b.gateway.Catalog()
 	fmt.Fprintf(a.out, "etui %s serves %d tools at %s (ready in %d ms)\n", version(), catalog.Len(), url, took.Milliseconds())
 	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.dir), home(filepath.Join(w.state, "etui.db")), b.describeModels())
+	if admin != "" {
+		fmt.Fprintf(a.out, "  admin API  %s\n", admin)
+	}
+	programs := b.programs.Status()
+	fmt.Fprintf(a.out, "  sandbox    %s: %s\n", programs.Mode, programs.Says)
 	if !w.found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}

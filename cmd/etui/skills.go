@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -78,16 +79,16 @@ func (a *app) skillsListCommand() *cobra.Command {
 }
 
 func (a *app) printSkillList(l gateway.SkillList) {
-	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SCOPE", "CALLS", "SOURCE"}}
+	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
 		if s.Provider != "" && s.Provider != "markdown" {
 			kind = s.Provider
 		}
-		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, s.Scope.String(), strconv.Itoa(s.Counters.Calls), home(s.Source)})
+		rows = append(rows, []string{s.Name, string(s.State), kind, string(s.Risk), s.Version, home(s.Source)})
 	}
 	if len(l.Skills) > 0 {
-		lines := strings.SplitAfter(layout(rows, 7, width()), "\n")
+		lines := strings.SplitAfter(layout(rows, 5, width()), "\n")
 		fmt.Fprint(a.out, lines[0])
 		for i, s := range l.Skills {
 			fmt.Fprint(a.out, lines[i+1])
@@ -118,6 +119,14 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)
 	}
+	if server := serverOf(s); s.State == skill.Enabled {
+		if server.Err != "" {
+			notes = append(notes, fmt.Sprintf("the server is %s: %s", server.Phase, server.Err))
+		}
+		if n := len(server.Held); n > 0 {
+			notes = append(notes, count(n, "tool")+" held back, see etui skills show "+s.Name)
+		}
+	}
 	for _, other := range s.Shadows {
 		notes = append(notes, strings.TrimSpace(fmt.Sprintf("shadows %s %s", home(other.Source), other.Version)))
 	}
@@ -126,10 +135,10 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 		failures += n
 	}
 	if failures > 0 {
-		notes = append(notes, fmt.Sprintf("%d calls failed", failures))
+		notes = append(notes, count(failures, "call")+" failed")
 	}
 	if len(s.Warnings) > 0 {
-		notes = append(notes, fmt.Sprintf("%d warnings", len(s.Warnings)))
+		notes = append(notes, count(len(s.Warnings), "warning"))
 	}
 	return notes
 }
@@ -161,13 +170,14 @@ func (a *app) skillsShowCommand() *cobra.Command {
 				if a.json {
 					return json.NewEncoder(a.out).Encode(s)
 				}
-				return a.printSkill(s)
+				a.printSkill(s)
+				return nil
 			})
 		},
 	}
 }
 
-func (a *app) printSkill(s gateway.SkillStatus) error {
+func (a *app) printSkill(s gateway.SkillStatus) {
 	fmt.Fprintf(a.out, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
@@ -197,24 +207,21 @@ func (a *app) printSkill(s gateway.SkillStatus) error {
 		line("", strings.TrimSpace(strings.Join([]string{string(d.State), d.Version, strings.Join(d.Removed, " ")}, " ")))
 	}
 	if s.Server != nil {
-		if err := printServer(line, s.Server); err != nil {
-			return err
-		}
+		printServer(line, serverOf(s))
 	}
 	line("calls", countersText(s.Counters))
-	return nil
 }
 
-// printServer tells how it goes with a server: what it says, as the gateway sent it.
-func printServer(line func(label, text string), said any) error {
-	raw, err := json.Marshal(said)
-	if err != nil {
-		return err
+// serverOf is how it goes with the server that a skill is; the zero value for
+// other skills.
+func serverOf(s gateway.SkillStatus) (server mcp.Status) {
+	if raw, err := json.Marshal(s.Server); err == nil {
+		_ = json.Unmarshal(raw, &server) // a gateway of another version may tell less
 	}
-	var s mcp.Status
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return fmt.Errorf("the gateway tells of a server in another way than this program: %w", err)
-	}
+	return server
+}
+
+func printServer(line func(label, text string), s mcp.Status) {
 	line("server", fmt.Sprintf("%s, %d tools, restarted %d times, %s", s.Phase, len(s.Tools), s.Restarts, s.Identity))
 	line("error", s.Err)
 	for _, r := range s.Refused {
@@ -229,7 +236,6 @@ func printServer(line func(label, text string), said any) error {
 	if len(s.Held) > 0 {
 		line("", "to let them be used: etui skills approve "+s.Server)
 	}
-	return nil
 }
 
 // standing says in words where a skill stands.
@@ -251,11 +257,19 @@ func countersText(c audit.Counters) string {
 	if c.Calls == 0 {
 		return "none since etui started"
 	}
-	text := fmt.Sprintf("%d since etui started, half of them within %v ms, 95 %% within %v ms", c.Calls, c.Median, c.P95)
-	for kind, n := range c.Failures {
-		text += fmt.Sprintf("; %s %d", kind, n)
+	text := fmt.Sprintf("%d since etui started, half of them within %.1f ms, 95 %% within %.1f ms", c.Calls, c.Median, c.P95)
+	for _, kind := range slices.Sorted(maps.Keys(c.Failures)) {
+		text += fmt.Sprintf("; %s %d", kind, c.Failures[kind])
 	}
 	return text
+}
+
+// count writes a number of things.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(name) }
@@ -379,7 +393,7 @@ func (a *app) skillsReloadCommand() *cobra.Command {
 				for _, p := range r.Problems {
 					fmt.Fprintf(a.out, "failed: %v\n", p)
 				}
-				_, err := fmt.Fprintf(a.out, "%d skills, %d problems, %d files changed.\n", len(r.Loaded), len(r.Problems), r.Changed)
+				_, err := fmt.Fprintf(a.out, "%s, %s, %s changed.\n", count(len(r.Loaded), "skill"), count(len(r.Problems), "problem"), count(r.Changed, "file"))
 				return err
 			})
 		},
@@ -425,13 +439,13 @@ func (a *app) printCalls(calls []audit.Call) error {
 		_, err := fmt.Fprintln(a.out, "There are no calls.")
 		return err
 	}
-	rows := [][]string{{"TIME", "SKILL", "TOOL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"}}
+	rows := [][]string{{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"}}
 	for _, call := range calls {
 		rows = append(rows, []string{
-			call.Time.Local().Format(time.DateTime), call.Skill, call.Tool, call.User, call.Channel, call.Outcome,
+			call.Time.Local().Format(time.DateTime), cmp.Or(call.Tool, call.Skill), call.User, call.Channel, call.Outcome,
 			strconv.FormatFloat(call.Took, 'f', 1, 64), strings.TrimSpace(call.Arguments + " " + call.Error),
 		})
 	}
-	_, err := fmt.Fprint(a.out, layout(rows, 7, width()))
+	_, err := fmt.Fprint(a.out, layout(rows, 6, width()))
 	return err
 }

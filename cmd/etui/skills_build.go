@@ -19,6 +19,8 @@ import (
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/selection"
@@ -36,6 +38,7 @@ type skills struct {
 	control *control.Control
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
+	log     *slog.Logger
 }
 
 // The files in the state folder.
@@ -55,7 +58,11 @@ var (
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
 func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	var err error
+	out, programs, err := newWalls(w)
+	if err != nil {
+		return nil, err
+	}
+	b.programs = programs
 	if b.traces, err = newTracing(log); err != nil {
 		return nil, err
 	}
@@ -63,8 +70,8 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
-	providers, err := newProviders(w, s.pins, b.traces, log)
+	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	providers, err := newProviders(out, programs, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +84,21 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
 	b.close = append(b.close, published.Close)
 	return s, nil
+}
+
+// newWalls makes what stands between skills and the network, and between programs
+// and the machine.
+func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
+	c := w.config
+	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
+	if err != nil {
+		return nil, nil, usagef("%s: skills.local: %w", w.file, err)
+	}
+	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require), Dial: out.DialContext})
+	if err != nil {
+		return nil, nil, usagef("%s: %w", w.file, err)
+	}
+	return out, programs, nil
 }
 
 // newCalls makes what keeps and counts calls. Commands that store nothing only
@@ -121,7 +143,7 @@ func (s *skills) describe() string {
 	}
 	text := fmt.Sprintf("  skills     %d of %d enabled", len(s.table.ListEnabled()), len(all))
 	if len(failed) > 0 {
-		text += fmt.Sprintf(", %d files cannot be used", len(failed))
+		text += ", " + count(len(failed), "file") + " cannot be used"
 	}
 	return text + "; see etui skills list\n"
 }
@@ -137,7 +159,9 @@ func (s *skills) run(ctx context.Context) {
 // reload reads everything again, for somebody and a reason.
 func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 	s.control.Look()
-	return s.loader.Reload(ctx, by, why)
+	r := s.loader.Reload(ctx, by, why)
+	s.log.InfoContext(ctx, "skills read again", "by", by, "why", why, "skills", len(r.Loaded), "problems", len(r.Problems), "changed", r.Changed)
+	return r
 }
 
 // admin is what the admin API shows and changes.
@@ -232,10 +256,13 @@ func skillFolders(w *workspace) (list []string) {
 	return list
 }
 
+// ownTools are the tools of etui that are in no catalog, or not in every one.
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings.
 func (b *built) reserved() func(string) bool {
-	names := []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,11 +47,11 @@ func (a *app) skillsFindCommand() *cobra.Command {
 				return usagef("--limit is 1 to %d", install.MaxFound)
 			}
 			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
+			if len(found) == 0 && len(errs) > 0 {
+				return errors.Join(errs...)
+			}
 			for _, err := range errs {
 				fmt.Fprintf(a.err, "etui: %s\n", err)
-			}
-			if len(found) == 0 && len(errs) > 0 {
-				return errors.New("no registry could be asked")
 			}
 			return a.printFound(found)
 		},
@@ -196,18 +195,25 @@ func (a *app) installed(done *install.Installed, words string, err error) error 
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %d files, signature %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, len(o.Files), describeSignature(o))
+	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, countFiles(len(o.Files)), describeSignature(o))
 	for _, f := range o.Accepted {
 		fmt.Fprintf(a.out, "  accepted: %s\n", f)
 	}
 	return nil
 }
 
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
 func describeSignature(o *install.Origin) string {
 	if o.Signature == install.Verified {
-		return fmt.Sprintf("verified (%s)", oneLine(o.Signer))
+		return "signed by " + oneLine(o.Signer)
 	}
-	return cmp.Or(string(o.Signature), "unknown")
+	return string(o.Signature)
 }
 
 func spaced(s string) string {

@@ -67,7 +67,11 @@ func (v *validation) run(paths []string) error {
 	if v.workspace, err = v.open(); err != nil {
 		return err
 	}
-	if v.providers, err = newProviders(v.workspace, nil, nil, nil); err != nil {
+	out, programs, err := newWalls(v.workspace)
+	if err != nil {
+		return err
+	}
+	if v.providers, err = newProviders(out, programs, nil, nil, nil); err != nil {
 		return err
 	}
 	if len(paths) == 0 {

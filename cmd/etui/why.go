@@ -68,5 +68,8 @@ func renderTurn(t gateway.Turn, width int) string {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})
 	}
 	add("·", "", c.Near)
+	for _, skill := range c.Skills {
+		rows = append(rows, []string{"✓", skill, "", "a skill, told with the message"})
+	}
 	return head + "\n" + layout(rows, 3, width)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/examples"
@@ -73,6 +74,14 @@ func (a *app) open() (*workspace, error) {
 		err = nil
 	}
 	return w, err
+}
+
+// hasSkills reports whether the workspace has a folder of skills.
+func (w *workspace) hasSkills() bool {
+	return slices.ContainsFunc(folders(w.config.Skills.Dir, workspaceFolders), func(dir string) bool {
+		_, err := os.Stat(config.Abs(w.file, dir))
+		return err == nil
+	})
 }
 
 // as is the workspace with another configuration.

@@ -27,7 +27,7 @@ type Config struct {
 	Agents     []Agent    `yaml:"agents" help:"Who answers. The first one is the default. Default: one agent named main."`
 	Admin      string     `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API where listen is none; else it is at listen. Empty: no admin API there."`
 	Skills     Skills     `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list stands for toolsets."`
-	Sandbox    Sandbox    `yaml:"sandbox" help:"How programs of skills run."`
+	Sandbox    Sandbox    `yaml:"sandbox" help:"How programs run that skills bring and models ask for."`
 	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
@@ -110,9 +110,10 @@ type Registry struct {
 	Repositories []string `yaml:"repositories" help:"Of git: the repositories, as owner/name, that searches look through; at most 5."`
 }
 
-// Sandbox says how programs of skills run.
+// Sandbox says how programs run.
 type Sandbox struct {
-	Mode string `yaml:"mode" default:"auto" enum:"auto,off" help:"off lets programs of skills run with all your rights. auto refuses them where they cannot be isolated."`
+	Mode    string `yaml:"mode" default:"auto" enum:"auto,strong,landlock,seatbelt,none,off" help:"How programs are kept from the machine, see sandbox.md. auto takes the strongest of strong, landlock (Linux) and seatbelt (macOS) that works here, and runs none where there is none. none runs none. off isolates nothing: programs have all your rights."`
+	Require string `yaml:"require" enum:"strong,landlock" help:"Start only if programs are isolated at least so; landlock stands for seatbelt, too. Default: start in any mode."`
 }
 
 // Paths are paths of files: one, or a list of them.

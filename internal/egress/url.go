@@ -91,7 +91,7 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 func (g *Guard) checkAddress(u *url.URL) error {
 	address, err := netip.ParseAddr(u.Hostname())
 	if err != nil {
-		return nil // a name is looked up when it is connected to
+		return nil //nolint:nilerr // a name is looked up when it is connected to
 	}
 	_, port, err := splitTarget(net.JoinHostPort(u.Hostname(), portOf(u)))
 	if err != nil {

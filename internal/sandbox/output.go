@@ -28,6 +28,17 @@ func (o Output) String() string {
 	return fmt.Sprintf("%s\n... (%d bytes left out) ...\n%s", o.Head, o.Dropped, o.Tail)
 }
 
+// Plain returns what a program has written as a text that may be shown: valid
+// UTF-8 without control characters but tabs and ends of lines.
+func Plain(o Output) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(o.String(), "\uFFFD"))
+}
+
 // Keeper is a writer that keeps the first and the last of what is written. It is
 // safe for concurrent use.
 type Keeper struct {

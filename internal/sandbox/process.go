@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 )
 
@@ -22,51 +21,69 @@ type Process struct {
 	// Stdout is its standard output. It ends at most a second after the program.
 	Stdout io.ReadCloser
 
-	cmd    *exec.Cmd
-	hide   func(string) string
-	stderr *Keeper
-	done   chan struct{}
-	err    error // why it ended; to be read when done is closed
+	program program
+	hide    func(string) string
+	stderr  *Keeper
+	done    chan struct{}
+	err     error // why it ended; to be read when done is closed
 }
 
-// Start starts a program. Who starts one calls Close; the end of ctx kills it.
+// Start starts a program. Who starts one calls Close; the end of ctx ends it.
 func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
-	cmd, err := s.prepare(ctx, c)
+	if err := s.Ready(); err != nil {
+		return nil, err
+	}
+	c.Limits = c.Limits.filled(endless)
+	theirIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	ours, theirs, err := os.Pipe()
+	defer theirIn.Close()
+	stdout, theirOut, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	p := &Process{Stdin: stdin, Stdout: ours, cmd: cmd, hide: c.Hide, stderr: NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = theirs, p.stderr
-	err = start(cmd)
-	theirs.Close()
+	defer theirOut.Close()
+	complaints, theirErr, err := os.Pipe()
 	if err != nil {
-		stdin.Close()
-		ours.Close()
-		return nil, err
+		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
-	go p.wait()
+	defer theirErr.Close()
+	p := &Process{Stdin: stdin, Stdout: stdout, hide: c.Hide, stderr: NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
+	if p.program, err = s.start(ctx, c, []*os.File{theirIn, theirOut, theirErr}); err != nil {
+		return nil, errors.Join(err, stdin.Close(), stdout.Close(), complaints.Close())
+	}
+	go p.wait(ctx, complaints)
 	return p, nil
 }
 
-func (p *Process) wait() {
-	err := wait(p.cmd)
-	p.err = fmt.Errorf("the program ended: %s", p.cmd.ProcessState)
-	if err != nil {
+func (p *Process) wait(ctx context.Context, complaints *os.File) {
+	heard := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(p.stderr, complaints) // it ends at the latest when its time is over
+		close(heard)
+	}()
+	defer complaints.Close()
+	release := context.AfterFunc(ctx, p.program.stop)
+	e, err := p.program.wait()
+	release()
+	// Who reads gets what is still in the pipe, but waits for no program that has
+	// left the session with the pipe in its hand.
+	deadline := time.Now().Add(waitDelay)
+	_ = p.Stdout.(*os.File).SetReadDeadline(deadline)
+	_ = complaints.SetReadDeadline(deadline)
+	<-heard
+	p.err = fmt.Errorf("the program ended: %s", e.status)
+	switch {
+	case err != nil:
+		p.err = fmt.Errorf("the program ended: %w", err)
+	case e.limit != "":
+		p.err = fmt.Errorf("%w, at its limit of %s", p.err, e.limit)
+	case e.exit != 0:
 		if lines := p.Complaint(); lines != "" {
 			p.err = fmt.Errorf("%w: %s", p.err, lines)
 		}
 	}
-	// Who reads gets what is still in the pipe, but waits for no program that has
-	// left the session with the pipe in its hand.
-	_ = p.Stdout.(*os.File).SetReadDeadline(time.Now().Add(waitDelay))
 	close(p.done)
 }
 
@@ -92,11 +109,11 @@ func (p *Process) Complaint() string { return Excerpt(p.stderr.Output().Bytes(),
 // four seconds.
 func (p *Process) Close() error {
 	p.Stdin.Close()
-	for _, end := range []func(*exec.Cmd) error{askSession, killSession} {
+	for _, end := range []func(){p.program.ask, p.program.stop} {
 		select {
 		case <-p.done:
 		case <-time.After(closeDelay):
-			_ = end(p.cmd) // it may have ended meanwhile
+			end()
 		}
 	}
 	<-p.done

@@ -1,11 +1,27 @@
 package sandbox
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"io"
+	"os"
+	"time"
+)
+
+// Limit is a limit that ended a program. Empty: none.
+type Limit string
+
+// The limits.
+const (
+	LimitTime      Limit = "time"      // Limits.Wall
+	LimitCPU       Limit = "cpu"       // Limits.CPU
+	LimitMemory    Limit = "memory"    // Limits.Memory
+	LimitProcesses Limit = "processes" // Limits.Processes
+	LimitDisk      Limit = "disk"      // Limits.Disk or Limits.Files
+	LimitFile      Limit = "file"      // Limits.FileSize
+	LimitOutput    Limit = "output"    // Limits.Written
 )
 
 // Result is what a program that has ended leaves behind.
@@ -14,6 +30,10 @@ type Result struct {
 	Exit int
 	// Status is how it ended, in words: "exit status 1", "signal: killed".
 	Status string
+	// Limit is the limit that ended it.
+	Limit Limit
+	// Mode is how it was kept apart.
+	Mode Mode
 	// Stdout is what it has written.
 	Stdout Output
 	// Stderr is what it has complained about: the first and the last 16 KiB.
@@ -21,60 +41,174 @@ type Result struct {
 }
 
 const (
-	defaultOutput = 1 << 20
+	defaultOutput = 4 << 20
 	keptErrors    = 32 << 10
 )
 
-// Run runs a program to its end. A program that ends with a status other than 0
-// is no error; one that cannot be started is (ErrRefused, ErrNotFound), and so is
-// the end of ctx, whose cause the error wraps.
+// program is a started program, with all that it has started.
+type program interface {
+	// ask asks the program to end.
+	ask()
+	// stop ends all of it. Both may be called at any time, and again.
+	stop()
+	// wait waits until all of it has ended. It is called once.
+	wait() (ending, error)
+}
+
+// ending is how a program ended.
+type ending struct {
+	exit   int
+	status string
+	limit  Limit
+}
+
+// errWall and errOutput are why Run ends a program by itself.
+var (
+	errWall   = errors.New("the time is over")
+	errOutput = errors.New("too much output")
+)
+
+// Run runs a program to its end. A program that ends with a status other than 0,
+// or by a limit, is no error; one that cannot be started is (ErrRefused,
+// ErrNotFound), and so is the end of ctx, whose cause the error wraps.
 func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
-	cmd, err := s.prepare(ctx, c)
-	if err != nil {
+	if err := s.Ready(); err != nil {
 		return Result{}, err
 	}
-	if c.MaxOutput <= 0 {
-		c.MaxOutput = defaultOutput
-	}
+	c.Limits = c.Limits.filled(defaultWall)
 	select {
 	case s.places <- struct{}{}:
 		defer func() { <-s.places }()
 	case <-ctx.Done():
-		return Result{}, fmt.Errorf("waiting to run %s: %w", c.Args[0], context.Cause(ctx))
+		return Result{}, fmt.Errorf("waiting to run a program: %w", context.Cause(ctx))
 	}
-	stdout, stderr := NewKeeper(c.MaxOutput/2, c.MaxOutput-c.MaxOutput/2), NewKeeper(keptErrors/2, keptErrors/2)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Stdin), stdout, stderr
-	if err := start(cmd); err != nil {
+	var st streams
+	defer st.close()
+	kept := cmp.Or(max(c.MaxOutput, 0), defaultOutput)
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stdout, stderr := NewKeeper(kept/2, kept-kept/2), NewKeeper(keptErrors/2, keptErrors/2)
+	for _, err := range []error{st.input(c.Stdin), st.output(stdout, c.Limits.Written, end), st.output(stderr, c.Limits.Written, end)} {
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	p, err := s.start(ctx, c, st.theirs)
+	if err != nil {
 		return Result{}, err
 	}
-	err = wait(cmd)
-	result := Result{Exit: cmd.ProcessState.ExitCode(), Status: cmd.ProcessState.String(), Stdout: stdout.Output(), Stderr: stderr.Output()}
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil && !cmd.ProcessState.Success():
-		return result, fmt.Errorf("running %s: %w", c.Args[0], context.Cause(ctx))
-	case err == nil, errors.As(err, &exit), errors.Is(err, exec.ErrWaitDelay):
-		return result, nil
+	st.begin()
+	running, cancel := context.WithTimeoutCause(running, c.Limits.Wall, errWall)
+	defer cancel()
+	stopped := context.AfterFunc(running, p.stop)
+	e, err := p.wait()
+	ended := !stopped() // by its context
+	st.finish()
+	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Stdout: stdout.Output(), Stderr: stderr.Output()}
+	if !ended || result.Exit >= 0 {
+		return result, err
 	}
-	return result, fmt.Errorf("running %s: %w", c.Args[0], err)
+	switch cause := context.Cause(running); {
+	case ctx.Err() != nil:
+		return result, fmt.Errorf("running %s: %w", c.Args[0], context.Cause(ctx))
+	case errors.Is(cause, errWall):
+		result.Limit = LimitTime
+	case errors.Is(cause, errOutput):
+		result.Limit = LimitOutput
+	}
+	return result, nil
 }
 
-// start starts a program, which sees no file that etui has open.
-func start(cmd *exec.Cmd) error {
-	closeFilesOnExec()
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting %s: %w", cmd.Path, err)
+// start starts a program on three open files.
+func (s *Sandbox) start(ctx context.Context, c Command, files []*os.File) (program, error) {
+	if len(c.Args) == 0 {
+		return nil, fmt.Errorf("%w: the command is empty", ErrNotFound)
 	}
+	if mode := s.Mode(); mode.isolates() {
+		v, err := look(c)
+		if err != nil {
+			return nil, err
+		}
+		program, err := v.find(c.Args[0])
+		if err != nil {
+			return nil, err
+		}
+		return s.isolated(ctx, mode, program, c, v, files)
+	}
+	path, err := Find(c.Dir, c.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	return direct(append([]string{path}, c.Args[1:]...), c.Args[0], c.Dir, environment(nil, c.Env), files)
+}
+
+// streams are the standard input, output and error of a program.
+type streams struct {
+	theirs []*os.File
+	copies []func()
+	ours   []*os.File
+	done   chan struct{}
+}
+
+func (st *streams) input(data []byte) error {
+	if len(data) == 0 {
+		f, err := os.Open(os.DevNull)
+		st.theirs = append(st.theirs, f)
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	st.theirs, st.ours = append(st.theirs, r), append(st.ours, w)
+	st.copies = append(st.copies, func() {
+		_, _ = w.Write(data) // the program need not read it
+		w.Close()
+	})
 	return nil
 }
 
-// wait waits for a program's end and kills what is left of its session.
-func wait(cmd *exec.Cmd) error {
-	if awaitExit(cmd.Process.Pid) {
-		_ = killSession(cmd) // nothing may be left to kill
-		return cmd.Wait()
+// output keeps what the program writes; more than so many bytes end it.
+func (st *streams) output(k *Keeper, most int64, end context.CancelCauseFunc) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
 	}
-	err := cmd.Wait()
-	_ = killSession(cmd)
-	return err
+	st.theirs, st.ours = append(st.theirs, w), append(st.ours, r)
+	st.copies = append(st.copies, func() {
+		if n, _ := io.Copy(k, io.LimitReader(r, most)); n == most { // it fails only when r is closed
+			end(errOutput)
+			_, _ = io.Copy(io.Discard, r)
+		}
+	})
+	return nil
+}
+
+// begin copies, when the program has its files.
+func (st *streams) begin() {
+	for _, f := range st.theirs {
+		f.Close()
+	}
+	st.theirs, st.done = nil, make(chan struct{}, len(st.copies))
+	for _, do := range st.copies {
+		go func() { do(); st.done <- struct{}{} }()
+	}
+}
+
+// finish waits for what is still in the pipes, but for no program that has left
+// with a pipe in its hand.
+func (st *streams) finish() {
+	deadline := time.Now().Add(waitDelay)
+	for _, f := range st.ours {
+		_ = f.SetDeadline(deadline) // a closed one has no need of it
+	}
+	for range st.copies {
+		<-st.done
+	}
+}
+
+func (st *streams) close() {
+	for _, f := range append(st.theirs, st.ours...) {
+		f.Close()
+	}
 }

@@ -1,50 +1,62 @@
 // Package sandbox runs programs. It is the only package that may start one.
 //
-// It isolates nothing yet. A [Sandbox] of mode [Auto] therefore refuses to run
-// anything, and one of mode [Off], which a person has to ask for, runs programs
-// with the rights of etui's user. In every mode a program
+// How far a program is kept apart from the machine is the [Mode]; [Auto] takes the
+// strongest that works here, tried once. In every mode a program
 //
 //   - is started from a list of arguments, never through a shell,
 //   - sees PATH, HOME, LANG, TMPDIR and TERM and what its [Command] names of the
 //     environment, and no file that etui has open,
-//   - is the head of a session of its own, all of which is killed when it ends, when
-//     its context ends, and when it is closed. Only a program that leaves that
-//     session on purpose survives, and its output is not waited for. On Windows the
-//     program alone is killed.
+//   - is ended with all that it has started when it ends, when its context ends, and
+//     when it is closed. In mode [Off] a program that leaves its session on purpose
+//     survives, and its output is not waited for; on Windows the program alone is
+//     killed.
+//
+// In the modes that isolate it sees the system's programs, the folders that its
+// Command names and nothing else of the machine's files, has no network but the
+// hosts that it is granted, and is held to [Limits]. On Linux a small helper does
+// that; it is part of etui's own file and runs from memory. See docs/sandbox.md.
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Mode says how programs are kept apart from the machine.
 type Mode string
 
-// The modes.
+// The modes, the strongest first.
 const (
-	// Auto takes the strongest isolation that this machine has, and runs nothing
-	// where it has none.
-	Auto Mode = "auto"
+	// Strong gives a program files, processes and a network of its own (Linux name
+	// spaces), behind Landlock and a filter of system calls.
+	Strong Mode = "strong"
+	// Landlock is the same without name spaces, for where they are not to be had:
+	// in containers, and where the system forbids them.
+	Landlock Mode = "landlock"
+	// Seatbelt is the sandbox of macOS.
+	Seatbelt Mode = "seatbelt"
+	// None runs nothing.
+	None Mode = "none"
 	// Off isolates nothing: programs run with the rights of etui's user.
 	Off Mode = "off"
+	// Auto takes the strongest isolation that this machine has, and None where it
+	// has none.
+	Auto Mode = "auto"
 )
 
 // Modes returns all modes, as the configuration may name them.
-func Modes() []Mode { return []Mode{Auto, Off} }
+func Modes() []Mode { return []Mode{Auto, Strong, Landlock, Seatbelt, None, Off} }
 
-// ErrRefused says that no program is run here, and what changes that.
-var ErrRefused = errors.New(`programs are not run: etui cannot isolate them yet. Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`)
+// ErrRefused says that no program is run here. What wraps it says why, and what
+// changes that.
+var ErrRefused = errors.New("programs are not run")
 
 // ErrNotFound says that a program cannot be found or is not executable.
 var ErrNotFound = errors.New("no such program")
@@ -53,138 +65,136 @@ var ErrNotFound = errors.New("no such program")
 type Config struct {
 	// Mode is Auto when it is empty.
 	Mode Mode
+	// Require is the weakest mode that will do: Strong, or Landlock for any that
+	// isolates. Empty: what Mode gives.
+	Require Mode
+	// Dial makes the connections of programs that were granted hosts. It judges
+	// addresses, too. Nil: there are none.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Sandbox runs programs. It is safe for concurrent use.
 type Sandbox struct {
-	mode   Mode
+	wanted Mode
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	places chan struct{} // taken by the programs that Run waits for
+	state  func() Status // tried once
+	system               // what the operating system needs
+}
+
+// Status is how programs are kept apart here.
+type Status struct {
+	// Mode is the mode in force; never Auto.
+	Mode Mode
+	// Says tells what that protects from, and what not, in plain words.
+	Says string
+	// Missing says for each stronger mode why it is not had here.
+	Missing []string
 }
 
 // maxRunning is how many programs Run runs at once. Further ones wait, as long
 // as their context lets them.
 const maxRunning = 16
 
-// waitDelay is how long output is waited for after a program and its session
-// have ended.
+// waitDelay is how long output is waited for after a program and all that it has
+// started have ended.
 const waitDelay = time.Second
 
-// New makes a sandbox, or says that there is no such mode.
+// New makes a sandbox. It is an error that there is no such mode, or that this
+// machine does not have what is required.
 func New(c Config) (*Sandbox, error) {
-	if c.Mode == "" {
-		c.Mode = Auto
-	}
+	c.Mode = cmp.Or(c.Mode, Auto)
 	if !slices.Contains(Modes(), c.Mode) {
-		return nil, fmt.Errorf("sandbox: there is no mode %q; use auto or off", c.Mode)
+		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off", c.Mode)
 	}
-	return &Sandbox{mode: c.Mode, places: make(chan struct{}, maxRunning)}, nil
+	s := &Sandbox{wanted: c.Mode, dial: c.Dial, places: make(chan struct{}, maxRunning)}
+	s.state = sync.OnceValue(s.try)
+	switch c.Require {
+	case "":
+	case Strong, Landlock:
+		if got := s.Status(); !got.Mode.atLeast(c.Require) {
+			return nil, fmt.Errorf("sandbox.require is %s, and programs would run in mode %s: %s", c.Require, got.Mode, got.why())
+		}
+	default:
+		return nil, fmt.Errorf("sandbox.require: %q cannot be required; use strong or landlock", c.Require)
+	}
+	return s, nil
 }
 
-// Mode is how programs are kept apart.
-func (s *Sandbox) Mode() Mode { return s.mode }
+// atLeast reports whether a mode is as strong as another.
+func (m Mode) atLeast(required Mode) bool {
+	return m == Strong || required == Landlock && (m == Landlock || m == Seatbelt)
+}
 
-// Ready returns nil when programs are run here, and otherwise ErrRefused.
+// isolates reports whether programs are kept from the machine.
+func (m Mode) isolates() bool { return m.atLeast(Landlock) }
+
+func (s Status) why() string {
+	if len(s.Missing) == 0 {
+		return fmt.Sprintf("sandbox.mode is %s", s.Mode)
+	}
+	return strings.Join(s.Missing, "; ")
+}
+
+// Mode is how programs are kept apart; never Auto.
+func (s *Sandbox) Mode() Mode { return s.Status().Mode }
+
+// Status says how programs are kept apart. The first call tries what this machine
+// can do, which takes some milliseconds.
+func (s *Sandbox) Status() Status { return s.state() }
+
+// Ready returns nil when programs are run here, and otherwise an error that wraps
+// ErrRefused and says what changes that.
 func (s *Sandbox) Ready() error {
-	if s.mode != Off {
-		return ErrRefused
-	}
-	return nil
-}
-
-// Command is a program to run.
-type Command struct {
-	// Args are the program and its arguments. [Find] says how the program is found.
-	Args []string
-	// Dir is the folder that it runs in, as an absolute path.
-	Dir string
-	// Env is what its environment holds beside the few names that every program
-	// gets, and instead of them.
-	Env map[string]string
-	// Stdin is what Run gives it to read. Start does not use it.
-	Stdin []byte
-	// Hide takes out of what Process.Complaint and Process.Err tell what must not be
-	// shown. Nil shows all.
-	Hide func(string) string
-	// MaxOutput is how many bytes Run keeps of its standard output, half of them
-	// from the beginning and half from the end. Zero means 1 MiB.
-	MaxOutput int
-}
-
-// Find looks a program up. A name without a slash stands for a program in PATH, a
-// relative path for one in dir, which links do not leave. The error wraps
-// ErrNotFound.
-func Find(dir, program string) (string, error) {
+	got := s.Status()
 	switch {
-	case program == "":
-		return "", fmt.Errorf("%w: it has no name", ErrNotFound)
-	case filepath.IsAbs(program), !strings.ContainsAny(program, `/\`):
-		path, err := exec.LookPath(program)
-		if err != nil {
-			return "", fmt.Errorf("%w: %w", ErrNotFound, err)
+	case got.Mode != None:
+		return nil
+	case s.wanted == None:
+		return fmt.Errorf(`%w: "sandbox: {mode: none}" in etui.yaml says so`, ErrRefused)
+	}
+	return fmt.Errorf(`%w: etui cannot isolate them here (%s). Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`, ErrRefused, got.why())
+}
+
+// Network returns nil when programs can reach hosts that they are granted, and
+// otherwise says why not.
+func (s *Sandbox) Network() error {
+	switch m := s.Mode(); {
+	case m == Off, m == Strong && s.dial != nil:
+		return nil
+	case m == Strong:
+		return errors.New("programs have no network here")
+	default:
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong", m)
+	}
+}
+
+// try finds the strongest mode that works, of those that are wanted.
+func (s *Sandbox) try() Status {
+	var missing []string
+	for _, m := range []Mode{Strong, Landlock, Seatbelt} {
+		if s.wanted != Auto && s.wanted != m {
+			continue
 		}
-		return path, nil
-	}
-	if err := beneath(dir, program); err != nil {
-		return "", fmt.Errorf("%w: %s: %w", ErrNotFound, program, err)
-	}
-	return filepath.Join(dir, program), nil
-}
-
-// beneath checks that a path is an executable file in dir.
-func beneath(dir, path string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	info, err := root.Stat(filepath.Clean(path))
-	var perr *fs.PathError
-	switch {
-	case errors.As(err, &perr):
-		return perr.Err
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("it is no file")
-	case info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
-		return errors.New("it is not executable; use chmod +x")
-	}
-	return nil
-}
-
-// prepare makes a command ready to start. When ctx ends its session is killed.
-func (s *Sandbox) prepare(ctx context.Context, c Command) (*exec.Cmd, error) {
-	if err := s.Ready(); err != nil {
-		return nil, err
-	}
-	if len(c.Args) == 0 {
-		return nil, fmt.Errorf("%w: the command is empty", ErrNotFound)
-	}
-	path, err := Find(c.Dir, c.Args[0])
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, path, c.Args[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, environment(c.Env), waitDelay
-	ownSession(cmd)
-	cmd.Cancel = func() error { return killSession(cmd) }
-	return cmd, nil
-}
-
-// environment is what a program sees of etui's, with what is its own.
-func environment(own map[string]string) []string {
-	names := []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM"}
-	if runtime.GOOS == "windows" {
-		names = append(names, "PATHEXT", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP", "USERPROFILE")
-	}
-	env := make([]string, 0, len(names)+len(own))
-	for _, name := range names {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
+		err := s.probe(m)
+		if err == nil {
+			return Status{Mode: m, Says: says[m], Missing: missing}
 		}
+		missing = append(missing, fmt.Sprintf("%s: %v", m, err))
 	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		env = append(env, name+"="+own[name]) // of two with one name, the last one holds
+	if s.wanted == Off {
+		return Status{Mode: Off, Says: says[Off]}
 	}
-	return env
+	return Status{Mode: None, Says: says[None], Missing: missing}
+}
+
+// says is what a mode protects from, in plain words.
+var says = map[Mode]string{
+	Strong: "Commands run isolated: own files, processes and network. They see the system's programs and the folders they are given, and nothing else.",
+	Landlock: "Commands cannot read or write outside their folders or use the network. Not isolated here: /tmp is closed instead of private, " +
+		"names of files and of other programs can be seen, and there is no network of their own to listen on.",
+	Seatbelt: "Commands cannot read or write outside their folders or use the network. Not isolated here: names of other programs can be seen, " +
+		"and memory, processes and disk are limited only by time.",
+	None: "No command runs.",
+	Off:  "Commands run with all your rights. Nothing is isolated.",
 }

@@ -32,7 +32,7 @@ func shell(t *testing.T, script string) sandbox.Command {
 }
 
 func TestRefused(t *testing.T) {
-	s, err := sandbox.New(sandbox.Config{})
+	s, err := sandbox.New(sandbox.Config{Mode: sandbox.None})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 	if _, err := s.Start(t.Context(), shell(t, "true")); !errors.Is(err, sandbox.ErrRefused) {
 		t.Error(err)
 	}
-	if _, err := sandbox.New(sandbox.Config{Mode: "strong"}); err == nil {
+	if _, err := sandbox.New(sandbox.Config{Mode: "stronger"}); err == nil {
 		t.Error("an unknown mode is taken")
 	}
 }
@@ -100,7 +100,7 @@ func gone(t *testing.T, pid string) bool {
 		t.Fatal(err)
 	}
 	fd, err := unix.PidfdOpen(number, 0)
-	if err == unix.ESRCH {
+	if errors.Is(err, unix.ESRCH) {
 		return true
 	}
 	if err != nil {

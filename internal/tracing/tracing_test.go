@@ -30,7 +30,7 @@ func TestCollector(t *testing.T) {
 	}
 	var got body
 	var headers http.Header
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		headers = r.Header
 		if r.URL.Path != "/v1/traces" {
 			t.Error(r.URL.Path)

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,16 +10,16 @@ import (
 // parameter and marks what it takes from the message as used.
 
 var (
-	quoted   = regexp.MustCompile("\"([^\"\n]{1,500})\"|“([^”\n]{1,500})”|「([^」\n]{1,500})」|《([^》\n]{1,500})》|`([^`\n]{1,500})`|(?:^|[\\s(,:：])'([^'\n]{1,500})'(?:$|[\\s),.?!])")
-	urlText  = regexp.MustCompile(`(https?://[^\s"'<>，。）)]+)`)
-	mail     = regexp.MustCompile(`([A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)
-	address  = regexp.MustCompile(`\b(\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?)\b`)
-	uuid     = regexp.MustCompile(`\b([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b`)
-	ident    = regexp.MustCompile(`\b([A-Z][A-Z0-9]{0,9}(?:-[A-Z0-9]+)*-\d[\w-]*)\b`)
-	hashed   = regexp.MustCompile(`#(\d+)`)
-	filePath = regexp.MustCompile(`((?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:md|txt|go|py|js|ts|json|ya?ml|csv|tsv|pdf|log|xlsx?|docx?|pptx?|html|toml|ini|conf|sh|sql|png|jpe?g|zip))`)
-	number   = regexp.MustCompile(`(?:^|[^\w.-])[$€£¥￥]?(-?\d[\d,]*(?:\.\d+)?)(?:[^\w.-]|[kK%]|$|[\p{Han}A-Za-z])`)
-	duration = regexp.MustCompile(`(?i)\b(\d+)\s*(s|sec|seconds?|m|min|mins|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b|(\d+|一|两|二|三|五|六|十|半)\s*个?(秒|分钟|小时|钟头|天|周|星期)|(?i)\b(?:last|past|previous)\s+(hour|day|week|minute)\b`)
+	quoted   = lazily("\"([^\"\n]{1,500})\"|“([^”\n]{1,500})”|「([^」\n]{1,500})」|《([^》\n]{1,500})》|`([^`\n]{1,500})`|(?:^|[\\s(,:：])'([^'\n]{1,500})'(?:$|[\\s),.?!])")
+	urlText  = lazily(`(https?://[^\s"'<>，。）)]+)`)
+	mail     = lazily(`([A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`)
+	address  = lazily(`\b(\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?)\b`)
+	uuid     = lazily(`\b([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b`)
+	ident    = lazily(`\b([A-Z][A-Z0-9]{0,9}(?:-[A-Z0-9]+)*-\d[\w-]*)\b`)
+	hashed   = lazily(`#(\d+)`)
+	filePath = lazily(`((?:~|\.{1,2})?/?(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:md|txt|go|py|js|ts|json|ya?ml|csv|tsv|pdf|log|xlsx?|docx?|pptx?|html|toml|ini|conf|sh|sql|png|jpe?g|zip))`)
+	number   = lazily(`(?:^|[^\w.-])[$€£¥￥]?(-?\d[\d,]*(?:\.\d+)?)(?:[^\w.-]|[kK%]|$|[\p{Han}A-Za-z])`)
+	duration = lazily(`(?i)\b(\d+)\s*(s|sec|seconds?|m|min|mins|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\b|(\d+|一|两|二|三|五|六|十|半)\s*个?(秒|分钟|小时|钟头|天|周|星期)|(?i)\b(?:last|past|previous)\s+(hour|day|week|minute)\b`)
 )
 
 // explicit finds name=value and name: value.
@@ -69,7 +68,7 @@ func (m *message) valueAt(p *parameter, at int) (any, bool) {
 	start := at + len(m.text[at:]) - len(strings.TrimLeft(m.text[at:], " "))
 	end := start
 	rest := m.text[start:]
-	if loc := quoted.FindStringSubmatchIndex(rest); loc != nil && loc[0] <= 1 {
+	if loc := quoted().FindStringSubmatchIndex(rest); loc != nil && loc[0] <= 1 {
 		for g := 2; g < len(loc); g += 2 {
 			if loc[g] >= 0 {
 				start, end = start+loc[g], start+loc[g+1]
@@ -176,7 +175,7 @@ func formatted(m *message, p *parameter) (any, bool) {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
 	}
-	var patterns []*regexp.Regexp
+	var patterns []expression
 	switch {
 	case p.Format == "email" || has("email"):
 		patterns = append(patterns, mail)
@@ -207,7 +206,7 @@ func formatted(m *message, p *parameter) (any, bool) {
 
 // span finds a length of time, as in "last 2 hours", and writes it as 2h.
 func (m *message) span(*parameter) (any, bool) {
-	at := duration.FindStringSubmatchIndex(m.text)
+	at := duration().FindStringSubmatchIndex(m.text)
 	if at == nil || !m.take(at[0], at[1]) {
 		return nil, false
 	}
@@ -359,13 +358,13 @@ func (m *message) mentions(p *parameter) bool {
 }
 
 var (
-	person  = regexp.MustCompile(`\b(?:to|for|with|by|from|assign(?:ed)?(?: it)? to|of|tell|ask|email|invite|notify|message)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
-	personZ = regexp.MustCompile(`(?:给|向|和|由|找|跟|通知|邀请|请|指派给|分配给|转给)([\p{Han}]{2,3}?)(?:发|说|写|处理|的|，|。|$|、|开|安排|预约|一|看|负责|参加|打)`)
-	placeTo = regexp.MustCompile(`\b(?:to|in|at|for|near|around)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
-	placeOf = regexp.MustCompile(`\b(?:from|leaving)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
-	cities  = regexp.MustCompile(`(北京|上海|广州|深圳|杭州|成都|武汉|西安|南京|重庆|苏州|天津|香港|台北|东京|大阪|首尔|新加坡|伦敦|巴黎|纽约|旧金山|柏林|悉尼)`)
-	proper  = regexp.MustCompile(`\b([A-Z][A-Za-z0-9&]*(?:\s+(?:[A-Z][A-Za-z0-9&]*|Inc|Ltd|GmbH))*)\b`)
-	fromZ   = regexp.MustCompile(`从([\p{Han}]{2,3}?)(?:到|去|飞|出发|坐)`)
+	person  = lazily(`\b(?:to|for|with|by|from|assign(?:ed)?(?: it)? to|of|tell|ask|email|invite|notify|message)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	personZ = lazily(`(?:给|向|和|由|找|跟|通知|邀请|请|指派给|分配给|转给)([\p{Han}]{2,3}?)(?:发|说|写|处理|的|，|。|$|、|开|安排|预约|一|看|负责|参加|打)`)
+	placeTo = lazily(`\b(?:to|in|at|for|near|around)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	placeOf = lazily(`\b(?:from|leaving)\s+([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)`)
+	cities  = lazily(`(北京|上海|广州|深圳|杭州|成都|武汉|西安|南京|重庆|苏州|天津|香港|台北|东京|大阪|首尔|新加坡|伦敦|巴黎|纽约|旧金山|柏林|悉尼)`)
+	proper  = lazily(`\b([A-Z][A-Za-z0-9&]*(?:\s+(?:[A-Z][A-Za-z0-9&]*|Inc|Ltd|GmbH))*)\b`)
+	fromZ   = lazily(`从([\p{Han}]{2,3}?)(?:到|去|飞|出发|坐)`)
 )
 
 // named finds people, places and companies.
@@ -376,19 +375,19 @@ func named(m *message, p *parameter) (any, bool) {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return p.name == w || strings.HasSuffix(p.name, "_"+w) })
 	}
-	var patterns []*regexp.Regexp
+	var patterns []expression
 	switch {
 	case has("origin", "from", "departure", "from_city"):
-		patterns = []*regexp.Regexp{fromZ, placeOf}
+		patterns = []expression{fromZ, placeOf}
 	case has("city", "location", "destination", "place", "to_city"):
-		patterns = []*regexp.Regexp{placeTo, cities, proper}
+		patterns = []expression{placeTo, cities, proper}
 	case has("assignee", "person", "employee", "user", "recipient", "to", "owner", "attendee", "attendees", "manager", "approver", "contact", "contact_name", "colleague", "reviewer", "delegate", "participant", "username", "employee_name", "name", "candidate"):
-		patterns = []*regexp.Regexp{person, personZ}
+		patterns = []expression{person, personZ}
 		if p.required {
 			patterns = append(patterns, proper)
 		}
 	case has("customer", "company", "account", "client", "vendor", "supplier", "organization", "party", "counterparty", "brand", "competitor"):
-		patterns = []*regexp.Regexp{person, proper}
+		patterns = []expression{person, proper}
 	}
 	for _, pattern := range patterns {
 		if text, ok := m.match(pattern); ok && !common[strings.ToLower(text)] {
@@ -404,7 +403,7 @@ var longText = set("title summary subject query message text body content descri
 // searches are parameters that say what to look for.
 var searches = set("query q keyword search term topic")
 
-var cue = regexp.MustCompile(`(?i)(?:\b(?:titled|saying|that says|about|called|named|regarding|with the (?:title|text|message|subject)|because(?: of)?|for|mentioning|containing|matching)\s+|(?:标题是|标题为|内容是|内容为|原因是|因为|关于|主题是|说|写着|搜索|查找|查一下|搜一下)[:：]?\s*)([^\n]+)`)
+var cue = lazily(`(?i)(?:\b(?:titled|saying|that says|about|called|named|regarding|with the (?:title|text|message|subject)|because(?: of)?|for|mentioning|containing|matching)\s+|(?:标题是|标题为|内容是|内容为|原因是|因为|关于|主题是|说|写着|搜索|查找|查一下|搜一下)[:：]?\s*)([^\n]+)`)
 
 // free finds a text that nothing but its place tells: quoted, after a cue word,
 // and for required parameters in the end the message itself.
@@ -415,7 +414,7 @@ func free(m *message, p *parameter) (any, bool) {
 	if !p.required && !longText[p.name] {
 		return nil, false
 	}
-	for _, at := range quoted.FindAllStringSubmatchIndex(m.text, 20) {
+	for _, at := range quoted().FindAllStringSubmatchIndex(m.text, 20) {
 		for g := 2; g < len(at); g += 2 {
 			if at[g] < 0 {
 				continue
@@ -429,7 +428,7 @@ func free(m *message, p *parameter) (any, bool) {
 		return m.arithmetic()
 	}
 	if p.required || p.name == "reason" || searches[p.name] {
-		if at := cue.FindStringSubmatchIndex(m.text); at != nil && m.take(at[2], at[3]) {
+		if at := cue().FindStringSubmatchIndex(m.text); at != nil && m.take(at[2], at[3]) {
 			return strings.TrimRight(m.text[at[2]:at[3]], " .?!。？！"), true
 		}
 	}
@@ -455,16 +454,16 @@ func free(m *message, p *parameter) (any, bool) {
 }
 
 var (
-	percentOf = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*%\s*of\s*`)
-	formula   = regexp.MustCompile(`(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*\d(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*`)
+	percentOf = lazily(`(\d+(?:\.\d+)?)\s*%\s*of\s*`)
+	formula   = lazily(`(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*\d(?:(?:sqrt|abs|round|floor|ceil|min|max|log|ln|exp|sin|cos|tan)?[-+*/^%().,\d\s]|pi\b)*`)
 )
 
 // arithmetic finds an expression.
 func (m *message) arithmetic() (any, bool) {
 	text := strings.NewReplacer("×", "*", "÷", "/", "乘以", "*", "乘", "*", "除以", "/", "加", "+", "减", "-", " times ", " * ", " plus ", " + ", " minus ", " - ", " divided by ", " / ", "（", "(", "）", ")").Replace(m.text)
-	text = percentOf.ReplaceAllString(text, "$1/100*")
+	text = percentOf().ReplaceAllString(text, "$1/100*")
 	best := ""
-	for _, f := range formula.FindAllString(text, 20) {
+	for _, f := range formula().FindAllString(text, 20) {
 		if f = strings.Trim(f, " ,."); len(f) > len(best) {
 			best = f
 		}
@@ -472,11 +471,11 @@ func (m *message) arithmetic() (any, bool) {
 	return best, best != ""
 }
 
-var command = regexp.MustCompile(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|搜一下|找一下|翻译一下|翻译|计算|看看|看一下|创建|发送)?`)
+var command = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|搜一下|找一下|翻译一下|翻译|计算|看看|看一下|创建|发送)?`)
 
 // rest is the message without what asks for it to be done.
 func (m *message) rest() string {
-	text := strings.TrimSpace(command.ReplaceAllString(m.text, ""))
+	text := strings.TrimSpace(command().ReplaceAllString(m.text, ""))
 	text = strings.TrimRight(text, " .?!。？！")
 	if text == "" || len(text) > 2000 {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -100,8 +101,8 @@ func (m *message) take(start, end int) bool {
 }
 
 // match returns the first free match of a pattern's last group.
-func (m *message) match(pattern *regexp.Regexp) (string, bool) {
-	for _, at := range pattern.FindAllStringSubmatchIndex(m.text, 50) {
+func (m *message) match(pattern expression) (string, bool) {
+	for _, at := range pattern().FindAllStringSubmatchIndex(m.text, 50) {
 		start, end := at[len(at)-2], at[len(at)-1]
 		if start >= 0 && m.take(start, end) {
 			return m.text[start:end], true
@@ -132,4 +133,12 @@ func set(words string) map[string]bool {
 		m[w] = true
 	}
 	return m
+}
+
+// expression is a regular expression that is compiled when it is first used:
+// together they cost time and memory that only this model needs.
+type expression func() *regexp.Regexp
+
+func lazily(text string) expression {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,13 +9,13 @@ import (
 )
 
 var (
-	isoTime  = regexp.MustCompile(`\b(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)`)
-	isoDate  = regexp.MustCompile(`\b(\d{4}-\d{1,2}-\d{1,2})\b`)
-	dayMonth = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?)?\b`)
-	chinaDay = regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号]?`)
-	weekday  = regexp.MustCompile(`(?i)\b(?:(next|this)\s+)?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|(下|这|本)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])`)
-	relative = regexp.MustCompile(`(?i)\b(today|tonight|tomorrow|yesterday|day after tomorrow)\b|(大后天|后天|今天|今晚|明天|明早|昨天|前天)`)
-	clock    = regexp.MustCompile(`(?i)\b(?:at\s+)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|\b(\d{1,2}):(\d{2})\b|(上午|早上|下午|晚上|中午)?(\d{1,2}|一|两|二|三|四|五|六|七|八|九|十|十一|十二)点(半|(\d{1,2})分)?`)
+	isoTime  = lazily(`\b(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)`)
+	isoDate  = lazily(`\b(\d{4}-\d{1,2}-\d{1,2})\b`)
+	dayMonth = lazily(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:\s+(\d{1,2})(?:st|nd|rd|th)?)?\b`)
+	chinaDay = lazily(`(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号]?`)
+	weekday  = lazily(`(?i)\b(?:(next|this)\s+)?(monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|(下|这|本)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])`)
+	relative = lazily(`(?i)\b(today|tonight|tomorrow|yesterday|day after tomorrow)\b|(大后天|后天|今天|今晚|明天|明早|昨天|前天)`)
+	clock    = lazily(`(?i)\b(?:at\s+)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|\b(\d{1,2}):(\d{2})\b|(上午|早上|下午|晚上|中午)?(\d{1,2}|一|两|二|三|四|五|六|七|八|九|十|十一|十二)点(半|(\d{1,2})分)?`)
 )
 
 // moment finds a date, a time or both, and writes them as the parameter's
@@ -56,8 +55,8 @@ func (m *message) moment(p *parameter) (any, bool) {
 }
 
 // find returns the groups of a pattern's first free match.
-func (m *message) find(pattern *regexp.Regexp) ([]string, bool) {
-	for _, at := range pattern.FindAllStringSubmatchIndex(m.text, 20) {
+func (m *message) find(pattern expression) ([]string, bool) {
+	for _, at := range pattern().FindAllStringSubmatchIndex(m.text, 20) {
 		if !m.take(at[0], at[1]) {
 			continue
 		}

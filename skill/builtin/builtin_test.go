@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 				"away": builtin.Func(func(context.Context, object) (any, error) { return nil, skill.ErrProviderUnavailable }),
 				"nan":  builtin.Func(func(context.Context, object) (float64, error) { return math.NaN(), nil }),
 				"long": builtin.Func(func(context.Context, object) (string, error) { return strings.Repeat("x", skill.MaxResult), nil }),
-				"panics": builtin.Func(func(_ context.Context, in object) (any, error) {
+				"panics": builtin.Func(func(context.Context, object) (any, error) {
 					return *(*int)(nil), nil
 				}),
 			}),

@@ -7,8 +7,10 @@
 // that takes longer than its timeout is killed with all that it has started
 // ([skill.ErrProviderTimeout]). Secrets of the
 // config are hidden in what it says. How programs are kept apart from the machine is up
-// to the sandbox; where that refuses to run any, skills are loaded with that as an
-// unmet requirement, and fail with [skill.ErrProviderUnavailable].
+// to the sandbox: where that isolates, a program can read its skill's folder, write
+// nothing but its TMPDIR, and reach the hosts of its config. Where the sandbox
+// refuses to run any, skills are loaded with that as an unmet requirement, and fail
+// with [skill.ErrProviderUnavailable].
 package command
 
 import (
@@ -57,7 +59,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
 		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
 		redactor: c.Redactor(),
-		command:  sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, MaxOutput: skill.MaxResult + 1},
+		command:  sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, Network: c.Network, MaxOutput: skill.MaxResult + 1},
 	}
 	r.details.Provider = p.Type()
 	for name, value := range c.Env {
@@ -69,6 +71,12 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err := p.sandbox.Ready(); err != nil {
 		r.details.Unmet = append(r.details.Unmet, err.Error())
 	}
+	if len(c.Network) > 0 {
+		if err := p.sandbox.Network(); err != nil {
+			r.details.Unmet = append(r.details.Unmet, "network: "+err.Error())
+		}
+	}
+	r.command.Limits.Wall = r.timeout + time.Second // the end of the call comes first
 	return r, nil
 }
 
@@ -106,6 +114,8 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 		return nil, fmt.Errorf("%w: %w", skill.ErrProviderUnavailable, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, r.redactor.Text(err.Error()))
+	case result.Limit != "":
+		return nil, fmt.Errorf("%w: it was ended at its limit of %s", skill.ErrExecutionFailed, result.Limit)
 	case result.Exit != 0:
 		return nil, r.failure(result)
 	case result.Stdout.Dropped > 0:

@@ -48,6 +48,12 @@ func program(t *testing.T, name, text string) skill.Config {
 }
 
 func TestConformance(t *testing.T) {
+	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Auto} {
+		t.Run(string(mode), func(t *testing.T) { conformance(t, mode) })
+	}
+}
+
+func conformance(t *testing.T, mode sandbox.Mode) {
 	skilltest.Test(t, func(t *testing.T) skilltest.Harness {
 		bad := func(change func(*skill.Config)) skill.Config {
 			c := script(t, "bad", "cat")
@@ -55,7 +61,7 @@ func TestConformance(t *testing.T) {
 			return c
 		}
 		return skilltest.Harness{
-			Provider:    provider(t, sandbox.Off),
+			Provider:    provider(t, mode),
 			Echo:        script(t, "echo", "cat"),
 			Fails:       script(t, "fails", `echo "no such city" >&2; exit 3`),
 			Slow:        script(t, "slow", `sleep 1000`),
@@ -84,11 +90,11 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %v", program, err)
 		}
 	}
-	refused, err := provider(t, sandbox.Auto).Load(c)
+	refused, err := provider(t, sandbox.None).Load(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unmet := skill.DetailsOf(refused).Unmet; len(unmet) != 1 || !strings.Contains(unmet[0], "mode: off") {
+	if unmet := skill.DetailsOf(refused).Unmet; len(unmet) != 1 || !strings.Contains(unmet[0], "mode: none") {
 		t.Errorf("unmet: %q", unmet)
 	}
 	if _, err := refused.Execute(t.Context(), []byte("{}")); !errors.Is(err, skill.ErrProviderUnavailable) || !errors.Is(err, sandbox.ErrRefused) {

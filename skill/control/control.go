@@ -176,8 +176,12 @@ func (c *Control) stamp() stamp {
 func (c *Control) look() {
 	c.seen = c.stamp()
 	said, err := read(c.path)
-	if errors.Is(err, fs.ErrNotExist) && len(c.said) == 0 {
-		said, err = map[string]skill.Decision{}, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		if len(c.said) == 0 {
+			said, err = map[string]skill.Decision{}, nil
+		} else {
+			err = fmt.Errorf("%s has gone; what was decided holds until etui starts again", c.path)
+		}
 	}
 	if err != nil {
 		if c.err == nil || c.err.Error() != err.Error() {
@@ -236,7 +240,7 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 		said, err = maps.Clone(c.said), nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w; nothing is changed before that is repaired", err)
+		return fmt.Errorf("nothing is changed: %w", err)
 	}
 	d := said[name]
 	change(&d)
@@ -262,6 +266,9 @@ func clean(text string) string {
 	return text
 }
 
+// mend says what to do about a file that cannot be used.
+const mend = "repair it, or stop etui and remove it to forget what was decided"
+
 // read reads the file. It refuses what it does not know: a slip of an editor
 // must not enable anything.
 func read(path string) (map[string]skill.Decision, error) {
@@ -275,21 +282,21 @@ func read(path string) (map[string]skill.Decision, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	case len(text) > maxFile:
-		return nil, fmt.Errorf("%s is longer than 1 MiB", path)
+		return nil, fmt.Errorf("%s is longer than 1 MiB; %s", path, mend)
 	}
 	var file content
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
 		line := 1 + bytes.Count(text[:min(int(d.InputOffset()), len(text))], []byte("\n"))
-		return nil, fmt.Errorf("%s:%d: %w; repair it, or remove it to forget what was decided", path, line, err)
+		return nil, fmt.Errorf("%s:%d: %w; %s", path, line, err, mend)
 	}
 	if d.More() || file.Version != 1 {
-		return nil, fmt.Errorf("%s is not of version 1, or has more than one value", path)
+		return nil, fmt.Errorf("%s is not of version 1, or has more than one value; %s", path, mend)
 	}
 	for name, said := range file.Skills {
 		if said.State != "" && said.State != skill.Enabled && said.State != skill.Disabled {
-			return nil, fmt.Errorf("%s: skill %q: the state %q is neither enabled nor disabled", path, name, said.State)
+			return nil, fmt.Errorf("%s: skill %q: the state %q is neither enabled nor disabled; %s", path, name, said.State, mend)
 		}
 	}
 	if file.Skills == nil {

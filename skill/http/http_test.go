@@ -154,7 +154,7 @@ func TestAnswers(t *testing.T) {
 	}
 	const plain = "application/json"
 	var current atomic.Pointer[answer]
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = nil
 		next := current.Load()
 		if next.kind != "" {
@@ -225,7 +225,7 @@ func TestAnswers(t *testing.T) {
 		{answer{502, "", "", ""}, skill.ErrProviderUnavailable, "502 Bad Gateway; nobody knows"},
 	} {
 		current.Store(&c.answer)
-		s := load(t, p, skill.Config{Endpoint: url + "/?" + fmt.Sprint(c.answer.status), Headers: map[string]skill.Secret{"X-Key": "s3cr3t"}})
+		s := load(t, p, skill.Config{Endpoint: url + "/?" + fmt.Sprint(c.status), Headers: map[string]skill.Secret{"X-Key": "s3cr3t"}})
 		result, err := s.Execute(t.Context(), json.RawMessage(`{}`))
 		if !errors.Is(err, c.kind) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+.120v: got %.200v, %v", c.answer, result, err)

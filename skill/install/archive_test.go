@@ -68,7 +68,7 @@ func moded(t testing.TB, mode uint32, text string) []byte {
 func tarred(t testing.TB, more *tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	g := gzip.NewWriter(&b)
+	g, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	w := tar.NewWriter(g)
 	manifest := installtest.Manifest("greet", "Greets people.")
 	err := w.WriteHeader(&tar.Header{Name: "greet/SKILL.md", Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(manifest))})
@@ -136,6 +136,7 @@ func TestArchives(t *testing.T) {
 		"drive":              {named(t, "C:evil"), "unsafe name"},
 		"stream":             {named(t, "a.md:evil"), "unsafe name"},
 		"backslash":          {named(t, `..\evil`), "unsafe name"},
+		"almost a slash":     {named(t, "..\u2215evil"), "unsafe name"},
 		"home":               {named(t, "~/evil"), "unsafe name"},
 		"NUL":                {named(t, "a\x00.md"), "unsafe name"},
 		"not UTF-8":          {named(t, "\xff\xfe"), "unsafe name"},
@@ -166,18 +167,19 @@ func TestArchives(t *testing.T) {
 		"tar hard link":      {tarred(t, &tar.Header{Name: "greet/l", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}), "a link"},
 		"tar pipe":           {tarred(t, &tar.Header{Name: "greet/p", Typeflag: tar.TypeFifo}), "special file"},
 		"tar up":             {tarred(t, &tar.Header{Name: "greet/../../evil", Typeflag: tar.TypeReg, Size: 1}), "unsafe name"},
-		"tar bomb":           {tarred(t, &tar.Header{Name: "greet/z", Typeflag: tar.TypeReg, Size: 80 << 20}), "at most"},
-		"grows":              {zipped(t, func(z *zip.Writer) { add(t, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, zeros(10<<20)) }), "grows"},
-		"one large file":     {zipped(t, func(z *zip.Writer) { add(t, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, zeros(40<<20)) }), "at most"},
+		"tar bomb":           {tarred(t, &tar.Header{Name: "greet/z", Typeflag: tar.TypeReg, Size: 33 << 20}), "at most"},
+		"grows":              {zipped(t, func(z *zip.Writer) { add(t, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, zeros(3<<20)) }), "grows"},
+		"one large file":     {zipped(t, func(z *zip.Writer) { add(t, z, &zip.FileHeader{Name: "z"}, zeros(33<<20)) }), "at most"},
 		"a little that grows": {zipped(t, func(z *zip.Writer) {
 			add(t, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, strings.Repeat("a,b,c\n", 100_000))
 		}), ""},
-		"too many":       {named(t, many...), "more than 5000"},
-		"two headers":    {patched(plain, "a.md", "b.md", 1), "two headers"},
-		"both headers":   {patched(plain, "a.md", "../e", 2), "unsafe name"},
-		"checksum":       {central(plain, func(h []byte) { h[16] ^= 1 }), "is damaged"},
-		"encrypted":      {central(plain, func(h []byte) { h[8] |= 1 }), "two headers"},
-		"unknown method": {central(plain, func(h []byte) { le.PutUint16(h[10:], 99) }), "two headers"},
+		"too many":          {named(t, many...), "more than 5000"},
+		"two headers":       {patched(plain, "a.md", "b.md", 1), "two headers"},
+		"both headers":      {patched(plain, "a.md", "../e", 2), "unsafe name"},
+		"checksum":          {bytes.Replace(plain, []byte("a.mdx"), []byte("a.mdy"), 1), "is damaged"},
+		"encrypted":         {central(plain, func(h []byte) { h[8] |= 1 }), "two headers"},
+		"encrypted in both": {local(central(plain, func(h []byte) { h[8] |= 1 }), func(h []byte) { h[6] |= 1 }), "is encrypted"},
+		"unknown method":    {central(plain, func(h []byte) { le.PutUint16(h[10:], 99) }), "two headers"},
 		"smaller than it says": {central(plain, func(h []byte) {
 			le.PutUint32(h[24:], 5)
 		}), "sizes of a file"},
@@ -198,6 +200,11 @@ func TestArchives(t *testing.T) {
 		"long description": {installtest.Zip(map[string]string{
 			"SKILL.md": installtest.Manifest("greet", strings.Repeat("d", 1025)),
 		}), "at most 1024"},
+		"unquoted colon": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Use it when: greeting.")}), ""},
+		"broken YAML":    {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "\"Greets")}), "not valid YAML"},
+		"two names":      {installtest.Zip(map[string]string{"SKILL.md": "---\nname: bash\nname: greet\ndescription: x\n---\n"}), "occurs twice"},
+		"no text":        {installtest.Zip(map[string]string{"SKILL.md": "---\nname: greet\ndescription: [a, b]\n---\n"}), "should be a text"},
+		"not closed":     {installtest.Zip(map[string]string{"SKILL.md": "---\nname: greet\ndescription: x\n# Greet\n"}), "not closed"},
 		"no frontmatter": {installtest.Zip(map[string]string{"SKILL.md": "Greet people.\n"}), "frontmatter"},
 		"its own record": {installtest.Zip(map[string]string{"SKILL.md": installtest.Manifest("greet", "Greets."), ".skill-origin.json": `{"pinned":true}`}), ""},
 	} {
@@ -247,13 +254,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(moded(f, 0o120777, "x"))
 	f.Add(tarred(f, &tar.Header{Name: "greet/l", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}))
 	f.Add(zipped(f, func(z *zip.Writer) { add(f, z, &zip.FileHeader{Name: "z", Method: zip.Deflate}, "deflated") }))
-	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		work, err := os.MkdirTemp(dir, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(work)
+		work := t.TempDir()
 		file := filepath.Join(work, "a.zip")
 		if err := os.WriteFile(file, archive, 0o600); err != nil {
 			t.Fatal(err)

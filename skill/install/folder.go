@@ -163,7 +163,7 @@ func NewFile(file string) (*File, error) {
 func (f *File) Resolve(_ context.Context, ref Ref) (*Release, error) {
 	info, err := os.Stat(filepath.Join(f.dir, f.file))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, fmt.Errorf("reading the package: %w", err)
 	}
 	return f.release(ref, f.file, info.IsDir()), nil
 }

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -104,7 +103,7 @@ func (in *Installer) Lookup(ctx context.Context, registry, words, version string
 		}
 		candidates = []Registry{r}
 	}
-	var missing error
+	var asked []string
 	for _, r := range candidates {
 		if _, is := r.(*Git); is != git {
 			continue
@@ -116,9 +115,12 @@ func (in *Installer) Lookup(ctx context.Context, registry, words, version string
 		if !errors.Is(err, skill.ErrNotFound) {
 			return nil, ref, err
 		}
-		missing = err
+		asked = append(asked, r.Name())
 	}
-	return nil, ref, cmp.Or(missing, fmt.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound))
+	if len(asked) == 0 {
+		return nil, ref, fmt.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
+	}
+	return nil, ref, fmt.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
 }
 
 // parse reads how people name skills.
@@ -220,7 +222,10 @@ func reason(r *Release) string {
 // withdraw removes an installed skill that its registry now calls malicious.
 func (in *Installer) withdraw(p *place, registry string, r *Release) (removed string, err error) {
 	o, err := readOrigin(p.Root, r.Name)
-	if err != nil || o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
+	if err != nil {
+		return "", err
+	}
+	if o == nil || o.Registry != registry || o.Owner != "" && r.Owner != "" && !strings.EqualFold(o.Owner, r.Owner) {
 		return "", nil // another skill of that name
 	}
 	if err := p.take(r.Name); err != nil {

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -33,21 +32,20 @@ func checkManifest(folder *os.Root, want string) (name string, err error) {
 }
 
 func manifestName(text []byte, want string) (string, error) {
-	name, description, err := readManifest(text)
-	if err != nil {
+	d, _, err := markdown.Parse("", text)
+	switch length := len([]rune(d.Description)); {
+	case err != nil:
 		return "", err
-	}
-	if err := checkSlug(name); err != nil {
-		return "", err
-	}
-	if want != "" && name != want {
-		return "", fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", shown(name), shown(want))
-	}
-	if length := len([]rune(description)); length > maxDescription {
+	case d.Ambiguous != nil:
+		// A package must not have one name or description here and another one where
+		// it was judged.
+		return "", *d.Ambiguous
+	case checkSlug(d.Name) != nil:
+		return "", checkSlug(d.Name)
+	case want != "" && d.Name != want:
+		return "", fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", shown(d.Name), shown(want))
+	case length > maxDescription:
 		return "", fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
 	}
-	if description == "" {
-		return "", errors.New("there is no description: models choose by it")
-	}
-	return name, nil
+	return d.Name, nil
 }

@@ -81,7 +81,7 @@ func checkPath(name string) error {
 		return unsafe("it holds characters that are not shown")
 	}
 	// Some systems and programs read compatible characters as plain ones.
-	plain := norm.NFKC.String(name)
+	plain := slashes.Replace(norm.NFKC.String(name))
 	if strings.Count(plain, "/") != strings.Count(name, "/") || strings.Contains(plain, `\`) {
 		return unsafe("it holds a character that stands for a slash")
 	}
@@ -93,6 +93,9 @@ func checkPath(name string) error {
 	return nil
 }
 
+// slashes are what Windows may make slashes of, beside compatible characters.
+var slashes = strings.NewReplacer("\u2044", "/", "\u2215", "/", "\u2216", `\`)
+
 // checkName says what is unsafe about one element of a path.
 func checkName(name string) string {
 	switch base, _, _ := strings.Cut(strings.ToLower(name), "."); {
@@ -102,6 +105,8 @@ func checkName(name string) string {
 		return "an element is too long"
 	case strings.HasSuffix(name, "."), strings.HasSuffix(name, " "), strings.HasPrefix(name, " "):
 		return "an element begins or ends with a blank, or ends with a dot"
+	case strings.HasPrefix(name, "-"):
+		return "an element begins with a dash, as options of programs do"
 	case strings.EqualFold(name, ".git"), strings.HasPrefix(strings.ToLower(name), "git~"):
 		return "a Git repository inside a package can run programs"
 	case device(strings.TrimRight(base, " ")):

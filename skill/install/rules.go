@@ -80,13 +80,20 @@ func rulesOfSecrets() []rule {
 		`JSON\.stringify\(\s*process\.env\s*[,)]`, `\b(?:str|dumps|repr|urlencode)\(\s*(?:dict\()?\s*os\.environ\s*[,)]`, `\b(?:json|data|params)\s*=\s*(?:dict\(|str\()?\s*os\.environ\s*[,)]`, `\bdict\(os\.environ\)`, `\$\((?:print)?env\)`, `^\s*(?:print)?env\s*\|`, `[;&(]\s*(?:print)?env\s*\|`, `\bbody:\s*process\.env\b`, `Object\.entries\(process\.env`, `^\s*(?:print)?env\s*>\s*\S+`, `Get-ChildItem env:`, `for \w+, ?\w+ in os\.environ\.items`,
 	)
 	sending := anyOf(programSends,
-		`\brequests\.(?:post|put|patch|get)\(`, `\bhttpx\.(?:post|put|get)\(`, `\burlopen\(`, `\burllib\.request\b`, `\bhttp\.client\b`, `\baiohttp\b`, `\bfetch\(`, `\baxios\b`, `\bhttps?\.request\(`, `\bXMLHttpRequest\b`, `\bsendBeacon\(`, `\bnew WebSocket\(`, `\bsmtplib\b`, `\bnodemailer\b`, `\bftplib\b`, `\bsocket\.(?:socket|create_connection)\(`, `\bnet\.(?:connect|createConnection)\(`, `\bNet::HTTP\b`, `\bLWP::`, `\bhttp\.Post\(`, `\bInvoke-(?:RestMethod|WebRequest)\b`, `\bcurl_exec\(`, `\breqwest\b`, `\bcurl\b`, `\bwget\b`,
+		`\brequests\.(?:post|put|patch|get)\(`, `\bhttpx\.(?:post|put|get)\(`, `\burlopen\(`, `\burllib\.request\b`, `\bhttp\.client\b`, `\baiohttp\b`, `\bfetch\(`, `\baxios\b`, `\bhttps?\.request\(`, `require\(["']https?["']\)`, `\bXMLHttpRequest\b`, `\bsendBeacon\(`, `\bnew WebSocket\(`, `\bsmtplib\b`, `\bnodemailer\b`, `\bftplib\b`, `\bsocket\.(?:socket|create_connection)\(`, `\bnet\.(?:connect|createConnection)\(`, `\bNet::HTTP\b`, `\bLWP::`, `\bhttp\.Post\(`, `\bInvoke-(?:RestMethod|WebRequest)\b`, `\bcurl_exec\(`, `\breqwest\b`, `\bcurl\b`, `\bwget\b`,
 	)
 	return []rule{
 		{name: "secrets-out", why: "it asks for keys or credentials of this machine to be sent away", all: []pattern{secrets, sends}},
 		{name: "environment-out", why: "it asks for all environment variables, or all keys, to be sent away", all: []pattern{environment, sends}},
 		{name: "talk-out", why: "it asks for what was said, or what the agent remembers, to be sent away", all: []pattern{talk, sends}},
 		{name: "secrets-out", why: "a script reads keys or credentials of this machine, and talks to the network", scripts: true, all: []pattern{files, sending}},
+		{
+			name: "secrets-out", why: "it sends a file of settings, with its keys, away",
+			line: anyOf(
+				`\bcat\s+\S*\.env\b[^\n]*\|\s*(?:\w+\s*[^\n|]*\|\s*)?(?:curl|nc|ncat|wget)\b`, `\bcurl\b[^\n]*@\S*\.env\b`, `\b(?:post|put|send|urlopen)\([^\n]*open\(\s*["'][^"'\n]*\.env["']`, `\bfetch\([^\n]*readFile\w*\([^\n]*\.env["']`,
+				`\b(?:post|upload|send|submit|forward|transmit)s?\b.{0,60}\.env\b.{0,60}`+urls, `\.env\b.{0,40}\b(?:and|then)\s+(?:post|upload|send|submit|forward|transmit)\b.{0,60}`+urls, `(?:上传|发送|提交).{0,20}\.env\b`,
+			),
+		},
 		{name: "environment-out", why: "a script sends all environment variables away", scripts: true, all: []pattern{variables, sending}},
 		{
 			name: "strange-address", why: "it names an address that such attacks use",
@@ -201,6 +208,7 @@ func rulesOfWords() []rule {
 				`(?:>>|\btee\s+-a)\s*["']?\S*\b(?:SOUL|MEMORY|AGENTS|CLAUDE|IDENTITY|USER|HEARTBEAT)\.md\b`, `>>?\s*["']?\S*(?:etui\.yaml|openclaw\.json|\.claude/settings\S*\.json|\.codex/config\.toml)`,
 				`\b(?:add|append|write|insert|copy|save)s?\b.{0,80}\b(?:to|into|in)\b.{0,30}\b(?:SOUL|IDENTITY|HEARTBEAT)\.md\b.{0,80}\b(?:always|permanent\w*|every|persist\w*|from now on)\b`,
 				`\b(?:disable|turn off|switch off|deactivate|bypass|circumvent|evade)\b\s+(?:the\s+|any\s+|all\s+|your\s+|its\s+)?(?:sandbox(?:ing)?|approvals?|guardrails?|safety (?:checks?|filters?|rules?|measures)|security (?:checks?|filters?|rules?|tools?|software|scann\w+|controls?)|antivirus|gatekeeper|content filters?|permission (?:checks?|prompts?)|confirmation (?:prompts?|dialogs?))`,
+				`\b(?:always|automatically|silently)\s+(?:answer(?:ing)?\s+yes|approve|accept|confirm|agree)\b.{0,40}\b(?:approvals?|permissions?|confirmations?|prompts?|requests?|dialogs?)\b`,
 				`\bxattr\s+-\w*[cd]\w*\b[^\n]*(?:quarantine|\s-?r?\s*/|\s\./|\$)`, `\bspctl\s+--master-disable`, `Set-MpPreference\b[^\n]*-Disable`, `\bcsrutil disable`,
 				`(?:关闭|禁用|绕过|规避)(?:.{0,4})(?:沙箱|审批|安全检查|安全限制|权限检查|杀毒软件|防护)`,
 			),

@@ -18,9 +18,13 @@ const Group = "skills"
 // perRegistry is how many skills of each registry a model is told of.
 const perRegistry = 8
 
-// FindTool returns the tool find_skills. have finds what is loaded already and the
+// Tools returns the tools find_skills and install_skill. have finds what is loaded already and the
 // caller may use; that is told first. May be nil.
-func FindTool(in *Installer, have func(ctx context.Context, text string) []Found) tool.Tool {
+func Tools(in *Installer, have func(ctx context.Context, text string) []Found) (find, install tool.Tool) {
+	return findTool(in, have), installTool(in)
+}
+
+func findTool(in *Installer, have func(ctx context.Context, text string) []Found) tool.Tool {
 	type input struct {
 		Query string `json:"query"`
 	}
@@ -44,7 +48,7 @@ func FindTool(in *Installer, have func(ctx context.Context, text string) []Found
 			if f.Installed {
 				state = " (installed)"
 			}
-			fmt.Fprintf(&text, "%s: %s %s%s - %s\n", f.Registry, f.Words(), f.Version, state, excerpt(f.Description))
+			fmt.Fprintf(&text, "%s: %s%s - %s\n", f.Registry, versioned(f.Words(), f.Version), state, excerpt(f.Description))
 		}
 		for _, err := range errs {
 			fmt.Fprintf(&text, "not asked: %s\n", excerpt(err.Error()))
@@ -56,9 +60,9 @@ func FindTool(in *Installer, have func(ctx context.Context, text string) []Found
 	})
 }
 
-// InstallTool returns the tool install_skill. It never says yes for anybody: what
-// needs a yes is refused, with the command that an operator can give.
-func InstallTool(in *Installer) tool.Tool {
+// installTool never says yes for anybody: what needs a yes is refused, with the
+// command that an operator can give.
+func installTool(in *Installer) tool.Tool {
 	type input struct {
 		Name     string `json:"name"`
 		Registry string `json:"registry,omitempty"`
@@ -82,9 +86,12 @@ func InstallTool(in *Installer) tool.Tool {
 		if err != nil {
 			return declined(want.Name, err), nil
 		}
-		return tool.Text(fmt.Sprintf("The skill %s %s from %s is installed. It can be used from the next message on.", done.Name, done.Origin.Version, done.Origin.Registry)), nil
+		return tool.Text(fmt.Sprintf("The skill %s from %s is installed. It can be used from the next message on.", versioned(done.Name, done.Origin.Version), done.Origin.Registry)), nil
 	})
 }
+
+// versioned is a name with its version, where there is one.
+func versioned(name, version string) string { return strings.TrimSpace(name + " " + version) }
 
 // declined tells the model why nothing was installed, and what a person can do.
 func declined(name string, err error) chat.Result {

@@ -47,6 +47,8 @@ const (
 	end64Signature   = 0x06064b50
 	locatorSignature = 0x07064b50
 
+	descriptorSignature = 0x08074b50
+
 	localLen   = 30
 	centralLen = 46
 	endLen     = 22
@@ -240,10 +242,26 @@ func (a *zipArchive) readLocal(e *zipEntry, limit uint64) error {
 	switch {
 	case string(rest[:names]) != e.name, le.Uint16(head[6:]) != e.flags, le.Uint16(head[8:]) != e.method:
 		return differ
+	case e.streamed && !a.described(e):
+		return differ
 	case !unsaid && (local.size != e.size || local.packed != e.packed || le.Uint32(head[14:]) != e.crc):
 		return differ
 	}
 	return nil
+}
+
+// described reports that after the content of an entry that was written without
+// knowing it before, its checksum follows.
+func (a *zipArchive) described(e *zipEntry) bool {
+	d := make([]byte, 8)
+	if _, err := a.f.ReadAt(d, int64(e.end)); err != nil {
+		return false
+	}
+	sum := binary.LittleEndian.Uint32(d)
+	if sum == descriptorSignature {
+		sum = binary.LittleEndian.Uint32(d[4:])
+	}
+	return sum == e.crc
 }
 
 // apart reports contents that lie over one another.

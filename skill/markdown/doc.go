@@ -13,14 +13,17 @@
 package markdown
 
 // The bounds of what is read. What goes beyond the first three is refused, of
-// the others the beginning is taken, with a warning.
+// the others the beginning is taken, with a warning. How much of it all models
+// read is not decided here.
 const (
-	maxFile     = 1 << 20   // bytes of a SKILL.md
-	maxFront    = 64 << 10  // bytes of its frontmatter
-	maxDepth    = 32        // levels of nesting in it
-	maxBody     = 128 << 10 // bytes of the instructions that are kept
-	maxText     = 4096      // code points of a description
-	maxList     = 64        // items of a list, such as allowed-tools
-	maxItem     = 256       // bytes of one of them; a longer one is left out
-	maxWarnings = 32        // of one file; nothing is told of more
+	maxFile     = 1 << 20  // bytes of a SKILL.md
+	maxFront    = 64 << 10 // bytes of its frontmatter
+	maxDepth    = 32       // levels of nesting in it
+	maxText     = 4096     // code points of a description
+	maxList     = 64       // items of a list, such as allowed-tools
+	maxItem     = 256      // bytes of one of them; a longer one is left out
+	maxWarnings = 32       // of one file; nothing is told of more
 )
+
+// longBody is how many bytes of instructions are warned of.
+const longBody = 64 << 10

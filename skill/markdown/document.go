@@ -31,8 +31,12 @@ type Document struct {
 	// Hidden says that models are not to be told of the skill; people may use it.
 	Hidden   bool
 	Requires Requirements
-	// Body are the instructions: at most 128 KiB of what follows the frontmatter.
+	// Body are the instructions: what follows the frontmatter.
 	Body string
+	// Ambiguous is the first thing in the frontmatter that another program may read
+	// in another way than Parse does; nil when there is none. It is among the
+	// warnings, too.
+	Ambiguous *skill.Problem
 }
 
 // Parse reads a SKILL.md leniently. folder is the name of its folder, which is the
@@ -49,13 +53,22 @@ func Parse(folder string, text []byte) (Document, []skill.Problem, error) {
 
 // parser collects the warnings of one file.
 type parser struct {
-	folder   string
-	warnings []skill.Problem
+	folder    string
+	warnings  []skill.Problem
+	ambiguous *skill.Problem
 }
 
 func (p *parser) warn(line int, field, format string, args ...any) {
 	if len(p.warnings) < maxWarnings {
 		p.warnings = append(p.warnings, skill.Problem{Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// doubt warns of what another program may read in another way.
+func (p *parser) doubt(line int, field, format string, args ...any) {
+	p.warn(line, field, format, args...)
+	if p.ambiguous == nil {
+		p.ambiguous = &skill.Problem{Line: line, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -79,7 +92,7 @@ func (p *parser) parse(text []byte) (Document, error) {
 	if d.Name == "" {
 		return Document{}, skill.Problem{Line: root.Line, Field: "name", Message: "there is no name"}
 	}
-	d.Body = p.body(front)
+	d.Body, d.Ambiguous = p.body(front), p.ambiguous
 	return d, nil
 }
 
@@ -141,7 +154,7 @@ func (p *parser) split(s string) (front, error) {
 		f.lines, f.body = rest[:end], strings.Join(rest[end+1:], "\n")
 	} else {
 		end := p.unclosed(rest)
-		p.warn(i+1, "", "the frontmatter is not closed by a line of ---; it was taken to end after line %d", f.first+end-1)
+		p.doubt(i+1, "", "the frontmatter is not closed by a line of ---; it was taken to end after line %d", f.first+end-1)
 		f.lines, f.body = rest[:end], strings.Join(rest[end:], "\n")
 	}
 	size := 0
@@ -181,15 +194,14 @@ func (p *parser) unclosed(lines []string) int {
 // topKey is a line that begins with a key of the frontmatter.
 var topKey = regexp.MustCompile(`^["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]|$)`)
 
-// body bounds the instructions.
+// body returns the instructions.
 func (p *parser) body(f front) string {
 	body := strings.TrimSpace(f.body)
 	if _, hidden := strip(body, turning, tags); hidden > 0 {
 		p.warn(0, "", "the instructions hold %d invisible characters that can hide text or turn it round: look at them before you trust them", hidden)
 	}
-	if len(body) > maxBody {
-		p.warn(0, "", "the instructions are longer than 128 KiB and were cut there")
-		body = strings.ToValidUTF8(body[:maxBody], "") + "\n\n(cut here: the instructions are too long)"
+	if len(body) > longBody {
+		p.warn(0, "", "the instructions have %d KiB; unless limits.skill says otherwise, models read the first 64", len(body)>>10)
 	}
 	return body
 }
@@ -253,7 +265,7 @@ func (p *parser) fields(root *yaml.Node) map[string]*yaml.Node {
 	for key, value := range pairs(root) {
 		name := strings.ReplaceAll(strings.ToLower(key.Value), "_", "-")
 		if found[name] != nil {
-			p.warn(key.Line, name, "%s occurs twice; the later one counts", name)
+			p.doubt(key.Line, name, "%s occurs twice; the later one counts", name)
 		} else if name != key.Value && slices.Contains(fields, name) {
 			p.warn(key.Line, name, "the field is spelt %s, not %s", name, key.Value)
 		}
@@ -293,7 +305,11 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 		return ""
 	}
 	s := text(n)
-	if n.Kind != yaml.ScalarNode && s != "" {
+	switch named := field == "name" || field == "description"; {
+	case s == "":
+	case named && n.Tag != "!!str":
+		p.doubt(n.Line, field, "%s should be a text; put it in quotes", field)
+	case n.Kind != yaml.ScalarNode:
 		p.warn(n.Line, field, "%s should be a text", field)
 	}
 	s, hidden := strip(s, zeroWidth, turning, tags)

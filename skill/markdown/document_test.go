@@ -11,6 +11,31 @@ import (
 	"github.com/etui-run/etui/skill/markdown"
 )
 
+// TestAmbiguous: what other programs may read in another way is told apart from
+// what everybody reads alike.
+func TestAmbiguous(t *testing.T) {
+	for front, want := range map[string]string{
+		"name: tidy\ndescription: d\nlicense: 2.0\nversion: 1": "",
+		"name: tidy\ndescription: Use when: asked":             "",
+		"name: tidy\ndescription: '42'":                        "",
+		"name: tidy\ndescription: 42":                          "line 3: description should be a text",
+		"name: tidy\ndescription: [a, b]":                      "line 3: description should be a text",
+		"name: 42\ndescription: d":                             "line 2: name should be a text",
+		"name: tidy\ndescription: !!binary aGVsbG8=":           "line 3: description should be a text",
+		"name: a\nName: tidy\ndescription: d":                  "line 3: name occurs twice",
+		"name: tidy\ndescription: \"d":                         "line 3: the frontmatter is not valid YAML",
+	} {
+		d, _, err := markdown.Parse("tidy", []byte("---\n"+front+"\n---\n"))
+		got := ""
+		if d.Ambiguous != nil {
+			got = fmt.Sprintf("line %d: %s", d.Ambiguous.Line, d.Ambiguous.Message)
+		}
+		if err != nil || !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q: %q, %v, want %q", front, got, err, want)
+		}
+	}
+}
+
 // TestParse reads what the standard does not allow and people write.
 func TestParse(t *testing.T) {
 	type doc = markdown.Document
@@ -47,6 +72,7 @@ func TestParse(t *testing.T) {
 		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
 	} {
 		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
+		got.Ambiguous = nil // see TestAmbiguous
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", c.name, err, got, c.want)
 		}

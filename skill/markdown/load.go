@@ -25,10 +25,10 @@ import (
 
 // The bounds of a skill's other files.
 const (
-	maxRead  = 64 << 10 // bytes of a file that are shown
-	maxFiles = 100      // files that are listed
-	maxWalk  = 1000     // files and folders that are looked at for the list
-	maxLevel = 4        // folders below each other that are looked at for it
+	maxRead  = maxFile // bytes of a file that are read
+	maxFiles = 100     // files that are listed
+	maxWalk  = 1000    // files and folders that are looked at for the list
+	maxLevel = 4       // folders below each other that are looked at for it
 )
 
 // Skill is a folder with a SKILL.md. Executing it returns the instructions, or
@@ -136,8 +136,7 @@ func (s *Skill) Details() skill.Details { return s.details }
 // Document returns what the SKILL.md says.
 func (s *Skill) Document() Document { return s.document }
 
-// Execute returns the instructions with a list of the skill's other files, or
-// one of those files.
+// Execute does what Read does.
 func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) {
 	var in struct {
 		File string `json:"file"`
@@ -147,14 +146,16 @@ func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) 
 			return nil, fmt.Errorf("%w: %w", skill.ErrInvalidParams, err)
 		}
 	}
-	text, err := s.Read(ctx, in.File)
-	if err != nil || in.File != "" {
-		return text, err
-	}
+	return s.Read(ctx, in.File)
+}
+
+// instructions are the skill's, with a list of its other files.
+func (s *Skill) instructions() string {
+	text := s.document.Body
 	if text == "" {
 		text = "This skill has no instructions but its description: " + s.Description()
 	}
-	return text + s.list(), nil
+	return text + s.list()
 }
 
 // list tells of the other files.
@@ -218,11 +219,12 @@ func skipped(folder string) bool {
 	return strings.HasPrefix(folder, ".") || folder == "node_modules" || folder == "__pycache__" || folder == "__MACOSX"
 }
 
-// Read returns a text file of the skill, at most 64 KiB of it; the empty path is
-// the instructions, as they were when the skill was loaded.
+// Read returns a text file of the skill, at most 1 MiB of it; the empty path is
+// the instructions, as they were when the skill was loaded, with a list of the
+// other files.
 func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	if file == "" {
-		return s.document.Body, nil
+		return s.instructions(), nil
 	}
 	name := path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	if !fs.ValidPath(name) {
@@ -249,7 +251,7 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 		return "", fmt.Errorf("%w: %s is no text (%s) and cannot be shown", skill.ErrInvalidParams, file, http.DetectContentType(raw))
 	}
 	if cut {
-		return string(raw) + "\n\n(cut here: the file is longer than 64 KiB)", nil
+		return string(raw) + "\n\n(cut here: the file is longer than 1 MiB)", nil
 	}
 	return string(raw), nil
 }

@@ -49,7 +49,7 @@ const tidy = "---\nname: tidy-up\ndescription: Tidies up.\nversion: 2\nallowed-t
 
 func TestLoad(t *testing.T) {
 	root := folders(t, map[string]string{
-		"tidy/skill.md": tidy, "tidy/references/corners.md": "Mind the corners.", "tidy/logo.png": "\x89PNG\r\n\x1a\n\x00", "tidy/long.txt": strings.Repeat("长", 30_000),
+		"tidy/skill.md": tidy, "tidy/references/corners.md": "Mind the corners.", "tidy/logo.png": "\x89PNG\r\n\x1a\n\x00", "tidy/long.txt": strings.Repeat("长", 350_000),
 		"tidy/.git/config": "x", "tidy/.hidden": "x", "elsewhere/references/corners.md": "x", "secret.txt": "secret",
 	})
 	if err := os.Symlink("../../secret.txt", filepath.Join(root.Name(), "tidy", "out")); err != nil {
@@ -78,7 +78,7 @@ func TestLoad(t *testing.T) {
 		{``, "Sweep. See references/corners.md.\n\n---\nOther files of this skill, to be asked for by their path:\n- logo.png\n- long.txt\n- references/corners.md", ""},
 		{`{"file":"references/corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"./references//corners.md"}`, "Mind the corners.", ""},
-		{`{"file":"long.txt"}`, strings.Repeat("长", 21_845) + "\n\n(cut here: the file is longer than 64 KiB)", ""},
+		{`{"file":"long.txt"}`, strings.Repeat("长", 349_525) + "\n\n(cut here: the file is longer than 1 MiB)", ""},
 		{`{"file":"logo.png"}`, "", "logo.png is no text (image/png)"},
 		{`{"file":"references"}`, "", "it is a folder"},
 		{`{"file":"reference/corners.md"}`, "", `did you mean "references/corners.md"?`},

@@ -22,7 +22,11 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 	printable(f.lines)
 	root, bad := parseYAML(f.lines)
 	if bad != nil && !bad.hopeless {
-		p.warn(bad.Line+f.first-1, "", "the frontmatter is not valid YAML (%s); it was read key by key", bad.Message)
+		warn := p.doubt
+		if strings.Contains(bad.Message, "mapping values") {
+			warn = p.warn // an unquoted colon, which everybody reads alike
+		}
+		warn(bad.Line+f.first-1, "", "the frontmatter is not valid YAML (%s); it was read key by key", bad.Message)
 		if root = p.byKey(f.lines, f.first-1, 0); len(root.Content) > 0 {
 			bad = nil
 		}

@@ -54,12 +54,12 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	ctx, cancel := context.WithTimeoutCause(ctx, s.file.Timeout, skill.ErrProviderTimeout)
 	defer cancel()
 	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
 	defer context.AfterFunc(n.connection.ctx, func() { gone(errGone) })()
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
 	result, err := n.connection.session.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: args})
-	gone(nil)
 	if err != nil {
 		return chat.Result{}, s.failure(ctx, t, n, err)
 	}
@@ -89,17 +89,17 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	switch {
 	case errors.Is(context.Cause(ctx), skill.ErrProviderTimeout):
 		kind, words = skill.ErrProviderTimeout, fmt.Sprintf("it did not answer within %v", s.file.Timeout)
-	case errors.Is(err, context.Canceled) && !errors.Is(context.Cause(ctx), errGone):
-		return err
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errGone): // the caller's
+		return fmt.Errorf("%s: %w", t.definition.Name, ctx.Err())
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
-		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", clean(n.connection.explain(err).Error()))
+		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", s.tell(n.connection.explain(err)))
 		s.look()
 	case answer.Code == jsonrpc.CodeInvalidParams:
 		kind, words = skill.ErrInvalidParams, answer.Message
 	default:
 		kind, words = skill.ErrExecutionFailed, answer.Message
 	}
-	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(clean(words), 500))
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(clean(words)), 500))
 }
 
 // ownCodes are those of errors that the SDK makes itself: the connection is
@@ -110,7 +110,6 @@ var ownCodes = []int64{-32003, -32004, -32005}
 const (
 	maxResultText  = 256 << 10 // bytes
 	maxResultFiles = 16
-	maxResultData  = 1 << 20 // bytes of structured content
 )
 
 // result makes a result of what a server answered.
@@ -130,13 +129,13 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 		}
 	}
 	if r.StructuredContent != nil {
-		if data, err := marshal(cleanValue(r.StructuredContent)); err == nil && len(data) <= maxResultData {
-			if view.Data = data; len(words) == 0 {
-				words = append(words, string(data))
+		if data, err := marshal(cleanValue(r.StructuredContent)); err == nil && len(data) <= skill.MaxResult {
+			if view.Data = s.redactor.JSON(data); len(words) == 0 {
+				words = append(words, string(view.Data))
 			}
 		}
 	}
-	text := bound(strings.Join(words, "\n"))
+	text := bound(s.redactor.Text(strings.Join(words, "\n")))
 	if text == "" {
 		text = "(the tool answered nothing)"
 	}

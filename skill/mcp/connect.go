@@ -25,7 +25,6 @@ type connection struct {
 	end     context.CancelFunc
 	dead    chan error       // gets why the connection ended
 	process *sandbox.Process // nil for a service
-	secret  string           // the query of its URL, which no message may show
 }
 
 var (
@@ -45,7 +44,7 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 	if len(s.file.Command) > 0 {
 		transport, err = c.start(s)
 	} else {
-		transport, err = c.http(s)
+		transport, err = s.http()
 	}
 	if err != nil {
 		c.end()
@@ -113,16 +112,12 @@ func (c *connection) close() {
 	}
 }
 
-// explain adds to a failure what the program said about it, and hides what is
-// secret.
+// explain adds to a failure what the program said about it.
 func (c *connection) explain(err error) error {
 	if err == nil {
 		err = errGone
 	}
 	if c.process == nil {
-		if text := strings.ReplaceAll(err.Error(), c.secret, "..."); c.secret != "" && text != err.Error() {
-			return told{err, text}
-		}
 		return err
 	}
 	select {
@@ -134,6 +129,15 @@ func (c *connection) explain(err error) error {
 		return fmt.Errorf("%w; it says: %s", err, words)
 	}
 	return err
+}
+
+// tell makes a failure fit to be shown: clean, bounded, and without secrets.
+func (s *Server) tell(err error) error {
+	text := s.redactor.Text(clean(err.Error()))
+	if _, query, ok := strings.Cut(s.file.Endpoint, "?"); ok && query != "" {
+		text = strings.ReplaceAll(text, query, "...")
+	}
+	return told{err, cut(text, 3000)}
 }
 
 // told is an error in other words.
@@ -155,7 +159,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 		env[name] = string(value)
 	}
 	// The program is ended by close, politely: not by the end of ctx.
-	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Env: env})
+	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Network: s.file.Network, Env: env})
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +201,11 @@ func (m *messages) Read(p []byte) (int, error) {
 func (m *messages) Close() error { return m.close() }
 
 // http is the way to a service.
-func (c *connection) http(s *Server) (sdk.Transport, error) {
+func (s *Server) http() (sdk.Transport, error) {
 	endpoint, err := url.Parse(s.file.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	c.secret = endpoint.RawQuery
 	client := *s.config.HTTP
 	base := client.Transport
 	if base == nil {

@@ -64,7 +64,7 @@ func inspect(t *sdk.Tool, identity string) offer {
 
 func checkName(name string) error {
 	bad := strings.IndexFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	})
 	switch {
 	case name == "":

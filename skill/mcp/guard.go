@@ -49,7 +49,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		body.left = -1 // the bound is that of each event
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		body.Close()
+		_ = body.Close() // nothing of it is read
 		return nil, errUnauthorized
 	}
 	return response, nil

@@ -88,7 +88,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err := check(c); err != nil {
 		return nil, err
 	}
-	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), poke: make(chan struct{}, 1)}
+	s := &Server{config: p.config, file: c, details: details(c), identity: identity(c), redactor: c.Redactor(), poke: make(chan struct{}, 1)}
 	if s.file.Timeout == 0 {
 		s.file.Timeout = skill.DefaultTimeout
 	}
@@ -98,6 +98,9 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 			return nil, err
 		}
 		s.dir = dir
+	}
+	if len(c.Command) > 0 && (p.config.Sandbox == nil || p.config.Sandbox.Ready() != nil) {
+		s.details.Unmet = append(s.details.Unmet, sandbox.ErrRefused.Error())
 	}
 	s.file.Folder = nil
 	known, _, err := p.config.Pins.know(c.Name)
@@ -126,6 +129,8 @@ func check(c skill.Config) error {
 		return fmt.Errorf("env: only a server with a command has it")
 	case len(c.Command) > 0 && strings.TrimSpace(c.Command[0]) == "":
 		return fmt.Errorf("command: the program has no name")
+	case c.Timeout < 0 || c.Timeout > skill.MaxTimeout:
+		return fmt.Errorf("timeout: it is to be at most %v", skill.MaxTimeout)
 	case c.Parameters != nil:
 		return fmt.Errorf("parameters: the tools of the server have their own")
 	}
@@ -156,6 +161,7 @@ var ownHeaders = []string{"host", "accept", "content-type", "content-length", "c
 
 func details(c skill.Config) skill.Details {
 	d := c.Details()
+	d.Provider = "mcp"
 	if d.Risk == "" {
 		d.Risk = tool.Write
 	}

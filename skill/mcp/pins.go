@@ -268,7 +268,7 @@ func (p *Pins) edit(change func(*pinned) (bool, error)) error {
 		if ok, err := lock.TryLockContext(ctx, lockWait/200); !ok {
 			return fmt.Errorf("locking the pins %s: %w", p.path, err)
 		}
-		defer lock.Close()
+		defer func() { _ = lock.Close() }()
 	}
 	if err := p.read(); err != nil {
 		return err
@@ -367,7 +367,7 @@ func (p *Pins) write() error {
 	if err != nil {
 		return fmt.Errorf("writing the pins: %w", err)
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // it has gone when all went well
 	_, err = f.Write(append(raw, '\n'))
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {

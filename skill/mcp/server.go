@@ -27,6 +27,7 @@ type Server struct {
 	details  skill.Details
 	identity string
 	dir      string
+	redactor skill.Redactor
 	poke     chan struct{} // asks Run to look at the server
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
@@ -112,6 +113,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 		case time.Since(since) >= settled:
 			tries = 1
 		}
+		err = s.tell(err)
 		if hopeless(err) || tries >= maxTries && len(s.file.Command) > 0 {
 			s.update(func(n *state) { n.phase, n.err = Stopped, err })
 			log.ErrorContext(ctx, "MCP server stopped; it is tried again when its file is loaded again", "tries", tries, "error", err)
@@ -326,7 +328,7 @@ func (s *Server) Status() Status {
 	held, err := s.config.Pins.Held(s.file.Name)
 	st.Held = held
 	if err = errors.Join(n.err, err); err != nil {
-		st.Err = clean(err.Error())
+		st.Err = s.tell(err).Error()
 	}
 	return st
 }

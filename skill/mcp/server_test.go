@@ -207,11 +207,11 @@ func TestProgramThatAlwaysExits(t *testing.T) {
 }
 
 func TestNoSandbox(t *testing.T) {
-	auto, err := sandbox.New(sandbox.Config{})
+	none, err := sandbox.New(sandbox.Config{Mode: sandbox.None})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, mcp.Config{Sandbox: auto}, self("say"))
+	r := start(t, mcp.Config{Sandbox: none}, self("say"))
 	st := r.until("stopped", func(st mcp.Status) bool { return st.Phase == mcp.Stopped })
 	if !strings.Contains(st.Err, "etui.yaml") {
 		t.Error(st.Err)
@@ -345,9 +345,9 @@ func TestFailures(t *testing.T) {
 	addTool(s, &sdk.Tool{Name: "asks", Description: "Asks.", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
 	s.AddTool(&sdk.Tool{Name: "asks", Description: "Asks.", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var said []string
-		_, err := r.Session.ListRoots(ctx, nil)
+		_, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // older servers still ask
 		said = append(said, fmt.Sprint(err))
-		_, err = r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{})
+		_, err = r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{}) //nolint:staticcheck // older servers still ask
 		said = append(said, fmt.Sprint(err))
 		_, err = r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
 		said = append(said, fmt.Sprint(err))

@@ -147,7 +147,7 @@ func testTimeout(t *testing.T, h Harness) {
 	config := h.Slow
 	config.Timeout = short
 	s := h.start(t, config)
-	_, err := executeSoon(t, s, t.Context())
+	err := executeSoon(t, s, t.Context())
 	wantKind(t, err, skill.ErrProviderTimeout)
 	if skill.Status(err) != http.StatusGatewayTimeout {
 		t.Errorf("the status is %d", skill.Status(err))
@@ -159,12 +159,12 @@ func testCanceled(t *testing.T, h Harness) {
 	ctx, cancel := context.WithCancel(t.Context())
 	timer := time.AfterFunc(short, cancel)
 	defer timer.Stop()
-	if _, err := executeSoon(t, s, ctx); err == nil {
+	if err := executeSoon(t, s, ctx); err == nil {
 		t.Error("the call did not fail")
 	} else if errors.Is(err, skill.ErrProviderTimeout) || errors.Is(err, skill.ErrProviderUnavailable) {
 		t.Errorf("a call that its caller ended blames the provider: %v", err)
 	}
-	if _, err := executeSoon(t, s, ctx); err == nil { // which has ended before it began
+	if err := executeSoon(t, s, ctx); err == nil { // which has ended before it began
 		t.Error("the call did not fail")
 	}
 }
@@ -173,7 +173,7 @@ func testDeadline(t *testing.T, h Harness) {
 	s := h.start(t, h.Slow)
 	ctx, cancel := context.WithTimeout(t.Context(), short)
 	defer cancel()
-	_, err := executeSoon(t, s, ctx)
+	err := executeSoon(t, s, ctx)
 	if err == nil || skill.Status(err) != http.StatusGatewayTimeout {
 		t.Errorf("the call ended with %v", err)
 	}
@@ -258,19 +258,19 @@ func execute(t *testing.T, s skill.Skill, ctx context.Context, args string) (str
 }
 
 // executeSoon fails the test when a skill that was told to end does not.
-func executeSoon(t *testing.T, s skill.Skill, ctx context.Context) (result string, err error) {
+func executeSoon(t *testing.T, s skill.Skill, ctx context.Context) (err error) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, err = execute(t, s, ctx, `{}`)
+		_, err = execute(t, s, ctx, `{}`)
 	}()
 	select {
 	case <-done:
-		return result, err
+		return err
 	case <-time.After(patience):
 		t.Fatal("the call does not end")
-		return "", nil
+		return nil
 	}
 }
 

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/sandbox"
+)
+
+// benchCapabilities are what a case may need.
+func benchCapabilities(mode string) []string {
+	list := []string{"run_case"}
+	if s, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(mode)}); err == nil && s.Mode() == sandbox.Strong {
+		list = append(list, "private_loopback")
+	}
+	return list
+}
+
+// benchExec answers exec: it runs a command line in the workspace.
+func benchExec(mode string) benchTool {
+	programs := sync.OnceValues(func() (*sandbox.Sandbox, error) { return sandbox.New(sandbox.Config{Mode: sandbox.Mode(mode)}) })
+	return func(ctx context.Context, line json.RawMessage) any {
+		var request struct {
+			Cmd, Workspace, Cwd string
+			Timeout             float64 `json:"timeout_s"`
+		}
+		if err := json.Unmarshal(line, &request); err != nil {
+			return benchFailure(err)
+		}
+		s, err := programs()
+		if err != nil {
+			return benchRefusal(err)
+		}
+		dir, err := benchFolder(request.Workspace, request.Cwd)
+		if err != nil {
+			return benchRefusal(err)
+		}
+		result, err := s.Run(ctx, sandbox.Command{
+			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace,
+			Limits: sandbox.Limits{Wall: time.Duration(request.Timeout * float64(time.Second))},
+		})
+		if errors.Is(err, sandbox.ErrRefused) {
+			return benchRefusal(err)
+		}
+		if err != nil {
+			return benchFailure(err)
+		}
+		return map[string]any{
+			"ok": result.Exit == 0, "exit": result.Exit, "output": sandbox.Plain(result.Stdout) + sandbox.Plain(result.Stderr),
+			"refused": false, "error": string(result.Limit), "mode": string(result.Mode),
+		}
+	}
+}
+
+func benchRefusal(err error) any {
+	return map[string]any{"ok": false, "refused": true, "exit": -1, "error": err.Error()}
+}
+
+// benchFolder is the folder to run in: one of the workspace.
+func benchFolder(workspace, dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		var err error
+		if dir, err = filepath.Rel(workspace, dir); err != nil {
+			return "", err
+		}
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(cmp.Or(dir, "."))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", dir)
+	}
+	return filepath.Join(workspace, dir), err
+}

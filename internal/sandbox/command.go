@@ -1,0 +1,265 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Command is a program to run.
+type Command struct {
+	// Args are the program and its arguments. [Find] says how the program is found;
+	// in the modes that isolate, PATH is that of what the program sees.
+	Args []string
+	// Dir is the folder that it runs in, as an absolute path. It can be read, also
+	// when no other field names it.
+	Dir string
+	// Workspace is a folder that it may write, as an absolute path. Empty: none but
+	// TMPDIR, which is its own and gone with it.
+	Workspace string
+	// ReadOnly are further folders and files that it may read, as absolute paths.
+	ReadOnly []string
+	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
+	// etui: names, each with or without a port ("api.example.org",
+	// "api.example.org:8443"); "*." in front stands for all names below; without a
+	// port 80 and 443 are meant. Empty: none. Only mode Strong grants any, see
+	// [Sandbox.Network]; mode Off does not keep a program from any.
+	Network []string
+	// Limits are those of its resources.
+	Limits Limits
+	// Env is what its environment holds beside the few names that every program
+	// gets, and instead of them.
+	Env map[string]string
+	// Stdin is what Run gives it to read. Start does not use it.
+	Stdin []byte
+	// Hide takes out of what Process.Complaint and Process.Err tell what must not be
+	// shown. Nil shows all.
+	Hide func(string) string
+	// MaxOutput is how many bytes Run keeps of its standard output, half of them
+	// from the beginning and half from the end. Zero means 4 MiB.
+	MaxOutput int
+}
+
+// Limits bound what a program may use. The zero value means the defaults. Mode Off
+// heeds Wall and Written only, and so does Seatbelt.
+type Limits struct {
+	// Wall is how long Run lets it run: 60 s unless given, 10 min at most. Start does
+	// not heed it.
+	Wall time.Duration
+	// CPU is how long one of its processes may compute: as long as Wall unless
+	// given, and a day for Start.
+	CPU time.Duration
+	// ProcessMemory and Memory are bytes, of a process (2 GiB) and of all (3 GiB).
+	ProcessMemory, Memory int64
+	// Processes is how many it may be at once: 256. Three times as many threads.
+	Processes int
+	// Disk and Files are how many bytes and files may be added to Workspace: 1 GiB
+	// and 200,000. FileSize is that of one file: 256 MiB.
+	Disk     int64
+	Files    int
+	FileSize int64
+	// Written is how many bytes of output end it: 256 MiB. Start does not heed it.
+	Written int64
+}
+
+const (
+	defaultWall = time.Minute
+	maxWall     = 10 * time.Minute
+	endless     = 24 * time.Hour
+)
+
+// filled puts in the defaults.
+func (l Limits) filled(wall time.Duration) Limits {
+	l.Wall = min(cmp.Or(l.Wall, wall), max(wall, maxWall))
+	l.CPU = max(cmp.Or(l.CPU, l.Wall), time.Second)
+	l.ProcessMemory = cmp.Or(l.ProcessMemory, 2<<30)
+	l.Memory = cmp.Or(l.Memory, 3<<30)
+	l.Processes = cmp.Or(l.Processes, 256)
+	l.Disk = cmp.Or(l.Disk, 1<<30)
+	l.Files = cmp.Or(l.Files, 200_000)
+	l.FileSize = cmp.Or(l.FileSize, 256<<20)
+	l.Written = cmp.Or(l.Written, 256<<20)
+	return l
+}
+
+// What a program has of its own in memory.
+const (
+	scratchSize = 256 << 20 // /tmp
+	sharedSize  = 64 << 20  // /dev/shm
+)
+
+// Find looks a program up. A name without a slash stands for a program in PATH, a
+// relative path for one in dir, which links do not leave. The error wraps
+// ErrNotFound.
+func Find(dir, program string) (string, error) {
+	switch {
+	case program == "":
+		return "", fmt.Errorf("%w: it has no name", ErrNotFound)
+	case filepath.IsAbs(program), !strings.ContainsAny(program, `/\`):
+		path, err := exec.LookPath(program)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNotFound, err)
+		}
+		return path, nil
+	}
+	if err := beneath(dir, program); err != nil {
+		return "", fmt.Errorf("%w: %s: %w", ErrNotFound, program, err)
+	}
+	return filepath.Join(dir, program), nil
+}
+
+// beneath checks that a path is an executable file in dir.
+func beneath(dir, path string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.Clean(path))
+	var perr *fs.PathError
+	switch {
+	case errors.As(err, &perr):
+		return perr.Err
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is no file")
+	case info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
+		return errors.New("it is not executable; use chmod +x")
+	}
+	return nil
+}
+
+// environment is what a program sees of etui's, with what is its own. The values
+// of given win over etui's.
+func environment(given, own map[string]string) []string {
+	names := []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM"}
+	if runtime.GOOS == "windows" {
+		names = append(names, "PATHEXT", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP", "USERPROFILE")
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		if value, ok := os.LookupEnv(name); ok {
+			all[name] = value
+		}
+	}
+	maps.Copy(all, given)
+	maps.Copy(all, own)
+	env := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		env = append(env, name+"="+all[name])
+	}
+	return env
+}
+
+// view is what a program sees of the machine's files, by their real names.
+type view struct {
+	dir                       string
+	writable, readable, links []string // links are pairs of another spelling and the real name
+}
+
+// systemFolders hold programs, and are seen in every mode that isolates.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
+
+// standardPath is where programs are looked for at least.
+var standardPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// look finds out what a command is to see.
+func look(c Command) (v view, err error) {
+	add := func(list *[]string, what, path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			return "", fmt.Errorf("%s %q is no absolute path", what, path)
+		}
+		path = filepath.Clean(path)
+		place, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", what, err)
+		}
+		if place != path {
+			v.links = append(v.links, path, place)
+		}
+		if list != nil && !slices.Contains(*list, place) {
+			*list = append(*list, place)
+		}
+		return place, nil
+	}
+	if c.Workspace != "" {
+		place, err := add(&v.writable, "the workspace", c.Workspace)
+		if err != nil {
+			return v, err
+		}
+		if info, err := os.Stat(place); err != nil || !info.IsDir() {
+			return v, fmt.Errorf("the workspace %s is no folder", place)
+		}
+		if place == "/" || within(place, append([]string{"/etc", "/proc", "/dev", "/sys", "/boot"}, systemFolders...)) {
+			return v, fmt.Errorf("the workspace cannot be %s: that is the system's", place)
+		}
+	}
+	for _, path := range c.ReadOnly {
+		if _, err := add(&v.readable, "a folder to read", path); err != nil {
+			return v, err
+		}
+	}
+	if v.dir, err = add(nil, "the folder to run in", c.Dir); err != nil {
+		return v, err
+	}
+	if !v.sees(v.dir) {
+		v.readable = append(v.readable, v.dir)
+	}
+	if slices.Contains(v.readable, "/") {
+		return v, errors.New("programs cannot be given the root folder to read")
+	}
+	return v, nil
+}
+
+// sees reports whether the program sees a path.
+func (v view) sees(path string) bool {
+	return within(path, systemFolders) || within(path, v.writable) || within(path, v.readable)
+}
+
+func within(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
+}
+
+// path is PATH inside: what is seen of etui's, and the system's. A folder that the
+// program may write is no place for programs.
+func (v view) path() string {
+	var list []string
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), standardPath...) {
+		if (within(dir, systemFolders) || within(dir, v.readable)) && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return strings.Join(list, ":")
+}
+
+// find looks a program up as Find does, among what is seen.
+func (v view) find(program string) (string, error) {
+	if program != "" && !strings.Contains(program, "/") {
+		for _, dir := range filepath.SplitList(v.path()) {
+			path := filepath.Join(dir, program)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return path, nil
+			}
+		}
+		hint := ""
+		if path, err := exec.LookPath(program); err == nil {
+			hint = fmt.Sprintf(" (%s is not seen by isolated programs)", path)
+		}
+		return "", fmt.Errorf("%w: %s is in none of %s%s", ErrNotFound, program, v.path(), hint)
+	}
+	path, err := Find(v.dir, program)
+	if err == nil && !v.sees(filepath.Clean(path)) {
+		return "", fmt.Errorf("%w: %s is not seen by isolated programs", ErrNotFound, path)
+	}
+	return path, err
+}

@@ -1,0 +1,3 @@
+package main
+
+var oldChanges map[uint32]change

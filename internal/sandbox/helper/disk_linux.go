@@ -1,0 +1,128 @@
+package main
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// watchDisk ends a program that fills the disk through the first folder that it
+// may write. It asks the file system how much is free, which costs nothing, and
+// looks for the cause only when that has changed by as much as the limit.
+func (h *helper) watchDisk() {
+	if len(h.spec.Writable) == 0 {
+		return
+	}
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
+		return
+	}
+	var first unix.Statfs_t
+	if unix.Statfs(h.spec.Writable[0], &first) != nil {
+		return
+	}
+	for turn := 1; ; turn++ {
+		pause(watchEvery)
+		var st unix.Statfs_t
+		if unix.Statfs(h.spec.Writable[0], &st) != nil {
+			continue
+		}
+		grown := (max(first.Bfree, st.Bfree) - st.Bfree) * uint64(st.Bsize)
+		files := max(first.Ffree, st.Ffree) - st.Ffree
+		uncounted := first.Files == 0 && turn%20 == 0 // some file systems do not count files
+		if grown <= h.spec.Growth && files <= h.spec.Files && !uncounted {
+			continue
+		}
+		if h.made(now.Sec, grown) {
+			h.stop("disk")
+		}
+	}
+}
+
+// made reports whether the program has made more, since a time, than it may: of
+// files that it has changed, of files without a name that it has open, or out of
+// sight: then the growth as a whole is taken to be its own.
+func (h *helper) made(since int64, grown uint64) bool {
+	w := walk{since: since, maxBytes: h.spec.Growth, maxFiles: h.spec.Files}
+	for _, folder := range h.spec.Writable {
+		w.folder(folder)
+	}
+	for _, pid := range h.tree() {
+		w.open(pid)
+	}
+	return w.full() || w.hidden && grown > h.spec.Growth
+}
+
+// walk adds up what was changed since a time.
+type walk struct {
+	since              int64
+	bytes, files       uint64
+	maxBytes, maxFiles uint64
+	hidden             bool // there are folders that could not be looked into
+}
+
+func (w *walk) full() bool { return w.bytes > w.maxBytes || w.files > w.maxFiles }
+
+// add counts a file. Its time of change cannot be set by a program.
+func (w *walk) add(st *unix.Stat_t) {
+	if st.Ctim.Sec >= w.since {
+		w.files++
+		w.bytes += uint64(st.Blocks) * 512 / max(1, uint64(st.Nlink))
+	}
+}
+
+func (w *walk) folder(root string) {
+	todo := []string{root}
+	buf := make([]byte, 32<<10)
+	for len(todo) > 0 && !w.full() {
+		path := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			w.hidden = w.hidden || err != unix.ENOENT
+			continue
+		}
+		for {
+			n, err := unix.ReadDirent(fd, buf)
+			if err != nil || n <= 0 {
+				break
+			}
+			_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+			for _, name := range names {
+				var st unix.Stat_t
+				if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+					continue
+				}
+				w.add(&st)
+				if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+					todo = append(todo, path+"/"+name)
+				}
+			}
+		}
+		unix.Close(fd)
+	}
+}
+
+// open adds files without a name that a process has open.
+func (w *walk) open(pid int) {
+	dir := "/proc/" + decimal(uint64(pid)) + "/fd"
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err != nil || n <= 0 {
+			return
+		}
+		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			var st unix.Stat_t
+			if unix.Stat(dir+"/"+name, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 0 {
+				w.add(&st)
+			}
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/etui-run/etui/internal/sandbox/wire"
+)
+
+// network gives the private network its loopback interface, and hands a listener
+// for the proxy to the one who may speak to the world.
+func (h *helper) network() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return err
+	}
+	if !h.spec.Proxy {
+		return nil
+	}
+	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(l)
+	if err := unix.Bind(l, &unix.SockaddrInet4{Port: wire.ProxyPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	if err := unix.Listen(l, 128); err != nil {
+		return err
+	}
+	return unix.Sendmsg(wire.Control, wire.Message(wire.Listening, nil), unix.UnixRights(l), nil, 0)
+}
+
+// limits sets what holds for each process. The program inherits it; the helper
+// stays far below.
+func (h *helper) limits() error {
+	s := &h.spec
+	tasks := s.Tasks
+	if !s.Isolate {
+		tasks += tasksOf(uint32(unix.Getuid())) // the kernel counts all of the user's
+		// What ends the tree must get ahead of it.
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // it is only a courtesy
+	}
+	for _, l := range []struct {
+		what       int
+		soft, hard uint64
+	}{
+		{unix.RLIMIT_CPU, s.CPU, s.CPU + 1},
+		{unix.RLIMIT_DATA, s.Data, s.Data},
+		{unix.RLIMIT_FSIZE, s.FileSize, s.FileSize},
+		{unix.RLIMIT_NPROC, tasks, tasks},
+		{unix.RLIMIT_NOFILE, 1024, 4096},
+		{unix.RLIMIT_CORE, 0, 0},
+		{unix.RLIMIT_MSGQUEUE, 0, 0},
+		{unix.RLIMIT_MEMLOCK, 64 << 10, 64 << 10},
+		{unix.RLIMIT_RTPRIO, 0, 0},
+		{unix.RLIMIT_NICE, 0, 0},
+	} {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.what, &now); err != nil {
+			return err
+		}
+		want := unix.Rlimit{Cur: min(l.soft, now.Max), Max: min(l.hard, now.Max)}
+		if err := unix.Setrlimit(l.what, &want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const niceness = 10
+
+// drop gives up everything that is above an ordinary user, for this thread and
+// what it starts.
+func (h *helper) drop() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	for c := uintptr(0); c < 64; c++ {
+		// Without the right to, in the landlock mode, this fails; nothing can be
+		// gained from the set without new privileges either.
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err == unix.EINVAL {
+			break
+		}
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&head, &none[0])
+}

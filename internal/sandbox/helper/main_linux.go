@@ -1,0 +1,228 @@
+// The helper runs one program behind a wall, see package sandbox. It is built
+// into etui (go generate, in package sandbox) and started from memory with a
+// closed environment. It is kept small: its start is most of what a command
+// costs, so it links no fmt, os or net.
+//
+// Its main thread stays free to watch, count and end what it started; the thread
+// that starts the program gives up everything first. So what the program
+// inherits is never what the helper itself has.
+package main
+
+import (
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/etui-run/etui/internal/sandbox/wire"
+)
+
+func main() {
+	h := &helper{}
+	body, err := receive()
+	if err != nil {
+		unix.Exit(125)
+	}
+	if h.spec, err = wire.DecodeSpec(body); err != nil {
+		fail("reading what to do", unix.EPROTO)
+	}
+	h.run()
+}
+
+// helper runs one program.
+type helper struct {
+	spec    wire.Spec
+	limit   limit
+	sweep   chan struct{} // asks the thread that started the program to end all of it
+	child   int
+	started chan struct{}
+}
+
+// step is a thing to do on the way to the program.
+type step struct {
+	name string
+	do   func() error
+}
+
+func (h *helper) run() {
+	steps := []step{{"protecting the helper", h.hide}}
+	if h.spec.Isolate {
+		steps = append(steps, step{"making a root folder", h.isolate}, step{"starting the network inside", h.network})
+	}
+	steps = append(steps, step{"setting limits", h.limits}, step{"becoming the parent of all", h.adopt})
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			fail(s.name, err)
+		}
+	}
+	h.sweep, h.started = make(chan struct{}), make(chan struct{})
+	go h.start()
+	<-h.started
+	if h.spec.Probe {
+		send(wire.Ended, (&wire.Ending{}).Body())
+		unix.Exit(0)
+	}
+	go h.listen()
+	go h.watch()
+	h.reap()
+}
+
+// hide keeps the program from looking into the helper.
+func (h *helper) hide() error {
+	trees := uint(0)
+	if h.spec.HasTrees {
+		trees = uint(len(h.spec.Writable) + len(h.spec.Readable))
+	}
+	if err := unix.CloseRange(wire.Control, wire.Trees+trees-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return err
+	}
+	if err := unix.CloseRange(wire.Trees+trees, ^uint(0), 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+}
+
+// adopt makes orphans of the program's children of the helper.
+func (h *helper) adopt() error {
+	if h.spec.Isolate {
+		return nil // the first process of a name space is that anyway
+	}
+	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// start starts the program from a thread of its own, which has given up all
+// rights, and stays there: only such a thread may end all of the program where
+// that has no name space (kill of -1 reaches those that it may signal).
+func (h *helper) start() {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// A process is judged by its first thread: that one must stay out.
+		go h.start()
+		select {}
+	}
+	for _, s := range []step{
+		{"giving up privileges", h.drop},
+		{"closing files and network (Landlock)", h.landlock},
+		{"closing system calls (seccomp)", h.filter},
+	} {
+		if err := s.do(); err != nil {
+			fail(s.name, err)
+		}
+	}
+	if !h.spec.Probe {
+		var err error
+		h.child, err = syscall.ForkExec(h.spec.Args[0], h.spec.Args[1:], &syscall.ProcAttr{
+			Dir: h.spec.Dir, Env: h.spec.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		if err != nil {
+			fail("running "+h.spec.Args[0], err)
+		}
+		for fd := range 3 { // the program's end is to be seen by who reads from it
+			unix.Close(fd)
+		}
+		send(wire.Started, nil)
+	}
+	close(h.started)
+	for range h.sweep {
+		unix.Kill(-1, unix.SIGKILL)
+		h.sweep <- struct{}{}
+	}
+}
+
+// reap waits for the program, ends what is left, and says how it ended.
+func (h *helper) reap() {
+	var ending wire.Ending
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || pid == h.child {
+			ending.Status = uint64(status)
+			break
+		}
+	}
+	ending.Limit = h.limit.of(unix.WaitStatus(ending.Status))
+	h.end(ending)
+}
+
+// end ends all that is left and the helper. As the first process of a name space
+// it takes everything with it; the one who waits for it waits for all of them.
+func (h *helper) end(e wire.Ending) {
+	if !h.spec.Isolate {
+		h.clear()
+	}
+	send(wire.Ended, e.Body())
+	unix.Exit(0)
+}
+
+// listen waits for what is asked, and ends everything at the end of the stream.
+func (h *helper) listen() {
+	var b [1]byte
+	for {
+		n, err := unix.Read(wire.Control, b[:])
+		switch {
+		case err == unix.EINTR:
+		case err != nil || n == 0:
+			h.stop("")
+			return
+		case b[0] == wire.Ask:
+			unix.Kill(h.child, unix.SIGTERM)
+		}
+	}
+}
+
+// receive reads the one message from above.
+func receive() ([]byte, error) {
+	head := make([]byte, wire.Head)
+	if err := readAll(head); err != nil {
+		return nil, err
+	}
+	n := wire.Length(head)
+	if n < 0 {
+		return nil, unix.EMSGSIZE
+	}
+	body := make([]byte, n)
+	return body, readAll(body)
+}
+
+func readAll(b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Read(wire.Control, b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case n == 0:
+			return unix.EPIPE
+		default:
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
+func send(kind byte, body []byte) {
+	b := wire.Message(kind, body)
+	for len(b) > 0 {
+		n, err := unix.Write(wire.Control, b)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		b = b[n:]
+	}
+}
+
+// fail says what could not be done, and ends the helper.
+func fail(what string, err error) {
+	number, ok := err.(syscall.Errno)
+	if !ok {
+		number = unix.EIO
+	}
+	send(wire.Failed, append([]byte{byte(number)}, what...))
+	unix.Exit(125)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// Before Linux 6.12 Landlock lets signals out. There the kernel asks the helper,
+// which sends them itself, to processes of the program only.
+
+// signals are the calls that send one. All have the number of a process or of a
+// group first; the signal is the second or the third argument.
+var signals = map[uint32]int{
+	unix.SYS_KILL: 1, unix.SYS_TKILL: 1, unix.SYS_TGKILL: 2, unix.SYS_RT_SIGQUEUEINFO: 1, unix.SYS_RT_TGSIGQUEUEINFO: 2,
+}
+
+// signal sends a signal as it is asked for.
+func (h *helper) signal(listener int, q *question) error {
+	to, signal := int(int32(q.data.args[0])), unix.Signal(int32(q.data.args[signals[q.data.number]]))
+	caller := threadGroup(int(q.pid))
+	if err := asked(listener, q); err != nil {
+		return err
+	}
+	if to == caller || q.data.number == unix.SYS_TKILL && to == int(q.pid) {
+		return errProceed // to itself, or to a thread of its own
+	}
+	if q.data.number == unix.SYS_TKILL {
+		to = threadGroup(to)
+	}
+	if to > 0 {
+		return h.send(to, signal)
+	}
+	group := -to
+	if to == 0 {
+		var err error
+		if group, err = unix.Getpgid(caller); err != nil {
+			return err
+		}
+	}
+	err := error(unix.ESRCH)
+	for _, pid := range h.tree() {
+		if to == -1 && pid == caller {
+			continue
+		}
+		if to != -1 {
+			if of, failed := unix.Getpgid(pid); failed != nil || of != group {
+				continue
+			}
+		}
+		if h.send(pid, signal) == nil {
+			err = nil
+		}
+	}
+	return err
+}
+
+// send sends a signal to a process of the program. It holds the process before it
+// looks whose it is, so that its number cannot come to mean another.
+func (h *helper) send(pid int, signal unix.Signal) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for up, steps := pid, 0; up > 1 && steps < 1000; up, steps = parent(up), steps+1 {
+		if up == unix.Getpid() && up != pid {
+			return unix.PidfdSendSignal(fd, signal, nil, 0)
+		}
+	}
+	return unix.EPERM
+}
+
+// threadGroup is the process of a thread.
+func threadGroup(tid int) int {
+	var buf [4096]byte
+	return int(kilobytes(read("/proc/"+decimal(uint64(tid))+"/status", buf[:]), "Tgid:") >> 10)
+}
+
+// killTree kills all processes of the program, which can start no new ones from
+// then on.
+func (h *helper) killTree() {
+	none := unix.Rlimit{}
+	for _, pid := range h.tree() {
+		_ = unix.Prlimit(pid, unix.RLIMIT_NPROC, &none, nil) // it may have ended
+		unix.Kill(pid, unix.SIGKILL)
+	}
+}

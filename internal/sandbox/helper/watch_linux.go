@@ -1,0 +1,260 @@
+package main
+
+import (
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// limit is the limit that ended the program; the first one counts.
+type limit struct{ name atomic.Pointer[string] }
+
+func (l *limit) set(name string) { l.name.CompareAndSwap(nil, &name) }
+
+// of is the limit that a program hit that ended with a status.
+func (l *limit) of(status unix.WaitStatus) string {
+	if name := l.name.Load(); name != nil {
+		return *name
+	}
+	if status.Signaled() {
+		switch status.Signal() {
+		case unix.SIGXCPU:
+			return "cpu"
+		case unix.SIGXFSZ:
+			return "file"
+		}
+	}
+	return ""
+}
+
+// stop ends the program and all that it has started. A limit may be the cause.
+func (h *helper) stop(limit string) {
+	if limit != "" {
+		h.limit.set(limit)
+	}
+	if h.spec.Isolate {
+		unix.Kill(-1, unix.SIGKILL) // all in this name space but the helper, whose reaping goes on
+		return
+	}
+	unix.Kill(h.child, unix.SIGKILL)
+}
+
+// clear ends what is left where no name space does, and waits for it. All of it
+// has become a child of the helper when its parents have ended.
+func (h *helper) clear() {
+	for range 100 { // each time up to 100 ms; the one above gives up earlier
+		if h.landlockVersion() >= scopesSignals {
+			h.sweep <- struct{}{}
+			<-h.sweep
+		} else {
+			h.killTree()
+		}
+		for range 20 {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if err == unix.ECHILD {
+				return
+			}
+			if err == nil && pid == 0 {
+				pause(5)
+			}
+		}
+	}
+}
+
+// pause waits for so many milliseconds.
+func pause(ms int64) {
+	ts := unix.NsecToTimespec(ms * 1e6)
+	_ = unix.Nanosleep(&ts, nil) // an early end does not matter
+}
+
+const watchEvery = 100 // milliseconds
+
+// watch measures all that the program has started, for what the kernel counts for
+// each process alone or not at all.
+func (h *helper) watch() {
+	go h.watchDisk()
+	free := available()
+	for {
+		pause(watchEvery)
+		tree := h.tree()
+		if uint64(len(tree)) > h.spec.Processes {
+			h.stop("processes")
+		}
+		var used uint64
+		for _, pid := range tree {
+			used += memory(pid)
+		}
+		if used > h.spec.Memory {
+			used = 0
+			for _, pid := range tree {
+				used += share(pid)
+			}
+			if used > h.spec.Memory {
+				h.stop("memory")
+			}
+		}
+		// What the kernel itself holds for the program is counted nowhere. So when
+		// the machine runs out of memory and has lost more than the limit, it was us.
+		if now := available(); now != 0 && now < lastMemory && free > now+h.spec.Memory {
+			h.stop("memory")
+		}
+	}
+}
+
+// lastMemory is how little free memory a machine runs out with.
+const lastMemory = 256 << 20
+
+// tree returns the processes of the program. Where the helper is alone with them
+// in a name space these are all but itself.
+func (h *helper) tree() (list []int) {
+	self := unix.Getpid()
+	parents := map[int]int{}
+	eachProcess(func(pid int) {
+		if pid == self {
+			return
+		}
+		if h.spec.Isolate {
+			list = append(list, pid)
+			return
+		}
+		parents[pid] = parent(pid)
+	})
+	for pid := range parents {
+		for up, steps := pid, 0; up != 0 && steps < 1000; up, steps = parents[up], steps+1 {
+			if up == self || parents[up] == self {
+				list = append(list, pid)
+				break
+			}
+		}
+	}
+	return list
+}
+
+func eachProcess(f func(pid int)) {
+	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		if err != nil || n <= 0 {
+			return
+		}
+		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+		for _, name := range names {
+			if pid := number(name); pid > 0 {
+				f(int(pid))
+			}
+		}
+	}
+}
+
+func number(s string) (n uint64) {
+	if s == "" {
+		return 0
+	}
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n
+}
+
+// field returns the n-th word of a text, counted from 0.
+func field(s string, n int) string {
+	for i := 0; i < len(s); {
+		for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+			i++
+		}
+		j := i
+		for j < len(s) && s[j] != ' ' && s[j] != '\t' && s[j] != '\n' {
+			j++
+		}
+		if n == 0 {
+			return s[i:j]
+		}
+		n, i = n-1, j
+	}
+	return ""
+}
+
+// kilobytes finds a line such as "RssAnon:  12 kB".
+func kilobytes(s, key string) uint64 {
+	for i := 0; i+len(key) < len(s); {
+		if s[i:i+len(key)] == key {
+			return number(field(s[i+len(key):], 0)) << 10
+		}
+		for i < len(s) && s[i] != '\n' {
+			i++
+		}
+		i++
+	}
+	return 0
+}
+
+func read(path string, buf []byte) string {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return ""
+	}
+	return string(buf[:n])
+}
+
+func parent(pid int) int {
+	var buf [512]byte
+	s := read("/proc/"+decimal(uint64(pid))+"/stat", buf[:])
+	for i := len(s) - 1; i >= 0; i-- { // the name may hold anything
+		if s[i] == ')' {
+			return int(number(field(s[i+1:], 1)))
+		}
+	}
+	return 0
+}
+
+// memory is what a process has for itself, and what it shares without a file: at
+// most as much as share tells.
+func memory(pid int) uint64 {
+	var buf [4096]byte
+	s := read("/proc/"+decimal(uint64(pid))+"/status", buf[:])
+	return kilobytes(s, "RssAnon:") + kilobytes(s, "RssShmem:") + kilobytes(s, "VmSwap:")
+}
+
+// share is the same, with what several processes share divided among them. It is
+// exact, and slow.
+func share(pid int) uint64 {
+	var buf [4096]byte
+	s := read("/proc/"+decimal(uint64(pid))+"/smaps_rollup", buf[:])
+	if s == "" {
+		return memory(pid)
+	}
+	return kilobytes(s, "Pss_Anon:") + kilobytes(s, "Pss_Shmem:") + kilobytes(s, "SwapPss:")
+}
+
+func available() uint64 {
+	var buf [512]byte
+	return kilobytes(read("/proc/meminfo", buf[:]), "MemAvailable:")
+}
+
+// tasksOf counts the threads of a user.
+func tasksOf(uid uint32) (n uint64) {
+	eachProcess(func(pid int) {
+		path := "/proc/" + decimal(uint64(pid))
+		var st unix.Stat_t
+		if unix.Stat(path, &st) != nil || st.Uid != uid {
+			return
+		}
+		var buf [4096]byte
+		n += max(1, kilobytes(read(path+"/status", buf[:]), "Threads:")>>10)
+	})
+	return n
+}

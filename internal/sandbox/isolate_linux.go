@@ -1,0 +1,347 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/etui-run/etui/internal/sandbox/wire"
+)
+
+// system is what Linux needs: the helper in memory, and how owners of files are
+// mapped where etui runs as root. Both are made at most once and kept.
+type system struct {
+	oldKernel bool // in tests only: do without what Linux 6.12 brought
+	helper    once[*os.File]
+	mappings  once[*os.File]
+}
+
+// once is a value that is made when it is first asked for.
+type once[T any] struct {
+	sync.Once
+	value T
+	err   error
+}
+
+func (o *once[T]) get(f func() (T, error)) (T, error) {
+	o.Do(func() { o.value, o.err = f() })
+	return o.value, o.err
+}
+
+// startTime bounds how long a program may take to be started, and endTime how long
+// the helper may take to end all of it. A machine under a fork bomb is slow.
+const (
+	startTime = 20 * time.Second
+	endTime   = 15 * time.Second
+)
+
+// nameSpaces are those of mode Strong.
+const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// builders are the capabilities that the helper has, inside its name spaces only,
+// until the program is started.
+var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+
+// helped is a program that the helper runs.
+type helped struct {
+	cmd     *exec.Cmd
+	control *net.UnixConn
+	mode    Mode
+	args0   string
+	proxy   *proxy
+	cleanup func()
+	ended   chan struct{}
+}
+
+// probe tries whether a mode works here, by setting up all of it.
+func (s *Sandbox) probe(m Mode) error {
+	if m == Seatbelt {
+		return errors.New("it is macOS's")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	c := Command{Limits: Limits{}.filled(defaultWall)}
+	p, err := s.launch(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
+	if err != nil {
+		return err
+	}
+	_, err = p.wait()
+	return err
+}
+
+// isolated starts a program by the helper.
+func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (program, error) {
+	return s.launch(ctx, m, path, c, v, files)
+}
+
+// launch starts the helper and waits until the program runs. Without a path it
+// only sets everything up.
+func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ *helped, err error) {
+	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			p.cleanup()
+		}
+	}()
+	who := ownerOf(v)
+	spec := wire.Spec{
+		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
+		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
+		CPU: uint64(c.Limits.CPU / time.Second), Data: uint64(c.Limits.ProcessMemory), Memory: uint64(c.Limits.Memory),
+		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes), FileSize: uint64(c.Limits.FileSize),
+		Growth: uint64(c.Limits.Disk), Files: uint64(c.Limits.Files), Scratch: scratchSize, Shared: sharedSize,
+	}
+	home := "/tmp"
+	if m == Landlock {
+		if home, err = os.MkdirTemp("", "etui-run-"); err != nil {
+			return nil, err
+		}
+		p.cleanup = func() { removeAll(home) }
+		if err := who.give(home); err != nil {
+			return nil, err
+		}
+		spec.Writable = append(spec.Writable, home)
+	}
+	var trees []*os.File
+	if who.change {
+		if m == Strong {
+			if trees, err = s.trees(who, v); err != nil {
+				return nil, err
+			}
+			spec.HasTrees = true
+			defer func() {
+				for _, t := range trees {
+					t.Close()
+				}
+			}()
+		} else if err := errors.Join(who.handOver(v.writable), who.enters(spec.Writable), who.enters(v.readable)); err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			_ = f.Chown(who.uid, who.gid) // so that /dev/stdout can be opened; of a device it is refused, rightly
+		}
+	}
+	given := map[string]string{"PATH": v.path(), "HOME": home, "TMPDIR": home}
+	if path != "" {
+		p.args0 = c.Args[0]
+		spec.Args = append([]string{path}, c.Args...)
+	}
+	if len(c.Network) > 0 && m == Strong && s.dial != nil {
+		spec.Proxy = true
+		addProxy(given)
+	}
+	spec.Env = environment(given, c.Env)
+	if err := s.begin(p, who, files, trees); err != nil {
+		return nil, err
+	}
+	giveUp := context.AfterFunc(ctx, p.stop)
+	defer giveUp()
+	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
+		p.stop()
+		_, _ = p.await() // why it failed is known
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("starting %s in mode %s: %w", p.args0, m, err)
+	}
+	return p, nil
+}
+
+// begin starts the helper.
+func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
+	helper, err := s.helper.get(memfd)
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	p.control = ours
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if p.mode == Strong {
+		attr.Cloneflags, attr.AmbientCaps = nameSpaces, builders
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: who.uid, HostID: who.uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: who.gid, HostID: who.gid, Size: 1}}
+		attr.GidMappingsEnableSetgroups = who.change
+	}
+	if who.change {
+		attr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
+	}
+	p.cmd = &exec.Cmd{
+		Path: fmt.Sprintf("/proc/self/fd/%d", helper.Fd()), Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
+		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs}, trees...), SysProcAttr: attr,
+	}
+	if err := p.cmd.Start(); err != nil {
+		ours.Close()
+		var perr *os.PathError
+		if errors.As(err, &perr) {
+			err = perr.Err
+		}
+		return fmt.Errorf("the kernel refuses what mode %s is made of: %w", p.mode, err)
+	}
+	return nil
+}
+
+// prepare tells the helper what to do, and waits until the program runs.
+func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) error {
+	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
+		return err
+	}
+	if _, err := p.control.Write(spec.Encode()); err != nil {
+		return err
+	}
+	for {
+		kind, body, passed, err := p.event()
+		switch {
+		case err != nil:
+			return fmt.Errorf("the helper says nothing: %w", err)
+		case kind == wire.Listening:
+			if p.proxy, err = serve(passed); err != nil {
+				return err
+			}
+		case kind == wire.Failed && len(body) > 0:
+			number := syscall.Errno(body[0])
+			if spec.Args != nil && string(body[1:]) == "running "+spec.Args[0] {
+				return fmt.Errorf("%w: %s: %w", ErrNotFound, spec.Args[0], number)
+			}
+			return fmt.Errorf("%s: %w", body[1:], number)
+		case kind == wire.Started || kind == wire.Ended && spec.Probe:
+			return p.control.SetDeadline(time.Time{})
+		}
+	}
+}
+
+// event reads what the helper says next.
+func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
+	head, rights := make([]byte, wire.Head), make([]byte, unix.CmsgSpace(4))
+	n, rn, _, _, err := p.control.ReadMsgUnix(head, rights)
+	if err == nil && n < len(head) {
+		_, err = io.ReadFull(p.control, head[n:])
+	}
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	size := int(binary.LittleEndian.Uint32(head[1:]))
+	if size > 4096 {
+		return 0, nil, nil, errors.New("it says too much")
+	}
+	body = make([]byte, size)
+	if _, err := io.ReadFull(p.control, body); err != nil {
+		return 0, nil, nil, err
+	}
+	if messages, err := unix.ParseSocketControlMessage(rights[:rn]); err == nil && len(messages) == 1 {
+		if fds, err := unix.ParseUnixRights(&messages[0]); err == nil && len(fds) == 1 {
+			unix.CloseOnExec(fds[0])
+			passed = os.NewFile(uintptr(fds[0]), "listener")
+		}
+	}
+	return head[0], body, passed, nil
+}
+
+// ask asks the program to end.
+func (p *helped) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
+
+// stop ends all of it: with the first process of a name space all others end;
+// otherwise the helper clears up at the end of the stream. It is killed when it
+// takes too long.
+func (p *helped) stop() {
+	if p.mode == Strong {
+		_ = p.cmd.Process.Kill() // it may have ended
+		return
+	}
+	_ = p.control.CloseWrite() // the same
+	go func() {
+		select {
+		case <-p.ended:
+		case <-time.After(endTime):
+			_ = p.cmd.Process.Kill()
+		}
+	}()
+}
+
+func (p *helped) wait() (ending, error) {
+	defer p.cleanup()
+	return p.await()
+}
+
+// await waits for the helper's last word and its end.
+func (p *helped) await() (ending, error) {
+	e := ending{exit: -1, status: "signal: killed"}
+	for {
+		kind, body, _, err := p.event()
+		if err != nil {
+			break
+		}
+		if last, err := wire.DecodeEnding(body); kind == wire.Ended && err == nil {
+			status := syscall.WaitStatus(last.Status)
+			e.limit = Limit(last.Limit)
+			if status.Signaled() {
+				e.status = "signal: " + status.Signal().String()
+			} else {
+				e.exit, e.status = status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus())
+			}
+			break
+		}
+	}
+	_ = p.cmd.Wait() // how the helper ended says nothing
+	close(p.ended)
+	p.control.Close()
+	p.proxy.close()
+	return e, nil
+}
+
+func socketPair() (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
+	defer ours.Close()
+	c, err := net.FileConn(ours)
+	if err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return c.(*net.UnixConn), theirs, nil
+}
+
+// memfd puts the helper into memory that nobody can change any more.
+func memfd() (*os.File, error) {
+	if len(helperProgram) == 0 {
+		return nil, errors.New("etui has no helper for this architecture")
+	}
+	fd, err := unix.MemfdCreate("etui-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	if err == unix.EINVAL { // Linux before 6.3 has no word for it
+		fd, err = unix.MemfdCreate("etui-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making memory for the helper: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "etui-sandbox")
+	if _, err := io.Copy(f, strings.NewReader(helperProgram)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

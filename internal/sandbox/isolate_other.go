@@ -1,0 +1,18 @@
+//go:build !linux && !darwin
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// system is what other systems need: nothing.
+type system struct{}
+
+func (*Sandbox) probe(Mode) error { return errors.New("there is none for this system") }
+
+func (*Sandbox) isolated(context.Context, Mode, string, Command, view, []*os.File) (program, error) {
+	return nil, ErrRefused
+}

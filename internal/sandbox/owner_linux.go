@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dedicated is the user and group of programs where etui and the workspace are
+// root's. Nothing else should have that number.
+const dedicated = 63884
+
+// owner is whom a program runs as.
+type owner struct {
+	uid, gid int
+	change   bool // etui is root and becomes somebody else
+}
+
+// ownerOf chooses whom a program runs as: etui's user, or where that is root the
+// owner of the workspace, and never root.
+func ownerOf(v view) owner {
+	if uid := os.Geteuid(); uid != 0 {
+		return owner{uid: uid, gid: os.Getegid()}
+	}
+	o := owner{dedicated, dedicated, true}
+	if len(v.writable) > 0 {
+		if uid, gid, ok := ownerOfFile(v.writable[0]); ok && uid != 0 {
+			o.uid = uid
+			if gid != 0 {
+				o.gid = gid
+			}
+		}
+	}
+	return o
+}
+
+func ownerOfFile(path string) (uid, gid int, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(st.Uid), int(st.Gid), true
+}
+
+// give makes a file the program's.
+func (o owner) give(path string) error {
+	if !o.change {
+		return nil
+	}
+	return os.Lchown(path, o.uid, o.gid)
+}
+
+// handOver gives root's files in folders to the program's user, so that it may
+// write them; etui may still, being root. Files of several names are left out:
+// another name may be outside.
+func (o owner) handOver(folders []string) error {
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // gone meanwhile, or not to be read
+			}
+			info, err := d.Info()
+			if err != nil {
+				return nil //nolint:nilerr // gone meanwhile
+			}
+			st, ok := info.Sys().(*syscall.Stat_t)
+			if !ok || st.Uid != 0 || !d.IsDir() && st.Nlink > 1 {
+				return nil
+			}
+			return o.give(path)
+		})
+		if err != nil {
+			return fmt.Errorf("giving %s to user %d, whom programs run as: %w", folder, o.uid, err)
+		}
+	}
+	return nil
+}
+
+// enters checks that the program's user can get to folders.
+func (o owner) enters(folders []string) error {
+	for _, folder := range folders {
+		for dir := folder; dir != "/"; dir = filepath.Dir(dir) {
+			info, err := os.Stat(dir)
+			if err != nil {
+				return err
+			}
+			st, ok := info.Sys().(*syscall.Stat_t)
+			if ok && int(st.Uid) != o.uid && info.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || info.Mode()&0o010 == 0) {
+				return fmt.Errorf("user %d, whom programs run as where etui is root, cannot enter %s: move what is in it, or run etui as an ordinary user", o.uid, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// trees takes hold of the folders of a view, as they are to be mounted. Root's
+// files look like the program's own in them, and what the program makes is root's
+// outside. A file system that cannot do that has its files handed over instead.
+func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
+	defer func() {
+		if err != nil {
+			for _, f := range list {
+				f.Close()
+			}
+		}
+	}()
+	for i, path := range append(append([]string(nil), v.writable...), v.readable...) {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return list, fmt.Errorf("taking hold of %s: %w", path, err)
+		}
+		list = append(list, os.NewFile(uintptr(fd), path))
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+		if i >= len(v.writable) {
+			attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+		}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+			return list, fmt.Errorf("mounting %s: %w", path, err)
+		}
+		if uid, _, ok := ownerOfFile(path); !ok || uid != 0 {
+			continue
+		}
+		if err := s.remap(fd); err != nil && i < len(v.writable) {
+			if err := o.handOver([]string{path}); err != nil {
+				return list, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// remap shows root's files in a mount as those of the dedicated user.
+func (s *Sandbox) remap(mount int) error {
+	space, err := s.mappings.get(s.userSpace)
+	if err != nil {
+		return err
+	}
+	return unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())})
+}
+
+// userSpace makes a user name space that says how owners are shown. Only a process
+// can have one: it is that of a helper that has nothing to do.
+func (s *Sandbox) userSpace() (*os.File, error) {
+	helper, err := s.helper.get(memfd)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	const last = 1<<32 - 2
+	swapped := []syscall.SysProcIDMap{
+		{ContainerID: 0, HostID: dedicated, Size: 1},
+		{ContainerID: 1, HostID: 1, Size: dedicated - 1},
+		{ContainerID: dedicated + 1, HostID: dedicated + 1, Size: last - dedicated},
+	}
+	cmd := &exec.Cmd{
+		Path: fmt.Sprintf("/proc/self/fd/%d", helper.Fd()), Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		SysProcAttr: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped},
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	space, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", cmd.Process.Pid))
+	return space, errors.Join(err, cmd.Process.Kill(), ignore(cmd.Wait()))
+}
+
+// ignore forgets that a program was killed.
+func ignore(error) error { return nil }
+
+// removeAll removes a folder in which a program may have closed folders.
+func removeAll(path string) {
+	for range 3 {
+		if os.RemoveAll(path) == nil {
+			return
+		}
+		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700) // the next try shows
+			}
+			return nil
+		})
+	}
+}

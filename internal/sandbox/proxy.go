@@ -1,0 +1,216 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/sandbox/wire"
+)
+
+// proxy is an HTTP proxy for one program. It lets it reach the hosts that it was
+// granted, and nothing else.
+type proxy struct {
+	listener net.Listener
+	hosts    []string
+	dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	ctx      context.Context //nolint:containedctx // ends with the proxy, as its connections do
+	cancel   context.CancelFunc
+	places   chan struct{}
+	all      sync.WaitGroup
+}
+
+const (
+	maxProxied  = 64               // connections at once; further ones wait
+	proxyHeader = 30 * time.Second // for a request's header
+)
+
+// addProxy tells a program of the proxy, in the ways that programs know.
+func addProxy(env map[string]string) {
+	url := fmt.Sprintf("http://127.0.0.1:%d", wire.ProxyPort)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		env[name] = url
+	}
+	env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+	env["NODE_USE_ENV_PROXY"] = "1"
+}
+
+// serveProxy serves on a listener that was made where the program is.
+func serveProxy(listener *os.File, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
+	if listener == nil {
+		return nil, errors.New("the helper sent no listener")
+	}
+	defer listener.Close()
+	l, err := net.FileListener(listener)
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{listener: l, hosts: hosts, dial: dial, places: make(chan struct{}, maxProxied)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.all.Go(p.accept)
+	return p, nil
+}
+
+// close ends all connections. A nil proxy has none.
+func (p *proxy) close() {
+	if p == nil {
+		return
+	}
+	p.cancel()
+	p.listener.Close()
+	p.all.Wait()
+}
+
+func (p *proxy) accept() {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		select {
+		case p.places <- struct{}{}:
+		case <-p.ctx.Done():
+			c.Close()
+			return
+		}
+		p.all.Go(func() {
+			defer func() { <-p.places }()
+			release := context.AfterFunc(p.ctx, func() { c.Close() })
+			defer release()
+			defer c.Close()
+			p.serve(c)
+		})
+	}
+}
+
+// serve answers one request, with a connection to where it asks to go.
+func (p *proxy) serve(c net.Conn) {
+	_ = c.SetDeadline(time.Now().Add(proxyHeader)) // a closed one shows at once
+	head := &io.LimitedReader{R: c, N: 64 << 10}
+	in := bufio.NewReader(head)
+	req, err := http.ReadRequest(in)
+	head.N = math.MaxInt64 // a body may be longer
+	if err != nil {
+		refuse(c, http.StatusBadRequest, "this is an HTTP proxy")
+		return
+	}
+	host := req.URL.Host
+	if req.Method == http.MethodConnect {
+		host = req.Host
+	} else if req.URL.Scheme != "http" {
+		refuse(c, http.StatusBadRequest, "this is an HTTP proxy")
+		return
+	}
+	address := withPort(host, req.Method == http.MethodConnect)
+	if !granted(p.hosts, address) {
+		refuse(c, http.StatusForbidden, host+" is not among the hosts that this program may reach")
+		return
+	}
+	out, err := p.dial(p.ctx, "tcp", address)
+	if err != nil {
+		refuse(c, http.StatusBadGateway, "cannot reach "+host)
+		return
+	}
+	defer out.Close()
+	release := context.AfterFunc(p.ctx, func() { out.Close() })
+	defer release()
+	_ = c.SetDeadline(time.Time{})
+	if req.Method == http.MethodConnect {
+		if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
+			return
+		}
+		tunnel(c, io.MultiReader(buffered(in), c), out)
+		return
+	}
+	forward(c, req, out)
+}
+
+// buffered is what has been read of a connection beyond the request.
+func buffered(in *bufio.Reader) io.Reader { return io.LimitReader(in, int64(in.Buffered())) }
+
+// tunnel carries bytes both ways until both ends are done.
+func tunnel(c net.Conn, in io.Reader, out net.Conn) {
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(out, in) // either end may go at any time
+		closeWrite(out)
+		close(done)
+	}()
+	_, _ = io.Copy(c, out)
+	closeWrite(c)
+	<-done
+}
+
+func closeWrite(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // either end may go at any time
+		return
+	}
+	c.Close()
+}
+
+// forward sends one request and its answer. The next one needs a new connection,
+// and is judged anew.
+func forward(c net.Conn, req *http.Request, out net.Conn) {
+	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization", "Connection"} {
+		req.Header.Del(name)
+	}
+	req.Close = true
+	if err := req.Write(out); err != nil {
+		refuse(c, http.StatusBadGateway, "the connection was lost")
+		return
+	}
+	_, _ = io.Copy(c, out) // either end may go at any time
+}
+
+func refuse(c net.Conn, code int, why string) {
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, http.StatusText(code), len(why)+1, why)
+}
+
+// withPort adds the port that a host stands for.
+func withPort(host string, tls bool) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	port := "80"
+	if tls {
+		port = "443"
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
+}
+
+// granted reports whether a list of hosts has an address.
+func granted(hosts []string, address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, h := range hosts {
+		name, p, err := net.SplitHostPort(h)
+		switch {
+		case err != nil && port != "80" && port != "443", err == nil && p != port:
+			continue
+		case err != nil:
+			name = h
+		}
+		name = strings.ToLower(strings.Trim(name, "[]"))
+		if suffix, ok := strings.CutPrefix(name, "*"); ok && strings.HasPrefix(suffix, ".") {
+			if len(host) > len(suffix) && strings.HasSuffix(host, suffix) {
+				return true
+			}
+		} else if name == host {
+			return true
+		}
+	}
+	return false
+}
