@@ -43,7 +43,7 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 	v.process, v.end = p, end
 	go v.read()
 	s.sessions = append(s.sessions, v)
-	return fmt.Sprintf("It runs as %s (sandbox: %s); exec_output gives its output, exec_stop ends it. After 2 hours it is ended.", v.id, s.config.Sandbox.Mode()), nil
+	return fmt.Sprintf("It runs as %s (sandbox: %s); background_output gives its output, stop_background ends it. After 2 hours it is ended.", v.id, s.config.Sandbox.Mode()), nil
 }
 
 // makeRoom forgets the oldest command that has ended when there are too many.
@@ -56,7 +56,7 @@ func (s *Shell) makeRoom() error {
 	}
 	at := slices.IndexFunc(s.sessions, (*session).over)
 	if at < 0 {
-		return fmt.Errorf("%d commands run in the background already; end one with exec_stop", maxSessions)
+		return fmt.Errorf("%d commands run in the background already; end one with stop_background", maxSessions)
 	}
 	s.sessions = slices.Delete(s.sessions, at, at+1)
 	return nil
@@ -147,12 +147,12 @@ type outputInput struct {
 	Wait int `json:"wait" default:"5" minimum:"0" maximum:"50"`
 }
 
-// execOutput gives what a command in the background has written since the last time, and whether it runs.
+// backgroundOutput gives what a command in the background has written since the last time, and whether it runs.
 //
 //etui:tool risk=read
 //etui:zh 查看后台命令的新输出和状态。
-//etui:alias poll command, is it done, 后台输出
-func (s *Shell) execOutput(ctx context.Context, in outputInput) (string, error) {
+//etui:alias poll background, is it done, 后台输出
+func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, error) {
 	v, err := s.find(ctx, in.ID)
 	if err != nil {
 		return "", err
@@ -182,12 +182,12 @@ type stopInput struct {
 	ID string `json:"id"`
 }
 
-// execStop ends a command that runs in the background.
+// stopBackground ends a command that runs in the background.
 //
 //etui:tool risk=write
 //etui:zh 结束后台命令。
-//etui:alias kill command, stop process, 终止命令
-func (s *Shell) execStop(ctx context.Context, in stopInput) (string, error) {
+//etui:alias kill process, end background, 终止命令
+func (s *Shell) stopBackground(ctx context.Context, in stopInput) (string, error) {
 	v, err := s.find(ctx, in.ID)
 	if err != nil {
 		return "", err

@@ -1,5 +1,5 @@
-// Package shell holds the built-in tools that run commands: exec, and exec_output
-// and exec_stop for those that run on in the background. All of them run in the
+// Package shell holds the built-in tools that run commands: exec, and background_output
+// and stop_background for those that run on in the background. All of them run in the
 // sandbox, in the workspace, which they may change but for what is protected.
 //
 //etui:tools groups=shell source=builtin version=1
@@ -24,7 +24,7 @@ const (
 	maxKept     = 256 << 10     // bytes of output in the background that nobody has read yet
 	maxSessions = 8             // commands in the background at once, and ended ones that are remembered
 	maxLife     = 2 * time.Hour // of a command in the background
-	maxWait     = 50            // seconds that exec_output waits
+	maxWait     = 50            // seconds that background_output waits
 )
 
 // Config says where commands run.
@@ -71,7 +71,7 @@ type execInput struct {
 	Dir string `json:"dir,omitempty"`
 	// seconds
 	Timeout int `json:"timeout" default:"50" minimum:"1" maximum:"600"`
-	// do not wait; read on with exec_output
+	// do not wait; read on with background_output
 	Background bool `json:"background,omitempty"`
 }
 

@@ -84,16 +84,16 @@ func TestExec(t *testing.T) {
 
 func TestBackground(t *testing.T) {
 	_, call := open(t)
-	want(t, call("a", "exec_output", `{"id":"cmd-1"}`), "! no command runs in the background")
+	want(t, call("a", "background_output", `{"id":"cmd-1"}`), "! no command runs in the background")
 	want(t, call("a", "exec", `{"command":"echo one; sleep 600","background":true}`), "It runs as cmd-1 (sandbox: off)")
 	want(t, call("a", "exec", `{"command":"cat; echo at; sleep 600","background":true}`), "cmd-2")
-	want(t, call("a", "exec_output", `{"id":"cmd-1","wait":20}`), "one\n")
-	want(t, call("b", "exec_output", `{"id":"cmd-1"}`), "! no command runs in the background")
-	want(t, call("b", "exec_stop", `{"id":"cmd-1"}`), "! no command")
-	want(t, call("a", "exec_output", `{"id":"cmd-9"}`), `! there is no command "cmd-9"; there are [cmd-1 cmd-2]`)
-	want(t, call("a", "exec_output", `{"id":"cmd-2","wait":20}`), "at\n\n(it runs on)")
-	want(t, call("a", "exec_output", `{"id":"cmd-2","wait":0}`), "(nothing new; it runs on)")
-	want(t, call("a", "exec_stop", `{"id":"cmd-2"}`), "cmd-2 has ended.")
+	want(t, call("a", "background_output", `{"id":"cmd-1","wait":20}`), "one\n")
+	want(t, call("b", "background_output", `{"id":"cmd-1"}`), "! no command runs in the background")
+	want(t, call("b", "stop_background", `{"id":"cmd-1"}`), "! no command")
+	want(t, call("a", "background_output", `{"id":"cmd-9"}`), `! there is no command "cmd-9"; there are [cmd-1 cmd-2]`)
+	want(t, call("a", "background_output", `{"id":"cmd-2","wait":20}`), "at\n\n(it runs on)")
+	want(t, call("a", "background_output", `{"id":"cmd-2","wait":0}`), "(nothing new; it runs on)")
+	want(t, call("a", "stop_background", `{"id":"cmd-2"}`), "cmd-2 has ended.")
 }
 
 // TestPlaces: a command that has ended makes room for another one, one that runs
@@ -104,7 +104,7 @@ func TestPlaces(t *testing.T) {
 		want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "It runs as")
 	}
 	want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "! 8 commands run in the background already")
-	want(t, call("a", "exec_stop", `{"id":"cmd-3"}`), "has ended")
-	want(t, call("a", "exec_output", `{"id":"cmd-3","wait":50}`), "(the program ended")
+	want(t, call("a", "stop_background", `{"id":"cmd-3"}`), "has ended")
+	want(t, call("a", "background_output", `{"id":"cmd-3","wait":50}`), "(the program ended")
 	want(t, call("a", "exec", `{"command":"true","background":true}`), "It runs as cmd-9")
 }

@@ -23,12 +23,35 @@ func Tools(shell *Shell) []tool.Tool {
 	if shell != nil {
 		list = append(list,
 			tool.New(tool.Definition{
+				Name:         "background_output",
+				Description:  "Gives what a command in the background has written since the last time, and whether it runs.",
+				Translations: map[string]string{"zh": "查看后台命令的新输出和状态。"},
+				Aliases:      []string{"poll background", "is it done", "后台输出"},
+				Groups:       []string{"shell"},
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"as exec said"},"wait":{"type":"integer","description":"seconds to wait for something new","default":5,"minimum":0,"maximum":50}},"required":["id"],"additionalProperties":false}`),
+				Risk:         "read",
+				Version:      "1",
+				Source:       "builtin",
+			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+				var in outputInput
+				r := wire.Read(args)
+				readOutputInputJSON(&r, &in)
+				if err := r.End(); err != nil {
+					return chat.Result{}, err
+				}
+				out, err := shell.backgroundOutput(ctx, in)
+				if err != nil {
+					return chat.Result{}, err
+				}
+				return tool.Text(string(out)), nil
+			}),
+			tool.New(tool.Definition{
 				Name:         "exec",
 				Description:  "Runs a shell command in the workspace, isolated from the machine.",
 				Translations: map[string]string{"zh": "在工作区的沙箱中运行 shell 命令。"},
 				Aliases:      []string{"run command", "shell", "bash", "terminal", "script", "运行命令", "执行脚本", "终端"},
 				Groups:       []string{"shell"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"for sh","minLength":1,"maxLength":20000},"dir":{"type":"string","description":"folder in the workspace"},"timeout":{"type":"integer","description":"seconds","default":50,"minimum":1,"maximum":600},"background":{"type":"boolean","description":"do not wait; read on with exec_output"}},"required":["command"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"for sh","minLength":1,"maxLength":20000},"dir":{"type":"string","description":"folder in the workspace"},"timeout":{"type":"integer","description":"seconds","default":50,"minimum":1,"maximum":600},"background":{"type":"boolean","description":"do not wait; read on with background_output"}},"required":["command"],"additionalProperties":false}`),
 				Risk:         "destructive",
 				Version:      "1",
 				Source:       "builtin",
@@ -46,33 +69,10 @@ func Tools(shell *Shell) []tool.Tool {
 				return tool.Text(string(out)), nil
 			}),
 			tool.New(tool.Definition{
-				Name:         "exec_output",
-				Description:  "Gives what a command in the background has written since the last time, and whether it runs.",
-				Translations: map[string]string{"zh": "查看后台命令的新输出和状态。"},
-				Aliases:      []string{"poll command", "is it done", "后台输出"},
-				Groups:       []string{"shell"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"as exec said"},"wait":{"type":"integer","description":"seconds to wait for something new","default":5,"minimum":0,"maximum":50}},"required":["id"],"additionalProperties":false}`),
-				Risk:         "read",
-				Version:      "1",
-				Source:       "builtin",
-			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				var in outputInput
-				r := wire.Read(args)
-				readOutputInputJSON(&r, &in)
-				if err := r.End(); err != nil {
-					return chat.Result{}, err
-				}
-				out, err := shell.execOutput(ctx, in)
-				if err != nil {
-					return chat.Result{}, err
-				}
-				return tool.Text(string(out)), nil
-			}),
-			tool.New(tool.Definition{
-				Name:         "exec_stop",
+				Name:         "stop_background",
 				Description:  "Ends a command that runs in the background.",
 				Translations: map[string]string{"zh": "结束后台命令。"},
-				Aliases:      []string{"kill command", "stop process", "终止命令"},
+				Aliases:      []string{"kill process", "end background", "终止命令"},
 				Groups:       []string{"shell"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","description":"as exec said"}},"required":["id"],"additionalProperties":false}`),
 				Risk:         "write",
@@ -85,7 +85,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err := r.End(); err != nil {
 					return chat.Result{}, err
 				}
-				out, err := shell.execStop(ctx, in)
+				out, err := shell.stopBackground(ctx, in)
 				if err != nil {
 					return chat.Result{}, err
 				}
@@ -99,7 +99,22 @@ func Tools(shell *Shell) []tool.Tool {
 // Groups returns the names of the tools of each group.
 func Groups() map[string][]string {
 	return map[string][]string{
-		"shell": {"exec", "exec_output", "exec_stop"},
+		"shell": {"background_output", "exec", "stop_background"},
+	}
+}
+
+func readOutputInputJSON(r *wire.Reader, v *outputInput) {
+	v.Wait = 5
+	r.Object()
+	for name, ok := r.Field(); ok; name, ok = r.Field() {
+		switch string(name) {
+		case "id":
+			v.ID = r.String()
+		case "wait":
+			v.Wait = int(r.Int(64))
+		default:
+			r.Skip()
+		}
 	}
 }
 
@@ -116,21 +131,6 @@ func readExecInputJSON(r *wire.Reader, v *execInput) {
 			v.Timeout = int(r.Int(64))
 		case "background":
 			v.Background = r.Bool()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-func readOutputInputJSON(r *wire.Reader, v *outputInput) {
-	v.Wait = 5
-	r.Object()
-	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
-		case "id":
-			v.ID = r.String()
-		case "wait":
-			v.Wait = int(r.Int(64))
 		default:
 			r.Skip()
 		}
