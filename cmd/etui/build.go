@@ -92,10 +92,15 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	}()
 	registry := catalog.NewRegistry(log)
 	b.registry = registry
+	out, programs, err := newWalls(w)
+	if err != nil {
+		return b, err
+	}
+	b.programs = programs
 	if err := b.addTools(ctx, registry, w); err != nil {
 		return b, err
 	}
-	if b.skills, err = b.newSkills(ctx, w, stored, log); err != nil {
+	if b.skills, err = b.newSkills(ctx, w, out, stored, log); err != nil {
 		return b, err
 	}
 	if err := b.addInstallTools(w, log); err != nil {

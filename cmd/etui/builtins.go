@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/tool"
@@ -25,7 +27,31 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
 	if err := builtin.Register(registry, &builtin.Clock{}, files); err != nil {
 		return err
 	}
+	if err := b.addShell(registry, w); err != nil {
+		return err
+	}
 	return addWeb(registry, w)
+}
+
+// addShell registers the tools that run commands, where the sandbox runs any.
+func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
+	if b.programs.Ready() != nil {
+		return nil
+	}
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})
+	b.close = append(b.close, s.Close)
+	return shell.Register(registry, s)
+}
+
+// readOnly is what commands may read but not change: what is protected in the
+// workspace, and the folders of skills.
+func readOnly(w *workspace) (list []string) {
+	for _, path := range protected(w) {
+		if below, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(below) && below != "." {
+			list = append(list, path)
+		}
+	}
+	return append(list, skillFolders(w)...)
 }
 
 // addWeb registers the tools that read the web. web_search is there when a service
@@ -57,5 +83,5 @@ func addWeb(registry *catalog.Registry, w *workspace) error {
 // allBuiltin are all tools that etui brings, wherever they work or not: for their
 // definitions.
 func allBuiltin() []tool.Tool {
-	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}))
+	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}))
 }

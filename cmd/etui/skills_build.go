@@ -58,12 +58,8 @@ var (
 // newSkills loads the skills of a workspace and puts them into the registry.
 // Files that cannot be used stop nothing: they are told in the report, and in the
 // table.
-func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (*skills, error) {
-	out, programs, err := newWalls(w)
-	if err != nil {
-		return nil, err
-	}
-	b.programs = programs
+func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, stored bool, log *slog.Logger) (*skills, error) {
+	var err error
 	if b.traces, err = newTracing(log); err != nil {
 		return nil, err
 	}
@@ -72,7 +68,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, stored bool, log *s
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
 	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
-	providers, err := newProviders(out, programs, s.pins, b.traces, log)
+	providers, err := newProviders(out, b.programs, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func Tools(stock *Stock) []tool.Tool {
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or the beginning of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := findInput{Limit: 10}
+				var in findInput
 				r := wire.Read(args)
 				readFindInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -65,7 +65,7 @@ func Tools(stock *Stock) []tool.Tool {
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"moves":{"type":"array","description":"what to move, and where to","minItems":1,"maxItems":50,"items":{"type":"object","properties":{"part":{"type":"string"},"shelf":{"type":"string","enum":["front","back","attic"]},"amount":{"type":"integer"}},"required":["part","shelf","amount"],"additionalProperties":false}},"from":{"type":"string","enum":["front","back","attic"]}},"required":["moves","from"],"additionalProperties":false}`),
 				Risk:         "write",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := moveInput{}
+				var in moveInput
 				r := wire.Read(args)
 				readMoveInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -89,6 +89,7 @@ func Groups() map[string][]string {
 }
 
 func readFindInputJSON(r *wire.Reader, v *findInput) {
+	v.Limit = 10
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
 		switch string(name) {

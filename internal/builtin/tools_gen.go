@@ -33,7 +33,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := timeInput{}
+				var in timeInput
 				r := wire.Read(args)
 				readTimeInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -60,7 +60,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := appendInput{}
+				var in appendInput
 				r := wire.Read(args)
 				readAppendInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -83,7 +83,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := diffInput{}
+				var in diffInput
 				r := wire.Read(args)
 				readDiffInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -106,7 +106,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := editInput{}
+				var in editInput
 				r := wire.Read(args)
 				readEditInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -125,7 +125,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := findInput{}
+				var in findInput
 				r := wire.Read(args)
 				readFindInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -148,7 +148,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := listInput{}
+				var in listInput
 				r := wire.Read(args)
 				readListInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -171,7 +171,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := makeDirInput{}
+				var in makeDirInput
 				r := wire.Read(args)
 				readMakeDirInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -194,7 +194,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := multiEditInput{}
+				var in multiEditInput
 				r := wire.Read(args)
 				readMultiEditInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -213,7 +213,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := readInput{}
+				var in readInput
 				r := wire.Read(args)
 				readReadInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -236,7 +236,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := imageInput{}
+				var in imageInput
 				r := wire.Read(args)
 				readImageInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -255,7 +255,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := removeInput{}
+				var in removeInput
 				r := wire.Read(args)
 				readRemoveInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -278,7 +278,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := renameInput{}
+				var in renameInput
 				r := wire.Read(args)
 				readRenameInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -301,7 +301,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := searchInput{}
+				var in searchInput
 				r := wire.Read(args)
 				readSearchInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -324,7 +324,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := writeInput{}
+				var in writeInput
 				r := wire.Read(args)
 				readWriteInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -350,7 +350,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			Version:      "1",
 			Source:       "builtin",
 		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			in := calculateInput{}
+			var in calculateInput
 			r := wire.Read(args)
 			readCalculateInputJSON(&r, &in)
 			if err := r.End(); err != nil {

@@ -1,6 +1,7 @@
 package toolgen
 
 import (
+	"bytes"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -82,14 +83,9 @@ func (g *generator) codec(verb string, t types.Type, make func(name string)) str
 // reader returns the name of the function that reads a struct.
 func (g *generator) reader(t types.Type) string {
 	return g.codec("read", t, func(name string) {
-		wire := g.use(module + "tool/wire")
-		fields := g.fields(t.Underlying().(*types.Struct), token.NoPos)
-		g.printf("\nfunc %s(r *%s.Reader, v *%s) {\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n", name, wire, g.typeName(t))
-		for _, f := range fields {
-			g.printf("case %q:\n", f.name)
-			g.read("v."+f.selector, f.typ, f.pos)
-		}
-		g.printf("default:\nr.Skip()\n}\n}\n}\n")
+		g.printf("\nfunc %s(r *%s.Reader, v *%s) {\n", name, g.use(module+"tool/wire"), g.typeName(t))
+		g.readFields("v", t.Underlying().(*types.Struct))
+		g.printf("}\n")
 	})
 }
 
@@ -132,8 +128,24 @@ func (g *generator) readStruct(into string, t types.Type, u *types.Struct) {
 		g.printf("%s(r, &%s)\n", g.reader(t), into)
 		return
 	}
+	g.readFields(into, u)
+}
+
+// readFields writes the statements that read an object into the fields of a
+// struct, which have their defaults before.
+func (g *generator) readFields(into string, u *types.Struct) {
+	fields := g.fields(u, token.NoPos)
+	for _, f := range fields {
+		text, ok := f.tag.Lookup("default")
+		if b, basic := f.typ.Underlying().(*types.Basic); ok && basic {
+			if b.Info()&types.IsString != 0 {
+				text = quote(text)
+			}
+			g.printf("%s.%s = %s\n", into, f.selector, text)
+		}
+	}
 	g.printf("r.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n")
-	for _, f := range g.fields(u, token.NoPos) {
+	for _, f := range fields {
 		g.printf("case %q:\n", f.name)
 		g.read(into+"."+f.selector, f.typ, f.pos)
 	}
@@ -160,6 +172,16 @@ func (g *generator) writer(t types.Type) string {
 		g.writeFields("v", t.Underlying().(*types.Struct))
 		g.printf("return b\n}\n")
 	})
+}
+
+// writeUsed writes the statements that append a variable to b; one without a
+// field is used all the same, as Go wants it.
+func (g *generator) writeUsed(name string, t types.Type, pos token.Pos) {
+	begin := g.text.Len()
+	g.write(name, t, pos)
+	if !bytes.Contains(g.text.Bytes()[begin:], []byte(name)) {
+		g.printf("_ = %s\n", name)
+	}
 }
 
 // write writes the statements that append a value to b.
@@ -213,7 +235,7 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 		defer g.printf("}\n")
 		g.printf("b = append(b, '{')\nfor i, %s := range %s.Sorted(%s.Keys(%s)) {\nif i > 0 {\nb = append(b, ',')\n}\nb = append(%s.String(b, %s), ':')\n%s := %s[%s]\n",
 			key, g.use("slices"), g.use("maps"), from, wire, key, item, from, key)
-		g.write(item, u.Elem(), pos)
+		g.writeUsed(item, u.Elem(), pos)
 		g.printf("}\nb = append(b, '}')\n")
 	case *types.Struct:
 		if _, ok := types.Unalias(t).(*types.Named); ok {

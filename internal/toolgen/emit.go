@@ -237,9 +237,8 @@ func (g *generator) call(f *function, receiver string) {
 		args = append(args, "ctx")
 	}
 	if f.in != nil {
-		g.printf("in := %s{%s}\n", g.typeName(f.in), g.defaults(f.in))
-		g.printf("r := %s.Read(args)\n%s(&r, &in)\nif err := r.End(); err != nil {\nreturn %s.Result{}, err\n}\n",
-			g.use(module+"tool/wire"), g.reader(f.in), g.use(module+"chat"))
+		g.printf("var in %s\nr := %s.Read(args)\n%s(&r, &in)\nif err := r.End(); err != nil {\nreturn %s.Result{}, err\n}\n",
+			g.typeName(f.in), g.use(module+"tool/wire"), g.reader(f.in), g.use(module+"chat"))
 		args = append(args, map[bool]string{true: "&in", false: "in"}[f.pointer])
 	}
 	name := f.name
@@ -260,26 +259,9 @@ func (g *generator) call(f *function, receiver string) {
 			return
 		}
 		g.printf("b := make([]byte, 0, 512)\n")
-		g.write("out", f.out, f.pos)
+		g.writeUsed("out", f.out, f.pos)
 		g.printf("return %s.Result{Text: string(b), View: &%s.View{Data: b}}, nil\n", chat, chat)
 	}
-}
-
-// defaults writes the fields of a struct that have one.
-func (g *generator) defaults(in *types.Named) string {
-	var parts []string
-	for _, f := range g.fields(in.Underlying().(*types.Struct), in.Obj().Pos()) {
-		text, ok := f.tag.Lookup("default")
-		b, basic := f.typ.Underlying().(*types.Basic)
-		if !ok || !basic || strings.Contains(f.selector, ".") || g.wellKnown(f.typ) != nil {
-			continue
-		}
-		if b.Info()&types.IsString != 0 {
-			text = quote(text)
-		}
-		parts = append(parts, f.selector+": "+text)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // groups writes the index of the groups.

@@ -132,6 +132,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 
 func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	switch info := u.Info(); {
+	case u.Kind() == types.Uintptr: // an address means nothing to others
 	case info&types.IsString != 0:
 		return &schema{Type: "string", Enum: g.constants(t)}
 	case info&types.IsBoolean != 0:
@@ -184,6 +185,7 @@ func (g *generator) object(t types.Type, u *types.Struct, pos token.Pos, above [
 			p.Description = text
 		}
 		g.tags(p, f)
+		g.checkDefault(p, f)
 		s.Properties = append(s.Properties, property{f.name, p})
 		if !f.optional {
 			s.Required = append(s.Required, f.name)
@@ -195,6 +197,12 @@ func (g *generator) object(t types.Type, u *types.Struct, pos token.Pos, above [
 // fields returns the fields of a struct as encoding/json sees them; those of
 // embedded structs stand in their place.
 func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
+	add := func(f field) {
+		if at := slices.IndexFunc(list, func(o field) bool { return o.name == f.name }); at >= 0 {
+			g.fail(pos, "two fields are %q in JSON: %s and %s", f.name, list[at].selector, f.selector)
+		}
+		list = append(list, f)
+	}
 	for i := range u.NumFields() {
 		v, tag := u.Field(i), reflect.StructTag(u.Tag(i))
 		if v.Pos() != token.NoPos {
@@ -208,7 +216,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		case v.Embedded() && name == "" && embedded:
 			for _, f := range g.fields(inner, pos) {
 				f.selector = v.Name() + "." + f.selector
-				list = append(list, f)
+				add(f)
 			}
 			continue
 		case v.Embedded() && name == "":
@@ -237,10 +245,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			f.optional = !required
 		}
-		if at := slices.IndexFunc(list, func(o field) bool { return o.name == f.name }); at >= 0 {
-			g.fail(pos, "two fields are %q in JSON: %s and %s", f.name, list[at].selector, f.selector)
-		}
-		list = append(list, f)
+		add(f)
 	}
 	return list
 }
@@ -300,9 +305,6 @@ func (g *generator) tags(s *schema, f field) {
 	}
 	if text, ok := f.tag.Lookup("default"); ok {
 		s.Default = g.value(s, text, "default", f.pos)
-		if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e json.RawMessage) bool { return bytes.Equal(e, s.Default) }) {
-			g.fail(f.pos, "the default %s is not among the values of the enum", s.Default)
-		}
 	}
 	if text, ok := f.tag.Lookup("example"); ok {
 		s.Examples = []json.RawMessage{g.value(s, text, "example", f.pos)}
@@ -334,6 +336,50 @@ func (g *generator) tags(s *schema, f field) {
 		g.fits(s, "pattern", "string", f.pos)
 		s.Pattern = text
 	}
+}
+
+// checkDefault checks that the default of a field is a value of it.
+func (g *generator) checkDefault(s *schema, f field) {
+	if s.Default == nil {
+		return
+	}
+	text := string(s.Default)
+	b, _ := f.typ.Underlying().(*types.Basic)
+	switch {
+	case b == nil || g.wellKnown(f.typ) != nil:
+		g.fail(f.pos, "default is for texts, numbers and bools; set that of %s in the function", f.selector)
+		return
+	case !representable(text, b):
+		g.fail(f.pos, "default:%q does not fit into %s", text, b.Name())
+		return
+	}
+	raw, err := s.text()
+	if err != nil {
+		return // it is told for the whole
+	}
+	if c, err := tool.CompileSchema(raw); err == nil {
+		if err := c.Validate(s.Default); err != nil {
+			g.fail(f.pos, "the default %s is not allowed: %v", s.Default, err)
+		}
+	}
+}
+
+// representable reports whether a number fits into a type.
+func representable(text string, b *types.Basic) bool {
+	bits := map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32, types.Float32: 32}[b.Kind()]
+	if bits == 0 {
+		bits = 64
+	}
+	var err error
+	switch info := b.Info(); {
+	case info&types.IsUnsigned != 0:
+		_, err = strconv.ParseUint(text, 10, bits)
+	case info&types.IsInteger != 0:
+		_, err = strconv.ParseInt(text, 10, bits)
+	case info&types.IsFloat != 0:
+		_, err = strconv.ParseFloat(text, bits)
+	}
+	return err == nil
 }
 
 // fits checks that a tag makes sense for a type.

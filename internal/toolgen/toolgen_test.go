@@ -141,7 +141,7 @@ func TestMistakes(t *testing.T) {
 		"Tree contains itself",
 		"chan int cannot be written as JSON",
 		`default:"many" is not an integer`,
-		"is not among the values of the enum",
+		`the default "c" is not allowed: at /: value must be one of`,
 		"the tag minimum is for integer or number, and this field is string",
 		"the field lower has a json tag but is not exported",
 		`two fields are "count" in JSON: Count and Twice`,

@@ -33,7 +33,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := fetchInput{}
+				var in fetchInput
 				r := wire.Read(args)
 				readFetchInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -60,7 +60,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				Version:      "1",
 				Source:       "builtin",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := searchInput{Count: 5}
+				var in searchInput
 				r := wire.Read(args)
 				readSearchInputJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -101,6 +101,7 @@ func readFetchInputJSON(r *wire.Reader, v *fetchInput) {
 }
 
 func readSearchInputJSON(r *wire.Reader, v *searchInput) {
+	v.Count = 5
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
 		switch string(name) {

@@ -35,7 +35,7 @@ func Tools(service *Service) []tool.Tool {
 				Risk:         "read",
 				Version:      "2",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-				in := Forecast{Days: 3}
+				var in Forecast
 				r := wire.Read(args)
 				readForecastJSON(&r, &in)
 				if err := r.End(); err != nil {
@@ -73,7 +73,7 @@ func Tools(service *Service) []tool.Tool {
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"who":{"type":"string"}},"additionalProperties":false}`),
 			Risk:        "read",
 		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			in := struct1{}
+			var in struct1
 			r := wire.Read(args)
 			readStruct1JSON(&r, &in)
 			if err := r.End(); err != nil {
@@ -92,7 +92,7 @@ func Tools(service *Service) []tool.Tool {
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false}`),
 			Risk:        "read",
 		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-			in := Place{}
+			var in Place
 			r := wire.Read(args)
 			readPlaceJSON(&r, &in)
 			if err := r.End(); err != nil {
@@ -114,6 +114,7 @@ func Groups() map[string][]string {
 }
 
 func readForecastJSON(r *wire.Reader, v *Forecast) {
+	v.Days = 3
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
 		switch string(name) {

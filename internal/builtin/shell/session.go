@@ -1,0 +1,199 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/sandbox"
+)
+
+// session is a command in the background.
+type session struct {
+	id, owner, command string
+	process            *sandbox.Process
+	end                context.CancelFunc
+	news               chan struct{} // holds one when there is something new
+
+	mu      sync.Mutex
+	unread  []byte
+	dropped int
+	done    bool // all is written
+}
+
+// begin starts a command in the background.
+func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.makeRoom(); err != nil {
+		return "", err
+	}
+	s.begun++
+	v := &session{id: fmt.Sprintf("cmd-%d", s.begun), owner: owner(ctx), command: command, news: make(chan struct{}, 1)}
+	living, end := context.WithTimeout(context.WithoutCancel(ctx), maxLife)
+	p, err := s.config.Sandbox.Start(living, c)
+	if err != nil {
+		end()
+		return "", err
+	}
+	p.Stdin.Close() // nobody writes to it
+	v.process, v.end = p, end
+	go v.read()
+	s.sessions = append(s.sessions, v)
+	return fmt.Sprintf("It runs as %s (sandbox: %s); background_output gives its output, stop_background ends it. After 2 hours it is ended.", v.id, s.config.Sandbox.Mode()), nil
+}
+
+// makeRoom forgets the oldest command that has ended when there are too many.
+func (s *Shell) makeRoom() error {
+	if s.closed {
+		return errors.New("etui is ending")
+	}
+	if len(s.sessions) < maxSessions {
+		return nil
+	}
+	at := slices.IndexFunc(s.sessions, (*session).over)
+	if at < 0 {
+		return fmt.Errorf("%d commands run in the background already; end one with stop_background", maxSessions)
+	}
+	s.sessions = slices.Delete(s.sessions, at, at+1)
+	return nil
+}
+
+func (v *session) over() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.done
+}
+
+// read keeps what the command writes until it is read; of what nobody reads, the
+// newest.
+func (v *session) read() {
+	chunk := make([]byte, 8<<10)
+	for {
+		n, err := v.process.Stdout.Read(chunk)
+		v.mu.Lock()
+		v.unread = append(v.unread, chunk[:n]...)
+		if more := len(v.unread) - maxKept; more > 0 {
+			v.unread, v.dropped = slices.Delete(v.unread, 0, more), v.dropped+more
+		}
+		v.mu.Unlock()
+		if err != nil {
+			break
+		}
+		v.tell()
+	}
+	<-v.process.Done()
+	_ = v.process.Close() // it has ended
+	v.end()
+	v.mu.Lock()
+	v.done = true
+	v.mu.Unlock()
+	v.tell()
+}
+
+func (v *session) tell() {
+	select {
+	case v.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what has been written since the last time, at most maxShown bytes.
+func (v *session) take() (text string, done bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := min(len(v.unread), maxShown)
+	text = sandbox.Plain(sandbox.Output{Head: slices.Clone(v.unread[:n])})
+	if v.dropped > 0 {
+		text = fmt.Sprintf("(%d bytes before this were dropped)\n", v.dropped) + text
+	}
+	v.unread, v.dropped = slices.Delete(v.unread, 0, n), 0
+	return text, v.done && len(v.unread) == 0
+}
+
+func (v *session) stop() error {
+	v.end()
+	<-v.process.Done()
+	return nil
+}
+
+// find finds a command of the caller's conversation.
+func (s *Shell) find(ctx context.Context, id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var own []string
+	for _, v := range s.sessions {
+		if v.owner != owner(ctx) {
+			continue
+		}
+		if v.id == id {
+			return v, nil
+		}
+		own = append(own, v.id)
+	}
+	if len(own) == 0 {
+		return nil, errors.New("no command runs in the background; exec starts one")
+	}
+	return nil, fmt.Errorf("there is no command %q; there are %v", id, own)
+}
+
+type outputInput struct {
+	// as exec said
+	ID string `json:"id"`
+	// seconds to wait for something new
+	Wait int `json:"wait" default:"5" minimum:"0" maximum:"50"`
+}
+
+// backgroundOutput gives what a command in the background has written since the last time, and whether it runs.
+//
+//etui:tool risk=read
+//etui:zh 查看后台命令的新输出和状态。
+//etui:alias poll background, is it done, 后台输出
+func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, error) {
+	v, err := s.find(ctx, in.ID)
+	if err != nil {
+		return "", err
+	}
+	waited := time.NewTimer(time.Duration(min(in.Wait, maxWait)) * time.Second)
+	defer waited.Stop()
+	for {
+		text, done := v.take()
+		switch {
+		case done:
+			return fmt.Sprintf("%s\n(%v)", text, v.process.Err()), nil
+		case text != "":
+			return text + "\n(it runs on)", nil
+		}
+		select {
+		case <-v.news:
+		case <-waited.C:
+			return "(nothing new; it runs on)", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+type stopInput struct {
+	// as exec said
+	ID string `json:"id"`
+}
+
+// stopBackground ends a command that runs in the background.
+//
+//etui:tool risk=write
+//etui:zh 结束后台命令。
+//etui:alias kill process, end background, 终止命令
+func (s *Shell) stopBackground(ctx context.Context, in stopInput) (string, error) {
+	v, err := s.find(ctx, in.ID)
+	if err != nil {
+		return "", err
+	}
+	if err := v.stop(); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s has ended.", v.id), nil
+}

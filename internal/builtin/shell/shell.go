@@ -1,0 +1,155 @@
+// Package shell holds the built-in tools that run commands: exec, and background_output
+// and stop_background for those that run on in the background. All of them run in the
+// sandbox, in the workspace, which they may change but for what is protected.
+//
+//etui:tools groups=shell source=builtin version=1
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/tool"
+)
+
+// Limits of commands.
+const (
+	maxShown    = 64 << 10      // bytes of output that one call gives
+	maxKept     = 256 << 10     // bytes of output in the background that nobody has read yet
+	maxSessions = 8             // commands in the background at once, and ended ones that are remembered
+	maxLife     = 2 * time.Hour // of a command in the background
+	maxWait     = 50            // seconds that background_output waits
+)
+
+// Config says where commands run.
+type Config struct {
+	// Sandbox runs them.
+	Sandbox *sandbox.Sandbox
+	// Dir is the workspace, as an absolute path.
+	Dir string
+	// ReadOnly are files and folders that commands may read but not change, as
+	// absolute paths, such as the configuration. Those that are not there are left out.
+	ReadOnly []string
+}
+
+// Shell runs commands. It is safe for concurrent use.
+type Shell struct {
+	config Config
+
+	mu       sync.Mutex
+	sessions []*session // in the order in which they began
+	begun    int
+	closed   bool
+}
+
+// New makes a shell.
+func New(c Config) *Shell { return &Shell{config: c} }
+
+// Close ends all commands in the background.
+func (s *Shell) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	sessions := s.sessions
+	s.mu.Unlock()
+	var errs []error
+	for _, v := range sessions {
+		errs = append(errs, v.stop())
+	}
+	return errors.Join(errs...)
+}
+
+type execInput struct {
+	// for sh
+	Command string `json:"command" minLength:"1" maxLength:"20000"`
+	// folder in the workspace
+	Dir string `json:"dir,omitempty"`
+	// seconds
+	Timeout int `json:"timeout" default:"50" minimum:"1" maximum:"600"`
+	// do not wait; read on with background_output
+	Background bool `json:"background,omitempty"`
+}
+
+// exec runs a shell command in the workspace, isolated from the machine.
+//
+//etui:tool risk=destructive
+//etui:zh 在工作区的沙箱中运行 shell 命令。
+//etui:alias run command, shell, bash, terminal, script, 运行命令, 执行脚本, 终端
+func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
+	dir, err := s.folder(in.Dir)
+	if err != nil {
+		return "", err
+	}
+	c := sandbox.Command{
+		// Both outputs in one, in the order in which they come.
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), MaxOutput: maxShown,
+	}
+	if in.Background {
+		return s.begin(ctx, c, in.Command)
+	}
+	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
+	r, err := s.config.Sandbox.Run(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	text := sandbox.Plain(r.Stdout)
+	if text == "" {
+		text = "(no output)"
+	}
+	return fmt.Sprintf("%s\n%s", text, ended(r)), nil
+}
+
+// ended says how a command ended, and how it was kept apart.
+func ended(r sandbox.Result) string {
+	how := r.Status
+	switch {
+	case r.Limit == sandbox.LimitTime:
+		how += ": the timeout is over; use background for what takes long"
+	case r.Limit != "":
+		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
+	}
+	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+}
+
+// folder is where a command runs: a folder of the workspace. The sandbox looks
+// again, so that a link that comes meanwhile leads nowhere.
+func (s *Shell) folder(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		below, err := filepath.Rel(s.config.Dir, name)
+		if err != nil {
+			return "", err
+		}
+		name = below
+	}
+	root, err := os.OpenRoot(s.config.Dir)
+	if err != nil {
+		return "", errors.New("the workspace is not there")
+	}
+	defer root.Close()
+	if info, err := root.Stat(filepath.Clean(name)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder of the workspace", name)
+	}
+	return filepath.Join(s.config.Dir, name), nil
+}
+
+// readOnly are the protected paths that are there.
+func (s *Shell) readOnly() (list []string) {
+	for _, path := range s.config.ReadOnly {
+		if _, err := os.Stat(path); err == nil {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// owner is who may see a command in the background: the conversation that began
+// it.
+func owner(ctx context.Context) string {
+	f := tool.Caller(ctx)
+	return f.Agent + "\x00" + f.Session
+}
