@@ -15,7 +15,7 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
+	{"chat", "secret", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox", "internal/tracing", "examples"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
@@ -32,12 +32,13 @@ var layers = [][]string{
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
 	"chat":       {},
-	"audit":      {},
+	"audit":      {"secret"},
+	"secret":     {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
 	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
-	"skill":      {"chat", "tool", "catalog", "internal/nearest"},
+	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest"},
 }
 
 func TestLayers(t *testing.T) {

@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"encoding/json"
 	"os"
 	"time"
 
@@ -90,21 +89,3 @@ const (
 // MaxResult is how many bytes of JSON a skill's result may have. A provider does
 // not read on: a longer one is ErrExecutionFailed.
 const MaxResult = 1 << 20
-
-// Secret is a text that is never shown.
-type Secret string
-
-const hidden = "(hidden)"
-
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return hidden
-}
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
-// MarshalJSON hides the secret.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
