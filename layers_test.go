@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"model", "route", "internal/store/*", "internal/eval"},
 	{"catalog", "model/*", "internal/builtin", "internal/demo"},
 	{"selection", "visibility", "skill"},
-	{"skill/markdown"},
+	{"skill/markdown", "policy"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
 	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
+	"policy":     {"chat", "tool", "catalog", "visibility"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest"},
 }
 

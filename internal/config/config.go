@@ -31,6 +31,7 @@ type Config struct {
 	Sandbox    Sandbox    `yaml:"sandbox" help:"How programs of skills run."`
 	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
+	Policy     Policy     `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
 	Recommend  Recommend  `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
@@ -159,6 +160,38 @@ type Rule struct {
 	WhenPlace Position `yaml:"-"`
 }
 
+func (r *Rule) stands(d *decoder, n *yaml.Node) { r.Place, r.WhenPlace = d.rulePlaces(n, r.When) }
+
+// Policy says which calls of visible tools may run.
+type Policy struct {
+	Default CallDefaults `yaml:"default" help:"What holds for tools about which no rule decides."`
+	Rules   []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called where one of them holds."`
+}
+
+// CallDefaults say, by risk, whether a tool may be called when no rule does.
+type CallDefaults struct {
+	Read        string `yaml:"read" default:"allow" enum:"allow,ask,deny" help:"Tools that only look."`
+	Write       string `yaml:"write" default:"allow" enum:"allow,ask,deny" help:"Tools that change something."`
+	Destructive string `yaml:"destructive" default:"allow" enum:"allow,ask,deny" help:"Tools whose work cannot be undone."`
+}
+
+// CallRule lets calls of tools through, or does not.
+type CallRule struct {
+	Name   string   `yaml:"name" help:"What messages call it."`
+	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
+	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals can be given they are refused."`
+	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	Reason string   `yaml:"reason" help:"Shown to operators where the rule decides."`
+	// Place and WhenPlace are where the rule and its condition begin.
+	Place     Position `yaml:"-"`
+	WhenPlace Position `yaml:"-"`
+}
+
+func (r *CallRule) stands(d *decoder, n *yaml.Node) {
+	r.Place, r.WhenPlace = d.rulePlaces(n, r.When)
+}
+
 // Position is where something stands in the configuration. File is the name of
 // a variable when it came from the environment; then Line and Column are 0.
 type Position struct {
@@ -166,22 +199,23 @@ type Position struct {
 	Line, Column int
 }
 
-// stands notes where the rule is. A condition that is there and says nothing is
-// a mistake: the rule would always hold.
-func (r *Rule) stands(d *decoder, n *yaml.Node) {
-	r.Place = d.position(n)
+// rulePlaces notes where a rule and its condition are. A condition that is there and
+// says nothing is a mistake: the rule would always hold.
+func (d *decoder) rulePlaces(n *yaml.Node, condition string) (place, whenPlace Position) {
+	place = d.position(n)
 	when := find(n, "when")
-	if when != n && strings.TrimSpace(r.When) == "" {
+	if when != n && strings.TrimSpace(condition) == "" {
 		d.fail(when, "the condition is empty; leave when out for a rule that always holds")
 	}
-	r.WhenPlace = d.position(when)
+	whenPlace = d.position(when)
 	switch {
-	case r.WhenPlace.Line == 0:
+	case whenPlace.Line == 0:
 	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		r.WhenPlace.Line, r.WhenPlace.Column = when.Line+1, 0 // the text begins below
+		whenPlace.Line, whenPlace.Column = when.Line+1, 0 // the text begins below
 	case when.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		r.WhenPlace.Column++
+		whenPlace.Column++
 	}
+	return place, whenPlace
 }
 
 // Tools says which tools etui brings.
