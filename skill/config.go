@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"encoding/json"
 	"os"
 	"time"
 
@@ -29,7 +28,7 @@ type Config struct {
 	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
 	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
 
-	Network []string          `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in sandbox mode strong. Default: none."`
+	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in sandbox mode strong. Default: none."`
 
 	// Of wasm.
 	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
@@ -92,21 +91,3 @@ const (
 // MaxResult is how many bytes of JSON a skill's result may have. A provider does
 // not read on: a longer one is ErrExecutionFailed.
 const MaxResult = 1 << 20
-
-// Secret is a text that is never shown.
-type Secret string
-
-const hidden = "(hidden)"
-
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return hidden
-}
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
-// MarshalJSON hides the secret.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/visibility"
 )
 
 // asked is what a call of use_skill says.
@@ -33,6 +36,7 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	in := skillAsked(args)
 	skill, ok := t.admitSkill(in.Name)
 	if !ok {
+		t.decided(audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return t.unknownSkill(in.Name)
 	}
 	return t.takeUp(skill, in.File)
@@ -69,6 +73,9 @@ func (t *run) unknownSkill(name string) chat.Result {
 // switches to the skill's tools if it has any. Where it has none nothing in front of
 // the conversation changes, and the provider's cache stays good.
 func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
+	if err := t.allowSkill(skill.Name, file); err != nil {
+		return tool.Failure("%v", err)
+	}
 	var instructions string
 	if skill.Guide == nil && file != "" {
 		return tool.Failure("the skill %s has no files", skill.Name)
@@ -108,7 +115,7 @@ func (t *run) read(skill catalog.Toolset, file string) (string, error) {
 		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
 		return chat.Result{Text: text}, err
 	})
-	return cut(result.Text, t.config.MaxSkill), err
+	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
 }
 
 // withInstructions adds the instructions of the active skill to a note, if it has
@@ -118,6 +125,10 @@ func (t *run) withInstructions(note string) string {
 	name := t.selected.Request.Facts.Skill
 	skill, _ := t.selector.Catalog().Toolset(name)
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
+		return note
+	}
+	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name}); d.Effect != visibility.Allow {
+		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}
 	text, err := t.read(skill, "")

@@ -31,7 +31,7 @@ func TestGenerated(t *testing.T) {
 		"../../docs/skill.schema.json": string(skill.Schema()),
 		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
 		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
-		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{})),
+		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{}, nil)),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
 	} {
 		if *update {
