@@ -6,34 +6,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// disk is what there was when the program began.
+type disk struct {
+	since int64 // seconds
+	first []unix.Statfs_t
+}
+
+func (h *helper) newDisk() disk {
+	d := disk{clock(unix.CLOCK_REALTIME_COARSE) / 1e9, make([]unix.Statfs_t, len(h.spec.Writable))}
+	for i, folder := range h.spec.Writable {
+		_ = unix.Statfs(folder, &d.first[i]) // a zero one grows by nothing
+	}
+	return d
+}
+
+// grown is how many bytes and files the file systems have lost since.
+func (d disk) grown(folders []string) (bytes, files uint64) {
+	for i, folder := range folders {
+		var st unix.Statfs_t
+		if unix.Statfs(folder, &st) != nil {
+			continue
+		}
+		bytes = max(bytes, (max(d.first[i].Bfree, st.Bfree)-st.Bfree)*uint64(st.Bsize))
+		files = max(files, max(d.first[i].Ffree, st.Ffree)-st.Ffree)
+	}
+	return bytes, files
+}
+
 // watchDisk ends a program that fills the disk through a folder that it may write.
 // It asks the file system how much is free, which costs nothing, and looks for the
 // cause when that has changed by as much as the limit. Others may make room
 // meanwhile, so it looks every two seconds, too; a look that takes long is repeated
 // less often.
-func (h *helper) watchDisk() {
-	since := clock(unix.CLOCK_REALTIME_COARSE) / 1e9
-	first := make([]unix.Statfs_t, len(h.spec.Writable))
-	for i, folder := range h.spec.Writable {
-		_ = unix.Statfs(folder, &first[i]) // a zero one grows by nothing
-	}
+func (h *helper) watchDisk(d disk) {
 	next := clock(unix.CLOCK_MONOTONIC) + lookEvery
-	for len(first) > 0 {
+	for len(d.first) > 0 {
 		pause(watchEvery)
-		var grown, files uint64
-		for i, folder := range h.spec.Writable {
-			var st unix.Statfs_t
-			if unix.Statfs(folder, &st) != nil {
-				continue
-			}
-			grown = max(grown, (max(first[i].Bfree, st.Bfree)-st.Bfree)*uint64(st.Bsize))
-			files = max(files, max(first[i].Ffree, st.Ffree)-st.Ffree)
-		}
+		bytes, files := d.grown(h.spec.Writable)
 		began := clock(unix.CLOCK_MONOTONIC)
-		if grown <= h.spec.Growth && files <= h.spec.Files && began < next {
+		if bytes <= h.spec.Growth && files <= h.spec.Files && began < next {
 			continue
 		}
-		if h.made(since, grown) {
+		if h.made(d.since, bytes) {
 			h.stop("disk")
 		}
 		ended := clock(unix.CLOCK_MONOTONIC)

@@ -36,6 +36,7 @@ type helper struct {
 	limit   limit
 	sweep   chan struct{} // asks the thread that started the program to end all of it
 	child   int
+	stopped bool // the stream has ended
 	started chan struct{}
 }
 
@@ -63,9 +64,7 @@ func (h *helper) run() {
 		send(wire.Ended, (&wire.Ending{}).Body())
 		unix.Exit(0)
 	}
-	go h.listen()
-	go h.watch()
-	h.reap()
+	h.guard()
 }
 
 // hide keeps the program from looking into the helper.
@@ -130,22 +129,44 @@ func (h *helper) start() {
 	}
 }
 
-// reap waits for the program, ends what is left, and says how it ended.
-func (h *helper) reap() {
-	var ending wire.Ending
-	for {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, 0, nil)
-		if err == unix.EINTR {
-			continue
+// guard stays with the program until it has ended, does what is asked meanwhile,
+// and looks at what it uses. Only what takes long has a thread of its own, and
+// only when the program runs on: threads cost.
+func (h *helper) guard() {
+	ended, err := unix.PidfdOpen(h.child, 0)
+	if err != nil {
+		h.stop("")
+	}
+	d, w := h.newDisk(), watcher{}
+	for look := 0; ; look++ {
+		every := int64(watchEvery)
+		if look > aMinute {
+			every = watchLater
 		}
-		if err != nil || pid == h.child {
-			ending.Status = uint64(status)
-			break
+		h.listen(ended, every)
+		if status, done := h.reap(); done {
+			h.end(wire.Ending{Status: uint64(status), Limit: h.limit.of(status)})
+		}
+		h.look(&w)
+		if look == 0 {
+			go h.watchDisk(d)
 		}
 	}
-	ending.Limit = h.limit.of(unix.WaitStatus(ending.Status))
-	h.end(ending)
+}
+
+// reap takes note of all that has ended, and says how the program did.
+func (h *helper) reap() (ending unix.WaitStatus, done bool) {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || pid == 0:
+			return ending, done
+		case pid == h.child:
+			ending, done = status, true
+		}
+	}
 }
 
 // end ends all that is left and the helper. As the first process of a name space
@@ -158,18 +179,29 @@ func (h *helper) end(e wire.Ending) {
 	unix.Exit(0)
 }
 
-// listen waits for what is asked, and ends everything at the end of the stream.
-func (h *helper) listen() {
-	var b [1]byte
-	for {
+// listen waits for the program's end and does what is asked, for so many
+// milliseconds. The end of the stream ends the program.
+func (h *helper) listen(ended int, ms int64) {
+	until := clock(unix.CLOCK_MONOTONIC) + ms*1e6
+	for left := ms; left > 0; left = (until - clock(unix.CLOCK_MONOTONIC)) / 1e6 {
+		fds := []unix.PollFd{{Fd: int32(ended), Events: unix.POLLIN}, {Fd: wire.Control, Events: unix.POLLIN}}
+		if h.stopped {
+			fds = fds[:1]
+		}
+		if n, err := unix.Poll(fds, int(left)); err != nil || n == 0 {
+			continue
+		}
+		if fds[0].Revents != 0 {
+			return
+		}
+		var b [1]byte
 		n, err := unix.Read(wire.Control, b[:])
 		switch {
-		case err == unix.EINTR:
-		case err != nil || n == 0:
-			h.stop("")
-			return
-		case b[0] == wire.Ask:
+		case n == 1 && b[0] == wire.Ask:
 			unix.Kill(h.child, unix.SIGTERM)
+		case n <= 0 && !errors.Is(err, unix.EINTR):
+			h.stop("")
+			h.stopped = true
 		}
 	}
 }

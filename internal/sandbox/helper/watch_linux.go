@@ -76,40 +76,34 @@ const (
 	aMinute    = 600 // looks
 )
 
-// watch measures all that the program has started, for what the kernel counts for
+// watcher is what the looks have found so far.
+type watcher struct {
+	free uint64 // bytes, at the first one
+}
+
+// look measures all that the program has started, for what the kernel counts for
 // each process alone or not at all.
-func (h *helper) watch() {
-	go h.watchDisk()
-	free := available()
-	for look := 0; ; look++ {
-		if look < aMinute {
-			pause(watchEvery)
-		} else {
-			pause(watchLater)
-		}
-		tree := h.tree()
-		if uint64(len(tree)) > h.spec.Processes {
-			h.stop("processes")
-		}
-		var used uint64
-		for _, pid := range tree {
-			used += memory(pid)
-		}
-		if used > h.spec.Memory {
-			used = 0
-			for _, pid := range tree {
-				used += share(pid)
-			}
-			if used > h.spec.Memory {
-				h.stop("memory")
-			}
-		}
-		// What the kernel itself holds for the program is counted nowhere. So when
-		// the machine runs out of memory and has lost more than the limit, it was us.
-		if now := available(); now != 0 && now < lastMemory && free > now+h.spec.Memory {
-			h.stop("memory")
-		}
+func (h *helper) look(w *watcher) {
+	tree := h.tree()
+	if uint64(len(tree)) > h.spec.Processes {
+		h.stop("processes")
 	}
+	if h.used(tree, memory) > h.spec.Memory && h.used(tree, share) > h.spec.Memory {
+		h.stop("memory")
+	}
+	// What the kernel itself holds for the program is counted nowhere. So when the
+	// machine runs out of memory and has lost more than the limit, it was us.
+	now := available()
+	if w.free = max(w.free, now); now != 0 && now < lastMemory && w.free > now+h.spec.Memory {
+		h.stop("memory")
+	}
+}
+
+func (h *helper) used(tree []int, measure func(pid int) uint64) (sum uint64) {
+	for _, pid := range tree {
+		sum += measure(pid)
+	}
+	return sum
 }
 
 // lastMemory is how little free memory a machine runs out with.
