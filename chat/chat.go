@@ -73,6 +73,9 @@ type Result struct {
 	// Pending says that the work goes on after the call: Text tells the model so,
 	// and the outcome arrives later as a message of its own.
 	Pending bool `json:"pending,omitempty"`
+	// Images are pictures that the model sees beside Text, in the turn that asked for
+	// them. They are not stored, and a model that sees none has Text alone.
+	Images []File `json:"-"`
 	// View is what the user is shown; nil means nothing beside the answer.
 	View *View `json:"view,omitempty"`
 }

@@ -48,7 +48,7 @@ type Config struct {
 	RiskLevel tool.Risk `yaml:"risk_level" enum:"read,write,destructive" default:"write" help:"What a call can do to the world: read, write or destructive. Default: write."`
 	// Replay is "never" for what is not read-only when the file does not say.
 	Replay     string          `yaml:"replay" enum:"safe,keyed,never" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
-	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object."`
+	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object. Default: there are none."`
 
 	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
 	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but not to be used until somebody enables it. Default: true."`

@@ -12,6 +12,27 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
+// New makes a tool of a function that reads its arguments itself, as the code
+// does that `etui tools gen` writes. It panics when def is not valid, which is a
+// mistake in the program.
+func New(def Definition, call func(ctx context.Context, args json.RawMessage) (chat.Result, error)) Tool {
+	if err := def.Check(); err != nil {
+		panic(err.Error())
+	}
+	return &rawTool{def, call}
+}
+
+type rawTool struct {
+	def  Definition
+	call func(context.Context, json.RawMessage) (chat.Result, error)
+}
+
+func (t *rawTool) Definition() Definition { return t.def }
+
+func (t *rawTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+	return t.call(ctx, args)
+}
+
 // Func makes a typed Go function a tool. In is a struct (or a map with string
 // keys); unless def has Parameters, its JSON Schema is inferred from In's
 // fields: `json` tags name them and mark them optional (omitempty, omitzero),

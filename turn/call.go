@@ -61,6 +61,7 @@ func (t *run) call(answer chat.Message) bool {
 	}
 	messages := []chat.Message{answer}
 	for _, j := range jobs {
+		t.limitImages(&j.result)
 		messages = append(messages, chat.Message{Role: chat.Tool, Result: &j.result})
 		if j.entry != nil {
 			t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})

@@ -81,10 +81,10 @@ func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
 		instructions = text
 	}
 	if file != "" {
-		return tool.Text(t.once(fmt.Sprintf("the file %s of the skill %s", file, skill.Name), instructions))
+		return tool.Text(t.once("the file "+file+" of the skill "+skill.Name, instructions))
 	}
 	if skill.Guide != nil {
-		instructions = t.once("the instructions of the skill "+skill.Name, instructions)
+		instructions = t.once(instructionsOf+skill.Name, instructions)
 	}
 	if !t.selector.Catalog().Switches(skill) {
 		return tool.Text(instructions)
@@ -125,10 +125,11 @@ func (t *run) withInstructions(note string) string {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions cannot be read", "skill", name, "error", err, "session", t.in.Session.Key)
 		return note
 	}
-	if text == "" || told(t.in.kept, text) {
+	text = instructionsOf + name + ":\n" + text
+	if told(t.in.kept, text) {
 		return note
 	}
-	return strings.TrimPrefix(note+"\nThe skill "+name+" is active. Its instructions:\n"+text, "\n")
+	return strings.TrimPrefix(note+"\nFollow "+text, "\n")
 }
 
 // told reports whether messages tell the model a text.
@@ -138,13 +139,17 @@ func told(messages []chat.Message, text string) bool {
 	})
 }
 
-// once returns a text, or that the conversation has it already, as far as it is
-// still sent.
+// instructionsOf and a name say what a text is.
+const instructionsOf = "the instructions of the skill "
+
+// once returns a text and what it is, or that the conversation has it already, as
+// far as it is still sent.
 func (t *run) once(what, text string) string {
-	if text != "" && told(t.prompt.Messages, text) {
+	text = what + ":\n" + text
+	if told(t.prompt.Messages, text) {
 		return what + ": unchanged, see above in this conversation."
 	}
-	return what + ":\n" + text
+	return text
 }
 
 // switchTo switches the session's toolset, for this turn and those after it. The
@@ -207,7 +212,7 @@ func (t *run) findSkills(queries []string) string {
 		req.Query = query
 		for _, skill := range t.selector.SearchSkills(req, perSearch) {
 			line := selection.SkillLine(skill)
-			if !strings.Contains(t.selected.SkillList, "- "+skill.Name) && !strings.Contains(text.String(), line) {
+			if !t.selected.Describes(skill.Name) && !strings.Contains(text.String(), line) {
 				text.WriteString("\n" + line)
 			}
 		}

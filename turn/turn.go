@@ -269,6 +269,7 @@ type run struct {
 	done     Done
 	stopped  bool
 	begun    time.Time
+	shown    int // bytes of pictures
 }
 
 // begin selects, builds the prompt and yields both.
@@ -375,7 +376,7 @@ func (t *run) question() model.Request {
 func (t *run) remember(messages ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
 	t.touch()
-	return t.emit(Event{Step: &Step{t.state, messages}})
+	return t.emit(Event{Step: &Step{t.state, withoutImages(messages)}})
 }
 
 func (t *run) finish(answer chat.Message) {

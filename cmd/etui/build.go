@@ -20,7 +20,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/gateway"
-	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
@@ -213,12 +212,7 @@ func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0,
 // addTools registers the tools that the configuration asks for.
 func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
 	if w.config.Tools.Builtin {
-		files, err := builtin.Open(w.dir, protected(w)...)
-		if err != nil {
-			return err
-		}
-		b.close = append(b.close, files.Close)
-		if err := registry.Register(append(files.Tools(), builtin.Tools(nil)...)...); err != nil {
+		if err := b.addBuiltin(registry, w); err != nil {
 			return err
 		}
 	}

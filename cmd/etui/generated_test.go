@@ -2,21 +2,22 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/skill"
-
-	"encoding/json"
+	"github.com/etui-run/etui/tool"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated files")
@@ -98,8 +99,8 @@ parameters:
 ## What is refused
 
 Files are read strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
-deeper than 40; no anchors, aliases, tags, merged or repeated keys; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
-A folder may hold 20,000 files.
+deeper than 40; no tags or repeated keys; aliases and merge keys count as if they were written out; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
+A folder may hold 20,000 YAML files and folders, and 200,000 names in all.
 
 ` + "`${NAME}`" + ` is replaced by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else. What it holds is not looked at again. A
 variable that is not set, is empty or holds a line break keeps the skill from being loaded, and so do ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + `,
@@ -110,6 +111,19 @@ etui's own, unless ` + "`skills.env`" + ` in etui.yaml names them. Headers of th
 ## Keys
 
 "of" names the providers that a key belongs to; without, it belongs to all.
+
+`
+
+const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" + ` is in etui.yaml; ` + "`tools.disabled`" + ` switches single tools or groups off, and
+[visibility](visibility.md) says who may see which. Only what a question needs is sent. They are written as
+[plain Go functions](tools-in-go.md).
+
+- **Files** are those of the workspace, and for reading also those of folders of skills. Links are followed inside the workspace, and lead nowhere else; devices, pipes
+  and files with a second name elsewhere (hard links) are not read. What other programs trust - etui.yaml, skills, ` + "`.git/hooks`, `.git/config`, `.vscode`, `.envrc`" + ` and
+  such - is read, but not changed. Files are replaced in one step, keep their mode and line ends, and an edit never undoes somebody else's. Texts up to 1 MiB are
+  edited; of longer ones parts are read.
+- **Pictures** that read_image shows are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
+- **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. web_search is there when ` + "`tools.search`" + ` names a service.
 
 `
 
@@ -133,24 +147,26 @@ func commands(root *cobra.Command) string {
 }
 
 func builtinTools(t *testing.T) string {
-	f, err := builtin.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var b strings.Builder
-	b.WriteString("| tool | risk | tokens | what the model reads |\n|---|---|---|---|\n")
+	b.WriteString(builtinToolsPage)
+	b.WriteString("| tool | groups | risk | tokens | what the model reads |\n|---|---|---|---|---|\n")
 	total := 0
-	for _, tl := range append(f.Tools(), builtin.Tools(nil)...) {
-		d := tl.Definition()
+	var list []tool.Definition
+	for _, tl := range allBuiltin() {
+		list = append(list, tl.Definition())
+	}
+	slices.SortStableFunc(list, func(a, b tool.Definition) int {
+		return cmp.Or(slices.Compare(a.Groups, b.Groups), strings.Compare(a.Name, b.Name))
+	})
+	for _, d := range list {
 		raw, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		total += chat.Tokens(raw)
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %s |\n", d.Name, d.Risk, chat.Tokens(raw), d.Description)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %s |\n", d.Name, strings.Join(d.Groups, ", "), d.Risk, chat.Tokens(raw), d.Description)
 	}
-	fmt.Fprintf(&b, "\nTogether %d tokens (estimated). The file tools see the workspace and nothing else; `etui.yaml` can be read, but not changed.\n", total)
+	fmt.Fprintf(&b, "\nTogether %d tokens (estimated), if all of them were sent.\n", total)
 	return b.String()
 }
 

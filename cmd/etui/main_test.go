@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,6 +32,15 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as a user would: see testdata/scripts.
 func TestScripts(t *testing.T) {
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/scripts",
 		Setup: func(e *testscript.Env) error {
@@ -38,6 +49,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 			e.Setenv("COLUMNS", "110")
+			// For scripts that build Go: nothing is fetched.
+			e.Setenv("REPO", repository)
+			e.Setenv("GOCACHE", cache)
+			e.Setenv("GOMODCACHE", modules)
+			e.Setenv("GOPROXY", "off")
+			e.Setenv("GOFLAGS", "-mod=mod")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

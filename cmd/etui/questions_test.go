@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/selection"
 )
@@ -47,13 +48,13 @@ func questions(tb testing.TB, name string) []question {
 
 // demoCatalog is the catalog of `etui demo`.
 func demoCatalog(tb testing.TB) *catalog.Catalog {
-	files, err := builtin.Open(tb.TempDir())
+	files, err := builtin.Open(builtin.FilesConfig{Dir: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = files.Close() })
 	r := catalog.NewRegistry(nil)
-	if err := r.Register(slices.Concat(files.Tools(), builtin.Tools(nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
+	if err := r.Register(slices.Concat(builtin.Tools(&builtin.Clock{}, files), web.Tools(&web.Fetcher{}, nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
 		tb.Fatal(err)
 	}
 	return r.Catalog()

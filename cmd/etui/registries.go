@@ -89,19 +89,25 @@ func newRegistry(w *workspace, r config.Registry) (install.Registry, error) {
 // registryClient reaches public addresses, and the registry's own wherever it is:
 // whoever configured it has said so.
 func registryClient(w *workspace, r config.Registry) (*http.Client, error) {
-	c := egress.Config{Own: w.ports, Key: "skills.registries"}
-	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-		}
-		c.Allow = []string{net.JoinHostPort(u.Hostname(), port)}
-	}
-	guard, err := egress.New(c)
+	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
 		return nil, err
 	}
 	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
+}
+
+// hostOf is the host and port of a URL, as an entry of what may be reached; none
+// when it has no host.
+func hostOf(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return []string{net.JoinHostPort(u.Hostname(), port)}
 }
 
 func readRoots(file string, list []string) (*x509.CertPool, error) {

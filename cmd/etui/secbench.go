@@ -20,6 +20,7 @@ func benchTools(mode string) map[string]benchTool {
 			return map[string]any{"capabilities": benchCapabilities(mode)}
 		},
 		"exec":          benchExec(mode),
+		"file":          benchFile,
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
 		"fetch":         benchFetch,

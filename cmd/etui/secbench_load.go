@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
@@ -33,10 +32,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 	if err != nil {
 		return nil, err
 	}
-	reserved, err := reservedNames()
-	if err != nil {
-		return nil, err
-	}
+	reserved := reservedNames()
 	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
@@ -54,17 +50,12 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 }
 
 // reservedNames are the names of etui's own tools.
-func reservedNames() ([]string, error) {
-	files, err := builtin.Open(os.TempDir(), "")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = files.Close() }()
+func reservedNames() []string {
 	names := slices.Clone(ownTools)
-	for _, t := range append(files.Tools(), builtin.Tools(nil)...) {
+	for _, t := range allBuiltin() {
 		names = append(names, t.Definition().Name)
 	}
-	return names, nil
+	return names
 }
 
 // benchProvider remembers the configurations that it was given.

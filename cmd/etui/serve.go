@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,7 +92,7 @@ func (a *app) serve(ctx context.Context) error {
 	watcher.Go(func() { b.skills.run(watching) })
 	watcher.Go(func() { a.heed(watching, b, stop) })
 	a.greet(w, b, url, operators.url, time.Since(began))
-	debug.FreeOSMemory() // what starting took is not needed again
+	releaseMemory() // what starting took is not needed again
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -233,13 +234,7 @@ func folders(configured config.Paths, otherwise []string) []string {
 // agent could give itself what it was not given.
 func protected(w *workspace) []string {
 	list := []string{w.file}
-	for _, r := range roots(w) {
-		dir := r.Dir
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(r.Within, dir)
-		}
-		list = append(list, dir)
-	}
+	list = append(list, skillFolders(w)...)
 	if w.state != w.dir {
 		return append(list, w.state)
 	}
@@ -249,11 +244,24 @@ func protected(w *workspace) []string {
 	return list
 }
 
+// skillFolders are the folders that skills come from. What lies in them is read,
+// but not changed, by tools.
+func skillFolders(w *workspace) (list []string) {
+	for _, r := range roots(w) {
+		dir := r.Dir
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(r.Within, dir)
+		}
+		list = append(list, dir)
+	}
+	return list
+}
+
 // ownTools are the tools of etui that are in no catalog, or not in every one.
-var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill", catalog.Full}
 
 // reserved reports the names that no skill may have: those of the tools that etui
-// itself brings.
+// itself brings, and of the skill of all tools.
 func (b *built) reserved() func(string) bool {
 	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {

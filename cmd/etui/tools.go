@@ -17,7 +17,7 @@ import (
 
 func (a *app) toolsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group}
-	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand())
+	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand())
 	return c
 }
 

@@ -22,12 +22,19 @@ type workspace struct {
 }
 
 func open(t *testing.T, files map[string]string) *workspace {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "workspace")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	w := &workspace{t, dir, map[string]tool.Tool{}}
 	for name, text := range files {
 		w.put(name, text)
 	}
-	f, err := builtin.Open(dir, filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills"), filepath.Join(dir, ".agents/skills"))
+	f, err := builtin.Open(builtin.FilesConfig{
+		Dir:       dir,
+		Protected: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills"), filepath.Join(dir, ".agents/skills")},
+		ReadOnly:  []string{filepath.Join(dir, "../readonly")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +44,7 @@ func open(t *testing.T, files map[string]string) *workspace {
 		}
 	})
 	now := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
-	for _, tl := range append(f.Tools(), builtin.Tools(now)...) {
+	for _, tl := range builtin.Tools(&builtin.Clock{Now: now}, f) {
 		w.tools[tl.Definition().Name] = tl
 	}
 	return w
@@ -83,7 +90,7 @@ func (w *workspace) call(name, args string) string {
 func (w *workspace) want(name, args, says string) {
 	w.t.Helper()
 	if got := w.call(name, args); !strings.Contains(got, says) || strings.HasPrefix(got, "! ") != strings.HasPrefix(says, "! ") {
-		w.t.Errorf("%s %s:\ngot  %q\nwant %q", name, args, got, says)
+		w.t.Errorf("%s %s:\ngot  %.500q\nwant %q", name, args, got, says)
 	}
 }
 
@@ -95,7 +102,7 @@ func TestRead(t *testing.T) {
 	w.want("read_file", `{"path":"many"}`, "(lines 1 to 2000 of 3000)")
 	w.want("read_file", `{"path":"empty"}`, "empty is empty")
 	w.want("read_file", `{"path":"bin"}`, "! bin is a binary file of 3 bytes")
-	w.want("read_file", `{"path":"big"}`, "! big has 2097152 bytes")
+	w.want("read_file", `{"path":"big"}`, "x\n(lines 1 to 1 of at least 1)")
 	w.want("read_file", `{"path":"d"}`, "! d is a folder")
 	w.want("read_file", `{"path":"none"}`, "! there is no none")
 	w.want("read_file", `{"path":"`+w.dir+`/a.txt"}`, "one")
@@ -210,13 +217,14 @@ func TestConfigurationIsProtected(t *testing.T) {
 		w.want("edit_file", `{"path":"`+name+`","old":"listen","new":"x"}`, "! the configuration of the workspace")
 	}
 	w.put("sub/deep/x", "")
-	for name, target := range map[string]string{"d": "sub/deep", "sub/deep/tricky": "../etui.yaml", "here": "."} {
+	for name, target := range map[string]string{"d": "sub/deep", "sub/deep/tricky": "../../etui.yaml", "here": "."} {
 		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.want("write_file", `{"path":"d/tricky","content":"x"}`, "! d/tricky is a link")
-	w.want("write_file", `{"path":"here/other","content":"x"}`, "! here is a link")
+	w.want("write_file", `{"path":"d/tricky","content":"x"}`, "! the configuration")
+	w.want("write_file", `{"path":"here/other","content":"x"}`, "Wrote")
+	w.want("write_file", `{"path":"here/etui.yaml","content":"x"}`, "! the configuration")
 	if err := os.Remove(filepath.Join(w.dir, "etui.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +243,7 @@ func TestSkillsAreProtected(t *testing.T) {
 	for _, name := range []string{"skills/a.yaml", "skills/new/SKILL.md", "Skills/b.yaml", "skills", "own/b.yaml", ".agents/skills/x/SKILL.md", ".agents/x/../skills/b"} {
 		w.want("write_file", `{"path":"`+name+`","content":"x"}`, "! the configuration of the workspace, its skills")
 	}
-	w.want("write_file", `{"path":"own.yaml","content":"x"}`, "! own.yaml is a link")
+	w.want("write_file", `{"path":"own.yaml","content":"x"}`, "! the configuration")
 	w.want("read_file", `{"path":"skills/a.yaml"}`, "name: a")
 	w.want("write_file", `{"path":"skills.md","content":"y"}`, "")
 	w.want("write_file", `{"path":".agents/other.md","content":"y"}`, "")
@@ -293,7 +301,7 @@ func TestDefinitionsAreShort(t *testing.T) {
 		total += len(raw)
 	}
 	t.Logf("%d tools, %d bytes", len(w.tools), total)
-	if len(w.tools) != 8 || total > 3200 {
+	if len(w.tools) != 15 || total > 4900 {
 		t.Errorf("%d tools have %d bytes", len(w.tools), total)
 	}
 }

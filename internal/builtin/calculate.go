@@ -1,23 +1,23 @@
 package builtin
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/big"
 	"strings"
-
-	"github.com/etui-run/etui/tool"
 )
 
-func calculate() tool.Tool {
-	type input struct {
-		Expression string `json:"expression"`
-	}
-	return tool.Func(definition("calculate", "Evaluate arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...", "计算算术表达式。", tool.Read,
-		`{"type":"object","properties":{"expression":{"type":"string","description":"such as (2+3)*4"}},"required":["expression"]}`, "math", "计算器", "算一下", "等于多少", "加减乘除"),
-		func(_ context.Context, in input) (string, error) { return Evaluate(in.Expression) })
+type calculateInput struct {
+	// such as (2+3)*4
+	Expression string `json:"expression"`
 }
+
+// calculate evaluates arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...
+//
+//etui:tool groups=util risk=read
+//etui:zh 计算算术表达式。
+//etui:alias math, 计算器, 算一下, 等于多少, 加减乘除
+func calculate(in calculateInput) (string, error) { return Evaluate(in.Expression) }
 
 const (
 	maxExpression = 1000 // bytes

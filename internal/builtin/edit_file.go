@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -9,54 +8,68 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-func (f *Files) editFile() tool.Tool {
-	type input struct {
-		Path string `json:"path"`
-		Old  string `json:"old"`
-		New  string `json:"new"`
-		All  bool   `json:"all,omitempty"`
-	}
-	return tool.Func(definition("edit_file", "Replace a text in a file of the workspace. The old text must occur exactly once.", "替换工作区文件中的一段文字。", tool.Write,
-		`{"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},"new":{"type":"string"},"all":{"type":"boolean","description":"replace every occurrence"}},"required":["path","old","new"]}`,
-		"replace text", "modify file", "修改文件", "替换"),
-		func(_ context.Context, in input) (chat.Result, error) {
-			name, err := f.clean(in.Path)
-			if err != nil {
-				return chat.Result{}, err
-			}
-			text, err := f.read(name)
-			if err != nil {
-				return chat.Result{}, err
-			}
-			if in.Old == "" || in.Old == in.New {
-				return tool.Failure("old must not be empty and must differ from new"), nil
-			}
-			old, replacement := in.Old, in.New
-			if !strings.Contains(text, old) && strings.Contains(text, "\r\n") {
-				// Models write line ends as \n whatever the file has.
-				old, replacement = crlf(old), crlf(replacement)
-			}
-			n := strings.Count(text, old)
-			switch {
-			case n == 0:
-				return tool.Failure("the old text does not occur in %s%s", name, similar(text, in.Old)), nil
-			case n > 1 && !in.All:
-				return tool.Failure("the old text occurs %d times in %s; add lines around it, or set all", n, name), nil
-			}
-			if err := f.write(name, strings.ReplaceAll(text, old, replacement)); err != nil {
-				return chat.Result{}, err
-			}
-			line := strings.Count(text[:strings.Index(text, old)], "\n") + 1
-			change := fmt.Sprintf("%s:%d\n%s%s", name, line, prefixed("- ", in.Old), prefixed("+ ", in.New))
-			r := tool.Text(fmt.Sprintf("Replaced %d occurrence(s) in %s, the first at line %d.", n, name, line))
-			r.View = &chat.View{Text: change}
-			return r, nil
-		})
+type editInput struct {
+	Path string `json:"path"`
+	replacement
 }
 
-func crlf(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+// replacement is one change of a text.
+type replacement struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+	// replace every occurrence
+	All bool `json:"all,omitempty"`
 }
+
+// editFile replaces a text in a file of the workspace. The old text must occur exactly once.
+//
+//etui:tool risk=write
+//etui:zh 替换工作区文件中的一段文字。
+//etui:alias replace text, modify file, 修改文件, 替换
+func (f *Files) editFile(in editInput) (chat.Result, error) {
+	var c changed
+	s, err := f.edit(in.Path, func(name, text string) (after string, err error) {
+		c, err = in.apply(name, text)
+		return c.text, err
+	})
+	if err != nil {
+		return chat.Result{}, err
+	}
+	r := tool.Text(fmt.Sprintf("Replaced %d occurrence(s) in %s, the first at line %d.", c.count, s.shown, c.line))
+	r.View = &chat.View{Text: fmt.Sprintf("%s:%d\n%s", s.shown, c.line, in.replacement)}
+	return r, nil
+}
+
+// changed is what a replacement makes of a text.
+type changed struct {
+	text        string
+	count, line int // how often, and where first
+}
+
+func (r replacement) apply(name, text string) (c changed, err error) {
+	if r.Old == "" || r.Old == r.New {
+		return c, fmt.Errorf("old must not be empty and must differ from new")
+	}
+	old, replaced := r.Old, r.New
+	switch {
+	case isCRLF(text):
+		old, replaced = crlf(old), crlf(replaced)
+	case strings.Contains(text, "\r\n") && !strings.Contains(text, old):
+		old, replaced = crlf(old), crlf(replaced) // some of its lines end so
+	}
+	n := strings.Count(text, old)
+	switch {
+	case n == 0:
+		return c, fmt.Errorf("the old text does not occur in %s%s", name, similar(text, r.Old))
+	case n > 1 && !r.All:
+		return c, fmt.Errorf("the old text occurs %d times in %s; add lines around it, or set all", n, name)
+	}
+	line := strings.Count(text[:strings.Index(text, old)], "\n") + 1
+	return changed{strings.ReplaceAll(text, old, replaced), n, line}, nil
+}
+
+// String is the change as it is shown to the user.
+func (r replacement) String() string { return prefixed("- ", r.Old) + prefixed("+ ", r.New) }
 
 func prefixed(sign, text string) string {
 	var b strings.Builder

@@ -11,222 +11,233 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
+	"sync"
 	"syscall"
 	"unicode/utf8"
-
-	"github.com/etui-run/etui/tool"
 )
 
 // Limits of the file tools.
 const (
-	maxPath  = 1024    // bytes of a path
-	maxFile  = 1 << 20 // bytes of a file that is read or written
-	maxLines = 2000    // lines of one reading
-	maxList  = 500     // entries of a listing or search
-	maxWalk  = 50_000  // entries that a search looks at
-	maxHits  = 100     // lines that a text search gives
-	maxWidth = 300     // bytes of such a line
+	maxPath  = 1024     // bytes of a path
+	maxFile  = 1 << 20  // bytes of a text that is edited or written, and of one reading
+	maxScan  = 64 << 20 // bytes of a file that is looked through for lines, or appended to
+	maxLines = 2000     // lines of one reading
+	maxList  = 500      // entries of a listing or search
+	maxWalk  = 50_000   // entries that a search or listing looks at
+	maxHits  = 100      // lines that a text search gives
+	maxWidth = 300      // bytes of such a line
 )
 
-// Files are the file tools of one workspace.
-type Files struct {
-	root      *os.Root
-	dir       string
-	protected []string // files and folders that are not to be changed
+// FilesConfig says which files are reached.
+type FilesConfig struct {
+	// Dir is the workspace.
+	Dir string
+	// Protected are files and folders, as absolute paths, that can be read but not
+	// changed, with all below them: the configuration, the skills and the state
+	// would give an agent what it was not given. They need not exist.
+	Protected []string
+	// ReadOnly are further folders, as absolute paths, whose files can be read by
+	// their absolute paths. They need not exist.
+	ReadOnly []string
 }
 
-// Open opens the files of a workspace. What lies at or below a protected path, which
-// need not exist, can be read but not changed: the configuration, the skills and
-// the state would give an agent what it was not given.
-func Open(workspace string, protected ...string) (*Files, error) {
-	root, err := os.OpenRoot(workspace)
+// Files are the file tools of one workspace. They are safe for concurrent use.
+type Files struct {
+	place
+	protected []string
+	readOnly  []string
+
+	// changing is held from the reading of a file to its replacement, so that of two
+	// sessions none undoes what the other has done.
+	changing sync.Mutex
+}
+
+// Open opens the files of a workspace.
+func Open(c FilesConfig) (*Files, error) {
+	p, err := openPlace(c.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	return &Files{root: root, dir: workspace, protected: protected}, nil
+	f := &Files{place: p, protected: c.Protected}
+	for _, dir := range c.ReadOnly {
+		if filepath.IsAbs(dir) {
+			f.readOnly = append(f.readOnly, filepath.Clean(dir))
+		}
+	}
+	return f, nil
 }
 
 // Close ends the use of the workspace.
 func (f *Files) Close() error { return f.root.Close() }
 
-// Tools returns the file tools.
-func (f *Files) Tools() []tool.Tool {
-	return []tool.Tool{f.readFile(), f.listDir(), f.writeFile(), f.editFile(), f.findFiles(), f.searchText()}
-}
-
-// clean makes a path of a model one that the root takes: relative, with slashes.
-// An absolute path inside of the workspace is taken as it is meant.
-func (f *Files) clean(name string) (string, error) {
-	if strings.ContainsRune(name, 0) {
-		return "", errors.New("the path holds a NUL character")
-	}
-	if len(name) > maxPath {
-		return "", fmt.Errorf("the path is longer than %d bytes", maxPath)
-	}
-	if name == "" {
-		return ".", nil
-	}
-	if filepath.IsAbs(name) {
-		inside, err := filepath.Rel(f.dir, name)
-		if err != nil || !filepath.IsLocal(inside) {
-			return "", fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
-		}
-		name = inside
-	}
-	return path.Clean(filepath.ToSlash(name)), nil
-}
-
-// say makes an error of the file system one for the model: without the
-// workspace's own place.
-func say(name string, err error) error {
-	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s; list_dir shows what is there", name)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: permission denied", name)
-	case errors.As(err, &p):
-		return fmt.Errorf("%s: %w", name, p.Err)
-	}
-	return err
-}
-
-// open opens a regular file for reading; it does not wait for pipes.
-func (f *Files) open(name string) (*os.File, fs.FileInfo, error) {
-	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// open opens a regular file for reading; it does not wait for pipes. A file with
+// further names is opened when all of them lie in the same place: another one
+// could be a file that is none of the workspace's.
+func (s spot) open() (*os.File, fs.FileInfo, error) {
+	file, err := s.root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, say(name, err)
+		return nil, nil, say(s.shown, err)
 	}
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		err = say(name, err)
+		err = say(s.shown, err)
 	case info.IsDir():
-		err = fmt.Errorf("%s is a folder; use list_dir", name)
+		err = fmt.Errorf("%s is a folder; use list_dir", s.shown)
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file", name)
+		err = fmt.Errorf("%s is not a regular file", s.shown)
+	case names(info) > 1 && s.namesOf(info) < names(info):
+		err = fmt.Errorf("%s has a second name outside of the workspace (a hard link) and is not read; a copy of it can be", s.shown)
 	default:
 		return file, info, nil
 	}
 	return nil, nil, errors.Join(err, file.Close())
 }
 
+// namesOf counts the names of a file in the place.
+func (p place) namesOf(file fs.FileInfo) (n uint64) {
+	seen := 0
+	_ = fs.WalkDir(p.root.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
+		if seen++; seen > maxWalk || n == names(file) {
+			return fs.SkipAll
+		}
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil && os.SameFile(info, file) {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}
+
 // read returns a text file whole.
-func (f *Files) read(name string) (string, error) {
-	file, info, err := f.open(name)
+func (s spot) read() (string, error) {
+	file, info, err := s.open()
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
 	if info.Size() > maxFile {
-		return "", fmt.Errorf("%s has %d bytes; files up to 1 MiB are read. search_text finds lines in it", name, info.Size())
+		return "", fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
 	case err != nil:
-		return "", say(name, err)
+		return "", say(s.shown, err)
 	case len(raw) > maxFile:
-		return "", fmt.Errorf("%s is longer than 1 MiB", name)
-	case bytes.ContainsRune(raw, 0) || !utf8.Valid(raw):
-		return "", fmt.Errorf("%s is a binary file of %d bytes", name, len(raw))
+		return "", fmt.Errorf("%s is longer than 1 MiB", s.shown)
+	case binary(raw):
+		return "", fmt.Errorf("%s is a binary file of %d bytes", s.shown, len(raw))
 	}
 	return string(raw), nil
 }
 
-// writable refuses what is protected, under whatever name, and what is no regular
-// file. It returns the mode that the file has, or that a new one gets.
-func (f *Files) writable(name string) (fs.FileMode, error) {
-	for part := name; part != "."; part = path.Dir(part) {
-		if f.isProtected(part) {
-			return 0, errProtected
-		}
-	}
-	if f.isProtected(".") {
-		return 0, errProtected
-	}
-	info, err := f.root.Stat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return 0o644, nil
-	case err != nil:
-		return 0, say(name, err)
-	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is not a regular file", name)
-	}
-	return info.Mode().Perm(), nil
-}
+func binary(raw []byte) bool { return bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw) }
 
-// isProtected reports whether a path names one that is protected.
-func (f *Files) isProtected(name string) bool {
-	info, err := f.root.Stat(name)
-	return slices.ContainsFunc(f.protected, func(protected string) bool {
-		if strings.EqualFold(filepath.Join(f.dir, filepath.FromSlash(name)), filepath.Clean(protected)) {
-			return true
+// edit replaces a text file by what change makes of it. Two edits of one file come
+// one after the other, and one that a program outside of etui has changed in
+// between is not replaced.
+func (f *Files) edit(given string, change func(shown, text string) (string, error)) (spot, error) {
+	s, err := f.findChange(given, false)
+	if err != nil {
+		return s, err
+	}
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	before, err := s.read()
+	if err != nil {
+		return s, err
+	}
+	after, err := change(s.shown, before)
+	if err != nil {
+		return s, err
+	}
+	return s, f.replace(s, []byte(after), func() error {
+		if now, err := s.read(); err != nil || now != before {
+			return fmt.Errorf("%s was changed by another program meanwhile; read it again", s.shown)
 		}
-		own, missing := os.Stat(protected)
-		return err == nil && missing == nil && os.SameFile(own, info)
+		return nil
 	})
 }
 
-var errProtected = errors.New("the configuration of the workspace, its skills and its state cannot be changed by tools")
-
-// withoutLinks refuses a path on which a link stands: what it leads to could be
-// the configuration under another name.
-func (f *Files) withoutLinks(name string) error {
-	for part := name; part != "."; part = path.Dir(part) {
-		if info, err := f.root.Lstat(part); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a link; write to the file itself", part)
-		}
+// Write replaces a file of the workspace, or makes it and the folders above it.
+func (f *Files) Write(given string, data []byte) error {
+	s, err := f.findChange(given, false)
+	if err != nil {
+		return err
 	}
-	return nil
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	return f.replace(s, data, func() error { return nil })
 }
 
-// write replaces a file in one step, so that no reader sees half of it.
-func (f *Files) write(name, text string) error {
-	if len(text) > maxFile {
-		return fmt.Errorf("%d bytes are too much; files up to 1 MiB are written", len(text))
+// replace replaces a file in one step, so that no reader sees half of it, if what
+// last says is no error.
+func (f *Files) replace(s spot, data []byte, last func() error) error {
+	if len(data) > maxFile {
+		return fmt.Errorf("%d bytes are too much; files up to 1 MiB are written", len(data))
 	}
-	mode, err := f.writable(name)
+	mode, there, err := s.mode()
 	if err != nil {
 		return err
 	}
-	if err := f.withoutLinks(name); err != nil {
-		return err
-	}
-	if folder := path.Dir(name); folder != "." {
-		if err := f.root.MkdirAll(folder, 0o755); err != nil {
-			return say(folder, err)
+	if folder := path.Dir(s.name); folder != "." {
+		if err := s.root.MkdirAll(folder, 0o755); err != nil {
+			return say(path.Dir(s.shown), err)
 		}
 	}
-	temporary := path.Join(path.Dir(name), ".etui-"+rand.Text()+".tmp")
-	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temporary := path.Join(path.Dir(s.name), ".etui-"+rand.Text()+".tmp")
+	file, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return say(name, err)
+		return say(s.shown, err)
 	}
-	_, err = file.WriteString(text)
+	_, err = file.Write(data)
+	if err == nil && there {
+		err = file.Chmod(mode) // also what the umask would take away
+	}
 	if err == nil {
 		err = file.Sync()
 	}
 	err = errors.Join(err, file.Close())
 	if err == nil {
-		err = f.root.Rename(temporary, name)
+		err = last()
+	}
+	if err == nil {
+		err = s.root.Rename(temporary, s.name)
 	}
 	if err != nil {
-		return errors.Join(say(name, err), f.root.Remove(temporary))
+		return errors.Join(say(s.shown, err), s.root.Remove(temporary))
 	}
 	return nil
 }
 
-// walk calls f for every file and folder below a folder, in order, but not for
-// what lies in .git and node_modules. Links are not followed.
-func (f *Files) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) error {
+// mode is that of a file that is to be written, and whether it is there. What is
+// no regular file is not written.
+func (s spot) mode() (mode fs.FileMode, there bool, err error) {
+	info, err := s.root.Lstat(s.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0o644, false, nil
+	case err != nil:
+		return 0, false, say(s.shown, err)
+	case info.IsDir():
+		return 0, false, fmt.Errorf("%s is a folder", s.shown)
+	case !info.Mode().IsRegular():
+		return 0, false, fmt.Errorf("%s is not a regular file", s.shown)
+	}
+	return info.Mode().Perm(), true, nil
+}
+
+// walk calls each for every file and folder below a folder, in order and with the
+// name as the model knows it, but not for what lies in .git and node_modules.
+// Links are not followed.
+func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) error) error {
 	seen := 0
-	return fs.WalkDir(f.root.FS(), folder, func(name string, e fs.DirEntry, err error) error {
+	return fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
-			if name == folder {
-				return say(folder, err)
+			if name == s.name {
+				return say(s.shown, err)
 			}
 			return nil // a folder that may not be read does not end the search
 		}
@@ -236,12 +247,27 @@ func (f *Files) walk(ctx context.Context, folder string, each func(name string, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.IsDir() && name != folder && (e.Name() == ".git" || e.Name() == "node_modules") {
-			return fs.SkipDir
-		}
-		if name == folder {
+		if name == s.name {
 			return nil
 		}
-		return each(name, e)
+		if e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		return each(s.below(name), e)
 	})
+}
+
+// below is the spot of a file below a folder.
+func (s spot) below(name string) spot {
+	file := spot{place: s.place, name: name, close: s.close}
+	file.shown = path.Join(s.shown, file.within(s))
+	return file
+}
+
+// within is a file's name as seen from a folder above it.
+func (s spot) within(folder spot) string {
+	if folder.name == "." {
+		return s.name
+	}
+	return s.name[len(folder.name)+1:]
 }

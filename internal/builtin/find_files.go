@@ -5,48 +5,56 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/etui-run/etui/tool"
 )
 
-func (f *Files) findFiles() tool.Tool {
-	type input struct {
-		Pattern string `json:"pattern"`
-		Path    string `json:"path,omitempty"`
+type findInput struct {
+	// such as *.md or docs/**/*.txt
+	Pattern string `json:"pattern"`
+	Path    string `json:"path,omitempty"`
+}
+
+// findFiles finds files of the workspace by name.
+//
+//etui:tool risk=read
+//etui:zh 按文件名查找工作区中的文件。
+//etui:alias glob, locate file, 找文件, 文件在哪
+func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
+	s, err := f.find(in.Path)
+	if err != nil {
+		return "", err
 	}
-	return tool.Func(definition("find_files", "Find files of the workspace by name.", "按文件名查找工作区中的文件。", tool.Read,
-		`{"type":"object","properties":{"pattern":{"type":"string","description":"such as *.md or docs/**/*.txt"},"path":{"type":"string"}},"required":["pattern"]}`,
-		"glob", "locate file", "找文件", "文件在哪"),
-		func(ctx context.Context, in input) (string, error) {
-			folder, err := f.clean(in.Path)
-			if err != nil {
-				return "", err
-			}
-			if err := checkPattern(in.Pattern); err != nil {
-				return "", err
-			}
-			var found []string
-			err = f.walk(ctx, folder, func(name string, e fs.DirEntry) error {
-				if !e.IsDir() && matches(in.Pattern, strings.TrimPrefix(name, folder+"/")) {
-					found = append(found, name)
-				}
-				if len(found) == maxList {
-					return fs.SkipAll
-				}
-				return nil
-			})
-			if err != nil {
-				return "", err
-			}
-			switch len(found) {
-			case 0:
-				return fmt.Sprintf("No file matches %s.", in.Pattern), nil
-			case maxList:
-				found = append(found, fmt.Sprintf("(the first %d)", maxList))
-			}
-			return strings.Join(found, "\n"), nil
-		})
+	defer s.close()
+	if filepath.IsAbs(in.Pattern) {
+		if below, ok := inside(s.dirs, in.Pattern); ok && s.name == "." {
+			in.Pattern = below
+		}
+	}
+	if err := checkPattern(in.Pattern); err != nil {
+		return "", err
+	}
+	var found []string
+	err = s.walk(ctx, func(file spot, e fs.DirEntry) error {
+		if !e.IsDir() && matches(in.Pattern, file.within(s)) {
+			found = append(found, file.shown)
+		}
+		if len(found) == maxList {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	switch len(found) {
+	case 0:
+		return fmt.Sprintf("No file matches %s.", in.Pattern), nil
+	case maxList:
+		found = append(found, fmt.Sprintf("(the first %d)", maxList))
+	}
+	return strings.Join(found, "\n"), nil
 }
 
 func checkPattern(pattern string) error {
@@ -55,6 +63,9 @@ func checkPattern(pattern string) error {
 	}
 	if _, err := path.Match(pattern, "x"); err != nil || pattern == "" {
 		return fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.txt", pattern)
+	}
+	if filepath.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
+		return fmt.Errorf("%s leads out of the folder; patterns are relative to path", pattern)
 	}
 	return nil
 }

@@ -1,28 +1,56 @@
 package builtin
 
 import (
-	"context"
 	"fmt"
-
-	"github.com/etui-run/etui/tool"
+	"strings"
 )
 
-func (f *Files) writeFile() tool.Tool {
-	type input struct {
-		Path    string `json:"path"`
-		Content string `json:"content"`
-	}
-	return tool.Func(definition("write_file", "Write a text file of the workspace, replacing what was there.", "写入（覆盖）工作区中的文本文件。", tool.Write,
-		`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`,
-		"create file", "save", "新建文件", "保存文件", "写文件"),
-		func(_ context.Context, in input) (string, error) {
-			name, err := f.clean(in.Path)
-			if err == nil {
-				err = f.write(name, in.Content)
-			}
-			if err != nil {
-				return "", err
-			}
-			return fmt.Sprintf("Wrote %d bytes to %s.", len(in.Content), name), nil
-		})
+type writeInput struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
 }
+
+// writeFile writes a text file of the workspace, replacing what was there.
+//
+//etui:tool risk=write
+//etui:zh 写入（覆盖）工作区中的文本文件。
+//etui:alias create file, save, 新建文件, 保存文件, 写文件
+func (f *Files) writeFile(in writeInput) (string, error) {
+	content := in.Content
+	if have, err := f.text(in.Path); err == nil {
+		content = withEnds(content, have)
+	}
+	if err := f.Write(in.Path, []byte(content)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Wrote %d bytes to %s.", len(content), in.Path), nil
+}
+
+// text is a text file whole.
+func (f *Files) text(given string) (string, error) {
+	s, err := f.find(given)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	return s.read()
+}
+
+// isCRLF reports whether all lines of a text end in \r\n.
+func isCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && strings.Count(text, "\r\n") == n
+}
+
+// withEnds gives a text the line ends of another one, when those are all \r\n:
+// models write \n whatever the file has.
+func withEnds(text, have string) string {
+	if isCRLF(have) {
+		return crlf(text)
+	}
+	return text
+}
+
+func crlf(text string) string { return strings.ReplaceAll(lf(text), "\n", "\r\n") }
+
+func lf(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

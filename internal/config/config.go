@@ -105,7 +105,7 @@ type Registry struct {
 	Type  string   `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
 	URL   string   `yaml:"url" help:"Where it is: a site, a folder's path, or for git the address of archives with {repository} and {version} in it. Default: the public one of its type."`
 	Token Secret   `yaml:"token" help:"Sent as bearer token, to that site only. Use ${NAME}."`
-	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to. Default: signatures are held against the files, but nobody's is trusted."`
+	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to; a skill without one needs a yes. Default: signatures are held against the files, but nobody's is trusted."`
 
 	Repositories []string `yaml:"repositories" help:"Of git: the repositories, as owner/name, that searches look through; at most 5."`
 }
@@ -186,8 +186,18 @@ func (r *Rule) stands(d *decoder, n *yaml.Node) {
 
 // Tools says which tools etui brings.
 type Tools struct {
-	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, time, arithmetic."`
+	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
 	Disabled []string `yaml:"disabled" help:"Tools that nobody may use, by name or as group: and a group."`
+	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
+	Search   Search   `yaml:"search" help:"What web_search asks, in the order of these keys; the next one when one fails. Without any there is no web_search."`
+}
+
+// Search says which services search the web.
+type Search struct {
+	Perplexity Secret `yaml:"perplexity" help:"Key of Perplexity's search API. Use ${NAME}."`
+	Brave      Secret `yaml:"brave" help:"Key of Brave's search API. Use ${NAME}."`
+	SearXNG    string `yaml:"searxng" help:"Where a SearXNG is that answers in JSON: https://search.lan."`
+	DuckDuckGo bool   `yaml:"duckduckgo" help:"Read DuckDuckGo's results page. It needs no key, and refuses who asks often."`
 }
 
 // Selection bounds what is sent.

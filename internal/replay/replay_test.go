@@ -250,13 +250,13 @@ func TestFromSession(t *testing.T) {
 // are as many and as long as promised, and that etui is cheaper on them than
 // sending every tool, and than choosing anew each time, which it beats in recall.
 func TestDemo(t *testing.T) {
-	files, err := builtin.Open(t.TempDir())
+	files, err := builtin.Open(builtin.FilesConfig{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer files.Close()
 	r := catalog.NewRegistry(nil)
-	if err := r.Register(slices.Concat(files.Tools(), builtin.Tools(nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
+	if err := r.Register(slices.Concat(builtin.Tools(&builtin.Clock{}, files), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.SetToolsets(catalog.Toolset{Name: "oncall", Tools: []string{"group:kubernetes", "group:logs", "group:metrics", "group:oncall", "group:deploy"}},

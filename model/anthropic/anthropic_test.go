@@ -35,7 +35,7 @@ func TestRequest(t *testing.T) {
 		Messages: []chat.Message{
 			user("one"), {Role: chat.Assistant, Text: "1"}, user("two"),
 			{Role: chat.Assistant, Text: "wait", Calls: []chat.Call{{ID: "x:1", Name: "files.read", Arguments: []byte(`{"b":1,"a":2}`)}, {ID: "x2", Name: "a", Arguments: []byte(`{broken`)}}},
-			{Role: chat.Tool, Result: &chat.Result{CallID: "x:1", Text: "R"}},
+			{Role: chat.Tool, Result: &chat.Result{CallID: "x:1", Text: "R", Images: []chat.File{{MediaType: "image/png", Data: []byte("PNG")}}}},
 			{Role: chat.Tool, Result: &chat.Result{CallID: "x2", Text: "E", Failed: true}},
 			user("three"),
 		},
@@ -52,7 +52,7 @@ func TestRequest(t *testing.T) {
 		`{"content":[{"text":"two",` + mark + `,"type":"text"}],"role":"user"},` +
 		`{"content":[{"text":"wait","type":"text"},{"id":"x_1","input":{"b":1,"a":2},"name":"files_read","type":"tool_use"},` +
 		`{"id":"x2","input":{"arguments":"{broken"},"name":"a","type":"tool_use"}],"role":"assistant"},` +
-		`{"content":[{"tool_use_id":"x_1","content":[{"text":"R","type":"text"}],"type":"tool_result"},` +
+		`{"content":[{"tool_use_id":"x_1","content":[{"text":"R","type":"text"},{"source":{"data":"UE5H","media_type":"image/png","type":"base64"},"type":"image"}],"type":"tool_result"},` +
 		`{"tool_use_id":"x2","is_error":true,"content":[{"text":"E","type":"text"}],"type":"tool_result"},{"text":"three",` + mark + `,"type":"text"}],"role":"user"}]}`
 	if got := string(s.Requests()[0].Body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -132,6 +133,13 @@ func (c *conversation) result(r chat.Result) anthropic.ContentBlockParamUnion {
 	}
 	if len(block.Content) == 0 && strings.TrimSpace(r.Text) != "" {
 		block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: r.Text}}}
+	}
+	for _, f := range r.Images {
+		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: &anthropic.ImageBlockParam{
+			Source: anthropic.ImageBlockParamSourceUnion{OfBase64: &anthropic.Base64ImageSourceParam{
+				MediaType: anthropic.Base64ImageSourceMediaType(f.MediaType), Data: base64.StdEncoding.EncodeToString(f.Data),
+			}},
+		}})
 	}
 	if r.Failed {
 		block.IsError = param.NewOpt(true)

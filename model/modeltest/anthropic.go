@@ -65,7 +65,15 @@ type anthropicBlock struct {
 	ToolName  string           `json:"tool_name"`
 	Content   []anthropicBlock `json:"content"`
 	IsError   bool             `json:"is_error"`
+	Source    *anthropicSource `json:"source"`
 	Cache     *breakpoint      `json:"cache_control"`
+}
+
+// anthropicSource is a picture.
+type anthropicSource struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
 }
 
 type breakpoint struct {
@@ -214,8 +222,12 @@ func (b anthropicBlock) checkCall(c *calls) error {
 func (b anthropicBlock) checkResult(c *calls) error {
 	for _, part := range b.Content {
 		switch {
-		case part.Type != b.Content[0].Type:
+		case (part.Type == "tool_reference") != (b.Content[0].Type == "tool_reference"):
 			return errors.New("references to tools cannot be mixed with other content")
+		case part.Type == "image":
+			if s := part.Source; s == nil || s.Type != "base64" || len(s.Data) == 0 || !imageTypes.MatchString(s.MediaType) {
+				return errors.New("the picture cannot be read")
+			}
 		case part.Type != "tool_reference":
 			if err := part.checkText(); err != nil {
 				return err

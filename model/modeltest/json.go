@@ -39,6 +39,7 @@ func strict(raw []byte, into any) error {
 var (
 	openaiName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+	imageTypes    = regexp.MustCompile(`^image/(png|jpeg|gif|webp)$`)
 	anthropicID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 )
 

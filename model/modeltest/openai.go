@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/model"
@@ -42,10 +43,41 @@ type openaiTool struct {
 	} `json:"function"`
 }
 
+// openaiContent is a text or a list of parts.
+type openaiContent struct{ images int }
+
+// UnmarshalJSON takes what the API takes.
+func (c *openaiContent) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type  string  `json:"type"`
+		Text  *string `json:"text"`
+		Image *struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if err := strict(raw, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		switch {
+		case p.Type == "text" && p.Text != nil:
+		case p.Type == "image_url" && p.Image != nil && strings.HasPrefix(p.Image.URL, "data:image/"):
+			c.images++
+		default:
+			return fmt.Errorf("a part of type %q is not allowed", p.Type)
+		}
+	}
+	return nil
+}
+
 type openaiMessage struct {
-	Role       string  `json:"role"`
-	Content    *string `json:"content"`
-	ToolCallID string  `json:"tool_call_id"`
+	Role       string         `json:"role"`
+	Content    *openaiContent `json:"content"`
+	ToolCallID string         `json:"tool_call_id"`
 	ToolCalls  []struct {
 		ID       string `json:"id"`
 		Type     string `json:"type"`
@@ -120,6 +152,8 @@ func (m openaiMessage) check(i int, c *calls) error {
 	switch {
 	case m.Content == nil && len(m.ToolCalls) == 0:
 		return errors.New("the content is missing")
+	case m.Role != "user" && m.Content != nil && m.Content.images > 0:
+		return errors.New("only the user shows pictures")
 	case m.Role != "assistant" && m.ToolCalls != nil:
 		return errors.New("only the assistant asks for calls")
 	case m.Role != "tool" && m.ToolCallID != "":

@@ -102,6 +102,11 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		body, err := m.ask(ctx, req)
+		if refused := (*refusal)(nil); errors.As(err, &refused) && refused.status/100 == 4 {
+			if blind, had := withoutImages(req); had {
+				body, err = m.ask(ctx, blind)
+			}
+		}
 		if err != nil {
 			yield(model.Event{}, m.failure(ctx, err))
 			return

@@ -222,6 +222,38 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestImages: pictures follow the results of a round, and a server that refuses
+// them is asked without.
+func TestImages(t *testing.T) {
+	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{Status: 400}, modeltest.Reply{Text: []string{"blind"}})
+	defer s.Close()
+	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := model.Request{Messages: []chat.Message{
+		{Role: chat.User, Text: "look"},
+		{Role: chat.Assistant, Calls: []chat.Call{{ID: "a", Name: "read_image"}, {ID: "b", Name: "time"}}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "a", Text: "A", Images: []chat.File{{MediaType: "image/png", Data: []byte("PNG")}}}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "b", Text: "B"}},
+	}}
+	for range 2 {
+		if _, _, _, err := model.Answer(m.Stream(t.Context(), req)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, problem := range s.Problems() {
+		t.Error(problem)
+	}
+	want := `{"role":"tool","content":"B","tool_call_id":"b"},{"role":"user","content":[{"type":"text","text":"(The pictures of the results above.)"},{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]}]}`
+	if got := string(s.Requests()[0].Body); !strings.HasSuffix(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if got := string(s.Requests()[2].Body); strings.Contains(got, "image_url") || !strings.Contains(got, "the model takes none") {
+		t.Errorf("the last request is %s", got)
+	}
+}
+
 func TestLimitName(t *testing.T) {
 	for base, want := range map[string]string{
 		"": `"max_completion_tokens":9`, "https://etui.openai.azure.com/openai/v1": `"max_completion_tokens":9`, "http://localhost:11434/v1": `"max_tokens":9`,

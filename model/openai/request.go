@@ -2,8 +2,10 @@ package openai
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -27,10 +29,22 @@ type streamOptions struct {
 
 type message struct {
 	Role string `json:"role"`
-	// Content is null when an assistant only asks for calls.
-	Content    *string    `json:"content"`
+	// Content is a text, a list of parts, or null when an assistant only asks for
+	// calls.
+	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// shownPart is a part of a message that shows pictures.
+type shownPart struct {
+	Type  string    `json:"type"`
+	Text  string    `json:"text,omitempty"`
+	Image *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type toolCall struct {
@@ -66,10 +80,17 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 		out.Tools = append(out.Tools, raw)
 	}
 	if req.System != "" {
-		out.Messages = append(out.Messages, message{Role: "system", Content: &req.System})
+		out.Messages = append(out.Messages, message{Role: "system", Content: req.System})
 	}
-	for _, said := range req.Messages {
+	var images []chat.File
+	for i, said := range req.Messages {
 		out.Messages = append(out.Messages, write(said, names))
+		if said.Result != nil {
+			images = append(images, said.Result.Images...)
+		}
+		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
+			out.Messages, images = append(out.Messages, show(images)), nil
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -92,9 +113,9 @@ func newLimit(address string) bool {
 func write(said chat.Message, names model.Names) message {
 	switch {
 	case said.Role == chat.Tool && said.Result != nil:
-		return message{Role: "tool", Content: &said.Result.Text, ToolCallID: said.Result.CallID}
+		return message{Role: "tool", Content: said.Result.Text, ToolCallID: said.Result.CallID}
 	case said.Role == chat.Assistant:
-		out := message{Role: "assistant", Content: &said.Text}
+		out := message{Role: "assistant", Content: said.Text}
 		for _, c := range said.Calls {
 			args := string(c.Arguments)
 			if args == "" {
@@ -107,6 +128,29 @@ func write(said chat.Message, names model.Names) message {
 		}
 		return out
 	}
-	text := model.UserText(said)
-	return message{Role: "user", Content: &text}
+	return message{Role: "user", Content: model.UserText(said)}
+}
+
+// show shows the pictures of a round of calls in a message behind their results:
+// in those there can be none.
+func show(images []chat.File) message {
+	parts := []shownPart{{Type: "text", Text: "(The pictures of the results above.)"}}
+	for _, f := range images {
+		url := "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
+		parts = append(parts, shownPart{Type: "image_url", Image: &imageURL{url}})
+	}
+	return message{Role: "user", Content: parts}
+}
+
+// withoutImages is a request for a model that sees none.
+func withoutImages(req model.Request) (blind model.Request, had bool) {
+	req.Messages = slices.Clone(req.Messages)
+	for i, m := range req.Messages {
+		if m.Result != nil && len(m.Result.Images) > 0 {
+			r := *m.Result
+			r.Images, r.Text = nil, r.Text+"\n(The picture cannot be shown: the model takes none.)"
+			req.Messages[i].Result, had = &r, true
+		}
+	}
+	return req, had
 }

@@ -1,0 +1,75 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+type appendInput struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+// appendFile adds text to the end of a file of the workspace, or makes the file.
+//
+//etui:tool risk=write
+//etui:zh 在工作区文件末尾追加文字。
+//etui:alias add line, 追加, 在末尾添加
+func (f *Files) appendFile(in appendInput) (string, error) {
+	s, err := f.findChange(in.Path, false)
+	if err != nil {
+		return "", err
+	}
+	if len(in.Content) > maxFile {
+		return "", fmt.Errorf("%d bytes are too much; up to 1 MiB is added at once", len(in.Content))
+	}
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	switch _, err := s.root.Lstat(s.name); {
+	case errors.Is(err, fs.ErrNotExist):
+		err = f.replace(s, []byte(in.Content), func() error { return nil })
+		return fmt.Sprintf("Wrote %d bytes to %s, which is new.", len(in.Content), s.shown), err
+	case err != nil:
+		return "", say(s.shown, err)
+	}
+	size, err := s.append(in.Content)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Added %d bytes to %s, which has %d now.", len(in.Content), s.shown, size), nil
+}
+
+// append writes at the end of a file. What has a second name is not changed: that
+// could be a file outside of the workspace.
+func (s spot) append(text string) (size int64, err error) {
+	file, err := s.root.OpenFile(s.name, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, say(s.shown, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return 0, say(s.shown, err)
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s is not a regular file", path.Base(s.shown))
+	case names(info) > 1:
+		return 0, fmt.Errorf("%s has a second name (a hard link); write the whole file instead", s.shown)
+	case info.Size()+int64(len(text)) > maxScan:
+		return 0, fmt.Errorf("%s has %d bytes; files grow up to 64 MiB", s.shown, info.Size())
+	}
+	head := make([]byte, min(info.Size(), 64<<10))
+	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, say(s.shown, err)
+	}
+	text = withEnds(text, string(head))
+	if _, err := file.WriteString(text); err != nil {
+		return 0, say(s.shown, err)
+	}
+	return info.Size() + int64(len(text)), nil
+}

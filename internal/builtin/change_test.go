@@ -1,0 +1,224 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/internal/builtin"
+)
+
+func TestMultiEdit(t *testing.T) {
+	w := open(t, map[string]string{"a": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\nc\r\n", "mixed": "a\r\nb\nc\r\n"})
+	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! edit 2 of 2: the old text does not occur in a; nothing was changed")
+	if got := w.text("a"); got != "one\ntwo\nthree\n" {
+		t.Errorf("half of the edits were made: %q", got)
+	}
+	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"two"},{"old":"two","new":"2","all":true}]}`, "Made 2 edits in a.")
+	w.want("multi_edit", `{"path":"crlf","edits":[{"old":"a\nb","new":"x\ny\nz"},{"old":"z\nc","new":"end"}]}`, "Made 2")
+	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 5 bytes to crlf, which has 17 now.")
+	w.want("edit_file", `{"path":"mixed","old":"a\nb","new":"x\ny"}`, "Replaced 1")
+	w.want("edit_file", `{"path":"mixed","old":"c","new":"z"}`, "Replaced 1")
+	for name, want := range map[string]string{"a": "2\n2\nthree\n", "crlf": "x\r\ny\r\nend\r\nmore\r\n", "mixed": "x\r\ny\nz\r\n"} {
+		if got := w.text(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	w.want("write_file", `{"path":"crlf","content":"new\nlines\n"}`, "Wrote")
+	if got := w.text("crlf"); got != "new\r\nlines\r\n" {
+		t.Errorf("line ends became %q", got)
+	}
+}
+
+func TestAppendRenameRemove(t *testing.T) {
+	w := open(t, map[string]string{"log": "1\n", "d/x": "x", "d/e/y": "y", "keep": "k", "skills/a.yaml": "name: a\n", "sub/.git/config": "[core]"})
+	w.want("append_file", `{"path":"log","content":"2\n"}`, "Added 2 bytes")
+	w.want("append_file", `{"path":"new/log","content":"1\n"}`, "which is new")
+	w.want("append_file", `{"path":"d","content":"1\n"}`, "! d: is a directory")
+	w.want("rename_file", `{"from":"d/x","to":"f/g/x"}`, "Moved d/x to f/g/x.")
+	w.want("rename_file", `{"from":"log","to":"keep"}`, "! keep is there already")
+	w.want("rename_file", `{"from":"none","to":"keep2"}`, "! there is no none")
+	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
+	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
+	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
+	w.want("remove_file", `{"path":"d"}`, "! d: directory not empty")
+	w.want("remove_file", `{"path":"d","recursive":true}`, "Removed d and the 2 files and folders in it.")
+	w.want("remove_file", `{"path":".","recursive":true}`, "! . stays")
+	w.want("remove_file", `{"path":"`+w.dir+`","recursive":true}`, "! . stays")
+	w.want("remove_file", `{"path":"sub","recursive":true}`, "Removed sub")
+	w.want("make_dir", `{"path":"p/q"}`, "p/q/ is there.")
+	w.want("make_dir", `{"path":"keep/q"}`, "! ")
+	w.want("make_dir", `{"path":".idea"}`, "! .idea is run")
+	w.want("diff_files", `{"from":"log","to":"keep"}`, "-1\n-2\n+k")
+	w.want("diff_files", `{"from":"log","to":"log"}`, "the same")
+	if got := w.text("log") + w.text("new/log") + w.text("f/g/x") + w.text("keep"); got != "1\n2\n1\nxk" {
+		t.Errorf("the files are %q", got)
+	}
+}
+
+// TestControlFiles are not changed, however they are spelled.
+func TestControlFiles(t *testing.T) {
+	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x"})
+	if err := os.Symlink(".git", filepath.Join(w.dir, "g")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		".git/hooks/post-checkout", ".GIT/Hooks/x", ".git/config", "a/.git/hooks/new", "a/b/.git/config", ".git", ".vscode/tasks.json", ".idea/x", ".mcp.json", ".MCP.JSON", ".envrc",
+		"sub/.envrc", ".git./hooks/x", ".g\u200cit/config", "g/hooks/x", "g/config", ".git/modules/a/hooks/x", ".ｇit/config", ".envrc::$DATA",
+	} {
+		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
+		w.want("write_file", string(args), "! "+name+" is run or read by other programs")
+	}
+	for _, name := range []string{"~/x", "~root/x", "$HOME/x", "${HOME}/x", "$(id)", "file:///etc/x", `C:\x`, `..\x`, "%TEMP%/x", `a\..\x`, "a\nb", "\t../x"} {
+		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
+		w.want("write_file", string(args), "! ")
+	}
+	for _, name := range []string{".gitignore", "git/hooks/x", ".github/x", "...", "~a.txt", "a$b", "x:y", "今日.md", "a..b", ".git/info/exclude", "cafe\u0301"} {
+		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
+		w.want("write_file", string(args), "Wrote")
+	}
+}
+
+// TestHardLinks to files outside are neither read nor changed.
+func TestHardLinks(t *testing.T) {
+	w := open(t, map[string]string{"a": "inside\n"})
+	outside := filepath.Join(w.dir, "../outside")
+	if err := os.WriteFile(outside, []byte("SECRET\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{outside: "hard", filepath.Join(w.dir, "a"): "b"} {
+		if err := os.Link(from, filepath.Join(w.dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want("read_file", `{"path":"hard"}`, "! hard has a second name outside")
+	w.want("edit_file", `{"path":"hard","old":"SECRET","new":"x"}`, "! hard has a second name outside")
+	w.want("append_file", `{"path":"hard","content":"x"}`, "! hard has a second name")
+	w.want("search_text", `{"pattern":"SECRET"}`, "No line")
+	w.want("search_text", `{"pattern":"SECRET","path":"hard"}`, "! hard has")
+	w.want("read_file", `{"path":"b"}`, "inside")
+	w.want("write_file", `{"path":"hard","content":"new"}`, "Wrote")
+	if raw, _ := os.ReadFile(outside); string(raw) != "SECRET\n" {
+		t.Errorf("the file outside became %q", raw)
+	}
+}
+
+// TestReadOnlyFolders are read by absolute paths, and never changed.
+func TestReadOnlyFolders(t *testing.T) {
+	w := open(t, nil)
+	dir := filepath.Join(w.dir, "../readonly")
+	if err := os.MkdirAll(filepath.Join(dir, "skill"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"readonly/skill/notes.md": "read me\n", "secret": "SECRET"} {
+		if err := os.WriteFile(filepath.Join(w.dir, "..", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../secret", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	w.want("read_file", `{"path":"`+dir+`/skill/notes.md"}`, "read me")
+	w.want("list_dir", `{"path":"`+dir+`/skill"}`, "notes.md")
+	w.want("find_files", `{"path":"`+dir+`","pattern":"*.md"}`, dir+"/skill/notes.md")
+	w.want("search_text", `{"path":"`+dir+`","pattern":"read"}`, dir+"/skill/notes.md:1: read me")
+	w.want("read_file", `{"path":"`+dir+`/link"}`, "! ")
+	w.want("read_file", `{"path":"`+dir+`/../secret"}`, "! ")
+	w.want("write_file", `{"path":"`+dir+`/x","content":"x"}`, "! ")
+	w.want("remove_file", `{"path":"`+dir+`/skill/notes.md"}`, "! ")
+}
+
+// TestEditsDoNotGetLost: many sessions change one file at once.
+func TestEditsDoNotGetLost(t *testing.T) {
+	const sessions = 16
+	var text strings.Builder
+	for i := range sessions {
+		fmt.Fprintf(&text, "<%d>\n", i)
+	}
+	w := open(t, map[string]string{"a": text.String()})
+	var all sync.WaitGroup
+	for i := range sessions {
+		all.Go(func() {
+			_, err := w.tools["edit_file"].Call(t.Context(), json.RawMessage(fmt.Sprintf(`{"path":"a","old":"<%d>","new":"done"}`, i)))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got, want := w.text("a"), strings.Repeat("done\n", sessions); got != want {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+func TestReadImage(t *testing.T) {
+	w := open(t, map[string]string{"a.txt": "text"})
+	for name, side := range map[string]int{"p.png": 10, "wide.png": 9000} {
+		file, err := os.Create(filepath.Join(w.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(file, image.NewGray(image.Rect(0, 0, side, 10))); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	w.want("read_image", `{"path":"a.txt"}`, "! a.txt is no PNG")
+	w.want("read_image", `{"path":"wide.png"}`, "! wide.png has 9000 x 10 pixels")
+	w.want("read_image", `{"path":"p.png"}`, "p.png: png, 10 x 10 pixels")
+	r, err := w.tools["read_image"].Call(t.Context(), json.RawMessage(`{"path":"p.png"}`))
+	if err != nil || len(r.Images) != 1 || r.Images[0].MediaType != "image/png" || string(r.Images[0].Data) != w.text("p.png") {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// FuzzPaths: whatever a path is, nothing outside of the workspace is read or
+// changed.
+func FuzzPaths(f *testing.F) {
+	for _, s := range []string{"../out/canary", "link/../canary", "up/out/canary", "a/../../out", "//..", "./~", "up", "link", "link/", "\x00", "here/here/up/out", "..\\out\\canary", "/proc/self/root/etc/passwd"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		dir := t.TempDir()
+		for _, d := range []string{"ws/a", "out"} {
+			if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "out/canary"), []byte("CANARY"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for name, target := range map[string]string{"link": "../out/canary", "up": "..", "here": ".", "abs": filepath.Join(dir, "out")} {
+			if err := os.Symlink(target, filepath.Join(dir, "ws", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, err := builtin.Open(builtin.FilesConfig{Dir: filepath.Join(dir, "ws")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer files.Close()
+		args, _ := json.Marshal(map[string]any{"path": a, "from": a, "to": b, "content": b, "old": "CANARY", "new": b, "pattern": b, "recursive": true})
+		for _, tl := range builtin.Tools(nil, files) {
+			if r, err := tl.Call(t.Context(), args); err == nil && strings.Contains(r.Text, "CANARY") && !strings.Contains(a+b, "CANARY") {
+				t.Errorf("%s %s gives %q", tl.Definition().Name, args, r.Text)
+			}
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, "out/canary"))
+		if err != nil || string(raw) != "CANARY" {
+			t.Errorf("the file outside is %q, %v", raw, err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+			t.Errorf("%v were made outside", entries)
+		}
+		if entries, _ := os.ReadDir(filepath.Join(dir, "out")); len(entries) != 1 {
+			t.Errorf("%v were made outside", entries)
+		}
+	})
+}

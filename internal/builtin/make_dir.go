@@ -1,0 +1,23 @@
+package builtin
+
+import "fmt"
+
+type makeDirInput struct {
+	Path string `json:"path"`
+}
+
+// makeDir makes a folder in the workspace, with those above it.
+//
+//etui:tool risk=write
+//etui:zh 在工作区中新建文件夹。
+//etui:alias mkdir, new folder, 新建文件夹, 创建目录
+func (f *Files) makeDir(in makeDirInput) (string, error) {
+	s, err := f.findChange(in.Path, false)
+	if err != nil {
+		return "", err
+	}
+	if err := s.root.MkdirAll(s.name, 0o755); err != nil {
+		return "", say(s.shown, err)
+	}
+	return fmt.Sprintf("%s/ is there.", s.shown), nil
+}

@@ -1,0 +1,199 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// place is a folder below which files are reached.
+type place struct {
+	root *os.Root
+	dirs []string // its absolute names: as it was given, and without links
+}
+
+func openPlace(dir string) (place, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{root: root, dirs: []string{dir}}
+	if plain, err := filepath.EvalSymlinks(dir); err == nil && plain != dir {
+		p.dirs = append(p.dirs, plain)
+	}
+	return p, nil
+}
+
+// inside returns what an absolute path is below the place.
+func inside(dirs []string, name string) (string, bool) {
+	for _, dir := range dirs {
+		if below, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(below) {
+			return filepath.ToSlash(below), true
+		}
+	}
+	return "", false
+}
+
+// spot is what a path of the model means.
+type spot struct {
+	place
+	name  string // below the place, without links
+	shown string // as the model knows it
+	close func() // when it is done with
+}
+
+// find finds what a path means, with the links on it followed: they lead to
+// nowhere but the place itself. Whether something is there is not known yet. An
+// absolute path may also lie in a folder that is only read.
+func (f *Files) find(given string) (spot, error) {
+	name, err := f.clean(given)
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{place: f.place, shown: name, close: func() {}}
+	if path.IsAbs(name) {
+		if s, err = f.findReadOnly(name); err != nil {
+			return spot{}, err
+		}
+		name = s.name
+	}
+	if s.name, err = s.plain(name); err != nil {
+		s.close()
+		return spot{}, err
+	}
+	return s, nil
+}
+
+// findChange finds what a path of the workspace means that is to be changed, with
+// the links on it followed; the last one is not when it is meant itself.
+func (f *Files) findChange(given string, itself bool) (spot, error) {
+	name, err := f.clean(given)
+	switch {
+	case err != nil:
+		return spot{}, err
+	case path.IsAbs(name):
+		return spot{}, fmt.Errorf("%s is outside of the workspace and can only be read", given)
+	}
+	s := spot{place: f.place, shown: name, close: func() {}}
+	folder, last := name, ""
+	if itself && name != "." {
+		folder, last = path.Dir(name), path.Base(name)
+	}
+	if s.name, err = s.plain(folder); err != nil {
+		return spot{}, err
+	}
+	s.name = path.Join(s.name, last)
+	return s, f.changeable(s)
+}
+
+func (f *Files) findReadOnly(name string) (spot, error) {
+	for _, dir := range f.readOnly {
+		if below, ok := inside([]string{dir}, name); ok {
+			p, err := openPlace(dir)
+			if err != nil {
+				return spot{}, say(name, err)
+			}
+			return spot{place: p, name: below, shown: name, close: func() { _ = p.root.Close() }}, nil
+		}
+	}
+	return spot{}, fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
+}
+
+// notPaths are spellings that other programs expand. Here they would name files
+// that nobody meant.
+var notPaths = regexp.MustCompile(`^(~($|[^/]*/)|\$\w+(/|$)|\$[{(]|%\w+%|[A-Za-z][A-Za-z0-9+.-]+:/|[A-Za-z]:($|[/\\])|\\\\)|(^|\\)\.\.(\\|$)`)
+
+// clean makes a path of a model one that a place takes: relative, with slashes. An
+// absolute path below the workspace is taken as it is meant, another one stays.
+func (f *Files) clean(name string) (string, error) {
+	switch {
+	case strings.ContainsRune(name, 0):
+		return "", errors.New("the path holds a NUL character")
+	case len(name) > maxPath:
+		return "", fmt.Errorf("the path is longer than %d bytes", maxPath)
+	case name == "":
+		return ".", nil
+	case filepath.IsAbs(name):
+		if below, ok := inside(f.dirs, name); ok {
+			return path.Clean(below), nil
+		}
+		return filepath.ToSlash(filepath.Clean(name)), nil
+	}
+	if name = path.Clean(filepath.ToSlash(name)); !filepath.IsLocal(name) {
+		return "", fmt.Errorf("%s is outside of the workspace", name)
+	}
+	return name, nil
+}
+
+const maxLinks = 40 // on one path
+
+// plain follows the links on a path. What is not there is taken as it is.
+func (p place) plain(name string) (string, error) {
+	done, left := ".", strings.Split(name, "/")
+	for links := 0; len(left) > 0; {
+		part := left[0]
+		left = left[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if done == "." {
+				return "", fmt.Errorf("%s leads out of the workspace", name)
+			}
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
+		info, err := p.root.Lstat(next)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		target, err := p.root.Readlink(next)
+		if err != nil {
+			return "", say(next, err)
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%s: too many links", name)
+		}
+		target = filepath.ToSlash(target)
+		if path.IsAbs(target) {
+			below, ok := inside(p.dirs, target)
+			if !ok {
+				return "", fmt.Errorf("%s is a link that leads out of the workspace", next)
+			}
+			done, target = ".", below
+		}
+		left = append(strings.Split(target, "/"), left...)
+	}
+	return done, nil
+}
+
+// say makes an error of the file system one for the model: without the
+// workspace's own place.
+func say(name string, err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %s; list_dir shows what is there", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: permission denied", name)
+	case errors.As(err, &p):
+		return fmt.Errorf("%s: %w", name, p.Err)
+	case errors.As(err, &l):
+		return fmt.Errorf("%s: %w", name, l.Err)
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// control are names that programs outside of etui trust: what stands there is run
+// when somebody opens or uses the folder. A last part with a slash behind it
+// stands for everything below, too.
+var control = []string{
+	".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
+	".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc",
+}
+
+var (
+	errProtected = errors.New("the configuration of the workspace, its skills and its state cannot be changed by tools")
+	errControl   = errors.New("is run or read by other programs and cannot be changed by tools")
+)
+
+// changeable refuses what is protected, under whatever name. The name has no
+// links, but for the last part of one that is meant itself.
+func (f *Files) changeable(s spot) error {
+	if notPaths.MatchString(s.shown) {
+		return fmt.Errorf("%s is not a path in the workspace: nothing is expanded in names", s.shown)
+	}
+	if strings.ContainsFunc(s.name, unicode.IsControl) {
+		return fmt.Errorf("%q holds control characters", s.name)
+	}
+	parts := strings.Split(fold(s.name), "/")
+	if isControl(parts) {
+		return fmt.Errorf("%s %w", s.shown, errControl)
+	}
+	for part := s.name; ; part = path.Dir(part) {
+		if f.isProtected(part) {
+			return errProtected
+		}
+		if part == "." {
+			return nil
+		}
+	}
+}
+
+func isControl(parts []string) bool {
+	return slices.ContainsFunc(control, func(c string) bool {
+		want, all := strings.CutSuffix(c, "/")
+		wants := strings.Split(want, "/")
+		for at := range parts {
+			rest := parts[at:]
+			if len(rest) >= len(wants) && slices.Equal(rest[:len(wants)], wants) && (all || len(rest) == len(wants)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// fold makes names alike that some file system takes for the same: by case, by
+// composition of letters, with letters that do not show, and with blanks, dots or
+// a stream at the end.
+func fold(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, norm.NFKC.String(name))
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		part, _, _ = strings.Cut(part, ":")
+		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
+			part = trimmed
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// isProtected reports whether a name is that of something protected.
+func (f *Files) isProtected(name string) bool {
+	info, err := f.root.Stat(name)
+	return slices.ContainsFunc(f.protected, func(protected string) bool {
+		if below, ok := inside(f.dirs, protected); ok && fold(below) == fold(name) {
+			return true
+		}
+		own, missing := os.Stat(protected)
+		return err == nil && missing == nil && os.SameFile(own, info)
+	})
+}
+
+// holdsProtected reports whether something protected lies below a folder.
+func (f *Files) holdsProtected(name string) bool {
+	return name == "." || slices.ContainsFunc(f.protected, func(protected string) bool {
+		below, ok := inside(f.dirs, protected)
+		if !ok || !strings.HasPrefix(fold(below), fold(name)+"/") {
+			return false
+		}
+		_, err := os.Lstat(protected)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+}

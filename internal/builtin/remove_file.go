@@ -1,0 +1,53 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+type removeInput struct {
+	Path string `json:"path"`
+	// a folder with all that is in it
+	Recursive bool `json:"recursive,omitempty"`
+}
+
+// removeFile removes a file or folder of the workspace for good.
+//
+//etui:tool risk=destructive
+//etui:zh 永久删除工作区中的文件或文件夹。
+//etui:alias delete file, rm, 删除文件
+func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) {
+	s, err := f.findRemoval(in.Path)
+	if err != nil {
+		return "", err
+	}
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	info, err := s.root.Lstat(s.name)
+	if err != nil {
+		return "", say(s.shown, err)
+	}
+	if !info.IsDir() || !in.Recursive {
+		return fmt.Sprintf("Removed %s.", s.shown), say(s.shown, s.root.Remove(s.name))
+	}
+	count, err := s.count(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Removed %s and the %d files and folders in it.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
+}
+
+var errMany = errors.New("there are more than 50,000 files in it; remove the folders in it one by one")
+
+// count counts what lies below a folder.
+func (s spot) count(ctx context.Context) (n int, err error) {
+	err = fs.WalkDir(s.root.FS(), s.name, func(string, fs.DirEntry, error) error {
+		if n++; n > maxWalk {
+			return errMany
+		}
+		return ctx.Err()
+	})
+	return n - 1, err
+}

@@ -1,0 +1,60 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+type renameInput struct {
+	From string `json:"from"`
+	// new path; nothing may be there yet
+	To string `json:"to"`
+}
+
+// renameFile renames or moves a file or folder of the workspace.
+//
+//etui:tool risk=write
+//etui:zh 移动或重命名工作区中的文件或文件夹。
+//etui:alias move file, mv, 重命名, 移动文件
+func (f *Files) renameFile(in renameInput) (string, error) {
+	from, err := f.findRemoval(in.From)
+	if err != nil {
+		return "", err
+	}
+	to, err := f.findChange(in.To, true)
+	if err != nil {
+		return "", err
+	}
+	f.changing.Lock()
+	defer f.changing.Unlock()
+	if _, err := f.root.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is there already; remove it first, or choose another name", to.shown)
+	}
+	if folder := path.Dir(to.name); folder != "." {
+		if err := f.root.MkdirAll(folder, 0o755); err != nil {
+			return "", say(path.Dir(to.shown), err)
+		}
+	}
+	if err := f.root.Rename(from.name, to.name); err != nil {
+		return "", say(from.shown, err)
+	}
+	return fmt.Sprintf("Moved %s to %s.", from.shown, to.shown), nil
+}
+
+// findRemoval finds what a path means that is to go from its place. A link is
+// meant itself.
+func (f *Files) findRemoval(given string) (spot, error) {
+	s, err := f.findChange(given, true)
+	if err != nil {
+		return s, err
+	}
+	if f.holdsProtected(s.name) {
+		return s, fmt.Errorf("%s stays: %w", s.shown, errProtected)
+	}
+	if _, err := s.root.Lstat(s.name); err != nil {
+		return s, say(s.shown, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"codeberg.org/readeck/go-readability/v2"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+)
+
+// maxElements is how many elements a page may have whose main text is looked for.
+// A larger one is shown whole.
+const maxElements = 30_000
+
+// markdown is a page as Markdown: its main text, unless all of it is wanted or no
+// main text is found.
+func (d document) markdown(all bool) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil { // parsers of what anybody may have written
+			err = fmt.Errorf("the page at %s cannot be read: %v", d.url, p)
+		}
+	}()
+	r, err := charset.NewReader(bytes.NewReader(d.body), d.charset)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", d.url, err)
+	}
+	doc, err := html.Parse(r)
+	if err != nil {
+		return "", fmt.Errorf("the page at %s cannot be read as HTML: %w", d.url, err)
+	}
+	title, body := titleOf(doc), doc
+	if !all {
+		if article, ok := d.article(doc); ok {
+			title, body = article.Title(), article.Node
+		}
+	}
+	drop(body)
+	c := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	raw, err := c.ConvertNode(body, converter.WithDomain(d.url.Scheme+"://"+d.url.Host))
+	if err != nil {
+		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
+	}
+	text = clean(string(raw))
+	if title = line(title, 300); title != "" && !strings.Contains(text, "# "+title) {
+		text = "# " + title + "\n\n" + text
+	}
+	return text, nil
+}
+
+// article finds the main text of a page. The page stays as it is.
+func (d document) article(doc *html.Node) (readability.Article, bool) {
+	p := readability.NewParser()
+	p.MaxElemsToParse = maxElements
+	a, err := p.ParseDocument(doc, d.url)
+	return a, err == nil && a.Node != nil
+}
+
+func titleOf(doc *html.Node) string {
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "title" && n.FirstChild != nil {
+			return n.FirstChild.Data
+		}
+	}
+	return ""
+}
+
+// drop takes out of a page what says nothing as text.
+func drop(doc *html.Node) {
+	var dropped []*html.Node
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && (slices.Contains([]string{"script", "style", "noscript", "svg", "iframe", "template", "object", "canvas"}, n.Data) || n.Data == "img" && isInline(n)) {
+			dropped = append(dropped, n)
+		}
+	}
+	for _, n := range dropped {
+		if n.Parent != nil {
+			n.Parent.RemoveChild(n)
+		}
+	}
+}
+
+// isInline reports whether a picture is written into the page.
+func isInline(img *html.Node) bool {
+	return slices.ContainsFunc(img.Attr, func(a html.Attribute) bool {
+		return a.Key == "src" && strings.HasPrefix(strings.TrimSpace(a.Val), "data:")
+	})
+}

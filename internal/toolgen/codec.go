@@ -1,0 +1,277 @@
+package toolgen
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+)
+
+// known is a type whose JSON is not that of its structure.
+type known struct {
+	schema func() *schema
+	read   string // with the value for %s, the reader being r
+	write  string // gives the new b, with the value for %s and the package wire for %w
+}
+
+// wellKnown returns how a type is read and written that is not taken apart; nil
+// for others.
+func (g *generator) wellKnown(t types.Type) *known {
+	text := func(format string) func() *schema {
+		return func() *schema { return &schema{Type: "string", Format: format} }
+	}
+	switch types.TypeString(types.Unalias(t), nil) {
+	case "time.Time":
+		return &known{text("date-time"), "r.Text(&%s)", "%w.Value(b, %s)"}
+	case "time.Duration":
+		return &known{text(""), "%s = r.Duration()", "%w.String(b, %s.String())"}
+	case "encoding/json.RawMessage":
+		return &known{func() *schema { return &schema{} }, "%s = r.Raw()", "%w.Value(b, %s)"}
+	}
+	if s, ok := t.Underlying().(*types.Slice); ok && types.Identical(s.Elem(), types.Typ[types.Byte]) {
+		return &known{func() *schema { return &schema{Type: "string", ContentEncoding: "base64"} }, "%s = r.Bytes()", "%w.Value(b, %s)"}
+	}
+	if i, ok := t.Underlying().(*types.Interface); ok {
+		if !i.Empty() {
+			return nil
+		}
+		return &known{func() *schema { return &schema{} }, "%s = r.Any()", "%w.Value(b, %s)"}
+	}
+	if _, pointer := t.(*types.Pointer); pointer {
+		return nil
+	}
+	switch {
+	case hasMethod(t, "UnmarshalJSON"):
+		return &known{func() *schema { return &schema{} }, "r.JSON(&%s)", "%w.Value(b, %s)"}
+	case hasMethod(t, "UnmarshalText"):
+		return &known{text(""), "r.Text(&%s)", "%w.Value(b, %s)"}
+	case hasMethod(t, "MarshalJSON"), hasMethod(t, "MarshalText"):
+		return &known{func() *schema { return &schema{} }, "r.Skip() // %s is only written", "%w.Value(b, %s)"}
+	}
+	return nil
+}
+
+func hasMethod(t types.Type, name string) bool {
+	m, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, name)
+	_, ok := m.(*types.Func)
+	return ok
+}
+
+// function names a reader or writer of a struct type, which is made once.
+func (g *generator) codec(verb string, t types.Type, make func(name string)) string {
+	name := verb
+	for _, part := range strings.FieldsFunc(types.TypeString(t, func(p *types.Package) string {
+		if p == g.pkg.Types {
+			return ""
+		}
+		return p.Name()
+	}), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_')
+	}) {
+		name += strings.ToUpper(part[:1]) + part[1:]
+	}
+	name += "JSON"
+	if !g.structs[name] {
+		g.structs[name] = true
+		g.pending = append(g.pending, func() { make(name) })
+	}
+	return name
+}
+
+// reader returns the name of the function that reads a struct.
+func (g *generator) reader(t types.Type) string {
+	return g.codec("read", t, func(name string) {
+		wire := g.use(module + "tool/wire")
+		fields := g.fields(t.Underlying().(*types.Struct), token.NoPos)
+		g.printf("\nfunc %s(r *%s.Reader, v *%s) {\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n", name, wire, g.typeName(t))
+		for _, f := range fields {
+			g.printf("case %q:\n", f.name)
+			g.read("v."+f.selector, f.typ, f.pos)
+		}
+		g.printf("default:\nr.Skip()\n}\n}\n}\n")
+	})
+}
+
+// read writes the statements that read a value into an assignable expression.
+func (g *generator) read(into string, t types.Type, pos token.Pos) {
+	g.depth++
+	defer func() { g.depth-- }()
+	if k := g.wellKnown(t); k != nil {
+		g.printf("%s\n", strings.ReplaceAll(k.read, "%s", into))
+		return
+	}
+	item := "e" + strconv.Itoa(g.depth)
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		g.printf("%s = %s\n", into, g.readBasic(t, u))
+	case *types.Pointer:
+		g.printf("if r.Null() {\n%s = nil\n} else {\nvar %s %s\n", into, item, g.typeName(u.Elem()))
+		g.read(item, u.Elem(), pos)
+		g.printf("%s = &%s\n}\n", into, item)
+	case *types.Slice:
+		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Array()\nfor r.Element() {\nvar %s %s\n", into, into, g.typeName(t), item, g.typeName(u.Elem()))
+		g.read(item, u.Elem(), pos)
+		g.printf("%s = append(%s, %s)\n}\n}\n", into, into, item)
+	case *types.Array:
+		g.printf("r.Array()\nfor i := 0; r.Element(); i++ {\nvar %s %s\n", item, g.typeName(u.Elem()))
+		g.read(item, u.Elem(), pos)
+		g.printf("if i < len(%s) {\n%s[i] = %s\n}\n}\n", into, into, item)
+	case *types.Map:
+		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nkey := %s(name)\nvar %s %s\n",
+			into, into, g.typeName(t), g.typeName(u.Key()), item, g.typeName(u.Elem()))
+		g.read(item, u.Elem(), pos)
+		g.printf("%s[key] = %s\n}\n}\n", into, item)
+	case *types.Struct:
+		g.readStruct(into, t, u)
+	}
+}
+
+func (g *generator) readStruct(into string, t types.Type, u *types.Struct) {
+	if _, ok := types.Unalias(t).(*types.Named); ok {
+		g.printf("%s(r, &%s)\n", g.reader(t), into)
+		return
+	}
+	g.printf("r.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n")
+	for _, f := range g.fields(u, token.NoPos) {
+		g.printf("case %q:\n", f.name)
+		g.read(into+"."+f.selector, f.typ, f.pos)
+	}
+	g.printf("default:\nr.Skip()\n}\n}\n")
+}
+
+func (g *generator) readBasic(t types.Type, u *types.Basic) string {
+	value := map[types.BasicKind]string{
+		types.String: "r.String()", types.Bool: "r.Bool()", types.Float32: "r.Float(32)", types.Float64: "r.Float(64)",
+		types.Int: "r.Int(64)", types.Int8: "r.Int(8)", types.Int16: "r.Int(16)", types.Int32: "r.Int(32)", types.Int64: "r.Int(64)",
+		types.Uint: "r.Uint(64)", types.Uint8: "r.Uint(8)", types.Uint16: "r.Uint(16)", types.Uint32: "r.Uint(32)", types.Uint64: "r.Uint(64)", types.Uintptr: "r.Uint(64)",
+	}[u.Kind()]
+	gives := map[byte]string{'S': "string", 'B': "bool", 'F': "float64", 'I': "int64", 'U': "uint64"}[value[2]]
+	if name := g.typeName(t); name != gives {
+		return fmt.Sprintf("%s(%s)", name, value)
+	}
+	return value
+}
+
+// writer returns the name of the function that writes a struct.
+func (g *generator) writer(t types.Type) string {
+	return g.codec("append", t, func(name string) {
+		g.printf("\nfunc %s(b []byte, v *%s) []byte {\n", name, g.typeName(t))
+		g.writeFields("v", t.Underlying().(*types.Struct))
+		g.printf("return b\n}\n")
+	})
+}
+
+// write writes the statements that append a value to b.
+func (g *generator) write(from string, t types.Type, pos token.Pos) {
+	g.depth++
+	defer func() { g.depth-- }()
+	wire := g.use(module + "tool/wire")
+	if k := g.wellKnown(t); k != nil {
+		g.printf("b = %s\n", strings.NewReplacer("%w", wire, "%s", from).Replace(k.write))
+		return
+	}
+	item := "e" + strconv.Itoa(g.depth)
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		kind := "String"
+		switch info := u.Info(); {
+		case info&types.IsBoolean != 0:
+			kind = "Bool"
+		case info&types.IsUnsigned != 0:
+			kind = "Uint"
+		case info&types.IsInteger != 0:
+			kind = "Int"
+		case info&types.IsFloat != 0:
+			kind = "Float"
+		case info&types.IsString == 0:
+			g.fail(pos, "%s cannot be written as JSON", g.typeName(t))
+		}
+		g.printf("b = %s.%s(b, %s)\n", wire, kind, from)
+	case *types.Pointer:
+		g.printf("if %s == nil {\nb = append(b, \"null\"...)\n} else {\n", from)
+		g.write("(*"+from+")", u.Elem(), pos)
+		g.printf("}\n")
+	case *types.Slice, *types.Array:
+		elem := u.(interface{ Elem() types.Type }).Elem()
+		index := "i" + strconv.Itoa(g.depth)
+		if _, slice := u.(*types.Slice); slice {
+			g.printf("if %s == nil {\nb = append(b, \"null\"...)\n} else {\n", from)
+			defer g.printf("}\n")
+		}
+		g.printf("b = append(b, '[')\nfor %s := range %s {\nif %s > 0 {\nb = append(b, ',')\n}\n", index, from, index)
+		g.write(from+"["+index+"]", elem, pos)
+		g.printf("}\nb = append(b, ']')\n")
+	case *types.Map:
+		b, ok := u.Key().Underlying().(*types.Basic)
+		if !ok || b.Info()&types.IsString == 0 {
+			g.fail(pos, "%s cannot be written as JSON: its keys are no texts", g.typeName(t))
+			return
+		}
+		key := "k" + strconv.Itoa(g.depth)
+		g.printf("if %s == nil {\nb = append(b, \"null\"...)\n} else {\n", from)
+		defer g.printf("}\n")
+		g.printf("b = append(b, '{')\nfor i, %s := range %s.Sorted(%s.Keys(%s)) {\nif i > 0 {\nb = append(b, ',')\n}\nb = append(%s.String(b, %s), ':')\n%s := %s[%s]\n",
+			key, g.use("slices"), g.use("maps"), from, wire, key, item, from, key)
+		g.write(item, u.Elem(), pos)
+		g.printf("}\nb = append(b, '}')\n")
+	case *types.Struct:
+		if _, ok := types.Unalias(t).(*types.Named); ok {
+			if address, ok := strings.CutPrefix(from, "(*"); ok && strings.HasSuffix(address, ")") {
+				from = strings.TrimSuffix(address, ")")
+			} else {
+				from = "&" + from
+			}
+			g.printf("b = %s(b, %s)\n", g.writer(t), from)
+			return
+		}
+		g.writeFields(from, u)
+	default:
+		g.fail(pos, "%s cannot be written as JSON", g.typeName(t))
+	}
+}
+
+// writeFields writes the statements that append a struct to b. Fields that may be
+// left out are when they are empty.
+func (g *generator) writeFields(from string, u *types.Struct) {
+	g.printf("b = append(b, '{')\n")
+	for _, f := range g.fields(u, token.NoPos) {
+		value := from + "." + f.selector
+		empty := ""
+		if _, options, _ := strings.Cut(f.tag.Get("json"), ","); strings.Contains(options, "omit") {
+			empty = g.notEmpty(value, f.typ)
+		}
+		if empty != "" {
+			g.printf("if %s {\n", empty)
+		}
+		g.printf("b = %s.Field(b, %q)\n", g.use(module+"tool/wire"), f.name)
+		g.write(value, f.typ, f.pos)
+		if empty != "" {
+			g.printf("}\n")
+		}
+	}
+	g.printf("b = append(b, '}')\n")
+}
+
+// notEmpty is the condition under which a value is not left out; empty when it
+// never is.
+func (g *generator) notEmpty(value string, t types.Type) string {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		switch info := u.Info(); {
+		case info&types.IsBoolean != 0:
+			return value
+		case info&types.IsString != 0:
+			return value + ` != ""`
+		}
+		return value + " != 0"
+	case *types.Pointer, *types.Interface:
+		return value + " != nil"
+	case *types.Slice, *types.Map:
+		return "len(" + value + ") > 0"
+	}
+	if types.TypeString(t, nil) == "time.Time" {
+		return "!" + value + ".IsZero()"
+	}
+	return ""
+}

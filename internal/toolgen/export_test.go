@@ -1,0 +1,13 @@
+package toolgen
+
+import "golang.org/x/tools/go/packages"
+
+// GeneratePackage makes the tools of a package that is loaded already.
+func GeneratePackage(p *packages.Package) (Package, error) {
+	g := &generator{pkg: p, structs: map[string]bool{}}
+	made, err := g.generate()
+	if err == nil {
+		err = join(g.problems)
+	}
+	return made, err
+}

@@ -1,0 +1,170 @@
+package toolgen_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/toolgen"
+	"github.com/etui-run/etui/internal/toolgen/testdata/sample"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated files")
+
+// TestGenerated proves that the generated tools of this module are up to date.
+// `make generate` rewrites them, also when they no longer compile.
+func TestGenerated(t *testing.T) {
+	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../examples/tools")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range made {
+		if len(p.Tools) == 0 {
+			continue
+		}
+		if *update {
+			if err := os.WriteFile(p.Path, p.Text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(p.Path); err != nil || !bytes.Equal(p.Text, have) {
+			t.Errorf("%s is not what is generated (%v): run `make generate`", p.Path, err)
+		}
+	}
+}
+
+func TestTools(t *testing.T) {
+	registry := catalog.NewRegistry(nil)
+	if err := sample.Register(registry, &sample.Service{Name: "rain"}); err != nil {
+		t.Fatal(err)
+	}
+	call := func(name, args string) string {
+		e, ok := registry.Catalog().Get(name)
+		if !ok {
+			t.Fatalf("there is no tool %s", name)
+		}
+		r, err := e.Call(t.Context(), json.RawMessage(args))
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return r.Text
+	}
+	for _, c := range []struct{ name, args, want string }{
+		{"say_hello", `{"who":"Ada \u0026 \"Bo\""}`, `Hello, Ada & "Bo"!`},
+		{"say_hello", `{}`, "error: nobody is there"},
+		{"forget_all", `{}`, "Done."},
+		{"show_map", `{"lat":1.5, "lon":-2}`, "1.5"},
+		{"show_map", `{"lat":"x", "lon":-2}`, "error: "},
+		{"forecast", `{"city":"罗马"}`, `{"input":{"city":"罗马","days":3,"near":null,"pair":[false,false]},"note":"rain","any":null}`},
+	} {
+		if got := call(c.name, c.args); got != c.want && (c.want != "error: " || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s(%s) = %s, want %s", c.name, c.args, got, c.want)
+		}
+	}
+	if got := fmt.Sprint(sample.Groups()); got != "map[read:[forecast] social:[say_hello] weather:[forecast show_map]]" {
+		t.Error(got)
+	}
+}
+
+// What the generated code reads and writes is what encoding/json does.
+func FuzzForecast(f *testing.F) {
+	f.Add(`{"city":"a","days":2,"unit":"F","near":{"lat":1,"lon":2e1},"wants":["rain"],"limit":9,"extra":{"x":[1, 2]},"since":"2026-01-02T03:04:05Z","tags":{"a":1,"b":-2},"grid":[[1,2.5],[]],"pair":[true,false],"blob":"AAE="}`)
+	f.Add(` { "city" : "\ud83d\ude00\n" , "near" : null, "wants":null, "grid":[null], "unknown":{"a":[{}]} } `)
+	f.Add(`{"city":1}`)
+	f.Add(`{"days":1e2,"limit":300}`)
+	f.Add(`[]`)
+	forecast := sample.Tools(&sample.Service{})[0]
+	f.Fuzz(func(t *testing.T, text string) {
+		var any any
+		if _ = json.Unmarshal([]byte(text), &any); folds(any) || strings.Contains(text, `"wait"`) {
+			t.Skip() // names are not folded, and durations are written in another way
+		}
+		want := sample.Forecast{Days: 3}
+		wantErr := json.Unmarshal([]byte(text), &want)
+		r, err := forecast.Call(t.Context(), json.RawMessage(text))
+		if wantErr != nil || err != nil {
+			if wantErr == nil && !strings.Contains(text, "null") {
+				t.Fatalf("encoding/json reads %q, the generated code says: %v", text, err)
+			}
+			return
+		}
+		var got sample.Weather
+		if err := json.Unmarshal([]byte(r.Text), &got); err != nil {
+			t.Fatalf("%q wrote %s: %v", text, r.Text, err)
+		}
+		a, _ := json.Marshal(want)
+		b, _ := json.Marshal(got.Input)
+		if !bytes.Equal(a, b) {
+			t.Fatalf("%q:\ngot  %s\nwant %s", text, b, a)
+		}
+	})
+}
+
+// folds reports whether a value has a name that encoding/json takes for that of
+// a field although its case is another one.
+func folds(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if name != strings.ToLower(name) || strings.ContainsAny(name, "ſK") || folds(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, folds)
+	}
+	return false
+}
+
+func TestMistakes(t *testing.T) {
+	_, err := toolgen.Generate(t.Context(), ".", "./testdata/wrong")
+	var p *toolgen.Problem
+	if !errors.As(err, &p) || p.Position.Line == 0 || filepath.Base(p.Position.Filename) != "wrong.go" {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{
+		"wrong.go:7:6: noComment has no doc comment",
+		"wrong.go:12:6: twoArguments takes 2 arguments; put them into one struct",
+		`there is no key "grups"; did you mean "groups"`,
+		"noError must return an error last",
+		`unknown risk "harmless"`,
+		`there is no directive //etui:alais; did you mean "alias"`,
+		"Tree contains itself",
+		"chan int cannot be written as JSON",
+		`default:"many" is not an integer`,
+		"is not among the values of the enum",
+		"the tag minimum is for integer or number, and this field is string",
+		"the field lower has a json tag but is not exported",
+		`two fields are "count" in JSON: Count and Twice`,
+		`two functions are the tool "tree"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(err)
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	var made [2][]toolgen.Package
+	for i := range made {
+		var err error
+		if made[i], err = toolgen.Generate(t.Context(), ".", "./testdata/sample"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(made[0], made[1]) {
+		t.Error("two runs differ")
+	}
+}

@@ -1,0 +1,362 @@
+// Package wire reads and writes the JSON of tools without reflection. Code that
+// `etui tools gen` writes uses it; nothing else needs to.
+package wire
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Reader walks through a JSON value. Its methods return zero values after the
+// first error, which [Reader.End] returns. The zero Reader is at its end.
+type Reader struct {
+	data []byte
+	at   int
+	err  error
+}
+
+// Read begins with a JSON value, which is checked as a whole first. Empty data
+// stands for an empty object.
+func Read(data []byte) Reader {
+	switch {
+	case len(data) == 0:
+		return Reader{data: []byte("{}")}
+	case !json.Valid(data):
+		return Reader{err: errors.New("the arguments are not JSON")}
+	}
+	return Reader{data: data}
+}
+
+// End returns the first error.
+func (r *Reader) End() error { return r.err }
+
+// fail stops the reader. What goes on reading sees the end of all lists.
+func (r *Reader) fail(want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s is needed at byte %d of the arguments, not %.20q", want, r.at, r.data[r.at:])
+	}
+	r.data, r.at = nil, 0
+}
+
+// peek returns the byte with which the next value begins; 0 at the end.
+func (r *Reader) peek() byte {
+	for ; r.at < len(r.data); r.at++ {
+		switch c := r.data[r.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// Object enters an object. [Reader.Field] goes through it.
+func (r *Reader) Object() { r.enter('{', "an object") }
+
+// Array enters an array. [Reader.Element] goes through it.
+func (r *Reader) Array() { r.enter('[', "an array") }
+
+func (r *Reader) enter(open byte, what string) {
+	if r.peek() != open {
+		r.fail(what)
+		return
+	}
+	r.at++
+}
+
+// Element reports whether another element follows, and goes to it.
+func (r *Reader) Element() bool { return r.next(']') }
+
+func (r *Reader) next(end byte) bool {
+	switch r.peek() {
+	case 0:
+		return false
+	case end:
+		r.at++
+		return false
+	case ',':
+		r.at++
+	}
+	return r.err == nil
+}
+
+// Field goes to the next field of an object, and returns its name. The name is
+// only good until the next call.
+func (r *Reader) Field() (name []byte, ok bool) {
+	if !r.next('}') {
+		return nil, false
+	}
+	r.peek()
+	raw := r.token()
+	r.peek()
+	r.at++ // the colon
+	if name = raw[1 : len(raw)-1]; plain(name) {
+		return name, true
+	}
+	var text string
+	_ = json.Unmarshal(raw, &text) // it is valid
+	return []byte(text), true
+}
+
+// Null reports whether the value is null, and then skips it.
+func (r *Reader) Null() bool {
+	if r.peek() != 'n' {
+		return false
+	}
+	r.at += len("null")
+	return true
+}
+
+// Skip goes past a value.
+func (r *Reader) Skip() {
+	if r.err == nil {
+		r.peek()
+		r.token()
+	}
+}
+
+// Raw returns a copy of a value as it stands.
+func (r *Reader) Raw() json.RawMessage {
+	if r.err != nil {
+		return nil
+	}
+	r.peek()
+	return append(json.RawMessage(nil), r.token()...)
+}
+
+// token returns the value that begins here.
+func (r *Reader) token() []byte {
+	begin, depth := r.at, 0
+	for r.at < len(r.data) {
+		switch c := r.data[r.at]; c {
+		case '"':
+			r.quoted()
+		case '{', '[':
+			depth++
+			r.at++
+		case '}', ']':
+			depth--
+			r.at++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			r.at++
+		default:
+			r.word()
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return r.data[begin:r.at]
+}
+
+func (r *Reader) quoted() {
+	for r.at++; r.data[r.at] != '"'; r.at++ {
+		if r.data[r.at] == '\\' {
+			r.at++
+		}
+	}
+	r.at++
+}
+
+// word goes past a number, true, false or null.
+func (r *Reader) word() {
+	for ; r.at < len(r.data); r.at++ {
+		switch r.data[r.at] {
+		case ',', ':', '}', ']', ' ', '\t', '\n', '\r':
+			return
+		}
+	}
+}
+
+// String reads a text.
+func (r *Reader) String() string {
+	if r.peek() != '"' {
+		r.fail("a text")
+		return ""
+	}
+	raw := r.token()
+	if inner := raw[1 : len(raw)-1]; plain(inner) {
+		return string(inner)
+	}
+	var text string
+	_ = json.Unmarshal(raw, &text) // it is valid
+	return text
+}
+
+// plain reports whether a quoted text stands for itself.
+func plain(text []byte) bool { return bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) }
+
+// Bool reads true or false.
+func (r *Reader) Bool() bool {
+	switch r.peek() {
+	case 't':
+		r.at += len("true")
+		return true
+	case 'f':
+		r.at += len("false")
+		return false
+	}
+	r.fail("true or false")
+	return false
+}
+
+// Int reads a whole number of at most so many bits. It may be written as 1e3 or
+// 5.0.
+func (r *Reader) Int(bits int) int64 {
+	text := r.number()
+	if n, err := strconv.ParseInt(string(text), 10, bits); err == nil {
+		return n
+	}
+	// Above 2^53 a float holds no whole number exactly.
+	x, err := strconv.ParseFloat(string(text), 64)
+	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
+		r.fail(fmt.Sprintf("a whole number of %d bits", bits))
+		return 0
+	}
+	return int64(x)
+}
+
+// Uint reads a whole number that is not negative.
+func (r *Reader) Uint(bits int) uint64 {
+	text := r.number()
+	if n, err := strconv.ParseUint(string(text), 10, bits); err == nil {
+		return n
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || x != math.Trunc(x) || x < 0 || x >= math.Ldexp(1, min(bits, 53)) {
+		r.fail(fmt.Sprintf("a whole number of %d bits that is not negative", bits))
+		return 0
+	}
+	return uint64(x)
+}
+
+// Float reads a number.
+func (r *Reader) Float(bits int) float64 {
+	x, err := strconv.ParseFloat(string(r.number()), bits)
+	if err != nil {
+		r.fail("a number")
+		return 0
+	}
+	return x
+}
+
+// number returns the number that stands here; nothing when it is none.
+func (r *Reader) number() []byte {
+	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
+		return nil
+	}
+	return r.token()
+}
+
+// Duration reads a time such as "1m30s".
+func (r *Reader) Duration() time.Duration {
+	at := r.at
+	d, err := time.ParseDuration(r.String())
+	if err != nil && r.err == nil {
+		r.at = at
+		r.fail(`a time such as "1m30s"`)
+	}
+	return d
+}
+
+// Text reads a text into what understands it.
+func (r *Reader) Text(v encoding.TextUnmarshaler) {
+	if err := v.UnmarshalText([]byte(r.String())); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// JSON reads a value into what understands it.
+func (r *Reader) JSON(v json.Unmarshaler) {
+	raw := r.Raw()
+	if r.err == nil {
+		r.err = v.UnmarshalJSON(raw)
+	}
+}
+
+// Any reads a value of any kind, as encoding/json does.
+func (r *Reader) Any() (v any) {
+	if raw := r.Raw(); r.err == nil {
+		r.err = json.Unmarshal(raw, &v)
+	}
+	return v
+}
+
+// Bytes reads base64.
+func (r *Reader) Bytes() (b []byte) {
+	if raw := r.Raw(); r.err == nil {
+		r.err = json.Unmarshal(raw, &b)
+	}
+	return b
+}
+
+// Field appends the name of a field, with a comma in front of it when it is not
+// the first one.
+func Field(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(String(b, name), ':')
+}
+
+// Bool appends true or false.
+func Bool[T ~bool](b []byte, v T) []byte { return strconv.AppendBool(b, bool(v)) }
+
+// Int appends a whole number.
+func Int[T ~int | ~int8 | ~int16 | ~int32 | ~int64](b []byte, v T) []byte {
+	return strconv.AppendInt(b, int64(v), 10)
+}
+
+// Uint appends a whole number.
+func Uint[T ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](b []byte, v T) []byte {
+	return strconv.AppendUint(b, uint64(v), 10)
+}
+
+// Float appends a number; what is no number becomes null.
+func Float[T ~float32 | ~float64](b []byte, v T) []byte {
+	if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(b, "null"...)
+	}
+	bits := 64
+	if _, ok := any(v).(float32); ok {
+		bits = 32
+	}
+	return strconv.AppendFloat(b, float64(v), 'g', -1, bits)
+}
+
+// String appends a quoted text. Bytes that are no UTF-8 are replaced.
+func String[T ~string](b []byte, v T) []byte {
+	b = append(b, '"')
+	for _, c := range string(v) {
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', byte(c))
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		case c < ' ':
+			b = fmt.Appendf(b, `\u%04x`, c)
+		default:
+			b = utf8.AppendRune(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+// Value appends what encoding/json makes of a value, or null when it makes
+// nothing.
+func Value(b []byte, v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, raw...)
+}
