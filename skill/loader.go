@@ -148,9 +148,6 @@ func (l *Loader) Reload(ctx context.Context, who, why string) Report {
 	return l.report(l.pass(ctx, l.table.As(who, why), everything(l.roots), true))
 }
 
-// Report returns what was found last.
-func (l *Loader) Report() Report { return l.report(0) }
-
 // work is what a pass looks at: roots as a whole (nil), or some of their files.
 type work map[*root]map[string]bool
 

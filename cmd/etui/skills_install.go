@@ -250,6 +250,10 @@ func (a *app) skillsInstalledCommand() *cobra.Command {
 				}
 				return json.NewEncoder(a.out).Encode(list)
 			}
+			if len(list) == 0 {
+				_, err = fmt.Fprintln(a.out, "No skill is installed.")
+				return err
+			}
 			rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
 			for _, s := range list {
 				rows = append(rows, installedRow(s))

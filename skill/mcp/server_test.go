@@ -403,8 +403,11 @@ func TestPins(t *testing.T) {
 
 	// A change that nobody sees is a change.
 	add(s, "clean", "Adds numbers.\u200b", echo)
-	r.until("held back", func(st mcp.Status) bool { return len(st.Held) == 1 })
 	before := r.tool("mcp__srv__clean")
+	r.until("held back", func(st mcp.Status) bool {
+		_, err := r.call("mcp__srv__clean", `{}`)
+		return len(st.Held) == 1 && err != nil
+	})
 	if _, err := r.call("mcp__srv__clean", `{}`); skill.Status(err) != 502 || !strings.Contains(err.Error(), "approval") {
 		t.Fatal(err)
 	}
