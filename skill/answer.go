@@ -10,8 +10,7 @@ import (
 // Answer returns what a provider has answered as the result of Execute, without
 // the secrets that r hides. The answer must be one JSON value of valid UTF-8, and
 // a JSON string is a text. Lists and objects stand at most 128 deep in each other.
-// The error wraps ErrExecutionFailed and says what is
-// wrong.
+// The error wraps ErrExecutionFailed and says what is wrong.
 func Answer(raw []byte, r Redactor) (any, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {

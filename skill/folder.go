@@ -104,8 +104,8 @@ func (f *folder) parent(file found) (*os.Root, func(), error) {
 	return dir, func() { _ = dir.Close() }, plain(err)
 }
 
-// list finds the files of the folder, by path. It tells enter of every folder before it is
-// read.
+// list finds the files of the folder, by path. It tells enter of every folder
+// before it is read.
 func (f *folder) list(packages bool, enter func(dir string)) ([]found, error) {
 	w := walk{folder: f, packages: packages, enter: enter}
 	err := w.dir(f.at, "", 0)

@@ -405,7 +405,7 @@ func (a Actor) replace(changes ...Change) {
 	touched := map[string]bool{}
 	level := slog.LevelInfo
 	if len(changes) > maxTold {
-		a.log.Info("skills loaded", "files", len(changes), "by", a.who, "why", a.why)
+		a.log.Info("skill files changed", "files", len(changes), "by", a.who, "why", a.why)
 		level = slog.LevelDebug
 	}
 	for _, c := range changes {

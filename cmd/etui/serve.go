@@ -139,7 +139,7 @@ func (a *app) heed(ctx context.Context, b *built, stop func()) {
 				return
 			}
 			b.reloader.again()
-			b.skills.reload(ctx, "SIGHUP", "")
+			b.skills.reload(ctx, "SIGHUP", "asked to read everything again")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,9 @@ func (s *skills) admin() gateway.SkillAdmin {
 	return gateway.SkillAdmin{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
 		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
-		Reload: func(ctx context.Context, by, why string) (any, error) { return s.reload(ctx, by, why), nil },
+		Reload: func(ctx context.Context, by, why string) (any, error) {
+			return s.reload(ctx, by, cmp.Or(why, "asked to read everything again")), nil
+		},
 	}
 }
 

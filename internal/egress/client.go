@@ -65,8 +65,8 @@ var ErrTooLarge = errors.New("the answer is too large")
 
 // Client returns a client behind the guard. It follows at most 5 redirects, of
 // GET and HEAD only (an answer to another method is returned as it is), and each
-// is checked as the first was; headers that may hold credentials go to the first URL's scheme,
-// host and port only. It keeps no cookies.
+// is checked as the first was; headers that may hold credentials go to the first
+// URL's scheme, host and port only. It keeps no cookies.
 func (g *Guard) Client(l Limits) *http.Client {
 	if l.Time == 0 {
 		l.Time = time.Minute

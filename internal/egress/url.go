@@ -26,10 +26,8 @@ func ParseURL(raw string) (*url.URL, error) {
 		return nil, errors.New("the URL is empty")
 	case len(raw) > maxURL:
 		return nil, fmt.Errorf("the URL has %d bytes, and %d are allowed", len(raw), maxURL)
-	case strings.ContainsFunc(raw, func(r rune) bool {
-		return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar
-	}):
-		return nil, errors.New("the URL holds a blank, a control character or a backslash")
+	case strings.ContainsFunc(raw, unreadable):
+		return nil, errUnreadable
 	}
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -3,14 +3,14 @@
 // one JSON value that it writes to its standard output.
 //
 // Status 0 is success. With any other one the call fails with
-// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program
-// that takes longer than its timeout is killed with all that it has started
-// ([skill.ErrProviderTimeout]). Secrets of the
-// config are hidden in what it says. How programs are kept apart from the machine is up
-// to the sandbox: where that isolates, a program can read its skill's folder, write
-// nothing but its TMPDIR, and reach the hosts of its config. Where the sandbox
-// refuses to run any, skills are loaded with that as an unmet requirement, and fail
-// with [skill.ErrProviderUnavailable].
+// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program that
+// takes longer than its timeout is killed with all that it has started
+// ([skill.ErrProviderTimeout]). Secrets of the config are hidden in what it says.
+//
+// How programs are kept apart from the machine is up to the sandbox: where that
+// isolates, a program can read its skill's folder, write nothing but its TMPDIR, and
+// reach the hosts of its config. Where it refuses to run any, skills are loaded with
+// that as an unmet requirement, and fail with [skill.ErrProviderUnavailable].
 package command
 
 import (

@@ -5,10 +5,9 @@
 // A module computes and does nothing else. It has no files, no network, no
 // environment and no threads; its clock shows the second; random numbers it gets.
 // Each call has a fresh instance with a memory limit and a time limit; its stack
-// grows to 400 MB at most beside that. A trap, an
-// exit code other than 0 and memory that does not suffice fail the call with
-// [skill.ErrExecutionFailed], and a module that does not end in time is stopped
-// ([skill.ErrProviderTimeout]).
+// grows to 400 MB at most beside that. A trap, an exit code other than 0 and
+// memory that does not suffice fail the call with [skill.ErrExecutionFailed], and
+// a module that does not end in time is stopped ([skill.ErrProviderTimeout]).
 package wasm
 
 import (
