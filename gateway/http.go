@@ -23,7 +23,7 @@ import (
 //	GET  /v1/models            the agents, as models
 //	POST /v1/chat/completions  OpenAI's chat completions; "model" names the agent
 //	POST /api/chat             a Message in, a line of JSON for each Event out
-//	POST /api/select           a Question in, a selection.Explanation out
+//	POST /api/select           a Question in, an Answer out
 //	POST /api/why              a Look back in, the Turns out that it finds
 //	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
