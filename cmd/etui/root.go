@@ -40,6 +40,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
+	secrets.Set("environment", secretVariables(os.Environ())...)
 	root := newRoot(std, secrets)
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,

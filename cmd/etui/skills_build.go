@@ -251,9 +251,9 @@ var secretVariable = regexp.MustCompile(`(?i)(^|_)(api_?key|key|token|secret|pas
 // secretHeader is what is said in the names of headers that hold a secret.
 var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
 
-// secrets are the values of a configuration and of variables that must not be seen.
-// Those of skills are known when their files are read.
-func secrets(c *config.Config, environ []string) []secret.Value {
+// secrets are the values of a configuration that must not be seen. Those of skills
+// are known when their files are read.
+func secrets(c *config.Config) []secret.Value {
 	list := []secret.Value{c.API.Key, c.Embeddings.APIKey}
 	for _, m := range c.Models {
 		list = append(list, m.APIKey)
@@ -266,9 +266,18 @@ func secrets(c *config.Config, environ []string) []secret.Value {
 	for _, r := range c.Skills.Registries {
 		list = append(list, r.Token)
 	}
+	return list
+}
+
+// secretVariables are the values of variables that are likely secrets; the path of a
+// file that is there is none.
+func secretVariables(environ []string) (list []secret.Value) {
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if secretVariable.MatchString(name) && !filepath.IsAbs(value) {
+		if !secretVariable.MatchString(name) {
+			continue
+		}
+		if _, err := os.Stat(value); err != nil || !filepath.IsAbs(value) {
 			list = append(list, secret.Value(value))
 		}
 	}
