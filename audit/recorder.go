@@ -145,7 +145,10 @@ func (r *Recorder) batch(first *raw) (calls []Call, decisions []Decision) {
 	for w := first; ; w = <-r.queue {
 		clean := r.cleaner()
 		if d := w.decision; d != nil {
-			d.Arguments, d.Reason, d.Tool = clean.arguments(w.args), clean.line(d.Reason), clean.line(d.Tool)
+			d.Arguments, d.Reason = clean.arguments(w.args), clean.line(d.Reason)
+			for _, name := range []*string{&d.Channel, &d.Chat, &d.User, &d.Tool, &d.Skill} {
+				*name = cut(clean.known.Text(*name), maxText)
+			}
 			decisions = append(decisions, *d)
 		} else {
 			w.call.Arguments = clean.arguments(w.args)

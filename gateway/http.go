@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/secret"
 )
 
 // Handler serves the gateway over HTTP:
@@ -23,7 +24,7 @@ import (
 //	GET  /v1/models            the agents, as models
 //	POST /v1/chat/completions  OpenAI's chat completions; "model" names the agent
 //	POST /api/chat             a Message in, a line of JSON for each Event out
-//	POST /api/select           a Question in, a selection.Explanation out
+//	POST /api/select           a Question in, an Answer out
 //	POST /api/why              a Look back in, the Turns out that it finds
 //	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
@@ -78,10 +79,27 @@ func (g *Gateway) guard(next http.Handler) http.Handler {
 		default:
 			// The longest message, as JSON escapes it, and the history with it.
 			r.Body = http.MaxBytesReader(w, r.Body, int64(8*g.config.MaxMessage+8<<20))
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(&answer{w, g.config.Turn.Secrets}, r)
 		}
 	})
 }
+
+// answer hides secrets in whatever is answered, errors and the state of skills among
+// it: each piece of JSON is written at once.
+type answer struct {
+	http.ResponseWriter
+	secrets *secret.Known
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	if _, err := a.ResponseWriter.Write(a.secrets.Redactor().JSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Unwrap lets [http.ResponseController] flush.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (g *Gateway) ownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

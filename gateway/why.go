@@ -10,7 +10,6 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
-	"github.com/etui-run/etui/visibility"
 )
 
 // Question asks what a message would get.
@@ -20,6 +19,14 @@ type Question struct {
 	// the roles and channels of Try.
 	Alternatives bool          `json:"alternatives,omitempty"`
 	Try          selection.Try `json:"try,omitzero"`
+}
+
+// Answer is what a message would get.
+type Answer struct {
+	selection.Explanation
+	// Refused are the tools among what is sent that the policy would not let the
+	// caller call.
+	Refused []turn.Judgement `json:"refused,omitempty"`
 }
 
 func (g *Gateway) selects(w http.ResponseWriter, r *http.Request) {
@@ -32,10 +39,20 @@ func (g *Gateway) selects(w http.ResponseWriter, r *http.Request) {
 		problem(w, statusOf(err), err.Error())
 		return
 	}
-	x := sel.Explain()
+	x := Answer{Explanation: sel.Explain()}
 	if q.Alternatives {
 		x.Alternatives = sel.Alternatives(q.Try)
 	}
+	a, in, err := g.caller(r.Context(), q.Message)
+	if err != nil {
+		problem(w, statusOf(err), err.Error())
+		return
+	}
+	var sent []string
+	for _, e := range slices.Concat(sel.Declared, sel.Announced) {
+		sent = append(sent, e.Definition.Name)
+	}
+	x.Refused = refused(r.Context(), a, in, sent, false)
 	reply(w, http.StatusOK, x)
 }
 
@@ -102,21 +119,20 @@ func (g *Gateway) Why(ctx context.Context, l Look) ([]Turn, error) {
 			continue
 		}
 		t.Selection = shown(t.Selection)
-		t.Refused = g.refused(ctx, a, g.input(a, l.Message, s), t.Selection, l.Own)
+		var sent []string
+		for _, s := range slices.Concat(t.Selection.Declared, t.Selection.Announced) {
+			sent = append(sent, s.Tool)
+		}
+		t.Refused = refused(ctx, a, g.input(a, l.Message, s), sent, l.Own)
 		turns = append(turns, t)
 	}
 	return turns, nil
 }
 
-// refused judges the tools of a selection now. Who asked is told of no rules.
-func (g *Gateway) refused(ctx context.Context, a *agent, in turn.Input, c selection.Compact, own bool) []turn.Judgement {
-	var names []string
-	for _, s := range slices.Concat(c.Declared, c.Announced) {
-		names = append(names, s.Tool)
-	}
-	list := slices.DeleteFunc(a.runner.Judge(ctx, in, names...), func(j turn.Judgement) bool {
-		return j.Effect == visibility.Allow || j.Stage != turn.StagePolicy
-	})
+// refused returns those tools that the policy would not let a caller call now. Who
+// asked is told of no rules.
+func refused(ctx context.Context, a *agent, in turn.Input, tools []string, own bool) []turn.Judgement {
+	list := slices.DeleteFunc(a.runner.Judge(ctx, in, tools...), func(j turn.Judgement) bool { return j.Stage != turn.StagePolicy })
 	for i := range list {
 		if own {
 			list[i].Rule, list[i].Reason = "", ""

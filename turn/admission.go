@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -127,16 +128,22 @@ func (t *run) record(e *catalog.Entry) audit.Decision {
 	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Hash: hex.EncodeToString(sum[:8])}
 }
 
-// decided records a decision, and tells operators of calls that were refused.
+// decided records a decision, and logs it: operators are told of calls that somebody
+// may not make.
 func (t *run) decided(d audit.Decision, args json.RawMessage) {
 	f := t.selected.Request.Facts
 	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.User, string(t.in.Session.Key)
 	if t.config.Audit != nil {
 		t.config.Audit(d, args)
 	}
-	if !d.Allowed {
-		t.config.Log.WarnContext(t.ctx, "call refused", "tool", d.Tool, "skill", d.Skill, "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
+	message, level := "call refused", slog.LevelWarn
+	if d.Allowed {
+		message = "call allowed"
 	}
+	if d.Allowed || d.Stage == StageUnknown || d.Stage == StageArguments { // models err all the time
+		level = slog.LevelDebug
+	}
+	t.config.Log.Log(t.ctx, level, message, "tool", cmp.Or(d.Tool, d.Skill), "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
 }
 
 // Judgement is what would become of a call of a tool by a caller, for operators.

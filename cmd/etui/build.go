@@ -92,7 +92,7 @@ func (a *app) logger(c config.Log) *slog.Logger {
 // build makes the gateway of a workspace. Without a store nothing is kept.
 func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (b *built, err error) {
 	b = &built{secrets: a.secrets}
-	b.secrets.Set(w.file, secrets(w.config, os.Environ())...)
+	b.secrets.Set(w.file, w.config.Secrets()...)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())

@@ -97,7 +97,7 @@ func (a *app) validate(ctx context.Context) error {
 		for _, warning := range append(b.warnings, b.skills.failures()...) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len(), "rules": len(w.config.Visibility.Rules), "warnings": warnings})
+		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len(), "rules": len(w.config.Visibility.Rules) + len(w.config.Policy.Rules), "warnings": warnings})
 	}
 	for _, warning := range append(b.warnings, b.skills.failures()...) {
 		fmt.Fprintf(a.err, "warning: %v\n", warning)
@@ -106,6 +106,6 @@ func (a *app) validate(ctx context.Context) error {
 	if !w.found {
 		what = "There is no " + w.file + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), len(w.config.Visibility.Rules), b.describeModels())
+	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), len(w.config.Visibility.Rules)+len(w.config.Policy.Rules), b.describeModels())
 	return err
 }

@@ -92,7 +92,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	var misconfigured *config.Error
 	switch {
 	case errors.As(err, &misconfigured):
-		add("visibility", err, "") // the rest was read by open
+		add("rules", err, "") // the rest was read by open
 		return report
 	case err != nil:
 		add("tools", err, "")
@@ -108,8 +108,9 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("skills", b.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(b.skills.table.ListEnabled()), len(now.All())))
 	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
+	add("policy", nil, fmt.Sprintf("%d rules about calls", len(w.config.Policy.Rules)))
 	for _, warning := range b.warnings {
-		add("visibility", nil, "warning: "+warning.Error())
+		add("rules", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")

@@ -168,7 +168,7 @@ func (r *reloader) apply(ctx context.Context) error {
 	if _, err := p.apply(r.registry, r.calls); err != nil {
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
-	r.secrets.Set("the changed "+r.file, secrets(c, nil)...) // those in use stay known
+	r.secrets.Set("the changed "+r.file, c.Secrets()...) // those in use stay known
 	r.skills.control.Restrict(limits(c))
 	r.replaceSkills(ctx, c)
 	for _, warning := range p.unknown(r.registry.Catalog()) {

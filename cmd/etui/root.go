@@ -40,6 +40,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
+	secrets.Set("environment", secretVariables(os.Environ())...)
 	root := newRoot(std, secrets)
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,
@@ -107,7 +108,7 @@ Begin with "etui demo", then, in a second terminal, "etui chat".`,
 		return usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.chatCommand(), a.selectCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.secbenchCommand())
+		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.secbenchCommand())
 	return root
 }
 

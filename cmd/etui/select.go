@@ -72,7 +72,7 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	}
 	q := gateway.Question{Message: m, Try: ask.try}
 	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
-	var x selection.Explanation
+	var x gateway.Answer
 	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if a.json {
 		return a.printJSON(x)
 	}
-	_, err = fmt.Fprint(a.out, render(x, all, width()))
+	_, err = fmt.Fprint(a.out, render(x.Explanation, all, width())+renderRefused(x.Refused, width()))
 	return err
 }
 

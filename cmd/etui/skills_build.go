@@ -279,27 +279,15 @@ func (b *built) reserved() func(string) bool {
 // their last word that says so. PWD alone is a folder.
 var secretVariable = regexp.MustCompile(`(?i)(^|_)(api_?key|key|token|secret|passw(or)?d|passphrase|pass)$|.(_pwd|_pat|_credentials?)$`)
 
-// secretHeader is what is said in the names of headers that hold a secret.
-var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
-
-// secrets are the values of a configuration and of variables that must not be seen.
-// Those of skills are known when their files are read.
-func secrets(c *config.Config, environ []string) []secret.Value {
-	list := []secret.Value{c.API.Key, c.Embeddings.APIKey}
-	for _, m := range c.Models {
-		list = append(list, m.APIKey)
-		for name, value := range m.Headers {
-			if secretHeader.MatchString(name) {
-				list = append(list, value)
-			}
-		}
-	}
-	for _, r := range c.Skills.Registries {
-		list = append(list, r.Token)
-	}
+// secretVariables are the values of variables that are likely secrets; the path of a
+// file that is there is none.
+func secretVariables(environ []string) (list []secret.Value) {
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if secretVariable.MatchString(name) && !filepath.IsAbs(value) {
+		if !secretVariable.MatchString(name) {
+			continue
+		}
+		if _, err := os.Stat(value); err != nil || !filepath.IsAbs(value) {
 			list = append(list, secret.Value(value))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,8 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -101,8 +104,10 @@ func (a *app) printTools(list []gateway.Tool) error {
 }
 
 func (a *app) toolsShowCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show a tool with its parameters", Args: cobra.ExactArgs(1),
+	var who caller
+	c := &cobra.Command{
+		Use: "show NAME", Short: "Show a tool with its parameters, and whether a caller may call it", Args: cobra.ExactArgs(1),
+		Example: "  etui tools show write_file --user bob --channel telegram",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), false, func(c *client) error {
 				list, err := a.listTools(cmd, c)
@@ -120,10 +125,16 @@ func (a *app) toolsShowCommand() *cobra.Command {
 					}))
 				}
 				t := list[i]
+				m := who.message
+				m.Roles, m.Attrs = who.roles, who.attrs
+				var call turn.Judgement
+				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", m, &call); err != nil {
+					return err
+				}
 				e := json.NewEncoder(a.out)
 				e.SetIndent("", "  ")
 				if a.json {
-					return e.Encode(t)
+					return e.Encode(shownTool{t, call})
 				}
 				fmt.Fprintf(a.out, "%s\n  %s\n", t.Name, t.Description)
 				for lang, text := range t.Translations {
@@ -138,11 +149,32 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				if len(t.Channels) > 0 {
 					fmt.Fprintf(a.out, "  made for the channels: %s\n", strings.Join(t.Channels, ", "))
 				}
+				fmt.Fprintf(a.out, "  %s\n", judged(call))
 				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
 				return e.Encode(t.Parameters)
 			})
 		},
 	}
+	who.flags(c)
+	return c
+}
+
+// shownTool is a tool with what would become of a call of it.
+type shownTool struct {
+	gateway.Tool
+	Call turn.Judgement `json:"call"`
+}
+
+// judged says what would become of a call.
+func judged(j turn.Judgement) string {
+	says := map[visibility.Effect]string{visibility.Allow: "a call is let through", visibility.Ask: "a call needs an approval", visibility.Deny: "a call is refused"}[j.Effect]
+	if j.Stage != "" && j.Stage != turn.StagePolicy {
+		says += " at the stage " + j.Stage
+	}
+	if j.Reason != "" {
+		says += ": " + j.Reason
+	}
+	return says
 }
 
 func (a *app) toolsCallCommand() *cobra.Command {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn"
 )
 
 // why prints what the last message of a conversation got, as it was stored.
@@ -71,5 +72,17 @@ func renderTurn(t gateway.Turn, width int) string {
 	for _, skill := range c.Skills {
 		rows = append(rows, []string{"✓", skill, "", "a skill, told with the message"})
 	}
-	return head + "\n" + layout(rows, 3, width)
+	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
+}
+
+// renderRefused tells what the policy would not let the caller call.
+func renderRefused(list []turn.Judgement, width int) string {
+	if len(list) == 0 {
+		return ""
+	}
+	rows := [][]string{{"policy", "tool", "why"}}
+	for _, j := range list {
+		rows = append(rows, []string{string(j.Effect), j.Tool, j.Reason})
+	}
+	return "\n" + layout(rows, 2, width)
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/audit"
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	var f audit.DecisionFilter
+	c := &cobra.Command{
+		Use: "audit", Short: "Show which calls were allowed and which refused, newest first", Args: cobra.NoArgs,
+		Long: `Show which calls were allowed and which refused, newest first: for whom, at which stage, by which rule
+and with which arguments. Secrets are left out and long texts cut. Of either kind the newest 10,000 of
+90 days are kept.`,
+		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
+			return a.with(cmd.Context(), false, func(c *client) error {
+				var list []audit.Decision
+				if err := c.do(cmd.Context(), http.MethodGet, "/admin/audit?"+q.Encode(), nil, &list); err != nil {
+					return err
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(list)
+				}
+				return a.printDecisions(list)
+			})
+		},
+	}
+	c.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
+	c.Flags().StringVar(&f.User, "user", "", "only this user's")
+	c.Flags().BoolVar(&f.Denied, "denied", false, "only what was refused")
+	c.Flags().IntVar(&f.Limit, "limit", 20, "how many, the newest ones")
+	return c
+}
+
+func (a *app) printDecisions(list []audit.Decision) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(a.out, "There are no decisions.")
+		return err
+	}
+	rows := [][]string{{"TIME", "TOOL", "USER", "CHANNEL", "DECISION", "WHY"}}
+	for _, d := range list {
+		what, decision := d.Tool, "allowed"
+		if d.Skill != "" {
+			what = "skill " + d.Skill
+		}
+		if !d.Allowed {
+			decision = "refused: " + d.Stage
+		}
+		rows = append(rows, []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision, strings.TrimSpace(d.Reason + " " + d.Arguments)})
+	}
+	_, err := fmt.Fprint(a.out, layout(rows, 5, width()))
+	return err
+}

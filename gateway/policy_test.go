@@ -1,0 +1,100 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
+)
+
+// TestPolicyOverHTTP: the API judges as a turn does, and no secret passes: neither
+// one that a tool gives, nor one that a user writes.
+func TestPolicyOverHTTP(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	known := &secret.Known{}
+	known.Set("test", key)
+	r := catalog.NewRegistry(nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	leak := func(name string, risk tool.Risk) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Description: name, Risk: risk}, func(_ context.Context, in in) (string, error) {
+			return "got " + in.Text + " with " + key, nil
+		})
+	}
+	if err := r.Register(leak("look", tool.Read), leak("wipe", tool.Destructive)); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.Compile([]visibility.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &session.MemoryStore{}
+	m := fake.New(fake.Step{Text: "ok"})
+	recorder := audit.NewRecorder(nil, known, nil)
+	g, err := gateway.New(gateway.Config{
+		Registry: r, Agents: []gateway.Agent{{Name: "main", Model: m}}, Store: store, Policy: rules.Status,
+		Turn:   turn.Config{Decide: rules.Decide, Audit: recorder.Decide, Secrets: known},
+		Skills: gateway.SkillAdmin{Calls: recorder},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(g.Handler())
+	defer server.Close()
+	ask := func(method, path, body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var text json.RawMessage
+		if err := json.NewDecoder(resp.Body).Decode(&text); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/api/tools/look", `{"arguments":{"text":"x"}}`, 200, `"text":"got x with (hidden)"`},
+		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{"text":"x"}}`, 403, "needs an approval"},
+		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{}}`, 400, "do not fit"},
+		{"POST", "/api/tools/wipe", `{"user":"ann","arguments":{"text":"x"}}`, 200, "got x with"},
+		{"POST", "/api/tools/none", `{}`, 404, "there is no tool"},
+		{"POST", "/api/tools/wipe/judge", `{"user":"bob"}`, 200, `"effect":"ask","stage":"policy","rule":"rule careful","reason":"rule careful asks for an approval"`},
+		{"POST", "/api/tools/wipe/judge", `{"user":"ann"}`, 200, `{"tool":"wipe","effect":"allow"`},
+		{"POST", "/api/select", `{"text":"wipe it","user":"bob"}`, 200, `"refused":[{"tool":"wipe","effect":"ask"`},
+		{"POST", "/api/chat", `{"text":"my key is ` + key + `","user":"bob","session":"s"}`, 200, `"usable"`},
+		{"POST", "/api/why", `{"user":"bob","session":"s"}`, 200, `"text":"my key is (hidden)"`},
+		{"POST", "/api/why", `{"user":"bob","session":"s","own":true}`, 200, `"refused":[{"tool":"wipe","effect":"ask","stage":"policy"}]`},
+		{"GET", "/api/status", "", 200, `"policy":[{"rule":"rule careful","ask":["wipe"]`},
+	} {
+		status, text := ask(c.method, c.path, c.body)
+		if status != c.status || !strings.Contains(text, c.says) || strings.Contains(text, "tr0ub4dor") {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
+		}
+	}
+	if asked, _ := json.Marshal(m.Requests()); strings.Contains(string(asked), "tr0ub4dor") {
+		t.Errorf("the model was told %s", asked)
+	}
+}

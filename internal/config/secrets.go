@@ -1,0 +1,38 @@
+package config
+
+import (
+	"reflect"
+	"regexp"
+
+	"github.com/etui-run/etui/secret"
+)
+
+// secretHeader is what is said in the names of headers that hold a secret.
+var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
+
+// Secrets returns all values of the configuration that must not be seen. Of headers
+// they are those whose names say so.
+func (c *Config) Secrets() []secret.Value { return secretsIn(reflect.ValueOf(c).Elem()) }
+
+func secretsIn(v reflect.Value) (found []secret.Value) {
+	if s, ok := v.Interface().(secret.Value); ok {
+		return []secret.Value{s}
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			found = append(found, secretsIn(v.Field(i))...)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			found = append(found, secretsIn(v.Index(i))...)
+		}
+	case reflect.Map:
+		for _, name := range v.MapKeys() {
+			if secretHeader.MatchString(name.String()) {
+				found = append(found, secretsIn(v.MapIndex(name))...)
+			}
+		}
+	}
+	return found
+}
