@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -35,7 +36,7 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
 
 // addShell registers the tools that run commands, where the sandbox runs any.
 func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
-	if b.programs.Ready() != nil {
+	if mode := b.programs.Mode(); mode == sandbox.None {
 		return nil
 	}
 	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})

@@ -28,11 +28,11 @@ type generator struct {
 	problems []*Problem
 	byPos    map[token.Pos]*ast.Field
 
-	imports map[string]string // name by path
-	text    bytes.Buffer      // of the declarations
-	structs map[string]bool   // types whose reader or writer is made, by "read T" and "write T"
-	pending []func()          // readers and writers to be made
-	depth   int               // of the statement that is written, for names
+	imports map[string]string     // name by path
+	text    bytes.Buffer          // of the declarations
+	structs map[string]types.Type // those whose reader or writer is made, by its name
+	pending []func()              // readers and writers to be made
+	depth   int                   // of the statement that is written, for names
 }
 
 // generate makes the package's file, or finds problems.
