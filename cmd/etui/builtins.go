@@ -46,7 +46,8 @@ func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
 
 // readOnly is what commands may read but not change: what is protected in the
 // workspace, and the folders of skills.
-func readOnly(w *workspace) (list []string) {
+func readOnly(w *workspace) []string {
+	list := builtin.Control(w.dir)
 	for _, path := range protected(w) {
 		if below, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(below) && below != "." {
 			list = append(list, path)

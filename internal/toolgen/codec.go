@@ -82,8 +82,8 @@ func (g *generator) codec(verb string, t types.Type, make func(name string)) str
 	}
 	base := name + "JSON"
 	name = base
-	for n := 2; g.structs[name] != nil && !types.Identical(g.structs[name], t); n++ {
-		name = base + strconv.Itoa(n) // a type of another package, written alike
+	for n := 2; g.pkg.Types.Scope().Lookup(name) != nil || g.structs[name] != nil && !types.Identical(g.structs[name], t); n++ {
+		name = base + strconv.Itoa(n) // taken by the package, or a type of another one that is written alike
 	}
 	if g.structs[name] == nil {
 		g.structs[name] = t

@@ -38,6 +38,11 @@ type generator struct {
 // generate makes the package's file, or finds problems.
 func (g *generator) generate() (Package, error) {
 	functions := g.functions()
+	for _, name := range []string{"Register", "Tools", "Groups"} {
+		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil && len(functions) > 0 {
+			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
+		}
+	}
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
 	if len(g.problems) > 0 || len(functions) == 0 {
 		return p, nil
