@@ -15,13 +15,13 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
+	{"chat", "secret", "internal/nearest", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
 	{"internal/sandbox", "internal/sandbox/helper"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown"},
+	{"skill/markdown", "policy"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
@@ -33,12 +33,14 @@ var layers = [][]string{
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
 	"chat":       {},
-	"audit":      {},
+	"audit":      {"secret"},
+	"secret":     {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
 	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
-	"skill":      {"chat", "tool", "catalog", "internal/nearest"},
+	"policy":     {"chat", "tool", "catalog", "visibility"},
+	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest"},
 }
 
 func TestLayers(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package audit is the history of what skills did: who used which one, when, with
-// what arguments and how it went, and how often and how fast.
+// what arguments and how it went, and how often and how fast. It keeps as well which
+// calls of tools were let through or refused, and why.
 //
 // Arguments are kept without what looks like a secret, and short. Nothing here
 // keeps a caller waiting: what cannot be written soon enough is dropped, and
@@ -27,7 +28,8 @@ type Call struct {
 	Channel string `json:"channel,omitempty"`
 	User    string `json:"user,omitempty"`
 	Session string `json:"session,omitempty"`
-	// Arguments are those of the call as [Redact] leaves them.
+	// Arguments are those of the call: at most 2 KiB of JSON in which secrets are
+	// hidden and long texts, lists and objects are cut.
 	Arguments string `json:"arguments,omitempty"`
 	// Outcome is OK or the kind of failure; Error says in words what failed.
 	Outcome string `json:"outcome"`

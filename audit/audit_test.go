@@ -11,10 +11,21 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/secret"
 )
 
 func TestRedact(t *testing.T) {
-	r := audit.NewRedactor("tr0ub4dor", "tr0ub4dor&3", "short")
+	var known secret.Known
+	known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short")
+	keep := func(args string, err error) audit.Call {
+		log := &shelf{}
+		r := audit.NewRecorder(log, &known, nil)
+		r.Record(audit.Call{}, json.RawMessage(args), 0, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r.Run(ctx)
+		return log.calls[0]
+	}
 	long := strings.Repeat("长", 100)
 	for in, want := range map[string]string{
 		``:                                       ``,
@@ -30,18 +41,18 @@ func TestRedact(t *testing.T) {
 		`{"a":{"b":{"c":{"d":{"e":{"f":{"g":1}}}}}}}`:                              `{"a":{"b":{"c":{"d":{"e":{"f":{"g":"…"}}}}}}}`,
 		`nonsense`: `(not JSON)`,
 	} {
-		if got := r.Redact(json.RawMessage(in)); got != want {
+		if got := keep(in, nil).Arguments; got != want {
 			t.Errorf("%s\ngives %s\nwant  %s", in, got, want)
 		}
 	}
 	many := "[" + strings.Repeat("1,", 30) + "1]"
-	if got := r.Redact(json.RawMessage(many)); !strings.Contains(got, "… 11 more") {
+	if got := keep(many, nil).Arguments; !strings.Contains(got, "… 11 more") {
 		t.Error(got)
 	}
-	if got := r.Redact(json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)); got != "(1048578 bytes)" {
+	if got := keep(`"`+strings.Repeat("x", 1<<20)+`"`, nil).Arguments; got != `"(1048578 bytes)"` {
 		t.Error(got)
 	}
-	if got := r.Error(errors.New("token=abc\nfailed")); got != "token=(hidden) failed" {
+	if got := keep("", errors.New("token=abc\nfailed")).Error; got != "token=(hidden) failed" {
 		t.Error(got)
 	}
 }
@@ -49,14 +60,22 @@ func TestRedact(t *testing.T) {
 func FuzzRedact(f *testing.F) {
 	f.Add(`{"a":["b",{"password":1}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		r := audit.NewRedactor("s3cret-value")
+		var known secret.Known
+		known.Set("test", "s3cret-value")
 		raw, err := json.Marshal(map[string]string{"in": in + "s3cret-value" + in})
 		if err != nil {
 			t.Skip()
 		}
-		for _, args := range []string{string(raw), in} {
-			if got := r.Redact(json.RawMessage(args)); len(got) > 2100 || strings.Contains(got, "s3cret-value") {
-				t.Errorf("%q gives %q", args, got)
+		log := &shelf{}
+		r := audit.NewRecorder(log, &known, nil)
+		r.Record(audit.Call{}, raw, 0, nil)
+		r.Decide(audit.Decision{Reason: in}, json.RawMessage(in))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r.Run(ctx)
+		for _, got := range []string{log.calls[0].Arguments, log.decisions[0].Arguments} {
+			if len(got) > 2100 || strings.Contains(got, "s3cret-value") {
+				t.Errorf("%q gives %q", in, got)
 			}
 		}
 	})
@@ -68,6 +87,17 @@ type shelf struct {
 	calls []audit.Call
 	wait  chan struct{}
 	err   error
+
+	decisions []audit.Decision
+}
+
+func (s *shelf) AddDecisions(_ context.Context, d ...audit.Decision) error {
+	s.decisions = append(s.decisions, d...)
+	return s.err
+}
+
+func (s *shelf) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
+	return s.decisions, nil
 }
 
 func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {

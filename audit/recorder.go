@@ -3,11 +3,14 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/etui-run/etui/secret"
 )
 
 const (
@@ -21,37 +24,40 @@ const (
 	maxWriting = 10 * time.Second
 )
 
-// Recorder counts calls and hands them to a log, one after the other and in the
-// order in which they ended. It is safe for concurrent use.
+// Recorder counts calls and hands them, and decisions about calls, to a log: one
+// after the other and in the order in which they came. It is safe for concurrent
+// use.
 type Recorder struct {
-	log    Log
-	redact *Redactor
-	slog   *slog.Logger
-	queue  chan *raw
+	log       Log
+	decisions DecisionLog // the log, if it keeps them
+	secrets   *secret.Known
+	slog      *slog.Logger
+	queue     chan *raw
 
 	mu      sync.Mutex // guards what follows
 	counts  map[string]*counter
 	dropped int
 }
 
-// raw is a call whose arguments are still to be redacted.
+// raw is a call, or a decision about one, whose arguments are still to be redacted.
 type raw struct {
-	call Call
-	args json.RawMessage
-	err  error
+	call     Call
+	decision *Decision
+	args     json.RawMessage
+	err      error
 }
 
 // NewRecorder returns a recorder that keeps calls in log; a nil one keeps nothing,
-// and calls are counted only. A nil redactor hides what looks like a secret. A nil
-// slog discards. Calls wait until [Recorder.Run] runs.
-func NewRecorder(log Log, redact *Redactor, l *slog.Logger) *Recorder {
-	if redact == nil {
-		redact = NewRedactor()
-	}
+// and calls are counted only. What looks like a secret is hidden, and so are the
+// secrets that are known; nil knows none. A nil slog discards. What is recorded
+// waits until [Recorder.Run] runs.
+func NewRecorder(log Log, secrets *secret.Known, l *slog.Logger) *Recorder {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
 	}
-	return &Recorder{log: log, redact: redact, slog: l, queue: make(chan *raw, maxQueue), counts: map[string]*counter{}}
+	r := &Recorder{log: log, secrets: secrets, slog: l, queue: make(chan *raw, maxQueue), counts: map[string]*counter{}}
+	r.decisions, _ = log.(DecisionLog)
+	return r
 }
 
 // Record takes a call that has ended; its Arguments, Error and Took are made of
@@ -72,17 +78,25 @@ func (r *Recorder) Record(c Call, args json.RawMessage, took time.Duration, err 
 	if r.log == nil {
 		return
 	}
-	if len(args) > maxRead { // do not hold it while it waits
-		args = json.RawMessage(strconv.Quote(r.redact.Redact(args)))
+	r.enqueue(&raw{call: c, args: args, err: err})
+}
+
+// enqueue lets a record wait for being written. The caller holds the lock.
+func (r *Recorder) enqueue(w *raw) {
+	if len(w.args) > maxRead { // do not hold it while it waits
+		w.args = json.RawMessage(strconv.Quote(r.cleaner().arguments(w.args)))
 	}
 	select {
-	case r.queue <- &raw{c, args, err}:
+	case r.queue <- w:
 	default:
 		r.dropped++
 	}
 }
 
-// Dropped is how many calls were not kept because they came too fast.
+func (r *Recorder) cleaner() cleaner { return cleaner{r.secrets.Redactor()} }
+
+// Dropped is how many calls and decisions were not kept because they came too fast
+// or could not be written.
 func (r *Recorder) Dropped() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,30 +140,40 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// batch redacts a call and those that wait behind it.
-func (r *Recorder) batch(first *raw) []Call {
-	calls := []Call{r.finish(first)}
-	for len(calls) < maxBatch && len(r.queue) > 0 {
-		calls = append(calls, r.finish(<-r.queue))
+// batch redacts a record and those that wait behind it.
+func (r *Recorder) batch(first *raw) (calls []Call, decisions []Decision) {
+	for w := first; ; w = <-r.queue {
+		clean := r.cleaner()
+		if d := w.decision; d != nil {
+			d.Arguments, d.Reason, d.Tool = clean.arguments(w.args), clean.line(d.Reason), clean.line(d.Tool)
+			decisions = append(decisions, *d)
+		} else {
+			w.call.Arguments = clean.arguments(w.args)
+			if w.err != nil {
+				w.call.Error = clean.line(w.err.Error())
+			}
+			calls = append(calls, w.call)
+		}
+		if len(calls)+len(decisions) == maxBatch || len(r.queue) == 0 {
+			return calls, decisions
+		}
 	}
-	return calls
 }
 
-func (r *Recorder) finish(w *raw) Call {
-	w.call.Arguments = r.redact.Redact(w.args)
-	if w.err != nil {
-		w.call.Error = r.redact.Error(w.err)
-	}
-	return w.call
-}
-
-func (r *Recorder) write(calls []Call) {
+func (r *Recorder) write(calls []Call, decisions []Decision) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWriting)
 	defer cancel()
-	if err := r.log.Add(ctx, calls...); err != nil {
-		r.slog.Error("calls of skills are not kept", "calls", len(calls), "error", err)
+	var err error
+	if len(calls) > 0 {
+		err = r.log.Add(ctx, calls...)
+	}
+	if len(decisions) > 0 {
+		err = errors.Join(err, r.decisions.AddDecisions(ctx, decisions...))
+	}
+	if err != nil {
+		r.slog.Error("calls are not kept", "calls", len(calls), "decisions", len(decisions), "error", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.dropped += len(calls)
+		r.dropped += len(calls) + len(decisions)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/etui-run/etui/secret"
 )
 
 // What is kept of arguments.
@@ -23,27 +25,13 @@ const (
 
 const hidden = "(hidden)"
 
-// Redactor takes out of texts what must not be kept.
-type Redactor struct{ secrets []string }
+// cleaner takes out of texts what must not be kept: the secrets that are known, and
+// what looks like one.
+type cleaner struct{ known secret.Redactor }
 
-// NewRedactor returns a redactor that hides certain values wherever they occur,
-// beside what looks like a secret. Values of less than six bytes are too common
-// and are not looked for.
-func NewRedactor(secrets ...string) *Redactor {
-	r := &Redactor{}
-	for _, s := range secrets {
-		if len(s) >= 6 && !slices.Contains(r.secrets, s) {
-			r.secrets = append(r.secrets, s)
-		}
-	}
-	// A secret that holds another one is hidden whole.
-	slices.SortFunc(r.secrets, func(a, b string) int { return len(b) - len(a) })
-	return r
-}
-
-// Redact returns arguments as they are kept: at most 2 KiB of JSON in which
+// arguments returns arguments as they are kept: at most 2 KiB of JSON in which
 // secrets are hidden and long texts, lists and objects are cut.
-func (r *Redactor) Redact(args json.RawMessage) string {
+func (r cleaner) arguments(args json.RawMessage) string {
 	if len(args) == 0 {
 		return ""
 	}
@@ -65,7 +53,7 @@ func (r *Redactor) Redact(args json.RawMessage) string {
 	return cut(strings.TrimSpace(out.String()), maxArguments)
 }
 
-func (r *Redactor) value(v any, depth int) any {
+func (r cleaner) value(v any, depth int) any {
 	if depth > maxDepth {
 		return "…"
 	}
@@ -104,9 +92,9 @@ func (r *Redactor) value(v any, depth int) any {
 	return v
 }
 
-// Error returns what is kept of an error's text.
-func (r *Redactor) Error(err error) string {
-	return cut(r.text(strings.Join(strings.Fields(err.Error()), " ")), maxError)
+// line returns what is kept of a text, in one line.
+func (r cleaner) line(text string) string {
+	return cut(r.text(strings.Join(strings.Fields(text), " ")), maxError)
 }
 
 // looks are texts that look like secrets, whatever they are called. What
@@ -123,10 +111,8 @@ var looks = []struct {
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), hidden},
 }
 
-func (r *Redactor) text(s string) string {
-	for _, secret := range r.secrets {
-		s = strings.ReplaceAll(s, secret, hidden)
-	}
+func (r cleaner) text(s string) string {
+	s = r.known.Text(s)
 	for _, l := range looks {
 		s = l.pattern.ReplaceAllString(s, l.instead)
 	}

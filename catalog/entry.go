@@ -94,7 +94,7 @@ func (e *Entry) Schema() (*tool.Schema, error) {
 // Arguments that do not match the schema never reach the tool: then the error
 // is a [*tool.Mismatch] or says that they are not JSON. A tool that panics
 // gives an error.
-func (e *Entry) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
+func (e *Entry) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	schema, err := e.Schema()
 	if err != nil {
 		return chat.Result{}, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
@@ -102,6 +102,11 @@ func (e *Entry) Call(ctx context.Context, args json.RawMessage) (result chat.Res
 	if err := schema.Validate(args); err != nil {
 		return chat.Result{}, err
 	}
+	return e.Run(ctx, args)
+}
+
+// Run is Call for who has validated the arguments.
+func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Tool: e.Definition.Name, Value: p}

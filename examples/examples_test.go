@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -219,20 +218,5 @@ func TestModuleIsBuilt(t *testing.T) {
 	}
 	if committed, err := os.ReadFile("skills/check_number.wasm"); err != nil || !bytes.Equal(committed, built) {
 		t.Errorf("skills/check_number.wasm is not what wasm/check_number.ts says: npm run --prefix examples/wasm build (%v)", err)
-	}
-}
-
-// The documentation has every key of a YAML file, as the code explains it.
-func TestKeysAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../docs/skills.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[skill.Config]()) {
-		key, help := f.Tag.Get("yaml"), f.Tag.Get("help")
-		of := strings.ReplaceAll(f.Tag.Get("of"), ",", ", ")
-		if row := "| `" + key + "` | " + of + " | " + help + " |\n"; help != "" && !strings.Contains(string(text), row) {
-			t.Errorf("docs/skills.md lacks the row\n%s", row)
-		}
 	}
 }

@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +52,7 @@ type SkillAdmin struct {
 //	DELETE /admin/skills/{name}          do not take it from where it comes from now
 //	GET    /admin/skills/{name}/calls    what it did: ?user= ?outcome= ?limit=
 //	GET    /admin/calls                  what all did
+//	GET    /admin/audit                  which calls were allowed and refused: ?tool= ?user= ?denied= ?limit=
 //
 // A request is refused unless it arrived at a loopback address, by a name for it,
 // and without a proxy; and unless it has the key, when there is one.
@@ -62,6 +65,7 @@ func (g *Gateway) AdminHandler() http.Handler {
 	mux.HandleFunc("DELETE /admin/skills/{name}", g.adminChange)
 	mux.HandleFunc("GET /admin/skills/{name}/calls", g.adminCalls)
 	mux.HandleFunc("GET /admin/calls", g.adminCalls)
+	mux.HandleFunc("GET /admin/audit", g.adminAudit)
 	return g.guard(localOnly(mux))
 }
 
@@ -360,9 +364,9 @@ func hasVersion(e *skill.Entry, version string) error {
 
 func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if q.Get("limit") != "" && (err != nil || limit < 0) {
-		problem(w, http.StatusBadRequest, "limit must be a number of calls")
+	limit, err := limitOf(q)
+	if err != nil {
+		problem(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	if known := outcomes(); q.Get("outcome") != "" && !slices.Contains(known, q.Get("outcome")) {
@@ -388,6 +392,39 @@ func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {
 // outcomes are those that a call of a skill can have.
 func outcomes() []string {
 	return []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}
+}
+
+// limitOf is how many records a request wants; 0 when it does not say.
+func limitOf(q url.Values) (int, error) {
+	if q.Get("limit") == "" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || limit < 0 {
+		return 0, errors.New("limit must be a number of calls")
+	}
+	return limit, nil
+}
+
+func (g *Gateway) adminAudit(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := limitOf(q)
+	denied := false
+	if text := q.Get("denied"); err == nil && text != "" {
+		if denied, err = strconv.ParseBool(text); err != nil {
+			err = errors.New("denied must be true or false")
+		}
+	}
+	if err != nil {
+		problem(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	decisions, err := g.config.Skills.Calls.Decisions(r.Context(), audit.DecisionFilter{Tool: q.Get("tool"), User: q.Get("user"), Denied: denied, Limit: limit})
+	if err != nil {
+		problem(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	reply(w, http.StatusOK, decisions)
 }
 
 // noTool answers a call of what is no tool: a skill that may not be used is told

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -134,16 +135,49 @@ type Call struct {
 // that of a failure, too; the error beside it says what failed. A tool that does
 // not exist, or that this caller may not use, is [turn.ErrNoTool].
 func (g *Gateway) Call(ctx context.Context, name string, c Call) (chat.Result, error) {
-	c.Text = name
-	a, err := g.check(c.Message)
+	a, in, err := g.caller(ctx, c.Message)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	s, err := g.load(ctx, a, c.Message)
+	return a.runner.Call(ctx, in, name, c.Arguments)
+}
+
+// Judge tells what would become of a call of a tool by the caller of a message, whose
+// text is not needed. Nothing runs.
+func (g *Gateway) Judge(ctx context.Context, name string, m Message) (turn.Judgement, error) {
+	a, in, err := g.caller(ctx, m)
 	if err != nil {
-		return chat.Result{}, err
+		return turn.Judgement{}, err
 	}
-	return a.runner.Call(ctx, g.input(a, c.Message, s), name, c.Arguments)
+	return a.runner.Judge(ctx, in, name)[0], nil
+}
+
+// caller finds the agent of a message and what a turn may know of it, without its
+// text.
+func (g *Gateway) caller(ctx context.Context, m Message) (*agent, turn.Input, error) {
+	m.Text = "call"
+	a, err := g.check(m)
+	if err != nil {
+		return nil, turn.Input{}, err
+	}
+	s, err := g.load(ctx, a, m)
+	if err != nil {
+		return nil, turn.Input{}, err
+	}
+	return a, g.input(a, m, s), nil
+}
+
+func (g *Gateway) judge(w http.ResponseWriter, r *http.Request) {
+	var m Message
+	if !read(w, r, &m) {
+		return
+	}
+	j, err := g.Judge(r.Context(), r.PathValue("name"), m)
+	if err != nil {
+		problem(w, statusOf(err), err.Error())
+		return
+	}
+	reply(w, http.StatusOK, j)
 }
 
 func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
@@ -153,11 +187,14 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := g.Call(r.Context(), r.PathValue("name"), c)
 	var mismatch *tool.Mismatch
+	var refused *policy.Refused
 	switch {
 	case errors.Is(err, turn.ErrNoTool):
 		g.noTool(w, r.PathValue("name"), result.Text)
 	case errors.As(err, &mismatch):
 		problem(w, http.StatusBadRequest, result.Text)
+	case errors.As(err, &refused):
+		problem(w, http.StatusForbidden, result.Text)
 	case skill.Kind(err) != "":
 		problem(w, skill.Status(err), result.Text)
 	case err != nil && !result.Failed:

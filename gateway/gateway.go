@@ -28,6 +28,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
 )
 
 // Config says what a gateway serves.
@@ -46,7 +47,8 @@ type Config struct {
 	// Embedder adds meaning to the ranking; nil means that words alone count. Who
 	// made it closes it, after the gateway's last turn.
 	Embedder *embedding.Embedder
-	// Turn bounds how turns run. Its Log and Embedder are set from this Config's.
+	// Turn bounds how turns run. Its Log and Embedder are set from this Config's. Its
+	// Secrets are hidden in messages, too.
 	Turn turn.Config
 	// Scope says how finely direct messages are kept apart; empty means
 	// [route.ChannelPeer].
@@ -68,6 +70,8 @@ type Config struct {
 	// Configuration tells where the rules and skills come from, and how reading
 	// them again went; nil means from the program.
 	Configuration func() Configuration
+	// Policy tells the rules about calls that are in force; nil means none.
+	Policy func() []visibility.Status
 	// Version is told to HTTP clients.
 	Version string
 	// Now tells the time; nil means time.Now.
@@ -300,6 +304,8 @@ func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.K
 // steps are not yielded. When the caller stops ranging, the turn is cancelled.
 func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
+		// A secret that a user writes would be kept, and told again.
+		m.Text = g.config.Turn.Secrets.Redactor().Text(m.Text)
 		a, err := g.check(m)
 		if err != nil {
 			yield(turn.Event{}, err)

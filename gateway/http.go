@@ -28,6 +28,7 @@ import (
 //	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
+//	POST /api/tools/{name}/judge  a Message in, what would become of a call by its sender out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
 //	PUT  /api/skills           make a toolset active: {"agent": "", "skill": ""}
 //	GET  /api/agents           an AgentStatus for each agent
@@ -50,6 +51,7 @@ func (g *Gateway) Handler() http.Handler {
 	mux.HandleFunc("GET /api/status", g.status)
 	mux.HandleFunc("GET /api/tools", g.tools)
 	mux.HandleFunc("POST /api/tools/{name}", g.call)
+	mux.HandleFunc("POST /api/tools/{name}/judge", g.judge)
 	mux.HandleFunc("GET /api/skills", g.skills)
 	mux.HandleFunc("PUT /api/skills", g.setSkill)
 	mux.HandleFunc("GET /api/agents", g.listAgents)

@@ -17,6 +17,8 @@ type Status struct {
 	Agents []AgentStatus `json:"agents"`
 	// Rules are the visibility rules in force, in order.
 	Rules []visibility.Status `json:"rules"`
+	// Policy are the rules about calls, as the program tells them.
+	Policy []visibility.Status `json:"policy"`
 	// Configuration is where they come from; nil when the program set them.
 	Configuration *Configuration `json:"configuration,omitempty"`
 }
@@ -60,6 +62,9 @@ func (g *Gateway) Status() Status {
 	s := Status{Version: g.config.Version, Tools: c.Len(), Agents: g.agentStatuses(), Rules: []visibility.Status{}}
 	if rules, ok := c.Rules().(*visibility.Rules); ok {
 		s.Rules = rules.Status()
+	}
+	if s.Policy = []visibility.Status{}; g.config.Policy != nil {
+		s.Policy = g.config.Policy()
 	}
 	if g.config.Configuration != nil {
 		file := g.config.Configuration()

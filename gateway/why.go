@@ -9,6 +9,8 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
 )
 
 // Question asks what a message would get.
@@ -57,6 +59,9 @@ type Turn struct {
 	Text      string            `json:"text"`
 	Time      time.Time         `json:"time,omitzero"`
 	Selection selection.Compact `json:"selection"`
+	// Refused are the tools of the selection that the caller could see, and that the
+	// policy would not let it call now.
+	Refused []turn.Judgement `json:"refused,omitempty"`
 }
 
 // Why tells what earlier messages of a conversation got, newest first, as it was
@@ -97,9 +102,27 @@ func (g *Gateway) Why(ctx context.Context, l Look) ([]Turn, error) {
 			continue
 		}
 		t.Selection = shown(t.Selection)
+		t.Refused = g.refused(ctx, a, g.input(a, l.Message, s), t.Selection, l.Own)
 		turns = append(turns, t)
 	}
 	return turns, nil
+}
+
+// refused judges the tools of a selection now. Who asked is told of no rules.
+func (g *Gateway) refused(ctx context.Context, a *agent, in turn.Input, c selection.Compact, own bool) []turn.Judgement {
+	var names []string
+	for _, s := range slices.Concat(c.Declared, c.Announced) {
+		names = append(names, s.Tool)
+	}
+	list := slices.DeleteFunc(a.runner.Judge(ctx, in, names...), func(j turn.Judgement) bool {
+		return j.Effect == visibility.Allow || j.Stage != turn.StagePolicy
+	})
+	for i := range list {
+		if own {
+			list[i].Rule, list[i].Reason = "", ""
+		}
+	}
+	return list
 }
 
 func (g *Gateway) why(w http.ResponseWriter, r *http.Request) {

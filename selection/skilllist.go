@@ -90,6 +90,9 @@ func saidIn(list string) map[string]string {
 	return said
 }
 
+// Describes reports whether the system prompt tells what a skill is for.
+func (sel *Selection) Describes(skill string) bool { return saidIn(sel.SkillList)[skill] != "" }
+
 // listSkills decides what the system prompt says of skills, and which skills are
 // told with the message. The list is fixed with the session's front, like the
 // directory: it is made anew with that, and when it names a skill that may not be

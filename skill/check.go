@@ -109,6 +109,9 @@ func (d *decoder) schema(n *yaml.Node, key string) ParameterSchema {
 		d.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, kindOf(n))
 		return nil
 	}
+	if len(n.Content) == 0 {
+		return nil // {}: there are none
+	}
 	before := len(d.problems)
 	var b bytes.Buffer
 	d.json(&b, n, key)

@@ -1,7 +1,6 @@
 package skill
 
 import (
-	"encoding/json"
 	"os"
 	"time"
 
@@ -29,7 +28,7 @@ type Config struct {
 	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
 	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
 
-	Network []string          `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in sandbox mode strong. Default: none."`
+	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in sandbox mode strong. Default: none."`
 
 	// Of wasm.
 	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
@@ -48,7 +47,7 @@ type Config struct {
 	RiskLevel tool.Risk `yaml:"risk_level" enum:"read,write,destructive" default:"write" help:"What a call can do to the world: read, write or destructive. Default: write."`
 	// Replay is "never" for what is not read-only when the file does not say.
 	Replay     string          `yaml:"replay" enum:"safe,keyed,never" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
-	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object."`
+	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object. Default: there are none."`
 
 	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
 	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but not to be used until somebody enables it. Default: true."`
@@ -92,21 +91,3 @@ const (
 // MaxResult is how many bytes of JSON a skill's result may have. A provider does
 // not read on: a longer one is ErrExecutionFailed.
 const MaxResult = 1 << 20
-
-// Secret is a text that is never shown.
-type Secret string
-
-const hidden = "(hidden)"
-
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return hidden
-}
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
-// MarshalJSON hides the secret.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

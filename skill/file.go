@@ -26,7 +26,7 @@ import (
 // The bounds of a YAML skill. A file beyond one of them is refused.
 const (
 	maxYAML        = 256 << 10 // bytes
-	maxNodes       = 10_000    // keys and values
+	maxNodes       = 10_000    // keys and values, aliases written out
 	maxDepth       = 40        // mappings and lists in one another
 	maxProblems    = 20        // that are reported of one file
 	maxName        = 64        // characters, of a name
@@ -48,9 +48,8 @@ type Variables struct {
 // [Problems]: everything that is wrong, not only what was found first. No message
 // holds the value of a variable, a header or env.
 //
-// A file is one YAML document in UTF-8 that holds one mapping, without anchors,
-// aliases, tags, merged or repeated keys. ${NAME} is replaced in the values of
-// headers and env, once.
+// A file is one YAML document in UTF-8 that holds one mapping, without tags or
+// repeated keys. ${NAME} is replaced in the values of headers and env, once.
 func ParseYAML(file string, text []byte, v Variables) (Config, error) {
 	d := &decoder{file: file, variables: v}
 	c := Config{File: file}
@@ -79,7 +78,7 @@ func (d *decoder) read(c *Config, text []byte) {
 			d.fail(&yaml.Node{}, "", "the file cannot be read: it makes the parser fail")
 		}
 	}()
-	if root := d.parse(text); root != nil && d.examine(root, 0, false) && len(d.problems) == 0 {
+	if root := d.parse(text); root != nil && d.examine(root, 0, "") && len(d.problems) == 0 {
 		d.config(c, root)
 	}
 }
@@ -162,9 +161,12 @@ func lineOfInvalid(text []byte) int {
 	return line
 }
 
-// examine refuses what no skill needs and what makes files mean other things than
-// they seem to, in all nodes. It returns false when it gave up.
-func (d *decoder) examine(n *yaml.Node, depth int, variables bool) bool {
+// examine refuses what no skill needs, in all nodes, and puts what aliases and
+// merge keys stand for in their place. Each use of an alias counts as if it were
+// written out, so that few lines cannot become many. top is the file's key that
+// the node is a value of; empty for keys and for the whole. It returns false when
+// it gave up.
+func (d *decoder) examine(n *yaml.Node, depth int, top string) bool {
 	d.nodes++
 	switch {
 	case d.nodes > maxNodes:
@@ -175,41 +177,87 @@ func (d *decoder) examine(n *yaml.Node, depth int, variables bool) bool {
 		return false
 	case len(d.problems) >= maxProblems:
 		return false
-	case n.Kind == yaml.AliasNode:
-		d.fail(n, "", "aliases (*%s) are not allowed; write the value out", short(n.Value))
-	case n.Anchor != "":
-		d.fail(n, "", "anchors (&%s) are not allowed", short(n.Anchor))
 	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "", "tags (%s) are not allowed", short(n.Tag))
-	case n.Kind == yaml.ScalarNode && !variables && strings.Contains(n.Value, "${"):
-		d.fail(n, "", "${NAME} is replaced in the values of headers and env only, not here")
+		d.fail(n, top, "tags (%s) are not allowed", short(n.Tag))
+	case n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && strings.Contains(n.Value, "${"):
+		d.fail(n, top, "${NAME} is replaced in the values of headers and env only, not in %s", cmp.Or(top, "a key"))
 	}
-	if n.Kind != yaml.MappingNode {
-		for _, item := range n.Content {
-			if !d.examine(item, depth+1, variables) {
-				return false
-			}
+	for i, item := range n.Content {
+		if item.Kind == yaml.AliasNode {
+			n.Content[i] = item.Alias
 		}
-		return true
 	}
+	if n.Kind == yaml.MappingNode {
+		d.merge(n)
+		return d.mapping(n, depth, top)
+	}
+	for _, item := range n.Content {
+		if !d.examine(item, depth+1, top) {
+			return false
+		}
+	}
+	return true
+}
+
+// mapping examines the keys and values of a mapping.
+func (d *decoder) mapping(n *yaml.Node, depth int, top string) bool {
 	seen := map[string]bool{}
 	for key, value := range pairs(n) {
 		switch {
-		case key.Kind != yaml.ScalarNode && key.Kind != yaml.AliasNode:
+		case key.Kind != yaml.ScalarNode:
 			d.fail(key, "", "a key must be text, not %s", kindOf(key))
-		case key.Tag == "!!merge":
-			d.fail(key, "", "merge keys (<<) are not allowed; write the keys out")
-		case key.Kind == yaml.ScalarNode && key.Tag != "!!str" && key.Style&yaml.TaggedStyle == 0:
+		case key.Tag != "!!str" && key.Style&yaml.TaggedStyle == 0:
 			d.fail(key, key.Value, "the key %s must be text; put it in quotes", short(key.Value))
 		case seen[key.Value]:
 			d.fail(key, key.Value, "the key %q stands twice", short(key.Value))
 		}
 		seen[key.Value] = true
-		if !d.examine(key, depth+1, false) || !d.examine(value, depth+1, variables || depth == 0 && (key.Value == "headers" || key.Value == "env")) {
+		if depth == 0 {
+			top = short(key.Value)
+		}
+		if !d.examine(key, depth+1, "") || !d.examine(value, depth+1, top) {
 			return false
 		}
 	}
 	return true
+}
+
+// merge puts the keys of other mappings, which the merge key << names, behind
+// those that a mapping has itself. Of two with one name the first one holds.
+func (d *decoder) merge(n *yaml.Node) {
+	var own, others []*yaml.Node
+	seen := map[string]bool{}
+	for key, value := range pairs(n) {
+		if key.Tag == "!!merge" {
+			others = append(others, value)
+			continue
+		}
+		own, seen[key.Value] = append(own, key, value), true
+	}
+	n.Content = own
+	for _, other := range others {
+		list := []*yaml.Node{other}
+		if other.Kind == yaml.SequenceNode {
+			list = other.Content
+		}
+		for _, from := range list {
+			if from.Kind == yaml.AliasNode {
+				from = from.Alias
+			}
+			if from.Kind != yaml.MappingNode || from == n {
+				d.fail(from, "", "<< must be given another mapping, or a list of them")
+				return
+			}
+			if d.nodes += len(from.Content); d.nodes > maxNodes {
+				return // examine tells
+			}
+			for key, value := range pairs(from) {
+				if !seen[key.Value] {
+					n.Content, seen[key.Value] = append(n.Content, key, value), true
+				}
+			}
+		}
+	}
 }
 
 // config decodes the file's mapping.

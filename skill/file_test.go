@@ -96,9 +96,13 @@ func TestRefused(t *testing.T) {
 		{with("name: b"), "twice"}, {with("headers: {A: b, a: c}"), "twice"}, {with("headers: {A: b, A: c}"), "twice"}, {params("{type: object, type: object}"), "twice"},
 		{strings.ToUpper(base), `did you mean "name"`}, {with("time_out: 3"), `did you mean "timeout"`}, {with("? [a]\n: b"), "key"}, {with("1: b"), "quotes"},
 		// What makes files mean other things than they seem to.
-		{"x: &a 1\n" + base, "anchor"}, {with("version: *a"), "YAML"}, {with("<<: {a: 1}"), "merge"}, {with("version: !!str 1"), "tag"}, {with("version: !!python/object:x 1"), "tag"},
-		{with("version: !x y"), "tag"}, {params("{type: object, properties: {a: &x {}, b: *x}}"), "anchor"},
+		{with("version: *a"), "YAML"}, {with("<<: {a: 1}"), `unknown key "a"`}, {with("<<: a"), "<<"}, {with("version: !!str 1"), "tag"}, {with("version: !!python/object:x 1"), "tag"},
+		{with("version: !x y"), "tag"},
+		{with("version: &a '1'\n*a : x"), `unknown key "1"`}, {header("A: &a '${TOKEN}'") + "version: *a\n", "version"},
 		// Bombs.
+		{with("examples: &a [*a]"), "deeper"}, {params("&a {type: object, properties: {a: *a}}"), "deeper"}, {params("&a {type: object, <<: *a}"), "<<"}, {params("&a {type: object, b: {<<: *a}}"), "deeper"},
+		{params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {p: *%[1]c, q: *%[1]c}") + "}"), "10000"}, {params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {<<: [*%[1]c, *%[1]c], p%[2]c: *%[1]c, q%[2]c: *%[1]c}") + "}"), "10000"},
+		{params("{type: object, a: &a {x: 1}, b: {<<: [" + strings.Repeat("*a,", 20_000) + "]}}"), "10000"},
 		{with("examples: [" + strings.Repeat("a,", 20_000) + "a]"), "10000"}, {with("# " + strings.Repeat("x", 300<<10)), "256 kB"},
 		{params(strings.Repeat("{a: ", 100) + strings.Repeat("}", 100)), "YAML"}, {with(strings.Repeat("k: v\n", 5000)), "twice"},
 		{params(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), "depth"},
@@ -133,7 +137,7 @@ func TestRefused(t *testing.T) {
 		{header("A: '${MISSING}'"), "MISSING"}, {header("A: '${EMPTY}'"), "EMPTY"}, {header("A: '${CRLF}'"), "CRLF"}, {header("A: '${NUL}'"), "NUL"}, {header("A: '${}'"), "${}"}, {header("A: '${TOKEN'"), "${TOKEN"}, {header("A: '${TOKEN:-x}'"), "${TOKEN:-x}"},
 		{header("A: '${OPENAI_API_KEY}'"), "OPENAI_API_KEY"}, {header("A: '${ETUI_API_KEY}'"), "ETUI_API_KEY"}, {header("'${TOKEN}': a"), "headers"}, {instead("description", "'${TOKEN}'"), "headers and env"}, {params("{type: object, title: '${TOKEN}'}"), "headers and env"},
 		// Parameters.
-		{params("[]"), "parameters"}, {params("{}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},
+		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},
 		{params("{type: object, properties: {a: {type: text}}}"), "parameters"}, {params("{type: object, required: a}"), "parameters"}, {params("{type: object, $ref: 'http://127.0.0.1/x'}"), "$ref"}, {params("{type: object, $ref: 'file:///etc/passwd'}"), "$ref"}, {params("{type: object, properties: {a: {$ref: 'x.json'}}}"), "$ref"},
 		{params("{type: object, properties: {a: {$ref: '#/nowhere'}}}"), "parameters"}, {params("{type: object, $schema: 'http://127.0.0.1/x'}"), "parameters"}, {params("{type: object, properties: {a: {pattern: '('}}}"), "parameters"}, {params("{type: object, properties: {a: {minimum: 1e999999999}}}"), "minimum"},
 		{params("{type: object, properties: {a: {default: .nan}}}"), "default"}, {params("{type: object, properties: {a: {minimum: 0x10}}}"), "minimum"},
@@ -160,13 +164,43 @@ func TestTaken(t *testing.T) {
 		"# 注释\n" + base, "{name: a, description: 'b: c', provider: http, endpoint: 'https://[::1]:443/x?y=%20'}",
 		strings.Replace(base, "127.0.0.1:8081", "search.default.svc.cluster.local:8080", 1), strings.Replace(base, "http://127.0.0.1:8081/execute", "HTTP://localhost", 1),
 		strings.Replace(base, "Does it.", `"两行\n文字 \U0001F469\u200D\U0001F52C"`, 1), base + "parameters: {type: object, properties: {no: {type: string}, off: {const: 1.0e3}}, additionalProperties: false}\n",
-		base + "parameters: {type: object, properties: {next: {$ref: '#'}}}\n",
+		base + "parameters: {type: object, properties: {next: {$ref: '#'}}}\n", base + "parameters: {}\n",
 		"name: a\ndescription: b\nprovider: ours\nendpoint: http://a/\nmodule: x\n", "name: a\ndescription: b\nprovider: builtin\n",
 	} {
 		if _, err := parse(text); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
+}
+
+// TestAliases: aliases and merge keys mean what they say.
+func TestAliases(t *testing.T) {
+	c, err := parse(base + `
+groups: &two [a, b]
+channels: *two
+parameters:
+  type: object
+  properties:
+    from: &day {type: string, format: date}
+    to: *day
+    until: {<<: [*day, {title: x, type: integer}], format: time}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"},"until":{"format":"time","type":"string","title":"x"}}}`
+	if string(c.Parameters) != want || len(c.Channels) != 2 {
+		t.Errorf("got  %s\nwant %s\n%v", c.Parameters, want, c.Channels)
+	}
+}
+
+// doubled repeats a line of which each names the one before it, by letters.
+func doubled(format string) string {
+	var b strings.Builder
+	for c := 'b'; c <= 'z'; c++ {
+		fmt.Fprintf(&b, format, c-1, c)
+	}
+	return b.String()
 }
 
 func FuzzParseYAML(f *testing.F) {

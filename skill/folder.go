@@ -46,6 +46,8 @@ func openFolder(r Root) (*folder, error) {
 	switch {
 	case err != nil || !filepath.IsLocal(at):
 		return nil, fmt.Errorf("the folder lies outside %s, and is not looked at", within)
+	case missing != nil && strings.ContainsAny(r.Dir, "~$:"):
+		return nil, errors.New("there is no such folder; write its path, ~, $NAME and URLs stand for themselves here")
 	case missing != nil:
 		return nil, plain(missing)
 	}
@@ -115,7 +117,8 @@ type walk struct {
 	*folder
 	packages bool
 	enter    func(dir string)
-	names    int
+	names    int // in all folders
+	looked   int // of them, those that may be or hold a skill
 	files    []found
 }
 
@@ -135,8 +138,14 @@ func (w *walk) dir(real, at string, depth int) error {
 			if strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			if w.names++; w.names > maxFiles {
-				return fmt.Errorf("the folder holds more than %d files and folders", maxFiles)
+			if w.names++; w.names > maxNames {
+				return fmt.Errorf("the folder holds more than %d names", maxNames)
+			}
+			if isYAML(e.Name()) || !e.Type().IsRegular() {
+				w.looked++
+			}
+			if w.looked > maxFiles {
+				return fmt.Errorf("the folder holds more than %d YAML files and folders", maxFiles)
 			}
 			if err := w.entry(e, filepath.Join(real, e.Name()), path.Join(at, e.Name()), depth); err != nil {
 				return err

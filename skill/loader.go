@@ -54,8 +54,8 @@ type LoaderConfig struct {
 	// is closed when Package has returned; name is the folder's. Nil means that such
 	// folders are not looked at.
 	Package func(dir *os.Root, name string) (Skill, error)
-	// Reserved reports names that no skill may have: those of the program's own
-	// tools. Nil means none.
+	// Reserved reports names that no skill may have: the program's own. Nil means
+	// none.
 	Reserved  func(name string) bool
 	Variables Variables
 	// PollOnly says not to ask the system for news of the folders: they are looked
@@ -67,7 +67,8 @@ type LoaderConfig struct {
 
 // The bounds of a root. What is in force from one beyond them stays.
 const (
-	maxFiles   = 20_000  // names in a root and its folders
+	maxFiles   = 20_000  // YAML files and folders
+	maxNames   = 200_000 // names of any kind, in it and its folders
 	maxFolders = 3       // folders between a root and that of a package
 	maxPackage = 1 << 20 // bytes of a SKILL.md
 )
@@ -136,9 +137,9 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 	return l
 }
 
-// Load reads what has changed since the last time.
+// Load reads the files at the start; later, what has changed.
 func (l *Loader) Load(ctx context.Context) Report {
-	return l.report(l.pass(ctx, l.table.As("loader", "files changed"), everything(l.roots), false))
+	return l.report(l.pass(ctx, l.table.As("loader", "start"), everything(l.roots), false))
 }
 
 // Reload reads all files, for who asks for it and why. One that could not be used,
@@ -425,7 +426,7 @@ func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
 		err = Check(s)
 	}
 	if err == nil && l.config.Reserved != nil && (l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {
-		err = Problem{Field: "name", Message: fmt.Sprintf("the name %s is that of a tool of etui itself; choose another", s.Name())}
+		err = Problem{Field: "name", Message: fmt.Sprintf("the name %s is one of etui's own; choose another", s.Name())}
 	}
 	return s, err
 }

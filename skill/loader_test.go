@@ -111,7 +111,7 @@ func TestLoad(t *testing.T) {
 		`skills/bad.yaml:1:1: the key provider is missing: builtin, http, mcp, wasm or command; a skill without one must have tools`,
 		`skills/bad.yaml:2:1: unknown key "providr"; did you mean "provider"?`,
 		`skills/refused.yaml:4:1: provider http: endpoint is refused`,
-		`skills/taken.yaml:1:1: the name read_file is that of a tool of etui itself; choose another`,
+		`skills/taken.yaml:1:1: the name read_file is one of etui's own; choose another`,
 	}
 	if !slices.Equal(problems, want) {
 		t.Errorf("got  %s\nwant %s", strings.Join(problems, "\n     "), strings.Join(want, "\n     "))

@@ -36,7 +36,8 @@ func schemaOf(f reflect.StructField) map[string]any {
 	text := map[string]any{"type": "string"}
 	switch t := f.Type; {
 	case t == reflect.TypeFor[ParameterSchema]():
-		s["type"], s["properties"], s["required"] = "object", map[string]any{"type": map[string]any{"const": "object"}}, []string{"type"}
+		s["type"], s["properties"] = "object", map[string]any{"type": map[string]any{"const": "object"}}
+		s["if"], s["then"] = map[string]any{"minProperties": 1}, map[string]any{"required": []string{"type"}} // {} says that there are none
 	case t == reflect.TypeFor[time.Duration](), t.Kind() == reflect.Int:
 		s["type"] = "integer"
 	case t.Kind() == reflect.Pointer:

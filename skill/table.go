@@ -76,6 +76,7 @@ type Entry struct {
 	Err error
 
 	definition tool.Definition
+	schema     func() (*tool.Schema, error) // of the parameters, compiled when first asked for
 }
 
 // Name is the skill's.
@@ -155,6 +156,7 @@ type candidate struct {
 	skill      Skill
 	details    Details
 	definition tool.Definition
+	schema     func() (*tool.Schema, error)
 	scope      Scope
 	source     string
 	since      time.Time
@@ -227,6 +229,14 @@ func (t *Table) Disable(name string) error { return t.As("program", "").Disable(
 
 // Get returns a skill that may be used.
 func (t *Table) Get(name string) (Skill, error) {
+	e, err := t.usable(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.Skill, nil
+}
+
+func (t *Table) usable(name string) (*Entry, error) {
 	e, ok := t.Snapshot().Get(name)
 	switch {
 	case !ok || e.State == Removed:
@@ -234,7 +244,7 @@ func (t *Table) Get(name string) (Skill, error) {
 	case e.State != Enabled:
 		return nil, fmt.Errorf("skill %q: %w (%s)", name, ErrDisabled, e.Why)
 	}
-	return e.Skill, nil
+	return e, nil
 }
 
 // List returns all skills, by name.
@@ -262,7 +272,13 @@ func (a Actor) Register(skill Skill) error {
 	if err := Check(skill); err != nil {
 		return err
 	}
-	a.Replace(Change{Source: programSource + skill.Name(), Scope: Builtin, Skills: []Skill{skill}, Disabled: true})
+	c := Change{Source: programSource + skill.Name(), Scope: Builtin, Skills: []Skill{skill}, Disabled: true}
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	if a.sources[c.Source] != nil {
+		a.log.Warn("two skills have one name: the later one is in force", "skill", skill.Name(), "by", a.who, "why", a.why)
+	}
+	a.replace(c)
 	return nil
 }
 
@@ -382,6 +398,10 @@ const maxTold = 20
 func (a Actor) Replace(changes ...Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
+	a.replace(changes...)
+}
+
+func (a Actor) replace(changes ...Change) {
 	touched := map[string]bool{}
 	level := slog.LevelInfo
 	if len(changes) > maxTold {
@@ -390,7 +410,7 @@ func (a Actor) Replace(changes ...Change) {
 	}
 	for _, c := range changes {
 		if c.Err != nil {
-			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err)
+			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err, "by", a.who, "why", a.why)
 			a.failed[c.Source] = c.Err
 		} else {
 			delete(a.failed, c.Source)
@@ -422,7 +442,10 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 			n = &named{}
 			a.names[s.Name()] = n
 		}
-		added := &candidate{skill: s, details: d, definition: Definition(s), scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled}
+		added := &candidate{
+			skill: s, details: d, definition: Definition(s), schema: sync.OnceValues(func() (*tool.Schema, error) { return compile(s) }),
+			scope: c.Scope, source: c.Source, since: time.Now(), initial: Enabled,
+		}
 		switch {
 		case len(d.Unmet) > 0:
 			added.initial, added.why = Loaded, strings.Join(d.Unmet, "; ")
@@ -539,7 +562,7 @@ func (t *Table) entry(name string, n *named) *Entry {
 }
 
 func (t *Table) entryOf(c *candidate) *Entry {
-	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition}
+	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition, schema: c.schema}
 }
 
 // withoutSkills are the failures of sources that give nothing.
@@ -576,11 +599,12 @@ func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T)
 // Call executes a skill that may be used, after its arguments have been held
 // against its parameters.
 func (t *Table) Call(ctx context.Context, name string, args []byte) (any, error) {
-	s, err := t.Get(name)
+	e, err := t.usable(name)
 	if err != nil {
 		return nil, err
 	}
-	return Execute(ctx, s, args)
+	schema, err := e.schema()
+	return execute(ctx, e.Skill, schema, err, args)
 }
 
 // compareVersions compares dotted versions number by number, and the rest as

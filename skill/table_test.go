@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/skill"
@@ -75,4 +77,57 @@ func TestPrecedence(t *testing.T) {
 	if e, _ := table.Snapshot().Get("a"); e.Err == nil || e.State != skill.Enabled {
 		t.Errorf("the last good one: %+v", e)
 	}
+}
+
+// TestLog: every change is logged with who made it and why, and so is what could
+// not be changed.
+func TestLog(t *testing.T) {
+	var log strings.Builder
+	table := skill.NewTable(slog.New(slog.NewTextHandler(&log, nil)))
+	actor := table.As("ada", "a test")
+	for range 2 {
+		if err := actor.Register(plain{name: "a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = actor.Enable("a")
+	_ = actor.Disable("a")
+	actor.Replace(skill.Change{Source: "b.yaml", Err: errors.New("broken")})
+	_ = actor.Unregister("a")
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	want := []string{"loaded", "WARN", "loaded", "enabled", "disabled", "broken", "removed"}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines:\n%s", len(lines), log.String())
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, want[i]) || !strings.Contains(line, `by=ada why="a test"`) {
+			t.Errorf("line %d, wanted %s: %s", i, want[i], line)
+		}
+	}
+}
+
+// TestCall: a call holds the arguments against the parameters.
+func TestCall(t *testing.T) {
+	table := skill.NewTable(nil)
+	strict := strictSkill{plain{name: "a"}}
+	if err := errors.Join(table.Register(strict), table.Enable("a")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := table.Call(t.Context(), "a", []byte(`{"x":1}`)); err != nil || out != "a" {
+		t.Error(out, err)
+	}
+	for _, args := range []string{`{"x":"1"}`, `{}`, ``, `{`, `[]`} {
+		if _, err := table.Call(t.Context(), "a", []byte(args)); skill.Status(err) != 400 {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	if _, err := table.Call(t.Context(), "b", nil); skill.Status(err) != 404 {
+		t.Error(err)
+	}
+}
+
+type strictSkill struct{ plain }
+
+func (strictSkill) Parameters() skill.ParameterSchema {
+	return skill.ParameterSchema(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)
 }

@@ -21,7 +21,7 @@ func Check(s Skill) error {
 	if _, guide := s.(Guide); err != nil || guide {
 		return err
 	}
-	if _, err := tool.CompileSchema(Definition(s).Schema()); err != nil {
+	if _, err := compile(s); err != nil {
 		return fmt.Errorf("skill %q: parameters: %w", s.Name(), err)
 	}
 	return nil
@@ -66,12 +66,21 @@ func ToolName(name string) string {
 }
 
 // Execute runs a skill. The arguments are held against its parameters first, and
-// a panic is ErrExecutionFailed: nothing that a skill does harms its caller.
+// a panic is ErrExecutionFailed: nothing that a skill does harms its caller. The
+// parameters are compiled anew; [Table.Call] does that once.
 func Execute(ctx context.Context, s Skill, args json.RawMessage) (result any, err error) {
+	schema, err := compile(s)
+	return execute(ctx, s, schema, err, args)
+}
+
+// compile compiles a skill's parameters.
+func compile(s Skill) (*tool.Schema, error) { return tool.CompileSchema(Definition(s).Schema()) }
+
+// execute is Execute with the compiled parameters, or why they could not be.
+func execute(ctx context.Context, s Skill, schema *tool.Schema, err error, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	schema, err := tool.CompileSchema(Definition(s).Schema())
 	if err == nil {
 		err = schema.Validate(args)
 	}

@@ -166,27 +166,11 @@ func (t *run) resolve(j *job) {
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing of tools that it may not use; the operator does.
-		if entry != nil {
-			t.config.Log.WarnContext(t.ctx, "call refused", "tool", name, "stage", stage.String(), "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
-		}
+		t.refused(name, entry, stage, j.args)
 		j.result = t.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
-}
-
-// admit judges a call: as the turn began, and by what has been taken away since. A
-// nil entry means that there is no such tool.
-func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
-	entry, stage := t.selector.Admit(t.selected.Request, name)
-	now := t.Runner.selector()
-	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
-		return entry, stage
-	}
-	if newer, judged := now.Admit(t.selected.Request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
-		return newer, judged
-	}
-	return entry, stage
 }
 
 // refuse answers for a tool that may not be called. Only the active skill keeps the
@@ -227,6 +211,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		j.result = t.execute(j, progress)
 		t.logCall(j)
 	}
+	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	if !j.whole {
 		j.result.Text = cut(j.result.Text, t.config.MaxResult)
@@ -246,47 +231,32 @@ func (t *run) logCall(j *job) {
 func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	args, err := repair(j.args)
 	if err != nil {
+		record := t.record(j.entry)
+		record.Stage, record.Reason = StageArguments, err.Error()
+		t.decided(record, j.args)
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
 	}
 	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
 	host := tool.Host{Facts: t.selected.Request.Facts, Progress: func(p tool.Progress) {
+		p.Text = t.config.Secrets.Redactor().Text(p.Text)
 		select {
 		case progress <- Progress{j.call.ID, p}:
 		default:
 		}
 	}}
 	if t.in.Late != nil {
-		host.Finish = func(r chat.Result) { t.in.Late(j.call, r) }
+		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
 	}
 	result, err := wait(ctx, func() (chat.Result, error) {
-		if err := t.approve(ctx, j.entry, args); err != nil {
+		if err := t.allow(ctx, j.entry, args); err != nil {
 			return chat.Result{}, err
 		}
-		return j.entry.Call(tool.WithHost(ctx, host), args)
+		return j.entry.Run(tool.WithHost(ctx, host), args)
 	})
-	j.err = err
+	j.err = t.config.Secrets.Redactor().Error(err)
 	return t.outcome(j, result, err)
-}
-
-// approve asks whether a call may run, if there is anybody to ask.
-func (t *run) approve(ctx context.Context, e *catalog.Entry, args json.RawMessage) error {
-	if t.config.Approve == nil {
-		return nil
-	}
-	schema, err := e.Schema()
-	if err == nil {
-		err = schema.Validate(args)
-	}
-	if err != nil {
-		return err // nobody is asked about a call that cannot run
-	}
-	if err := t.config.Approve(ctx, t.selected.Request.Facts, e.Definition, args); err != nil {
-		t.config.Log.WarnContext(ctx, "call not approved", "tool", e.Definition.Name, "reason", err, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)
-		return fmt.Errorf("the call was not approved: %w", err)
-	}
-	return nil
 }
 
 // outcome turns whatever a call gave into a result for the model.

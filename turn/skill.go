@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/visibility"
 )
 
 // asked is what a call of use_skill says.
@@ -33,6 +36,7 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	in := skillAsked(args)
 	skill, ok := t.admitSkill(in.Name)
 	if !ok {
+		t.decided(audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return t.unknownSkill(in.Name)
 	}
 	return t.takeUp(skill, in.File)
@@ -69,6 +73,9 @@ func (t *run) unknownSkill(name string) chat.Result {
 // switches to the skill's tools if it has any. Where it has none nothing in front of
 // the conversation changes, and the provider's cache stays good.
 func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
+	if err := t.allowSkill(skill.Name, file); err != nil {
+		return tool.Failure("%v", err)
+	}
 	var instructions string
 	if skill.Guide == nil && file != "" {
 		return tool.Failure("the skill %s has no files", skill.Name)
@@ -81,10 +88,10 @@ func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
 		instructions = text
 	}
 	if file != "" {
-		return tool.Text(t.once(fmt.Sprintf("the file %s of the skill %s", file, skill.Name), instructions))
+		return tool.Text(t.once("the file "+file+" of the skill "+skill.Name, instructions))
 	}
 	if skill.Guide != nil {
-		instructions = t.once("the instructions of the skill "+skill.Name, instructions)
+		instructions = t.once(instructionsOf+skill.Name, instructions)
 	}
 	if !t.selector.Catalog().Switches(skill) {
 		return tool.Text(instructions)
@@ -108,7 +115,7 @@ func (t *run) read(skill catalog.Toolset, file string) (string, error) {
 		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
 		return chat.Result{Text: text}, err
 	})
-	return cut(result.Text, t.config.MaxSkill), err
+	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
 }
 
 // withInstructions adds the instructions of the active skill to a note, if it has
@@ -120,15 +127,20 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
+	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name}); d.Effect != visibility.Allow {
+		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
+		return note
+	}
 	text, err := t.read(skill, "")
 	if err != nil {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions cannot be read", "skill", name, "error", err, "session", t.in.Session.Key)
 		return note
 	}
-	if text == "" || told(t.in.kept, text) {
+	text = instructionsOf + name + ":\n" + text
+	if told(t.in.kept, text) {
 		return note
 	}
-	return strings.TrimPrefix(note+"\nThe skill "+name+" is active. Its instructions:\n"+text, "\n")
+	return strings.TrimPrefix(note+"\nFollow "+text, "\n")
 }
 
 // told reports whether messages tell the model a text.
@@ -138,13 +150,17 @@ func told(messages []chat.Message, text string) bool {
 	})
 }
 
-// once returns a text, or that the conversation has it already, as far as it is
-// still sent.
+// instructionsOf and a name say what a text is.
+const instructionsOf = "the instructions of the skill "
+
+// once returns a text and what it is, or that the conversation has it already, as
+// far as it is still sent.
 func (t *run) once(what, text string) string {
-	if text != "" && told(t.prompt.Messages, text) {
+	text = what + ":\n" + text
+	if told(t.prompt.Messages, text) {
 		return what + ": unchanged, see above in this conversation."
 	}
-	return what + ":\n" + text
+	return text
 }
 
 // switchTo switches the session's toolset, for this turn and those after it. The
@@ -207,7 +223,7 @@ func (t *run) findSkills(queries []string) string {
 		req.Query = query
 		for _, skill := range t.selector.SearchSkills(req, perSearch) {
 			line := selection.SkillLine(skill)
-			if !strings.Contains(t.selected.SkillList, "- "+skill.Name) && !strings.Contains(text.String(), line) {
+			if !t.selected.Describes(skill.Name) && !strings.Contains(text.String(), line) {
 				text.WriteString("\n" + line)
 			}
 		}

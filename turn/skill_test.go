@@ -123,10 +123,13 @@ func TestManySkills(t *testing.T) {
 			if note := first.Messages[0].Note; strings.Contains(note, "- embroidery: Stitch flowers") == described || strings.Contains(o.results()[0].Text, "- embroidery") == described {
 				t.Errorf("listed %v, told with the message: %q, found: %q", described, note, o.results()[0].Text)
 			}
-			guided(t, r, append(all, catalog.Toolset{Name: "zoo", Description: "Feed lions", Guide: files{}})...)
-			o = talk.ask(t, "feed the lions")
-			last := talk.last().Messages
-			if talk.last().System != first.System || len(o.done.CacheBreaks) > 0 || !strings.Contains(last[len(last)-1].Note, "- zoo: Feed lions") {
+			guided(t, r, append(all, catalog.Toolset{Name: "skill", Description: "Feed lions", Guide: files{}})...)
+			o = talk.ask(t, "feed the lions", calling("find_tools", `{"queries":["feed lions"]}`))
+			last := talk.last().Messages[:len(talk.last().Messages)-2]
+			if found := o.results()[0].Text; !strings.Contains(found, "- skill: Feed lions") {
+				t.Errorf("a new skill: found %q", found)
+			}
+			if talk.last().System != first.System || len(o.done.CacheBreaks) > 0 || !strings.Contains(last[len(last)-1].Note, "- skill: Feed lions") {
 				t.Errorf("a new skill: broken for %v, note %q", o.done.CacheBreaks, last[len(last)-1].Note)
 			}
 		})

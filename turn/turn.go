@@ -17,9 +17,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -41,11 +44,19 @@ type Config struct {
 	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
 	// the model reads; 0 means 64 KiB. The rest is cut, and the model is told.
 	MaxSkill int
-	// Approve is asked before a call runs: about the tool that it reaches, by
-	// whatever name, with arguments that fit the tool's schema. An error refuses the
-	// call, and its text goes to the model. It may wait, within CallTimeout, and must
-	// be safe for concurrent use. Nil approves every call.
-	Approve func(ctx context.Context, caller chat.Facts, t tool.Definition, args json.RawMessage) error
+	// Decide is asked before a call runs: about the tool that it reaches, by whatever
+	// name, with arguments that fit the tool's schema. Unless the answer is to allow
+	// it, the call is refused. It may wait, within CallTimeout, and must be safe for
+	// concurrent use. Nil allows every call; so does a nil [policy.Policy], whose
+	// method it may be.
+	Decide func(ctx context.Context, c policy.Call) policy.Decision
+	// Audit takes each decision about a call, with the arguments; it must not wait,
+	// and must be safe for concurrent use. Nil records nothing.
+	Audit func(d audit.Decision, args json.RawMessage)
+	// Secrets are hidden in what tools give, before the model, the user or a store
+	// gets it. What a model says is streamed as it is: it knows no secret that was
+	// not told to it. Nil knows none.
+	Secrets *secret.Known
 	// Chooser is asked which tools and skills come first when the recommender's
 	// rules are unsure; nil means that they decide.
 	Chooser *Chooser
@@ -322,7 +333,7 @@ func (t *run) emit(e Event) bool {
 func (t *run) fail(err error) {
 	if !t.stopped {
 		t.stopped = true
-		t.yield(Event{}, err)
+		t.yield(Event{}, t.config.Secrets.Redactor().Error(err))
 	}
 }
 

@@ -18,11 +18,13 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
 )
 
 type city struct {
@@ -182,16 +184,16 @@ func TestWhatACallCanGive(t *testing.T) {
 	}
 }
 
-// TestApproval is asked about the tool that a call reaches, with arguments that
+// TestDecide is asked about the tool that a call reaches, with arguments that
 // fit, and about nothing that cannot run.
-func TestApproval(t *testing.T) {
+func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
 		call  chat.Call
 		asked string
 		says  string
 	}{
-		"direct":    {fake.Call("1", "get_weather", `{"city":"Rome"}`), `bob get_weather {"city":"Rome"}`, "the call was not approved: ask Ann"},
-		"call_tool": {fake.Call("1", "call_tool", `{"name":"get_weather","city":5}`), `bob get_weather {"city":"5"}`, "the call was not approved: ask Ann"},
+		"direct":    {fake.Call("1", "get_weather", `{"city":"Rome"}`), `bob get_weather {"city":"Rome"}`, "the call needs an approval"},
+		"call_tool": {fake.Call("1", "call_tool", `{"name":"get_weather","city":5}`), `bob get_weather {"city":"5"}`, "the call needs an approval"},
 		"no fit":    {fake.Call("1", "get_weather", `{}`), "", "Parameters of get_weather"},
 		"unknown":   {fake.Call("1", "call_tool", `{"name":"x"}`), "", "there is no tool"},
 		"search":    {fake.Call("1", "find_tools", `{"query":"weather"}`), "", "get_weather(city"},
@@ -199,9 +201,9 @@ func TestApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked, ran := "", false
 			runs := func(context.Context, city) (chat.Result, error) { ran = true; return chat.Result{}, nil }
-			b := newBench(t, turn.Config{Approve: func(_ context.Context, f chat.Facts, d tool.Definition, args json.RawMessage) error {
-				asked = fmt.Sprintf("%s %s %s", f.User, d.Name, args)
-				return errors.New("ask Ann")
+			b := newBench(t, turn.Config{Decide: func(_ context.Context, c policy.Call) policy.Decision {
+				asked = fmt.Sprintf("%s %s %s", c.Facts.User, c.Entry.Definition.Name, c.Arguments)
+				return policy.Decision{Effect: visibility.Ask}
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
 			if asked != c.asked || ran || !strings.Contains(r.Text, c.says) {

@@ -1,13 +1,14 @@
 package visibility
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
 )
 
 // guard is what rules mean for the tools and skills of one catalog.
@@ -21,8 +22,9 @@ type guard struct {
 
 // class is tools that the same rules name.
 type class struct {
-	allow, deny []int // numbers of rules
-	hidden      bool  // by default
+	allow, deny, ask []int // numbers of rules
+	otherwise        Effect
+	byDefault        string // that, in words
 }
 
 // verdict is what a caller may not see.
@@ -40,7 +42,10 @@ const (
 )
 
 // Guard implements [catalog.Rules].
-func (r *Rules) Guard(c *catalog.Catalog) catalog.Guard {
+func (r *Rules) Guard(c *catalog.Catalog) catalog.Guard { return r.bind(c) }
+
+// bind finds what the rules name in a catalog.
+func (r *Rules) bind(c *catalog.Catalog) *guard {
 	g := &guard{rules: r, classOf: make([]int32, c.Len())}
 	named := make([][]int, c.Len()) // by position: the rules that name it
 	for i := range r.rules {
@@ -55,11 +60,11 @@ func (r *Rules) Guard(c *catalog.Catalog) catalog.Guard {
 	}
 	classes := classifier{guard: g, numbers: map[string]int32{}}
 	for e := range c.All() {
-		g.classOf[e.Position()] = classes.number(named[e.Position()], slices.Contains(r.hidden, e.Definition.Risk))
+		g.classOf[e.Position()] = classes.number(named[e.Position()], e.Definition.Risk)
 	}
 	if skills, any := r.namedSkills(c); any {
 		for _, rules := range skills {
-			g.skillOf = append(g.skillOf, classes.number(rules, false))
+			g.skillOf = append(g.skillOf, classes.number(rules, ""))
 		}
 	}
 	g.known = newCache[*verdict](min(maxKnown, max(minKnown, knownBytes/(c.Len()+256))))
@@ -93,33 +98,53 @@ type classifier struct {
 	key     []byte
 }
 
-// number returns the class of what some rules name and what is hidden by default
-// or not.
-func (c *classifier) number(rules []int, hidden bool) int32 {
+// number returns the class of what some rules name and what is of a risk; skills
+// have none.
+func (c *classifier) number(rules []int, risk tool.Risk) int32 {
 	c.key = c.key[:0]
 	for _, i := range rules {
 		c.key = binary.AppendUvarint(c.key, uint64(i))
 	}
-	c.key = fmt.Append(c.key, hidden)
+	c.key = append(c.key, risk...)
 	n, ok := c.numbers[string(c.key)]
 	if !ok {
 		n = int32(len(c.classes))
 		c.numbers[string(c.key)] = n
-		c.classes = append(c.classes, c.rules.class(rules, hidden))
+		c.classes = append(c.classes, c.rules.class(rules, risk))
 	}
 	return n
 }
 
-func (r *Rules) class(rules []int, hidden bool) class {
-	c := class{hidden: hidden}
+func (r *Rules) class(rules []int, risk tool.Risk) class {
+	c := class{otherwise: cmp.Or(r.defaults[risk], Allow)}
+	c.byDefault = fmt.Sprintf("tools of risk %s are %s by default", risk, r.says(c.otherwise))
+	if risk == "" {
+		c.byDefault = "skills are allowed by default"
+	}
 	for _, i := range rules {
-		if len(r.rules[i].Deny) > 0 {
+		switch rule := &r.rules[i]; {
+		case len(rule.Deny) > 0:
 			c.deny = append(c.deny, i)
-		} else {
+		case len(rule.Ask) > 0:
+			c.ask = append(c.ask, i)
+		default:
 			c.allow = append(c.allow, i)
 		}
 	}
 	return c
+}
+
+// says puts an effect in words.
+func (r *Rules) says(e Effect) string {
+	switch {
+	case e == Allow:
+		return "allowed"
+	case e == Ask:
+		return "to be approved"
+	case r.kind == "visibility rule":
+		return "hidden"
+	}
+	return "refused"
 }
 
 // Denied implements [catalog.Guard]. For a caller like one who came before it
@@ -147,7 +172,8 @@ func (g *guard) judge(f *chat.Facts) *verdict {
 	of := g.rules.outcomes(f)
 	byClass := make([]bool, len(g.classes))
 	for i, c := range g.classes {
-		byClass[i] = g.rules.denies(c, of)
+		effect, _ := g.rules.effect(c, of)
+		byClass[i] = effect == Deny
 	}
 	v := &verdict{denied: make([]bool, len(g.classOf))}
 	for position, class := range g.classOf {
@@ -165,48 +191,81 @@ func (g *guard) judge(f *chat.Facts) *verdict {
 	return v
 }
 
-// denies reports whether the rules hide the tools of a class: this is what rules
-// mean together.
-func (r *Rules) denies(c class, of []outcome) bool {
+// effect is what rules mean together for a class, and which one decides; -1 for
+// none.
+func (r *Rules) effect(c class, of []outcome) (Effect, int) {
 	for _, i := range c.deny {
 		if o := r.rules[i].outcome(of); o.holds || o.err != nil {
-			return true
+			return Deny, i
+		}
+	}
+	for _, i := range c.ask {
+		if o := r.rules[i].outcome(of); o.holds || o.err != nil {
+			return Ask, i
 		}
 	}
 	for _, i := range c.allow {
 		if r.rules[i].outcome(of).holds {
-			return false
+			return Allow, i
 		}
 	}
-	return len(c.allow) > 0 || c.hidden
+	if len(c.allow) > 0 {
+		return Deny, -1
+	}
+	return c.otherwise, -1
 }
 
 // Reason implements [catalog.Guard].
 func (g *guard) Reason(f *chat.Facts, e *catalog.Entry) string {
-	return g.reason(f, g.classes[g.classOf[e.Position()]], fmt.Sprintf("tools of risk %s are hidden by default", e.Definition.Risk))
+	return g.say(f, g.classes[g.classOf[e.Position()]]).Reason
 }
 
 // ReasonSkill implements [catalog.SkillGuard].
 func (g *guard) ReasonSkill(f *chat.Facts, place int) string {
-	return g.reason(f, g.classes[g.skillOf[place]], "skills are not hidden by default")
+	return g.say(f, g.classes[g.skillOf[place]]).Reason
 }
 
-func (g *guard) reason(f *chat.Facts, c class, byDefault string) string {
+// Verdict is what rules say of one tool or skill.
+type Verdict struct {
+	Effect Effect
+	// Rule is the name and place of the rule that decided; empty when none did.
+	Rule string
+	// Reason says to operators why.
+	Reason string
+}
+
+// say judges a class, and says why.
+func (g *guard) say(f *chat.Facts, c class) Verdict {
 	of := g.rules.outcomes(f)
-	for _, i := range c.deny {
-		r := &g.rules.rules[i]
-		switch o := r.outcome(of); {
-		case o.err != nil:
-			return fmt.Sprintf("%s failed, which denies: %v", r, o.err)
-		case o.holds && r.Reason != "":
-			return fmt.Sprintf("%s denies: %s", r, r.Reason)
-		case o.holds:
-			return fmt.Sprintf("%s denies", r)
-		}
+	effect, i := g.rules.effect(c, of)
+	v := Verdict{Effect: effect}
+	switch {
+	case i >= 0:
+		v.Rule, v.Reason = g.rules.rules[i].String(), g.rules.rules[i].decided(effect, of)
+	case len(c.allow) > 0:
+		v.Reason = g.unopened(c, of)
+	case effect == Allow:
+		v.Reason = c.byDefault
+	default:
+		v.Reason = "no rule allows it, and " + c.byDefault
 	}
-	if len(c.allow) == 0 {
-		return "no rule allows it, and " + byDefault
+	return v
+}
+
+// decided says what a rule did that decided.
+func (r *rule) decided(effect Effect, of []outcome) string {
+	does := map[Effect]string{Allow: "allows", Ask: "asks for an approval", Deny: "denies"}[effect]
+	switch o := r.outcome(of); {
+	case o.err != nil:
+		return fmt.Sprintf("%s failed, which %s: %v", r, does, o.err)
+	case r.Reason != "":
+		return fmt.Sprintf("%s %s: %s", r, does, r.Reason)
 	}
+	return fmt.Sprintf("%s %s", r, does)
+}
+
+// unopened says of what allow rules name why none of them opens it.
+func (g *guard) unopened(c class, of []outcome) string {
 	var names []string
 	for _, i := range c.allow {
 		r := &g.rules.rules[i]
@@ -223,4 +282,24 @@ func (g *guard) reason(f *chat.Facts, c class, byDefault string) string {
 		return "allowed only by " + names[0]
 	}
 	return "allowed only by " + strings.Join(names, "; ") + ": none holds"
+}
+
+// Judge judges single tools and skills of one catalog. It is safe for concurrent
+// use.
+type Judge struct{ guard *guard }
+
+// Judge finds what the rules name in a catalog.
+func (r *Rules) Judge(c *catalog.Catalog) *Judge { return &Judge{r.bind(c)} }
+
+// Tool judges a tool of the catalog.
+func (j *Judge) Tool(f *chat.Facts, e *catalog.Entry) Verdict {
+	return j.guard.say(f, j.guard.classes[j.guard.classOf[e.Position()]])
+}
+
+// Skill judges the skill at a place in [catalog.Catalog.Toolsets].
+func (j *Judge) Skill(f *chat.Facts, place int) Verdict {
+	if j.guard.skillOf == nil {
+		return Verdict{Effect: Allow, Reason: "no rule names it"}
+	}
+	return j.guard.say(f, j.guard.classes[j.guard.skillOf[place]])
 }

@@ -29,6 +29,7 @@ package visibility
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,16 +53,27 @@ const (
 	MaxCost = 10_000
 )
 
+// Effect is what rules say of a tool.
+type Effect string
+
+// The effects. Ask is one of calls alone: they may run once somebody has approved
+// them. See package policy.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
 // Rule lets callers see tools, or hides tools from them. Exactly one of Allow
-// and Deny names tools.
+// and Deny names tools. In rules about calls, see [CompileCalls], it may be Ask.
 type Rule struct {
 	// Name is what messages call the rule; it may be empty.
 	Name string
-	// Allow and Deny name tools: by name, or as group:, source:, risk: or skill:
+	// Allow, Deny and Ask name tools: by name, or as group:, source:, risk: or skill:
 	// and the name of one. Names may be patterns as path.Match has them. What names
 	// a skill names the skill itself and its tools, but not those that its
 	// instructions ask for.
-	Allow, Deny []string
+	Allow, Deny, Ask []string
 	// When is the condition; empty means always.
 	When string
 	// Reason is told to operators where a deny rule hides a tool; it may be
@@ -130,7 +142,8 @@ type Rules struct {
 	conditions []*condition // each text once
 	families   []*family
 	facts      factSet // all that conditions read
-	hidden     []tool.Risk
+	kind       string  // what messages call one of them
+	defaults   map[tool.Risk]Effect
 }
 
 // rule is a Rule that is ready to judge.
@@ -158,10 +171,24 @@ type outcome struct {
 // are hidden unless a rule allows them. The error joins an [*Error] for
 // everything that is wrong.
 func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
+	r := &Rules{kind: "visibility rule", defaults: map[tool.Risk]Effect{}}
+	for _, risk := range hidden {
+		r.defaults[risk] = Deny
+	}
+	return r.compile(rules)
+}
+
+// CompileCalls is Compile for rules that say which calls of visible tools may run.
+// They may have Ask, and the defaults say by risk what holds for the tools that no
+// rule decides about; a risk that they leave out is allowed.
+func CompileCalls(rules []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
+	return (&Rules{kind: "policy rule", defaults: maps.Clone(defaults)}).compile(rules)
+}
+
+func (r *Rules) compile(rules []Rule) (*Rules, error) {
 	if len(rules) > MaxRules {
 		return nil, &Error{rules[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(rules), MaxRules)}
 	}
-	r := &Rules{hidden: slices.Clone(hidden)}
 	c := newCompiler()
 	var errs []error
 	for _, rule := range rules {
@@ -180,17 +207,25 @@ func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
 func (r *Rules) add(c *compiler, from Rule) error {
 	made := rule{Rule: from, condition: -1}
 	fail := func(at Place, format string, args ...any) error {
-		return &Error{at, fmt.Sprintf("%s: ", nameOf(from)) + fmt.Sprintf(format, args...)}
+		return &Error{at, fmt.Sprintf("%s: ", r.nameOf(from)) + fmt.Sprintf(format, args...)}
 	}
-	switch n := len(from.Allow) + len(from.Deny); {
-	case n == 0:
+	targets := slices.Concat(from.Allow, from.Ask, from.Deny)
+	asks := len(from.Ask) > 0
+	switch n := len(targets); {
+	case asks && r.kind == "visibility rule":
+		return fail(from.Place, "nobody can be asked what a caller may see: name tools under allow or under deny")
+	case n == 0 && r.kind == "visibility rule":
 		return fail(from.Place, "it must name tools under allow or under deny")
+	case n == 0:
+		return fail(from.Place, "it must name tools under allow, ask or deny")
 	case len(from.Allow) > 0 && len(from.Deny) > 0:
 		return fail(from.Place, "it has both allow and deny: make two rules of it")
+	case len(from.Allow)+len(from.Deny) > 0 && asks:
+		return fail(from.Place, "it has both ask and another effect: make two rules of it")
 	case n > MaxTargets:
 		return fail(from.Place, "it names %d targets, at most %d are allowed", n, MaxTargets)
 	}
-	for _, text := range append(slices.Clone(from.Allow), from.Deny...) {
+	for _, text := range targets {
 		t, err := parseTarget(text)
 		if err != nil {
 			return fail(from.Place, "%v", err)
@@ -209,11 +244,11 @@ func (r *Rules) add(c *compiler, from Rule) error {
 }
 
 // nameOf names a rule in a message that begins with its place.
-func nameOf(r Rule) string {
-	if r.Name == "" {
-		return "visibility rule"
+func (r *Rules) nameOf(rule Rule) string {
+	if rule.Name == "" {
+		return r.kind
 	}
-	return "visibility rule " + r.Name
+	return r.kind + " " + rule.Name
 }
 
 // plus is the place of a character of a text that begins at p. The line counts
@@ -284,6 +319,7 @@ type Status struct {
 	Rule   string   `json:"rule"`
 	Allow  []string `json:"allow,omitempty"`
 	Deny   []string `json:"deny,omitempty"`
+	Ask    []string `json:"ask,omitempty"`
 	When   string   `json:"when,omitempty"`
 	Reason string   `json:"reason,omitempty"`
 	// Failures counts how often its condition failed. Callers with the same facts
@@ -296,7 +332,7 @@ func (r *Rules) Status() []Status {
 	list := make([]Status, len(r.rules))
 	for i := range r.rules {
 		rule := &r.rules[i]
-		list[i] = Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, When: rule.When, Reason: rule.Reason}
+		list[i] = Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When, Reason: rule.Reason}
 		if rule.condition >= 0 {
 			list[i].Failures = r.conditions[rule.condition].failures.Load()
 		}
@@ -312,7 +348,7 @@ func (r *Rules) Unknown(c *catalog.Catalog) []error {
 		rule := &r.rules[i]
 		for _, t := range rule.targets {
 			if t.kind != riskKind && !t.names(c) {
-				warnings = append(warnings, &Error{rule.Place, nameOf(rule.Rule) + ": " + t.missing(c)})
+				warnings = append(warnings, &Error{rule.Place, r.nameOf(rule.Rule) + ": " + t.missing(c)})
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/model/openai"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	skillbuiltin "github.com/etui-run/etui/skill/builtin"
@@ -101,11 +102,11 @@ func modelsOf(getenv func(string) string) (models []config.Model, why string) {
 		if key == "" {
 			why = "OPENAI_BASE_URL is set"
 		}
-		return add(config.Model{Name: "openai", Provider: "openai", Model: named("OPENAI_MODEL", openaiModel), BaseURL: url, APIKey: config.Secret(key)}), why
+		return add(config.Model{Name: "openai", Provider: "openai", Model: named("OPENAI_MODEL", openaiModel), BaseURL: url, APIKey: secret.Value(key)}), why
 	case getenv("ANTHROPIC_API_KEY") != "":
 		return add(config.Model{
 			Name: "anthropic", Provider: "anthropic", Model: named("ANTHROPIC_MODEL", anthropicModel),
-			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: config.Secret(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
+			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: secret.Value(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
 		}), "ANTHROPIC_API_KEY is set"
 	}
 	return add(config.Model{Name: "offline", Provider: "offline"}), "no language model is set up"

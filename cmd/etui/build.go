@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -28,13 +29,16 @@ import (
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
+	"github.com/etui-run/etui/visibility"
 )
 
 // built is a workspace's gateway, ready to serve.
@@ -47,8 +51,12 @@ type built struct {
 	// source says why these models, when the configuration does not.
 	source   string
 	registry *catalog.Registry
+	calls    atomic.Pointer[policy.Policy] // which calls may run
+	secrets  *secret.Known
 	skills   *skills
 	traces   *tracing.Tracing // nil when nobody is told
+	// elsewhere says that the demo's service does not have its known address.
+	elsewhere bool
 	// programs is where programs run.
 	programs *sandbox.Sandbox
 	// usage is what is kept of past turns.
@@ -70,19 +78,21 @@ func (b *built) Close() error {
 	return errors.Join(errs...)
 }
 
-// logger writes to standard error, in colours on a terminal.
+// logger writes to standard error, in colours on a terminal and without secrets.
 func (a *app) logger(c config.Log) *slog.Logger {
+	out := a.secrets.Writer(a.err)
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Level)) // the configuration allows four words
 	if c.JSON {
-		return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(tint.NewTextHandler(a.err, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
+	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
 }
 
 // build makes the gateway of a workspace. Without a store nothing is kept.
 func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Logger) (b *built, err error) {
-	b = &built{}
+	b = &built{secrets: a.secrets}
+	b.secrets.Set(w.file, secrets(w.config, os.Environ())...)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -104,21 +114,21 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err := b.addInstallTools(w, log); err != nil {
 		return b, err
 	}
-	p, err := policyOf(w.config)
+	p, err := rulebookOf(w.config)
 	if err != nil {
 		return b, err
 	}
 	if err := b.skills.check(w.file, w.text, w.config); err != nil {
 		return b, err
 	}
-	if b.unknown, err = p.apply(registry); err != nil {
+	if b.unknown, err = p.apply(registry, &b.calls); err != nil {
 		return b, err
 	}
 	b.warnings = p.unknown(registry.Catalog())
 	for _, warning := range b.warnings {
-		log.WarnContext(ctx, "visibility", "warning", warning)
+		log.WarnContext(ctx, "rules", "warning", warning)
 	}
-	b.reloader = newReloader(w, registry, b.skills, log)
+	b.reloader = newReloader(w, b, log)
 	var store session.Store
 	if stored {
 		s, err := sqlite.Open(ctx, filepath.Join(w.state, "etui.db"))
@@ -158,11 +168,15 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 			Recommend: recommend(c.Recommend),
 		},
-		Usage:      b.usage,
-		Embedder:   embedder,
-		Turn:       turn.Config{Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill)},
+		Usage:    b.usage,
+		Embedder: embedder,
+		Turn: turn.Config{
+			Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
+			Decide: b.decide, Audit: b.skills.calls.Decide, Secrets: b.secrets,
+		},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Skills:        b.skills.admin(),
+		Policy:        func() []visibility.Status { return b.calls.Load().Status() },
 		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	}
@@ -179,6 +193,11 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		return nil
 	})
 	return b, nil
+}
+
+// decide judges a call by the policy that is in force now.
+func (b *built) decide(ctx context.Context, c policy.Call) policy.Decision {
+	return b.calls.Load().Decide(ctx, c)
 }
 
 // openUsage opens what is kept of past turns. The file is made only when turns
@@ -222,10 +241,11 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 	if !w.config.Demo {
 		return nil
 	}
-	tools, stop, err := startDemo(ctx)
+	tools, elsewhere, stop, err := startDemo(ctx)
 	if err != nil {
 		return err
 	}
+	b.elsewhere = elsewhere
 	b.close = append(b.close, stop)
 	return registry.Register(tools...)
 }
@@ -233,19 +253,20 @@ func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *wor
 // demoAddress is where the skills of the demo's workspace call its service.
 const demoAddress = "127.0.0.1:8081"
 
-// startDemo starts the demo's service, at an address of its own where another
-// etui has taken the known one: that one answers the demo's skills then.
-func startDemo(ctx context.Context) ([]tool.Tool, func() error, error) {
+// startDemo starts the demo's service; elsewhere when another program has taken
+// its address: that one is called by the demo's skills then.
+func startDemo(ctx context.Context) (tools []tool.Tool, elsewhere bool, stop func() error, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", demoAddress)
 	if err != nil {
+		elsewhere = true
 		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
+		return nil, false, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // it ends with server.Close
-	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
+	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), elsewhere, server.Close, nil
 }
 
 func toolsets(c *config.Config) []catalog.Toolset {

@@ -31,7 +31,7 @@ func TestGenerated(t *testing.T) {
 		"../../docs/skill.schema.json": string(skill.Schema()),
 		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
 		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
-		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{})),
+		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{}, nil)),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
 	} {
 		if *update {
@@ -93,15 +93,14 @@ parameters:
   begin with a dot are not looked at. A folder that does not exist is one that may come.
 - The folder, and what links in it lead to, must lie in the workspace; folders for all workspaces are named in etui.yaml. What lies outside, is a pipe, a device
   or a folder, or has a second name (a hard link) is refused.
-- Of two skills with one name that of the nearer folder is in force: workspace, global, built in. In one folder the higher version is, then the later file.
 - The system tells of changes; besides, everything is looked at every 2 to 4 seconds, which is enough for network folders and mounted configurations.
 - A file that cannot be used changes nothing: what was in force stays, and ` + "`etui skills list`" + ` says why. ` + "`etui skills validate`" + ` checks files beforehand.
 
 ## What is refused
 
 Files are read strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
-deeper than 40; no anchors, aliases, tags, merged or repeated keys; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
-A folder may hold 20,000 files.
+deeper than 40; no tags or repeated keys; aliases and merge keys count as if they were written out; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
+A folder may hold 20,000 YAML files and folders, and 200,000 names in all.
 
 ` + "`${NAME}`" + ` is replaced by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else. What it holds is not looked at again. A
 variable that is not set, is empty or holds a line break keeps the skill from being loaded, and so do ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + `,

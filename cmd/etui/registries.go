@@ -76,7 +76,7 @@ func newRegistry(w *workspace, r config.Registry) (install.Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	c := install.HTTPConfig{URL: r.URL, Client: client, Token: skill.Secret(r.Token)}
+	c := install.HTTPConfig{URL: r.URL, Client: client, Token: r.Token}
 	switch r.Type {
 	case "clawhub":
 		return install.NewClawHub(r.Name, c)

@@ -19,6 +19,8 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/secret"
 )
 
 const (
@@ -35,6 +37,8 @@ type reloader struct {
 	file     string
 	environ  []string
 	registry *catalog.Registry
+	calls    *atomic.Pointer[policy.Policy]
+	secrets  *secret.Known
 	skills   *skills
 	gateway  *gateway.Gateway
 	log      *slog.Logger
@@ -54,8 +58,8 @@ type fileStamp struct {
 	size     int64
 }
 
-func newReloader(w *workspace, registry *catalog.Registry, skills *skills, log *slog.Logger) *reloader {
-	r := &reloader{file: w.file, environ: os.Environ(), registry: registry, skills: skills, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
+func newReloader(w *workspace, b *built, log *slog.Logger) *reloader {
+	r := &reloader{file: w.file, environ: os.Environ(), registry: b.registry, calls: &b.calls, secrets: b.secrets, skills: b.skills, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
 	r.status.Store(&gateway.Configuration{File: w.file, Since: time.Now()})
 	return r
 }
@@ -154,24 +158,25 @@ func (r *reloader) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := policyOf(c)
+	p, err := rulebookOf(c)
 	if err != nil {
 		return err
 	}
 	if err := r.skills.check(r.file, r.text, c); err != nil {
 		return err
 	}
-	if _, err := p.apply(r.registry); err != nil {
+	if _, err := p.apply(r.registry, r.calls); err != nil {
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
+	r.secrets.Set("the changed "+r.file, secrets(c, nil)...) // those in use stay known
 	r.skills.control.Restrict(limits(c))
 	r.replaceSkills(ctx, c)
 	for _, warning := range p.unknown(r.registry.Catalog()) {
-		r.log.WarnContext(ctx, "visibility", "warning", warning)
+		r.log.WarnContext(ctx, "rules", "warning", warning)
 	}
-	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules), "toolsets", len(c.Skills.Toolsets))
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
 	if !onlyPolicyDiffers(*r.served, *c) {
-		r.log.WarnContext(ctx, "the configuration changed in more than visibility, toolsets and which skills are allowed; that takes effect at the next start")
+		r.log.WarnContext(ctx, "the configuration changed in more than visibility, policy, toolsets and which skills are allowed; that takes effect at the next start")
 	}
 	return nil
 }
@@ -203,7 +208,7 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 // onlyPolicyDiffers reports whether two configurations are the same but for what
 // takes effect at once.
 func onlyPolicyDiffers(a, b config.Config) bool {
-	a.Visibility = b.Visibility
+	a.Visibility, a.Policy = b.Visibility, b.Policy
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/secret"
 )
 
 // streams are the program's input and outputs.
@@ -38,11 +39,14 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
-	root := newRoot(std)
+	secrets := &secret.Known{}
+	root := newRoot(std, secrets)
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,
 		fang.WithVersion(version()),
-		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { fmt.Fprintf(w, "etui: %s\n", err) }),
+		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) {
+			fmt.Fprintf(w, "etui: %s\n", secrets.Redactor().Error(err))
+		}),
 	)
 	var usage usageError
 	var misconfigured *config.Error
@@ -70,10 +74,11 @@ type app struct {
 	demo      bool
 	url       string
 	json      bool
+	secrets   *secret.Known
 }
 
-func newRoot(std streams) *cobra.Command {
-	a := &app{streams: std}
+func newRoot(std streams, secrets *secret.Known) *cobra.Command {
+	a := &app{streams: std, secrets: secrets}
 	root := &cobra.Command{
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",

@@ -2,43 +2,65 @@ package main
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/visibility"
 )
 
-// policy is what of the configuration takes effect while etui serves: the
-// skills, and the rules of visibility.
-type policy struct {
+// rulebook is what of the configuration takes effect while etui serves: the skills,
+// the rules of visibility, and those of calls.
+type rulebook struct {
 	toolsets []catalog.Toolset
 	rules    *visibility.Rules // nil when there are none
+	calls    *policy.Policy    // nil when every call is allowed
 }
 
-// policyOf compiles the policy of a configuration. The error joins a
+// rulebookOf compiles the rules of a configuration. The error joins a
 // [*config.Error] for everything that is wrong.
-func policyOf(c *config.Config) (policy, error) {
-	p := policy{toolsets: toolsets(c)}
+func rulebookOf(c *config.Config) (r rulebook, err error) {
+	r.toolsets = toolsets(c)
+	var wrong, alsoWrong error
+	r.rules, wrong = visibleRules(c.Visibility)
+	r.calls, alsoWrong = callRules(c.Policy)
+	return r, errors.Join(configErrors(wrong), configErrors(alsoWrong))
+}
+
+func visibleRules(c config.Visibility) (*visibility.Rules, error) {
 	var hidden []tool.Risk
-	for risk, effect := range map[tool.Risk]string{tool.Read: c.Visibility.Default.Read, tool.Write: c.Visibility.Default.Write, tool.Destructive: c.Visibility.Default.Destructive} {
+	for risk, effect := range map[tool.Risk]string{tool.Read: c.Default.Read, tool.Write: c.Default.Write, tool.Destructive: c.Default.Destructive} {
 		if effect == "deny" {
 			hidden = append(hidden, risk)
 		}
 	}
-	if len(c.Visibility.Rules) == 0 && len(hidden) == 0 {
-		return p, nil
+	if len(c.Rules) == 0 && len(hidden) == 0 {
+		return nil, nil
 	}
-	rules := make([]visibility.Rule, len(c.Visibility.Rules))
-	for i, r := range c.Visibility.Rules {
+	rules := make([]visibility.Rule, len(c.Rules))
+	for i, r := range c.Rules {
 		rules[i] = visibility.Rule{
 			Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason,
 			Place: visibility.Place(r.Place), WhenPlace: visibility.Place(r.WhenPlace),
 		}
 	}
-	var err error
-	p.rules, err = visibility.Compile(rules, hidden...)
-	return p, configErrors(err)
+	return visibility.Compile(rules, hidden...)
+}
+
+func callRules(c config.Policy) (*policy.Policy, error) {
+	defaults := map[tool.Risk]visibility.Effect{
+		tool.Read: visibility.Effect(c.Default.Read), tool.Write: visibility.Effect(c.Default.Write), tool.Destructive: visibility.Effect(c.Default.Destructive),
+	}
+	rules := make([]visibility.Rule, len(c.Rules))
+	for i, r := range c.Rules {
+		rules[i] = visibility.Rule{
+			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason,
+			Place: visibility.Place(r.Place), WhenPlace: visibility.Place(r.WhenPlace),
+		}
+	}
+	return policy.Compile(rules, defaults)
 }
 
 // configErrors gives what is wrong with rules the form of all that is wrong with
@@ -60,18 +82,24 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-// apply puts the policy in force, in one step.
-func (p policy) apply(registry *catalog.Registry) ([]catalog.UnknownTarget, error) {
-	if p.rules == nil {
-		return registry.Update(p.toolsets, nil)
+// apply puts the rules in force.
+func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[policy.Policy]) ([]catalog.UnknownTarget, error) {
+	var rules catalog.Rules
+	if r.rules != nil {
+		rules = r.rules
 	}
-	return registry.Update(p.toolsets, p.rules)
+	unknown, err := registry.Update(r.toolsets, rules)
+	if err == nil {
+		calls.Store(r.calls)
+	}
+	return unknown, err
 }
 
 // unknown returns a warning for each target of a rule that names nothing.
-func (p policy) unknown(c *catalog.Catalog) []error {
-	if p.rules == nil {
-		return nil
+func (r rulebook) unknown(c *catalog.Catalog) []error {
+	warnings := r.calls.Unknown(c)
+	if r.rules != nil {
+		warnings = append(r.rules.Unknown(c), warnings...)
 	}
-	return p.rules.Unknown(c)
+	return warnings
 }

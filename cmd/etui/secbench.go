@@ -19,8 +19,8 @@ func benchTools(mode string) map[string]benchTool {
 		"capabilities": func(context.Context, json.RawMessage) any {
 			return map[string]any{"capabilities": benchCapabilities(mode)}
 		},
-		"file":          benchFile,
 		"exec":          benchExec(mode),
+		"file":          benchFile,
 		"load_skills":   benchLoad,
 		"run_case":      benchCase,
 		"fetch":         benchFetch,

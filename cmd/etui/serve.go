@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,7 +92,7 @@ func (a *app) serve(ctx context.Context) error {
 	watcher.Go(func() { b.skills.run(watching) })
 	watcher.Go(func() { a.heed(watching, b, stop) })
 	a.greet(w, b, url, operators.url, time.Since(began))
-	debug.FreeOSMemory() // what starting took is not needed again
+	releaseMemory() // what starting took is not needed again
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -223,6 +222,9 @@ func (a *app) greet(w *workspace, b *built, url, admin string, took time.Duratio
 	}
 	for _, warning := range b.warnings {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)
+	}
+	if b.elsewhere {
+		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", demoAddress)
 	}
 	if w.config.Demo {
 		fmt.Fprintf(a.out, strings.ReplaceAll(tryThis, "etui ", program()+" "), url)

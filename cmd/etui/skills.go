@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/audit"
@@ -145,17 +144,16 @@ func remarks(s gateway.SkillStatus) (notes []string) {
 
 // printToolsets marks the active one.
 func (a *app) printToolsets(s gateway.Skills) error {
-	room := max(width()-27, 35)
+	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(a.out, "%s %-12s %4d tools  %s\n", mark, t.Name, s.Counts[t.Name], ansi.Truncate(t.Description, room, "…")); err != nil {
-			return err
-		}
+		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools ", s.Counts[t.Name]), t.Description})
 	}
-	return nil
+	_, err := fmt.Fprint(a.out, layout(rows, 2, width()))
+	return err
 }
 
 func (a *app) skillsShowCommand() *cobra.Command {

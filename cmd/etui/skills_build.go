@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -23,6 +24,7 @@ import (
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
@@ -71,6 +73,9 @@ func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, 
 	if err != nil {
 		return nil, err
 	}
+	for i, p := range providers {
+		providers[i] = remembering{p, b.secrets}
+	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
@@ -102,7 +107,7 @@ func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 func (b *built) newCalls(w *workspace, stored bool, log *slog.Logger) *audit.Recorder {
 	kept := sqlite.NewCalls(filepath.Join(w.state, callsFile), sqlite.CallLimits{})
 	b.close = append(b.close, kept.Close)
-	calls := audit.NewRecorder(kept, audit.NewRedactor(secrets(w.config, os.Environ())...), log)
+	calls := audit.NewRecorder(kept, b.secrets, log)
 	if stored {
 		running, stop := context.WithCancel(context.Background())
 		var writer sync.WaitGroup
@@ -253,10 +258,10 @@ func skillFolders(w *workspace) (list []string) {
 }
 
 // ownTools are the tools of etui that are in no catalog, or not in every one.
-var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill"}
+var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill", catalog.Full}
 
 // reserved reports the names that no skill may have: those of the tools that etui
-// itself brings.
+// itself brings, and of the skill of all tools.
 func (b *built) reserved() func(string) bool {
 	names := slices.Clone(ownTools)
 	for e := range b.registry.Catalog().All() {
@@ -267,27 +272,48 @@ func (b *built) reserved() func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// secretVariable matches names of variables whose values are likely secrets.
-var secretVariable = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pwd|credential|auth)`)
+// secretVariable matches names of variables whose values are likely secrets: it is
+// their last word that says so. PWD alone is a folder.
+var secretVariable = regexp.MustCompile(`(?i)(^|_)(api_?key|key|token|secret|passw(or)?d|passphrase|pass)$|.(_pwd|_pat|_credentials?)$`)
 
-// secrets are the values that records of calls must not hold.
-func secrets(c *config.Config, environ []string) []string {
-	list := []string{string(c.API.Key), string(c.Embeddings.APIKey)}
+// secretHeader is what is said in the names of headers that hold a secret.
+var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
+
+// secrets are the values of a configuration and of variables that must not be seen.
+// Those of skills are known when their files are read.
+func secrets(c *config.Config, environ []string) []secret.Value {
+	list := []secret.Value{c.API.Key, c.Embeddings.APIKey}
 	for _, m := range c.Models {
-		list = append(list, string(m.APIKey))
-		for _, value := range m.Headers {
-			list = append(list, string(value))
+		list = append(list, m.APIKey)
+		for name, value := range m.Headers {
+			if secretHeader.MatchString(name) {
+				list = append(list, value)
+			}
 		}
 	}
 	for _, r := range c.Skills.Registries {
-		list = append(list, string(r.Token))
+		list = append(list, r.Token)
 	}
 	for _, line := range environ {
-		if name, value, _ := strings.Cut(line, "="); secretVariable.MatchString(name) {
-			list = append(list, value)
+		name, value, _ := strings.Cut(line, "=")
+		if secretVariable.MatchString(name) && !filepath.IsAbs(value) {
+			list = append(list, secret.Value(value))
 		}
 	}
 	return list
+}
+
+// remembering makes the secrets of skills known before their provider has them. They
+// stay known when a skill has gone: results of it may still come.
+type remembering struct {
+	skill.Provider
+	known *secret.Known
+}
+
+// Load implements [skill.Provider].
+func (r remembering) Load(c skill.Config) (skill.Skill, error) {
+	r.known.Set("skill "+c.Name+" "+c.File, c.Secrets()...)
+	return r.Provider.Load(c)
 }
 
 // observer stands around every use of a skill: it traces, counts and records it.

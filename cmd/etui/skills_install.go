@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,7 @@ func oneLine(s string) string {
 }
 
 func printable(r rune) rune {
-	if r < ' ' || r >= 0x7f && r < 0xa0 {
+	if !unicode.IsPrint(r) {
 		return ' '
 	}
 	return r

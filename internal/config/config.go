@@ -6,13 +6,14 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/secret"
 )
 
 // Config is the content of etui.yaml. The help texts are the reference in
@@ -30,6 +31,7 @@ type Config struct {
 	Sandbox    Sandbox    `yaml:"sandbox" help:"How programs run that skills bring and models ask for."`
 	Workflow   Workflow   `yaml:"workflow" help:"How skills are used."`
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
+	Policy     Policy     `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The tools that etui brings, and which are switched off."`
 	Selection  Selection  `yaml:"selection" help:"How much of the tools reaches the model."`
 	Recommend  Recommend  `yaml:"recommend" help:"Order tools and skills by more than their words: by the channel and by what was used before."`
@@ -47,24 +49,24 @@ type Log struct {
 
 // API says who may talk to the gateway.
 type API struct {
-	Key   Secret   `yaml:"key" help:"Bearer token that HTTP clients must present. Use ${NAME}. Whoever has it is trusted to say which user a message is from."`
-	Hosts []string `yaml:"hosts" help:"Host names under which clients address the gateway, beside localhost and IP addresses."`
+	Key   secret.Value `yaml:"key" help:"Bearer token that HTTP clients must present. Use ${NAME}. Whoever has it is trusted to say which user a message is from."`
+	Hosts []string     `yaml:"hosts" help:"Host names under which clients address the gateway, beside localhost and IP addresses."`
 }
 
 // Model is a language model.
 type Model struct {
-	Name      string            `yaml:"name" required:"true" help:"How agents name it."`
-	Provider  string            `yaml:"provider" required:"true" enum:"openai,anthropic,offline" help:"openai is any server with OpenAI's chat completions."`
-	Model     string            `yaml:"model" help:"What the provider calls it."`
-	BaseURL   string            `yaml:"base_url" help:"Where the provider is, for servers of your own: http://127.0.0.1:11434/v1."`
-	APIKey    Secret            `yaml:"api_key" help:"Use ${NAME}."`
-	Window    int               `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
-	MaxTokens int               `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
-	Headers   map[string]Secret `yaml:"headers" help:"Sent with every request."`
-	Timeout   time.Duration     `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
-	CacheLife time.Duration     `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
-	Mode      string            `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
-	Retries   int               `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
+	Name      string                  `yaml:"name" required:"true" help:"How agents name it."`
+	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline" help:"openai is any server with OpenAI's chat completions."`
+	Model     string                  `yaml:"model" help:"What the provider calls it."`
+	BaseURL   string                  `yaml:"base_url" help:"Where the provider is, for servers of your own: http://127.0.0.1:11434/v1."`
+	APIKey    secret.Value            `yaml:"api_key" help:"Use ${NAME}."`
+	Window    int                     `yaml:"window" help:"How many tokens a request and its answer may have together. 0: unknown."`
+	MaxTokens int                     `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
+	Headers   map[string]secret.Value `yaml:"headers" help:"Sent with every request."`
+	Timeout   time.Duration           `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
+	CacheLife time.Duration           `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
+	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
 
 // What Timeout and Retries of a model are when nothing is said.
@@ -101,11 +103,11 @@ type Skills struct {
 
 // Registry is where skills are found and installed from.
 type Registry struct {
-	Name  string   `yaml:"name" required:"true" help:"What commands call it."`
-	Type  string   `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
-	URL   string   `yaml:"url" help:"Where it is: a site, a folder's path, or for git the address of archives with {repository} and {version} in it. Default: the public one of its type."`
-	Token Secret   `yaml:"token" help:"Sent as bearer token, to that site only. Use ${NAME}."`
-	Roots []string `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to. Default: signatures are held against the files, but nobody's is trusted."`
+	Name  string       `yaml:"name" required:"true" help:"What commands call it."`
+	Type  string       `yaml:"type" required:"true" enum:"clawhub,wellknown,git,folder" help:"clawhub is ClawHub's API, wellknown a site with /.well-known/agent-skills, git archives of repositories, folder a local folder."`
+	URL   string       `yaml:"url" help:"Where it is: a site, a folder's path, or for git the address of archives with {repository} and {version} in it. Default: the public one of its type."`
+	Token secret.Value `yaml:"token" help:"Sent as bearer token, to that site only. Use ${NAME}."`
+	Roots []string     `yaml:"roots" help:"Files of certificates (PEM) that signatures must lead to; a skill without one needs a yes. Default: signatures are held against the files, but nobody's is trusted."`
 
 	Repositories []string `yaml:"repositories" help:"Of git: the repositories, as owner/name, that searches look through; at most 5."`
 }
@@ -159,6 +161,38 @@ type Rule struct {
 	WhenPlace Position `yaml:"-"`
 }
 
+func (r *Rule) stands(d *decoder, n *yaml.Node) { r.Place, r.WhenPlace = d.rulePlaces(n, r.When) }
+
+// Policy says which calls of visible tools may run.
+type Policy struct {
+	Default CallDefaults `yaml:"default" help:"What holds for tools about which no rule decides."`
+	Rules   []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called where one of them holds."`
+}
+
+// CallDefaults say, by risk, whether a tool may be called when no rule does.
+type CallDefaults struct {
+	Read        string `yaml:"read" default:"allow" enum:"allow,ask,deny" help:"Tools that only look."`
+	Write       string `yaml:"write" default:"allow" enum:"allow,ask,deny" help:"Tools that change something."`
+	Destructive string `yaml:"destructive" default:"allow" enum:"allow,ask,deny" help:"Tools whose work cannot be undone."`
+}
+
+// CallRule lets calls of tools through, or does not.
+type CallRule struct {
+	Name   string   `yaml:"name" help:"What messages call it."`
+	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
+	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals can be given they are refused."`
+	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	Reason string   `yaml:"reason" help:"Shown to operators where the rule decides."`
+	// Place and WhenPlace are where the rule and its condition begin.
+	Place     Position `yaml:"-"`
+	WhenPlace Position `yaml:"-"`
+}
+
+func (r *CallRule) stands(d *decoder, n *yaml.Node) {
+	r.Place, r.WhenPlace = d.rulePlaces(n, r.When)
+}
+
 // Position is where something stands in the configuration. File is the name of
 // a variable when it came from the environment; then Line and Column are 0.
 type Position struct {
@@ -166,22 +200,23 @@ type Position struct {
 	Line, Column int
 }
 
-// stands notes where the rule is. A condition that is there and says nothing is
-// a mistake: the rule would always hold.
-func (r *Rule) stands(d *decoder, n *yaml.Node) {
-	r.Place = d.position(n)
+// rulePlaces notes where a rule and its condition are. A condition that is there and
+// says nothing is a mistake: the rule would always hold.
+func (d *decoder) rulePlaces(n *yaml.Node, condition string) (place, whenPlace Position) {
+	place = d.position(n)
 	when := find(n, "when")
-	if when != n && strings.TrimSpace(r.When) == "" {
+	if when != n && strings.TrimSpace(condition) == "" {
 		d.fail(when, "the condition is empty; leave when out for a rule that always holds")
 	}
-	r.WhenPlace = d.position(when)
+	whenPlace = d.position(when)
 	switch {
-	case r.WhenPlace.Line == 0:
+	case whenPlace.Line == 0:
 	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		r.WhenPlace.Line, r.WhenPlace.Column = when.Line+1, 0 // the text begins below
+		whenPlace.Line, whenPlace.Column = when.Line+1, 0 // the text begins below
 	case when.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
-		r.WhenPlace.Column++
+		whenPlace.Column++
 	}
+	return place, whenPlace
 }
 
 // Tools says which tools etui brings.
@@ -194,10 +229,10 @@ type Tools struct {
 
 // Search says which services search the web.
 type Search struct {
-	Perplexity Secret `yaml:"perplexity" help:"Key of Perplexity's search API. Use ${NAME}."`
-	Brave      Secret `yaml:"brave" help:"Key of Brave's search API. Use ${NAME}."`
-	SearXNG    string `yaml:"searxng" help:"Where a SearXNG is that answers in JSON: https://search.lan."`
-	DuckDuckGo bool   `yaml:"duckduckgo" help:"Read DuckDuckGo's results page. It needs no key, and refuses who asks often."`
+	Perplexity secret.Value `yaml:"perplexity" help:"Key of Perplexity's search API. Use ${NAME}."`
+	Brave      secret.Value `yaml:"brave" help:"Key of Brave's search API. Use ${NAME}."`
+	SearXNG    string       `yaml:"searxng" help:"Where a SearXNG is that answers in JSON: https://search.lan."`
+	DuckDuckGo bool         `yaml:"duckduckgo" help:"Read DuckDuckGo's results page. It needs no key, and refuses who asks often."`
 }
 
 // Selection bounds what is sent.
@@ -228,7 +263,7 @@ type Recommend struct {
 type Embeddings struct {
 	BaseURL   string        `yaml:"base_url" help:"Where a server with OpenAI's embeddings API is, as in http://127.0.0.1:11434/v1. Default: OpenAI's."`
 	Model     string        `yaml:"model" help:"What the server calls the model. Empty: no embeddings."`
-	APIKey    Secret        `yaml:"api_key" help:"Use ${NAME}."`
+	APIKey    secret.Value  `yaml:"api_key" help:"Use ${NAME}."`
 	Weight    float64       `yaml:"weight" default:"0.5" help:"How much the likeness in meaning counts beside the words, from 0 to 1."`
 	Threshold float64       `yaml:"threshold" default:"0.4" help:"From which likeness on, 0 to 1, a tool is a candidate that its words do not make one. Which is high depends on the model."`
 	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that words alone count."`
@@ -258,27 +293,6 @@ type Sessions struct {
 	Scope string            `yaml:"scope" default:"channel-peer" enum:"main,peer,channel-peer,account-channel-peer" help:"How finely direct messages are kept apart."`
 	Links map[string]string `yaml:"links" help:"One name for a person on several channels: telegram:42 maps to alice."`
 }
-
-// Secret is a text that is never shown.
-type Secret string
-
-const hidden = "(hidden)"
-
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return hidden
-}
-
-// GoString hides the secret from %#v.
-func (s Secret) GoString() string { return strconv.Quote(s.String()) }
-
-// MarshalJSON hides the secret.
-func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
-
-// MarshalYAML hides the secret.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
 // Size is a number of bytes, written as 256KiB, 1MiB or a plain number.
 type Size int

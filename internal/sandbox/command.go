@@ -26,7 +26,8 @@ type Command struct {
 	// Workspace is a folder that it may write, as an absolute path. Empty: none but
 	// TMPDIR, which is its own and gone with it.
 	Workspace string
-	// ReadOnly are further folders and files that it may read, as absolute paths.
+	// ReadOnly are further folders and files that it may read, as absolute paths. In
+	// mode Strong one of them inside Workspace cannot be written.
 	ReadOnly []string
 	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
 	// etui: names, each with or without a port ("api.example.org",

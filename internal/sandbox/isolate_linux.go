@@ -49,6 +49,10 @@ const (
 // nameSpaces are those of mode Strong.
 const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
+// helperPath is where the helper finds itself: it is handed down, as any other
+// descriptor of etui's may mean something else by the time that it is started.
+var helperPath = fmt.Sprintf("/proc/self/fd/%d", wire.Program)
+
 // builders are the capabilities that the helper has, inside its name spaces only,
 // until the program is started.
 var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
@@ -154,7 +158,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	defer giveUp()
 	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
 		p.stop()
-		_, _ = p.await() // why it failed is known
+		p.await() // why it failed is known
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -186,8 +190,8 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 		attr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
 	}
 	p.cmd = &exec.Cmd{
-		Path: fmt.Sprintf("/proc/self/fd/%d", helper.Fd()), Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
-		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs}, trees...), SysProcAttr: attr,
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
+		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, trees...), SysProcAttr: attr,
 	}
 	if err := p.cmd.Start(); err != nil {
 		ours.Close()
@@ -279,33 +283,41 @@ func (p *helped) stop() {
 
 func (p *helped) wait() (ending, error) {
 	defer p.cleanup()
-	return p.await()
+	return p.await(), nil
 }
 
 // await waits for the helper's last word and its end.
-func (p *helped) await() (ending, error) {
-	e := ending{exit: -1, status: "signal: killed"}
-	for {
-		kind, body, _, err := p.event()
-		if err != nil {
-			break
-		}
-		if last, err := wire.DecodeEnding(body); kind == wire.Ended && err == nil {
-			status := syscall.WaitStatus(last.Status)
-			e.limit = Limit(last.Limit)
-			if status.Signaled() {
-				e.status = "signal: " + status.Signal().String()
-			} else {
-				e.exit, e.status = status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus())
-			}
-			break
-		}
-	}
+func (p *helped) await() ending {
+	e := p.last()
 	_ = p.cmd.Wait() // how the helper ended says nothing
 	close(p.ended)
 	p.control.Close()
 	p.proxy.close()
-	return e, nil
+	return e
+}
+
+// last is what the helper says last. One that says nothing was killed, with all
+// that it had started.
+func (p *helped) last() ending {
+	killed := ending{exit: -1, status: "signal: killed"}
+	for {
+		kind, body, _, err := p.event()
+		if err != nil {
+			return killed
+		}
+		if kind != wire.Ended {
+			continue
+		}
+		last, err := wire.DecodeEnding(body)
+		if err != nil {
+			return killed
+		}
+		status := syscall.WaitStatus(last.Status)
+		if status.Signaled() {
+			return ending{-1, "signal: " + status.Signal().String(), Limit(last.Limit)}
+		}
+		return ending{status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus()), Limit(last.Limit)}
+	}
 }
 
 func socketPair() (*net.UnixConn, *os.File, error) {

@@ -67,7 +67,7 @@ func (o owner) handOver(folders []string) error {
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
-				return nil // gone meanwhile, or not to be read
+				return nil //nolint:nilerr // gone meanwhile, or not to be read
 			}
 			info, err := d.Info()
 			if err != nil {
@@ -168,7 +168,7 @@ func (s *Sandbox) userSpace() (*os.File, error) {
 		{ContainerID: dedicated + 1, HostID: dedicated + 1, Size: last - dedicated},
 	}
 	cmd := &exec.Cmd{
-		Path: fmt.Sprintf("/proc/self/fd/%d", helper.Fd()), Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs},
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper},
 		SysProcAttr: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped},
 	}
 	if err := cmd.Start(); err != nil {

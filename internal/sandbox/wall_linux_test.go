@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -341,6 +342,25 @@ func TestWallProcess(t *testing.T) {
 				t.Errorf("it goes on: %s", left)
 			}
 		})
+	}
+}
+
+// In a workspace what decides over the program can be kept from it, and other
+// spellings of its path work.
+func TestWallInsideWorkspace(t *testing.T) {
+	p := newPlace(t)
+	kept, link := filepath.Join(p.ws, "kept.yaml"), filepath.Join(filepath.Dir(p.ws), "link")
+	if err := errors.Join(os.WriteFile(kept, []byte("kept\n"), 0o644), os.Symlink("ws", link)); err != nil {
+		t.Fatal(err)
+	}
+	c := p.command("echo x > kept.yaml; rm -f kept.yaml; mv kept.yaml gone; cat " + link + "/kept.yaml; echo x > " + link + "/made")
+	c.ReadOnly, c.Workspace, c.Dir = []string{kept}, link, link
+	_, out := run(t, wall(t, sandbox.Strong), c)
+	if text, err := os.ReadFile(kept); err != nil || string(text) != "kept\n" || !strings.Contains(out, "kept\n") {
+		t.Errorf("%q, %v: %s", text, err, out)
+	}
+	if _, err := os.Stat(p.ws + "/made"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -168,7 +168,7 @@ func (g *generator) readBasic(t types.Type, u *types.Basic) string {
 	value := map[types.BasicKind]string{
 		types.String: "r.String()", types.Bool: "r.Bool()", types.Float32: "r.Float(32)", types.Float64: "r.Float(64)",
 		types.Int: "r.Int(64)", types.Int8: "r.Int(8)", types.Int16: "r.Int(16)", types.Int32: "r.Int(32)", types.Int64: "r.Int(64)",
-		types.Uint: "r.Uint(64)", types.Uint8: "r.Uint(8)", types.Uint16: "r.Uint(16)", types.Uint32: "r.Uint(32)", types.Uint64: "r.Uint(64)",
+		types.Uint: "r.Uint(64)", types.Uint8: "r.Uint(8)", types.Uint16: "r.Uint(16)", types.Uint32: "r.Uint(32)", types.Uint64: "r.Uint(64)", types.Uintptr: "r.Uint(64)",
 	}[u.Kind()]
 	gives := map[byte]string{'S': "string", 'B': "bool", 'F': "float64", 'I': "int64", 'U': "uint64"}[value[2]]
 	if name := g.typeName(t); name != gives {

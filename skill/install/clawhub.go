@@ -204,15 +204,24 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 			r.Files[f.Path] = digest
 		}
 	}
-	if answer.Version.Security != nil {
-		switch answer.Version.Security.Status {
-		case "malicious":
-			r.Verdict, r.Reason = Malicious, cmp.Or(r.Reason, "its scanners say so")
-		case "suspicious":
-			r.Verdict, r.Reason = Suspicious, cmp.Or(r.Reason, "its scanners say so")
-		}
+	if scan := answer.Version.Security; scan != nil {
+		r.scanned(scan.Status)
 	}
 	return nil
+}
+
+// scanned adds what the scanners say of a version. A scan that has not ended well
+// is a reason to look.
+func (r *Release) scanned(status string) {
+	switch status {
+	case "clean":
+	case "malicious":
+		r.Verdict, r.Reason = Malicious, cmp.Or(r.Reason, "its scanners say so")
+	case "suspicious":
+		r.Verdict, r.Reason = Suspicious, cmp.Or(r.Reason, "its scanners say so")
+	default:
+		r.Verdict, r.Reason = Suspicious, cmp.Or(r.Reason, "the state of its scan is "+excerpt(status))
+	}
 }
 
 // handOff is where ClawHub sends its clients for a skill that it does not keep.

@@ -25,8 +25,8 @@ type Config struct {
 	// Registries are asked in this order.
 	Registries []Registry
 	// Roots are the certificates that signatures of a registry's skills must lead
-	// to, by its name. Without any, signatures are held against the files, but
-	// nobody's is trusted.
+	// to, by its name; a skill without a signature has a flag there. Without any,
+	// signatures are held against the files, but nobody's is trusted.
 	Roots map[string]*x509.CertPool
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
@@ -273,6 +273,10 @@ func (in *Installer) prepare(ctx context.Context, p *place, r Registry, release 
 		return nil, nil, refused("%w", err)
 	}
 	flags, err := Scan(skill.FS())
+	if origin.Signature == Unsigned && in.c.Roots[r.Name()] != nil {
+		// Whoever changes a signed package could leave the signature out.
+		flags = append(flags, Flag{File: signatureFile, Rule: "unsigned", Why: "it is missing, and the skills of " + r.Name() + " should be signed"})
+	}
 	return origin, flags, err
 }
 
@@ -387,8 +391,10 @@ func extract(ctx context.Context, a archive, name string, packed int64, into *os
 
 // checkFiles holds the files against the digests that the registry offers.
 func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
-	if content, err := contentHash(folder, files); err != nil || r.Content != "" && content != r.Content {
-		return errors.New("the files are not those that the registry has judged: the digest of all of them differs")
+	if r.Content != "" {
+		if content, err := contentHash(folder, files); err != nil || content != r.Content {
+			return errors.New("the files are not those that the registry has judged: the digest of all of them differs")
+		}
 	}
 	if r.Files == nil {
 		return nil

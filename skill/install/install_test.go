@@ -194,6 +194,15 @@ func TestVerdicts(t *testing.T) {
 	if _, err := h.get("hub", "greet", install.Options{Accept: true, Force: true}); !errors.Is(err, install.ErrRefused) {
 		t.Errorf("malicious: %v", err)
 	}
+	for scan, want := range map[string]string{"malicious": "scanners say so", "suspicious": "scanners say so", "pending": "scan is pending", "error": "scan is error"} {
+		scanned := version("1", "greet")
+		scanned.Scan = scan
+		h.server.Set(greet(scanned))
+		if _, err := h.get("hub", "greet", install.Options{Accept: scan == "malicious"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("scan %s: %v", scan, err)
+		}
+	}
+	h.want()
 	// A verdict that cannot be learnt is none.
 	h.server.Set(greet(version("1", "greet")))
 	h.server.Fail("/api/v1/skills/greet", 1, http.StatusInternalServerError, nil, "boom")

@@ -149,6 +149,9 @@ func TestSignatures(t *testing.T) {
 			h.want()
 			continue
 		}
+		if err == nil && (c.state == install.Unsigned && c.roots != nil) != (len(done.Origin.Accepted) == 1) {
+			t.Errorf("%s: accepted %v", name, done.Origin.Accepted)
+		}
 		if err != nil || done.Origin.Signature != c.state || (c.state == install.Verified) != (done.Origin.Signer == "ACME Skills") {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"syscall"
 	"unsafe"
 
@@ -63,11 +64,7 @@ type answer struct {
 const stillAsked = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
 
 // errProceed lets the one who asks do it itself.
-var errProceed error = proceed{}
-
-type proceed struct{}
-
-func (proceed) Error() string { return "go on" }
+var errProceed = errors.New("go on")
 
 // decide answers the kernel's questions until the helper ends.
 func (h *helper) decide(listener int) {
@@ -86,10 +83,11 @@ func (h *helper) decide(listener int) {
 		}
 		if err := judge(listener, &q); err != nil {
 			a.err = -int32(unix.EPERM)
-			if number, ok := err.(syscall.Errno); ok {
+			var number syscall.Errno
+			switch {
+			case errors.As(err, &number):
 				a.err = -int32(number)
-			}
-			if err == errProceed {
+			case errors.Is(err, errProceed):
 				a.err, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			}
 		}

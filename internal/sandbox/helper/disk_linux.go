@@ -6,37 +6,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchDisk ends a program that fills the disk through the first folder that it
-// may write. It asks the file system how much is free, which costs nothing, and
-// looks for the cause only when that has changed by as much as the limit.
+// watchDisk ends a program that fills the disk through a folder that it may write.
+// It asks the file system how much is free, which costs nothing, and looks for the
+// cause when that has changed by as much as the limit. Others may make room
+// meanwhile, so it looks every two seconds, too; a look that takes long is repeated
+// less often.
 func (h *helper) watchDisk() {
-	if len(h.spec.Writable) == 0 {
-		return
+	since := clock(unix.CLOCK_REALTIME_COARSE) / 1e9
+	first := make([]unix.Statfs_t, len(h.spec.Writable))
+	for i, folder := range h.spec.Writable {
+		_ = unix.Statfs(folder, &first[i]) // a zero one grows by nothing
 	}
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now) != nil {
-		return
-	}
-	var first unix.Statfs_t
-	if unix.Statfs(h.spec.Writable[0], &first) != nil {
-		return
-	}
-	for turn := 1; ; turn++ {
+	next := clock(unix.CLOCK_MONOTONIC) + lookEvery
+	for len(first) > 0 {
 		pause(watchEvery)
-		var st unix.Statfs_t
-		if unix.Statfs(h.spec.Writable[0], &st) != nil {
+		var grown, files uint64
+		for i, folder := range h.spec.Writable {
+			var st unix.Statfs_t
+			if unix.Statfs(folder, &st) != nil {
+				continue
+			}
+			grown = max(grown, (max(first[i].Bfree, st.Bfree)-st.Bfree)*uint64(st.Bsize))
+			files = max(files, max(first[i].Ffree, st.Ffree)-st.Ffree)
+		}
+		began := clock(unix.CLOCK_MONOTONIC)
+		if grown <= h.spec.Growth && files <= h.spec.Files && began < next {
 			continue
 		}
-		grown := (max(first.Bfree, st.Bfree) - st.Bfree) * uint64(st.Bsize)
-		files := max(first.Ffree, st.Ffree) - st.Ffree
-		uncounted := first.Files == 0 && turn%20 == 0 // some file systems do not count files
-		if grown <= h.spec.Growth && files <= h.spec.Files && !uncounted {
-			continue
-		}
-		if h.made(now.Sec, grown) {
+		if h.made(since, grown) {
 			h.stop("disk")
 		}
+		ended := clock(unix.CLOCK_MONOTONIC)
+		next = ended + max(lookEvery, 20*(ended-began))
 	}
+}
+
+const lookEvery = 2e9 // nanoseconds
+
+// clock reads a clock in nanoseconds.
+func clock(id int32) int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(id, &now) // it works, or the kernel is not Linux
+	return now.Nano()
 }
 
 // made reports whether the program has made more, since a time, than it may: of
@@ -67,7 +78,7 @@ func (w *walk) full() bool { return w.bytes > w.maxBytes || w.files > w.maxFiles
 func (w *walk) add(st *unix.Stat_t) {
 	if st.Ctim.Sec >= w.since {
 		w.files++
-		w.bytes += uint64(st.Blocks) * 512 / max(1, uint64(st.Nlink))
+		w.bytes += uint64(st.Blocks) * 512 / uint64(max(1, st.Nlink)) //nolint:unconvert // it is shorter on arm64
 	}
 }
 

@@ -116,7 +116,7 @@ func (h *helper) rules(all uint64) (list []rule) {
 		for _, path := range systemFolders {
 			list = append(list, rule{path, readFiles, false})
 		}
-		for _, name := range append(settings, "passwd", "group") {
+		for _, name := range append(settings, "passwd", "group", "hostname") {
 			if path := "/etc/" + name; isPublic(path) {
 				list = append(list, rule{path, readFiles, false})
 			}

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"runtime"
 	"syscall"
 
@@ -219,10 +220,8 @@ func send(kind byte, body []byte) {
 
 // fail says what could not be done, and ends the helper.
 func fail(what string, err error) {
-	number, ok := err.(syscall.Errno)
-	if !ok {
-		number = unix.EIO
-	}
+	number := unix.EIO
+	errors.As(err, &number)
 	send(wire.Failed, append([]byte{byte(number)}, what...))
 	unix.Exit(125)
 }

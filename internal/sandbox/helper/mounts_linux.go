@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/etui-run/etui/internal/sandbox/wire"
@@ -11,14 +13,18 @@ import (
 var (
 	systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/sys/devices/system/cpu"}
 	settings      = []string{
-		"alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version", "fonts",
-		"gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "ld.so.cache",
-		"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "login.defs", "magic", "magic.mime", "mime.types",
-		"nsswitch.conf", "os-release", "perl", "pki", "profile", "profile.d", "protocols", "python3", "resolv.conf", "rpc",
-		"services", "shells", "ssh/ssh_config", "ssl", "terminfo", "timezone", "vim", "wgetrc", "xml",
+		"ImageMagick-6", "ImageMagick-7", "R", "alpine-release", "alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf",
+		"crypto-policies", "debian_version", "fonts", "gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "java-8-openjdk",
+		"java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
+		"locale.alias", "locale.conf", "localtime", "login.defs", "lsb-release", "magic", "magic.mime", "maven", "mime.types",
+		"nsswitch.conf", "os-release", "perl", "php", "pki", "profile", "profile.d", "protocols", "python3", "redhat-release",
+		"resolv.conf", "rpc", "services", "shells", "ssh/ssh_config", "ssl", "terminfo", "texmf", "timezone", "vim", "wgetrc", "xml",
 	}
 	devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 )
+
+// hostname is what the machine is called inside.
+const hostname = "sandbox"
 
 // mounted is a tree of files on its way to its place inside.
 type mounted struct {
@@ -66,7 +72,7 @@ func (h *helper) isolate() error {
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
 		return err
 	}
-	return unix.Sethostname([]byte("sandbox"))
+	return unix.Sethostname([]byte(hostname))
 }
 
 // collect takes hold of all that is to be seen, before the old root is covered.
@@ -168,6 +174,9 @@ func (h *helper) furnish() error {
 	for _, name := range settings {
 		copyLink("/etc/" + name)
 	}
+	if err := write("etc/hostname", hostname+"\n"); err != nil {
+		return err
+	}
 	who := decimal(h.spec.UID)
 	group := decimal(h.spec.GID)
 	if err := write("etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:"+who+":"+group+":user:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"); err != nil {
@@ -190,7 +199,7 @@ func place(p mounted) error {
 	} else {
 		err = write(target, "")
 	}
-	if err != nil && err != unix.EEXIST && err != unix.EROFS {
+	if err != nil && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.EROFS) {
 		return err
 	}
 	if err := unix.MoveMount(p.fd, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {

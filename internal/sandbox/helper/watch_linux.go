@@ -68,15 +68,25 @@ func pause(ms int64) {
 	_ = unix.Nanosleep(&ts, nil) // an early end does not matter
 }
 
-const watchEvery = 100 // milliseconds
+// The program is looked at so often, in milliseconds. One that runs on, as a server
+// does, is looked at less often after a minute.
+const (
+	watchEvery = 100
+	watchLater = 500
+	aMinute    = 600 // looks
+)
 
 // watch measures all that the program has started, for what the kernel counts for
 // each process alone or not at all.
 func (h *helper) watch() {
 	go h.watchDisk()
 	free := available()
-	for {
-		pause(watchEvery)
+	for look := 0; ; look++ {
+		if look < aMinute {
+			pause(watchEvery)
+		} else {
+			pause(watchLater)
+		}
 		tree := h.tree()
 		if uint64(len(tree)) > h.spec.Processes {
 			h.stop("processes")
@@ -109,6 +119,13 @@ const lastMemory = 256 << 20
 // in a name space these are all but itself.
 func (h *helper) tree() (list []int) {
 	self := unix.Getpid()
+	if list, ok := children(self); ok && !h.spec.Isolate {
+		for i := 0; i < len(list); i++ {
+			more, _ := children(list[i]) // it may have ended
+			list = append(list, more...)
+		}
+		return list
+	}
 	parents := map[int]int{}
 	eachProcess(func(pid int) {
 		if pid == self {
@@ -131,8 +148,40 @@ func (h *helper) tree() (list []int) {
 	return list
 }
 
-func eachProcess(f func(pid int)) {
-	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// children returns the children of a process, and whether the kernel tells them.
+// It may miss some while others end; who needs all asks again.
+func children(pid int) (list []int, ok bool) {
+	tasks := "/proc/" + decimal(uint64(pid)) + "/task"
+	buf := make([]byte, 8<<10)
+	eachNumber(tasks, func(tid int) {
+		fd, err := unix.Open(tasks+"/"+decimal(uint64(tid))+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return
+		}
+		defer unix.Close(fd)
+		ok = true
+		for pid := 0; ; {
+			n, err := unix.Read(fd, buf)
+			if err != nil || n <= 0 {
+				return
+			}
+			for _, c := range buf[:n] {
+				if c != ' ' {
+					pid = pid*10 + int(c-'0')
+				} else if pid > 0 {
+					list, pid = append(list, pid), 0
+				}
+			}
+		}
+	})
+	return list, ok
+}
+
+func eachProcess(f func(pid int)) { eachNumber("/proc", f) }
+
+// eachNumber calls a function for all names in a folder that are numbers.
+func eachNumber(folder string, f func(int)) {
+	fd, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
@@ -145,8 +194,8 @@ func eachProcess(f func(pid int)) {
 		}
 		_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
 		for _, name := range names {
-			if pid := number(name); pid > 0 {
-				f(int(pid))
+			if n := number(name); n > 0 {
+				f(int(n))
 			}
 		}
 	}

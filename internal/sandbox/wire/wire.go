@@ -27,11 +27,11 @@ const (
 	Ask = 'T'
 )
 
-// Control is the helper's descriptor of the stream, Trees the first one of those
-// of the folders.
+// The helper's descriptors: the stream, itself, and the first one of the folders.
 const (
 	Control = 3
-	Trees   = 4
+	Program = 4
+	Trees   = 5
 )
 
 // Spec is what the helper is to do.

@@ -14,9 +14,9 @@ import (
 	"github.com/etui-run/etui/audit"
 )
 
-// Calls keeps the calls of skills in a file of its own, which is opened, and made
-// where there is none, when the first call is added. It is safe for concurrent
-// use.
+// Calls keeps the calls of skills, and decisions about calls of tools, in a file of
+// its own, which is opened, and made where there is none, when the first one is
+// added. It is safe for concurrent use.
 type Calls struct {
 	path   string
 	limits CallLimits
@@ -30,7 +30,8 @@ var _ audit.Log = (*Calls)(nil)
 // CallLimits bound the history of calls. What is beyond them is dropped when calls
 // are added, and not listed.
 type CallLimits struct {
-	// Calls is how many are kept, the newest ones; 0 means 10,000.
+	// Calls is how many are kept, the newest ones, and how many decisions of either
+	// kind; 0 means 10,000.
 	Calls int
 	// Age is for how long a call is kept; 0 means 90 days.
 	Age time.Duration

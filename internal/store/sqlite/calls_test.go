@@ -63,3 +63,44 @@ func TestCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestDecisions: they are found by tool, user and kind, and many that were allowed
+// do not push out the few that were refused.
+func TestDecisions(t *testing.T) {
+	ctx := t.Context()
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	calls := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.CallLimits{Calls: 5, Age: time.Hour, Now: func() time.Time { return now }})
+	defer calls.Close()
+	for i := range 20 {
+		d := audit.Decision{Time: now.Add(time.Duration(i) * time.Minute), Tool: "look", User: "ann", Allowed: i%10 != 3, Hash: string(rune('a' + i))}
+		if !d.Allowed {
+			d.Tool, d.User, d.Stage = "exec", "bob", "policy"
+		}
+		if err := calls.AddDecisions(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(f audit.DecisionFilter) string {
+		t.Helper()
+		found, err := calls.Decisions(ctx, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, d := range found {
+			text += d.Hash
+		}
+		return text
+	}
+	for want, f := range map[string]audit.DecisionFilter{
+		"tsrqpnd": {}, "ts": {Limit: 2}, "nd": {Denied: true}, "tsrqp": {Tool: "look"}, "n": {User: "bob", Limit: 1}, "": {Tool: "exec", User: "ann"},
+	} {
+		if got := list(f); got != want {
+			t.Errorf("%+v: %s, want %s", f, got, want)
+		}
+	}
+	now = now.Add(time.Hour + 17*time.Minute)
+	if got := list(audit.DecisionFilter{}); got != "tsr" {
+		t.Errorf("later: %s", got)
+	}
+}

@@ -1,5 +1,5 @@
 // Package sqlite keeps sessions in one SQLite file, past turns in another, and the
-// calls of skills in a third.
+// calls of skills and decisions about calls in a third.
 //
 // The file is in WAL mode with synchronous=FULL: what Append has acknowledged
 // survives the death of the process and a power cut. (With NORMAL a power cut

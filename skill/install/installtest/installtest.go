@@ -43,6 +43,8 @@ type Version struct {
 	Archive []byte
 	// Listed replaces the files whose digests are listed. May be nil.
 	Listed map[string]string
+	// Scan is what scanners say of it; empty means nothing.
+	Scan string
 }
 
 // Manifest is a SKILL.md.
@@ -296,8 +298,12 @@ func (s *Server) version(w http.ResponseWriter, r *http.Request) {
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		files = append(files, object{"path": name, "size": len(listed[name]), "sha256": Digest([]byte(listed[name])), "contentType": "text/plain"})
 	}
+	var scan any
+	if v.Scan != "" {
+		scan = object{"status": v.Scan, "hasWarnings": false}
+	}
 	answer(w, object{
-		"version": object{"version": v.Number, "createdAt": born, "changelog": "", "files": files, "security": nil},
+		"version": object{"version": v.Number, "createdAt": born, "changelog": "", "files": files, "security": scan},
 		"skill":   object{"slug": k.Name, "displayName": k.Name},
 	})
 }

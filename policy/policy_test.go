@@ -1,0 +1,169 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/visibility"
+)
+
+func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
+	t.Helper()
+	r := catalog.NewRegistry(nil)
+	for name, d := range map[string]tool.Definition{
+		"look": {Risk: tool.Read}, "exec": {Risk: tool.Write, Groups: []string{"shell"}}, "wipe": {Risk: tool.Destructive}, "draft": {Risk: tool.Destructive},
+	} {
+		d.Name, d.Description = name, name
+		if err := r.Register(tool.Func(d, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Update([]catalog.Toolset{{Name: "ops", Tools: []string{"exec"}}, {Name: "read", Tools: []string{"look"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return r, r.Catalog
+}
+
+// TestDecide: deny wins over ask, ask over allow, allow over the default; and what
+// fails guards.
+func TestDecide(t *testing.T) {
+	_, now := newCatalog(t)
+	rules := []visibility.Rule{
+		{Name: "admins", Allow: []string{"wipe"}, When: `"admin" in user.roles`, Place: visibility.Place{File: "dir/etui.yaml", Line: 7}},
+		{Name: "night", Deny: []string{"group:shell"}, When: `channel == "telegram"`, Reason: "no shell on Telegram"},
+		{Name: "careful", Ask: []string{"group:shell"}, When: `attrs.plan == "free"`},
+		{Name: "drafts", Allow: []string{"draft"}},
+		{Name: "closed", Ask: []string{"skill:ops"}, When: `channel == "web"`},
+	}
+	p, err := policy.Compile(rules, map[tool.Risk]visibility.Effect{tool.Destructive: visibility.Ask})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := map[string]string{"plan": "paid"}
+	for _, c := range []struct {
+		name  string
+		facts chat.Facts
+		want  visibility.Effect
+		why   string
+	}{
+		{"look", chat.Facts{}, visibility.Allow, "tools of risk read are allowed by default"},
+		{"draft", chat.Facts{}, visibility.Allow, "rule drafts allows"},
+		{"wipe", chat.Facts{}, visibility.Deny, "allowed only by rule admins (etui.yaml:7), which does not hold"},
+		{"wipe", chat.Facts{Roles: []string{"admin"}}, visibility.Allow, "rule admins (etui.yaml:7) allows"},
+		{"exec", chat.Facts{Channel: "telegram"}, visibility.Deny, "rule night denies: no shell on Telegram"},
+		{"exec", chat.Facts{}, visibility.Ask, "rule careful failed, which asks for an approval: no such key"},
+		{"exec", chat.Facts{Attrs: paid}, visibility.Allow, "tools of risk write are allowed by default"},
+		{"skill ops", chat.Facts{Channel: "web"}, visibility.Ask, "rule closed asks for an approval"},
+		{"skill ops", chat.Facts{}, visibility.Allow, ""},
+		{"skill read", chat.Facts{Channel: "web"}, visibility.Allow, ""},
+		{"skill other", chat.Facts{}, visibility.Deny, "there is no such skill"},
+	} {
+		call := policy.Call{Facts: c.facts, Catalog: now()}
+		if skill, ok := strings.CutPrefix(c.name, "skill "); ok {
+			call.Skill = skill
+		} else {
+			call.Entry, _ = now().Get(c.name)
+		}
+		d := p.Decide(t.Context(), call)
+		if d.Effect != c.want || !strings.HasPrefix(d.Reason, c.why) {
+			t.Errorf("%s for %+v: %+v, want %s, %s", c.name, c.facts, d, c.want, c.why)
+		}
+		refused := &policy.Refused{Name: c.name, Decision: d}
+		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
+			t.Errorf("the model reads %s", text)
+		}
+	}
+	var none *policy.Policy
+	if d := none.Decide(t.Context(), policy.Call{}); d.Effect != visibility.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
+		t.Errorf("%+v", d)
+	}
+	if s := p.Status(); len(s) != 5 || s[2].Failures == 0 || s[2].Ask[0] != "group:shell" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestCompile(t *testing.T) {
+	_, now := newCatalog(t)
+	at := visibility.Place{File: "etui.yaml", Line: 3, Column: 5}
+	for want, rule := range map[string]visibility.Rule{
+		"etui.yaml:3:5: policy rule: it must name tools under allow, ask or deny":                    {Place: at},
+		"etui.yaml:3:5: policy rule a: it has both ask and another effect: make two rules of it":     {Name: "a", Ask: []string{"x"}, Deny: []string{"y"}, Place: at},
+		`etui.yaml:3:5: policy rule: the condition reads "chanel", which is no fact and no function`: {Ask: []string{"x"}, When: `chanel == "a"`, Place: at, WhenPlace: at},
+	} {
+		_, err := policy.Compile([]visibility.Rule{rule}, nil)
+		var e *visibility.Error
+		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := visibility.Compile([]visibility.Rule{{Ask: []string{"x"}}}); err == nil {
+		t.Error("visibility asks")
+	}
+	p, err := policy.Compile([]visibility.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := p.Unknown(now()); len(w) != 1 || w[0].Error() != `etui.yaml:3:5: policy rule: it names the tool "exce", which does not exist; did you mean "exec"?` {
+		t.Error(w)
+	}
+}
+
+// TestCatalogs: tools come and go while others are judged, with older catalogs, too.
+func TestCatalogs(t *testing.T) {
+	registry, now := newCatalog(t)
+	p, err := policy.Compile([]visibility.Rule{{Deny: []string{"new_*"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 20 {
+				old := now()
+				name := fmt.Sprintf("new_%d_%d", i, n)
+				if err := registry.Register(tool.Func(tool.Definition{Name: name, Description: "d"}, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+					t.Error(err)
+				}
+				c := now()
+				for name, want := range map[string]visibility.Effect{name: visibility.Deny, "exec": visibility.Allow} {
+					e, _ := c.Get(name)
+					if d := p.Decide(t.Context(), policy.Call{Catalog: c, Entry: e}); d.Effect != want {
+						t.Errorf("%s: %+v", name, d)
+					}
+				}
+				e, _ := old.Get("exec")
+				if d := p.Decide(t.Context(), policy.Call{Catalog: old, Entry: e}); d.Effect != visibility.Allow {
+					t.Errorf("%+v", d)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkDecide(b *testing.B) {
+	_, now := newCatalog(b)
+	var rules []visibility.Rule
+	for i := range 100 {
+		rules = append(rules, visibility.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
+	}
+	p, err := policy.Compile(rules, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := now()
+	e, _ := c.Get("exec")
+	call := policy.Call{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Decide(b.Context(), call)
+	}
+}

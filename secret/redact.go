@@ -1,0 +1,231 @@
+package secret
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	// Shortest is how many bytes a value has at least that is looked for.
+	Shortest = 6
+	// shortestFolded is how many letters and digits a value has that is found in
+	// other case and with other characters between, too: ordinary words must not be.
+	shortestFolded = 16
+)
+
+// Redactor hides secrets in texts. It is immutable, and its zero value hides
+// nothing.
+type Redactor struct{ words *words }
+
+// words are what secrets look like.
+type words struct {
+	exact  *finder // in a text, with and without its escapes
+	folded *finder // in a folded one
+}
+
+// NewRedactor returns what hides values.
+func NewRedactor(values ...Value) Redactor {
+	var exact, loose []string
+	for _, v := range values {
+		text := strings.TrimSpace(string(v))
+		if len(text) < Shortest {
+			continue
+		}
+		plain := []string{text, reversed(text), strings.ReplaceAll(text, " ", "+")}
+		for _, p := range plain {
+			for _, v := range views(p, false)[1:] {
+				plain = append(plain, string(v.text))
+			}
+		}
+		encoded := append(inBase64(text), hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))))
+		exact = append(append(exact, plain...), encoded...)
+		for _, e := range encoded {
+			loose = append(loose, fold(e))
+		}
+		for _, p := range []string{text, reversed(text)} {
+			if p = fold(p); len(p) >= shortestFolded {
+				loose = append(loose, p)
+			}
+		}
+	}
+	w := &words{newFinder(exact), newFinder(loose)}
+	if w.exact == nil {
+		return Redactor{}
+	}
+	return Redactor{w}
+}
+
+// inBase64 returns what base64 makes of a text wherever it stands in other data:
+// the digits that depend on it alone, for each of the three places at which it may
+// begin, in both alphabets.
+func inBase64(text string) (all []string) {
+	for before := range 3 {
+		data := append(make([]byte, before), text...)
+		digits := base64.RawStdEncoding.EncodeToString(data)
+		whole := len(data) / 3 * 4
+		if rest := len(data) % 3; rest > 0 {
+			whole += rest // the digit after these holds bits of what follows
+		}
+		digits = digits[[]int{0, 2, 3}[before]:whole]
+		all = append(all, digits, strings.NewReplacer("+", "-", "/", "_").Replace(digits))
+	}
+	return all
+}
+
+func reversed(text string) string {
+	runes := []rune(text)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// Text returns a text without the secrets.
+func (r Redactor) Text(text string) string {
+	if r.words == nil || len(text) < Shortest || !r.words.in(text) {
+		return text
+	}
+	var out strings.Builder
+	end := 0
+	for _, s := range r.words.spans(text) {
+		out.WriteString(text[end:s.from])
+		out.WriteString(hidden)
+		end = s.to
+	}
+	out.WriteString(text[end:])
+	return out.String()
+}
+
+// in reports whether there is a secret in a text.
+func (w *words) in(text string) bool {
+	all := views(text, false)
+	for _, v := range all {
+		if len(w.exact.find(v.text)) > 0 {
+			return true
+		}
+	}
+	return len(w.folded.find(all[len(all)-1].folded().text)) > 0
+}
+
+// spans returns where the secrets stand: in order, and apart from each other.
+func (w *words) spans(text string) (all []span) {
+	forms := views(text, true)
+	for _, v := range forms {
+		all = append(all, v.places(w.exact)...)
+	}
+	all = append(all, forms[len(forms)-1].folded().places(w.folded)...)
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	joined := all[:0]
+	for _, s := range all {
+		if n := len(joined); n > 0 && s.from <= joined[n-1].to {
+			joined[n-1].to = max(joined[n-1].to, s.to)
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}
+
+// places returns where in the original the words stand that are found in a view.
+func (v view) places(f *finder) []span {
+	found := f.find(v.text)
+	for i, s := range found {
+		found[i] = span{v.at[s.from].from, v.at[s.to-1].to}
+	}
+	return found
+}
+
+// JSON returns a valid JSON value without the secrets, however its strings are
+// escaped. What holds none comes back byte by byte; a number that holds one becomes
+// a text.
+func (r Redactor) JSON(raw json.RawMessage) json.RawMessage {
+	if r.words == nil || !r.words.in(string(raw)) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw))
+	for len(raw) > 0 {
+		n := tokenLength(raw)
+		out, raw = r.appendToken(out, raw[:n]), raw[n:]
+	}
+	return out
+}
+
+func (r Redactor) appendToken(out, token []byte) []byte {
+	switch {
+	case token[0] == '"':
+		var s string
+		if err := json.Unmarshal(token, &s); err == nil && r.Text(s) != s {
+			token, _ = json.Marshal(r.Text(s)) // a string always can be
+		}
+	case len(token) > 1 && r.Text(string(token)) != string(token):
+		token = []byte(`"` + hidden + `"`)
+	}
+	return append(out, token...)
+}
+
+// tokenLength is that of the string, the number or the byte of punctuation with
+// which a piece of JSON begins.
+func tokenLength(raw []byte) int {
+	n := 1
+	switch {
+	case raw[0] == '"':
+		for n < len(raw) && raw[n] != '"' {
+			if raw[n] == '\\' {
+				n++
+			}
+			n++
+		}
+		n++
+	case raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9':
+		for n < len(raw) && isNumeric(raw[n]) {
+			n++
+		}
+	}
+	return min(n, len(raw))
+}
+
+func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("+-.eE", b) >= 0 }
+
+// Error returns an error without the secrets in its text. It is one of what err is
+// one of, but what it wraps is not shown.
+func (r Redactor) Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); r.Text(text) != text {
+		return &redacted{r.Text(text), err}
+	}
+	return err
+}
+
+type redacted struct {
+	text string
+	err  error
+}
+
+func (e *redacted) Error() string { return e.text }
+
+func (e *redacted) Unwrap() error { return e.err }
+
+// Writer returns a writer that hides what k knows in each text before w gets it. It
+// is for logs: a handler of package slog writes one record at a time.
+func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
+
+type writer struct {
+	known *Known
+	to    io.Writer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	text := string(p)
+	if clean := w.known.Redactor().Text(text); clean != text {
+		if _, err := io.WriteString(w.to, clean); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	}
+	return w.to.Write(p)
+}

@@ -1,0 +1,64 @@
+// Package secret holds the texts that must not be shown, and takes them out of
+// others.
+//
+// A [Value] is such a text: it never prints itself. [Known] is all that a program
+// knows of them, and a [Redactor] replaces them in results, errors, logs and
+// records by "(hidden)", also where they are written as programs usually write
+// them:
+//
+//   - base64 with either alphabet, with or without padding, in the midst of other
+//     data and wrapped into lines;
+//   - hexadecimal in either case, with spaces, colons or hyphens between;
+//   - percent-encoded, with + for a space, and with the escapes of JSON, Go, HTML
+//     and their mixtures, several times over;
+//   - backwards.
+//
+// Values of fewer than [Shortest] bytes are not looked for: they would be found
+// everywhere. Nor is a value found that is compressed, encrypted, cut into pieces
+// or shifted by a program that means to hide it: what such a program must not have
+// it must not be given.
+package secret
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Value is a text that is never shown.
+type Value string
+
+const hidden = "(hidden)"
+
+func (v Value) String() string {
+	if v == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the value from %#v.
+func (v Value) GoString() string { return strconv.Quote(v.String()) }
+
+// MarshalJSON hides the value.
+func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.String()) }
+
+// MarshalYAML hides the value.
+func (v Value) MarshalYAML() (any, error) { return v.String(), nil }
+
+// Parts returns the value and the secrets in it: what follows the scheme in
+// "Bearer x", and the password in "Basic x".
+func (v Value) Parts() []Value {
+	scheme, rest, found := strings.Cut(strings.TrimSpace(string(v)), " ")
+	if rest = strings.TrimSpace(rest); !found || strings.Contains(rest, " ") {
+		return []Value{v}
+	}
+	parts := []Value{v, Value(rest)}
+	if strings.EqualFold(scheme, "basic") {
+		plain, _ := base64.StdEncoding.DecodeString(rest) // what is no base64 holds no password
+		_, password, _ := strings.Cut(string(plain), ":")
+		parts = append(parts, Value(password))
+	}
+	return parts
+}

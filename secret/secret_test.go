@@ -1,0 +1,264 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/secret"
+)
+
+// encodings are how programs write a text that stands in others.
+func encodings() map[string]func(string) string {
+	b64 := func(e *base64.Encoding) func(string) string {
+		return func(s string) string { return e.EncodeToString([]byte(s)) }
+	}
+	wrapped := func(f func(string) string, width int, by string) func(string) string {
+		return func(s string) string {
+			var lines []string
+			for s = f(s); len(s) > width; s = s[width:] {
+				lines = append(lines, s[:width])
+			}
+			return strings.Join(append(lines, s), by)
+		}
+	}
+	quoted := func(s string) string {
+		raw, _ := json.Marshal(s)
+		return string(raw)
+	}
+	small := func(s string) string { return hex.EncodeToString([]byte(s)) }
+	return map[string]func(string) string{
+		"plain":           func(s string) string { return s },
+		"base64":          b64(base64.StdEncoding),
+		"base64 raw":      b64(base64.RawStdEncoding),
+		"base64url":       b64(base64.URLEncoding),
+		"base64url raw":   b64(base64.RawURLEncoding),
+		"base64 wrapped":  wrapped(b64(base64.StdEncoding), 76, "\n"),
+		"MIME":            wrapped(b64(base64.StdEncoding), 20, "\r\n"),
+		"hex":             small,
+		"HEX":             func(s string) string { return strings.ToUpper(small(s)) },
+		"xxd -p":          wrapped(small, 60, "\n"),
+		"hex with colons": wrapped(small, 2, ":"),
+		"xxd":             wrapped(small, 4, " "),
+		"query":           url.QueryEscape,
+		"path":            url.PathEscape,
+		"all percent": func(s string) string {
+			var b strings.Builder
+			for _, c := range []byte(s) {
+				fmt.Fprintf(&b, "%%%02x", c)
+			}
+			return b.String()
+		},
+		"JSON":            quoted,
+		"JSON in JSON":    func(s string) string { return quoted(quoted(s)) },
+		"Go":              func(s string) string { return fmt.Sprintf("%+q", s) },
+		"HTML":            html.EscapeString,
+		"base64 in JSON":  func(s string) string { return quoted(wrapped(b64(base64.StdEncoding), 64, "\n")(s)) },
+		"base64 in a URL": func(s string) string { return url.QueryEscape(b64(base64.StdEncoding)(s)) },
+		"escaped": func(s string) string {
+			var b strings.Builder
+			for _, c := range []byte(s) {
+				fmt.Fprintf(&b, `\u%04X`, c)
+			}
+			return b.String()
+		},
+	}
+}
+
+// TestRedactor: whatever stands around a secret and however it is written, it is
+// not found in what remains.
+func TestRedactor(t *testing.T) {
+	secrets := []string{"tr0ub4dor&3", `p"a/ss\w+rd`, "sk-proj-0aZ_9-xY8wQ2", "100% n\\to <&> it", "päßwörter", strings.Repeat("k3y/", 40)}
+	for _, s := range secrets {
+		r := secret.NewRedactor(secret.Value(s))
+		for name, encode := range encodings() {
+			ascii := strings.ContainsFunc(s, func(c rune) bool { return c > 127 })
+			if name == "escaped" && ascii {
+				continue // it writes bytes
+			}
+			for before := range 5 {
+				text := strings.Repeat("b", before) + s + "after it"
+				in := "<<" + encode(text) + ">>"
+				got := r.Text(in)
+				if !strings.Contains(got, "(hidden)") || !strings.HasPrefix(got, "<<") || !strings.HasSuffix(got, ">>") {
+					t.Errorf("%s of %q: %q gives %q", name, s, in, got)
+				}
+				for _, rest := range strings.Split(strings.Trim(got, "<>"), "(hidden)") {
+					if len(rest) > 4*len("bbbbbafter it")+12 {
+						t.Errorf("%s of %q: %q gives %q", name, s, in, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	r := secret.NewRedactor("s3cr3t/+=\"", "overlapping-one", "one-and-more", "1234567", "C0rrectHorseBattery", "short")
+	for in, want := range map[string]string{
+		"":                                   "",
+		"nothing of it: short, C0rrect":      "nothing of it: short, C0rrect",
+		`got s3cr3t/+=" twice: s3cr3t/+="`:   "got (hidden) twice: (hidden)",
+		"?key=s3cr3t%2F%2B%3D%22&x=1":        "?key=(hidden)&x=1",
+		"an overlapping-one-and-more here":   "an (hidden) here",
+		"12345671234567":                     "(hidden)",
+		"7654321":                            "(hidden)",
+		"c0rrect horse battery, c0rrect":     "(hidden), c0rrect",
+		`\\\\ 100%zz &amp &#; \u12 %`:        `\\\\ 100%zz &amp &#; \u12 %`,
+		"长 s3cr3t/+=\" 长":                    "长 (hidden) 长",
+		`{"a":"\u0073\u0033cr3t\/+=\u0022"}`: `{"a":"(hidden)"}`,
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("%s\ngives %s\nwant  %s", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"b": 1.50, "a":"x\ny"}`:       `{"b": 1.50, "a":"x\ny"}`,
+		`["s3cr3t\/+=\u0022", "\\"]`:    `["(hidden)", "\\"]`,
+		`{"n":-1234567.5e3,"m":123456}`: `{"n":"(hidden)","m":123456}`,
+	} {
+		if got := string(r.JSON(json.RawMessage(in))); got != want {
+			t.Errorf("%s\ngives %s\nwant  %s", in, got, want)
+		}
+	}
+	if got := (secret.Redactor{}).Text("1234567"); got != "1234567" {
+		t.Error(got)
+	}
+	err := r.Error(fmt.Errorf("token 1234567: %w", io.EOF))
+	if err.Error() != "token (hidden): EOF" || !errors.Is(err, io.EOF) || r.Error(io.EOF) != io.EOF || r.Error(nil) != nil {
+		t.Error(err)
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, got := range []string{
+		fmt.Sprint(secret.Value("tr0ub4dor")), fmt.Sprintf("%v %+v %s", secret.Value("tr0ub4dor"), struct{ V secret.Value }{"tr0ub4dor"}, secret.Value("tr0ub4dor")),
+		fmt.Sprintf("%#v %q", secret.Value("tr0ub4dor"), secret.Value("tr0ub4dor")),
+	} {
+		if strings.Contains(got, "tr0") {
+			t.Error(got)
+		}
+	}
+	if raw, err := json.Marshal(map[string]secret.Value{"a": "tr0ub4dor", "b": ""}); err != nil || string(raw) != `{"a":"(hidden)","b":""}` {
+		t.Errorf("%s %v", raw, err)
+	}
+	for v, want := range map[secret.Value]int{"abc def ghi": 1, "Bearer abcdef": 2, secret.Value("Basic " + base64.StdEncoding.EncodeToString([]byte("u:pass-word"))): 3} {
+		if got := v.Parts(); len(got) != want {
+			t.Errorf("%d parts", len(got))
+		}
+	}
+}
+
+// TestKnown: secrets come and go while others read and log.
+func TestKnown(t *testing.T) {
+	var k secret.Known
+	var log strings.Builder
+	w := k.Writer(&log)
+	k.Set("first", "Bearer s3cret-one")
+	k.Set("second", "s3cret-two")
+	fmt.Fprint(w, "with s3cret-one and s3cret-two")
+	k.Set("first", "s3cret-three")
+	fmt.Fprint(w, "; s3cret-one s3cret-three")
+	if got := log.String(); got != "with (hidden) and (hidden); s3cret-one (hidden)" {
+		t.Error(got)
+	}
+	var none *secret.Known
+	if got := none.Redactor().Text("s3cret-two"); got != "s3cret-two" {
+		t.Error(got)
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 50 {
+				k.Set(fmt.Sprint("skill ", i), secret.Value(fmt.Sprintf("s3cret-of-%d-%d", i, n)))
+				if got := k.Redactor().Text(fmt.Sprintf("a s3cret-of-%d-%d, s3cret-two", i, n)); got != "a (hidden), (hidden)" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 12 {
+		k.Set(fmt.Sprint("many ", i), make1000(i)...)
+	}
+	if got := k.Redactor().Text("s3cret-two many-11-999 many-3-0"); got != "s3cret-two (hidden) (hidden)" {
+		t.Error(got)
+	}
+}
+
+func make1000(i int) (list []secret.Value) {
+	for n := range 1000 {
+		list = append(list, secret.Value(fmt.Sprintf("many-%d-%d", i, n)))
+	}
+	return list
+}
+
+// FuzzRedactor: no secret survives in any encoding, and what holds none stays as
+// it is.
+func FuzzRedactor(f *testing.F) {
+	f.Add("tr0ub4dor&3", "before ", " after")
+	f.Add("aaaaaaa", `\u00`, "%4")
+	f.Fuzz(func(t *testing.T, value, before, after string) {
+		// Secrets are printable, and not made of what stands for them.
+		odd := strings.ContainsFunc(value, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("(hidden)", c) })
+		if odd || len(value) < 8 || len(value) > 500 {
+			t.Skip()
+		}
+		r := secret.NewRedactor(secret.Value(value))
+		for name, encode := range encodings() {
+			in := encode(before + "\n" + value + "\n" + after)
+			got := r.Text(in)
+			if !strings.Contains(got, "(hidden)") {
+				t.Errorf("%s: %q gives %q", name, in, got)
+			}
+			if name == "plain" && strings.Contains(got, value) {
+				t.Errorf("%q gives %q", in, got)
+			}
+		}
+		raw, _ := json.Marshal([]string{before + value + after})
+		if got := r.JSON(raw); !json.Valid(got) {
+			t.Errorf("%s gives %s", raw, got)
+		}
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	var values []secret.Value
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		raw := make([]byte, 30)
+		for i := range raw {
+			raw[i] = byte(random.Uint32())
+		}
+		values = append(values, secret.Value(base64.StdEncoding.EncodeToString(raw)))
+	}
+	r := secret.NewRedactor(values...)
+	line := "2026-07-28T10:31:04Z ERROR checkout-7f9c payment gateway answered 503 after 3 tries, order 81234 is kept; retry in 30 s\n"
+	for _, size := range []int{1 << 10, 32 << 10} {
+		text := strings.Repeat(line, size/len(line)+1)[:size]
+		quoted, _ := json.Marshal(text)
+		for name, in := range map[string]string{"text": text, "JSON": string(quoted), "found": text + string(values[7])} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				b.SetBytes(int64(len(in)))
+				b.ReportAllocs()
+				for b.Loop() {
+					r.Text(in)
+				}
+			})
+		}
+	}
+	b.Run("build/50", func(b *testing.B) {
+		for b.Loop() {
+			secret.NewRedactor(values...)
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A view is a text in another form, such as without its escapes.
+type view struct {
+	text []byte
+	// at tells for each byte which piece of the original it is; nil when nobody
+	// wants to know.
+	at []span
+}
+
+// plain is a text as it is.
+func plain(text string, places bool) view {
+	v := view{text: []byte(text)}
+	if places {
+		v.at = make([]span, len(text))
+		for i := range v.at {
+			v.at[i] = span{i, i + 1}
+		}
+	}
+	return v
+}
+
+// maxEscapes is how many times over escapes are looked through.
+const maxEscapes = 4
+
+// views returns a text as it is, and without its escapes, as often as it has any.
+func views(text string, places bool) []view {
+	all := []view{plain(text, places)}
+	if strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '&') < 0 {
+		return all
+	}
+	for v := all[0]; len(all) <= maxEscapes; {
+		next := v.unescape()
+		if len(next.text) == len(v.text) {
+			break
+		}
+		v, all = next, append(all, next)
+	}
+	return all
+}
+
+func (v view) unescape() view {
+	out := view{text: make([]byte, 0, len(v.text))}
+	for i := 0; i < len(v.text); {
+		next := i
+		for next < len(v.text) && v.text[next] != '\\' && v.text[next] != '%' && v.text[next] != '&' {
+			next++
+		}
+		out.text = append(out.text, v.text[i:next]...)
+		if v.at != nil {
+			out.at = append(out.at, v.at[i:next]...)
+		}
+		if i = next; i == len(v.text) {
+			break
+		}
+		before, length := len(out.text), 0
+		out.text, length = appendEscape(out.text, v.text[i:])
+		for range out.text[before:] {
+			if v.at != nil {
+				out.at = append(out.at, span{v.at[i].from, v.at[i+length-1].to})
+			}
+		}
+		i += length
+	}
+	return out
+}
+
+// appendEscape appends what the escape at the beginning of text stands for, and
+// returns its length. What is none stands for itself.
+func appendEscape(out, text []byte) ([]byte, int) {
+	switch text[0] {
+	case '%':
+		if b, ok := hexByte(text[1:]); ok {
+			return append(out, b), 3
+		}
+	case '&':
+		if r, n := entity(text); n > 0 {
+			return utf8.AppendRune(out, r), n
+		}
+	case '\\':
+		if r, n := backslash(text); n > 0 {
+			return utf8.AppendRune(out, r), n
+		}
+		if len(text) > 1 && text[1] == 'x' {
+			if b, ok := hexByte(text[2:]); ok {
+				return append(out, b), 4
+			}
+		}
+	}
+	return append(out, text[0]), 1
+}
+
+func hexByte(text []byte) (byte, bool) {
+	var b [1]byte
+	if len(text) < 2 {
+		return 0, false
+	}
+	_, err := hex.Decode(b[:], text[:2])
+	return b[0], err == nil
+}
+
+// backslash reads an escape as JSON and Go write it; n is 0 for none.
+func backslash(text []byte) (r rune, n int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`"'/\abfnrtv`, text[1]); i >= 0 {
+		return rune("\"'/\\\a\b\f\n\r\t\v"[i]), 2
+	}
+	if r = codeUnit(text); r < 0 {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) {
+		if pair := utf16.DecodeRune(r, codeUnit(text[6:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, 6
+}
+
+// codeUnit reads \u and four digits; -1 when there are none.
+func codeUnit(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	high, ok := hexByte(text[2:])
+	low, also := hexByte(text[4:])
+	if !ok || !also {
+		return -1
+	}
+	return rune(high)<<8 | rune(low)
+}
+
+// entity reads an escape as HTML writes it; n is 0 for none.
+func entity(text []byte) (r rune, n int) {
+	end := bytes.IndexByte(text[:min(len(text), 10)], ';')
+	if end < 3 {
+		return 0, 0
+	}
+	name := string(text[1:end])
+	if i := strings.Index("amp  lt   gt   quot apos ", name+" "); i >= 0 && i%5 == 0 {
+		return rune(`&<>"'`[i/5]), end + 1
+	}
+	digits, base := strings.TrimPrefix(name, "#"), rune(10)
+	if digits == name {
+		return 0, 0
+	}
+	if rest := strings.TrimLeft(digits, "xX"); len(rest) == len(digits)-1 {
+		digits, base = rest, 16
+	}
+	for _, d := range []byte(digits) {
+		value := strings.IndexByte("0123456789abcdef", lower(d))
+		if value < 0 || rune(value) >= base || r > utf8.MaxRune {
+			return 0, 0
+		}
+		r = r*base + rune(value)
+	}
+	return r, end + 1
+}
+
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	return b
+}
+
+// folded returns a text without what stands between letters and digits, all of
+// them small: base64 and hexadecimal however they are wrapped and separated.
+func (v view) folded() view {
+	out := view{text: make([]byte, len(v.text))}
+	n := 0
+	for i, b := range v.text {
+		if out.text[n] = folds[b]; out.text[n] == 0 {
+			continue
+		}
+		if n++; v.at != nil {
+			out.at = append(out.at, v.at[i])
+		}
+	}
+	out.text = out.text[:n]
+	return out
+}
+
+// folds is what each byte is in a folded text; 0 for those that are left out.
+var folds = func() (table [256]byte) {
+	for i := range table {
+		table[i] = lower(byte(i))
+	}
+	for _, b := range []byte(" \t\r\n:,;-_+/=|.'\"`") {
+		table[b] = 0
+	}
+	return table
+}()
+
+// fold is a text as it is in a folded view.
+func fold(text string) string { return string(view{text: []byte(text)}.folded().text) }

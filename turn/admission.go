@@ -1,0 +1,196 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/visibility"
+)
+
+// Every call passes here, by whatever name it was made and whoever made it: first
+// admit finds the tool that it reaches and asks whether this caller may use it, then,
+// just before it runs, allow asks whether the arguments fit and the policy lets it
+// through. What was decided is recorded.
+
+// The stages at which a call is refused, beside those of the selection.
+const (
+	StageUnknown   = "unknown"   // there is no such tool or skill
+	StageArguments = "arguments" // they do not fit the tool's schema
+	StagePolicy    = "policy"    // the policy does not let it through
+)
+
+// admit judges a call: as the turn began, and by what has been taken away since. A
+// nil entry means that there is no such tool.
+func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
+	entry, stage := t.selector.Admit(t.selected.Request, name)
+	now := t.Runner.selector()
+	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
+		return entry, stage
+	}
+	if newer, judged := now.Admit(t.selected.Request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
+		return newer, judged
+	}
+	return entry, stage
+}
+
+// allow judges a call that is about to run. The error says, to the model, why it may
+// not.
+func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage) error {
+	schema, err := e.Schema()
+	if err != nil {
+		err = fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
+	} else {
+		err = schema.Validate(args)
+	}
+	record := t.record(e)
+	if err != nil { // nobody is asked about a call that cannot run
+		record.Stage, record.Reason = StageArguments, err.Error()
+		t.decided(record, args)
+		return err
+	}
+	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record)
+}
+
+// allowSkill judges the taking up of a skill, or the reading of a file of it.
+func (t *run) allowSkill(name, file string) error {
+	args, _ := json.Marshal(map[string]string{"file": file}) // texts always can be
+	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}, audit.Decision{Skill: name})
+}
+
+// judge asks the policy, and records the answer.
+func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) error {
+	d := t.decide(ctx, c)
+	record.Rule, record.Reason = d.Rule, d.Reason
+	if record.Allowed = d.Effect == visibility.Allow; !record.Allowed {
+		record.Stage = StagePolicy
+	}
+	t.decided(record, c.Arguments)
+	if record.Allowed {
+		return nil
+	}
+	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+}
+
+func (t *run) decide(ctx context.Context, c policy.Call) policy.Decision {
+	if t.config.Decide == nil {
+		return policy.Decision{Effect: visibility.Allow, Reason: "there is no policy"}
+	}
+	c.Facts = t.selected.Request.Facts
+	return t.config.Decide(ctx, c)
+}
+
+// refused records a call that reached no tool that its caller may use: e is nil when
+// there is none of that name.
+func (t *run) refused(name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
+	record := audit.Decision{Tool: name, Stage: StageUnknown}
+	if e != nil {
+		record = t.record(e)
+		record.Stage, record.Reason = stage.String(), t.reason(e, stage)
+	}
+	t.decided(record, args)
+}
+
+// reason says to operators why a tool is not to be used.
+func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
+	facts := &t.selected.Request.Facts
+	if stage != selection.Visibility {
+		return ""
+	}
+	if visible, _ := e.Visible(facts); !visible {
+		return "its filter hides it"
+	}
+	c := t.selector.Catalog()
+	if same, _ := c.Get(e.Definition.Name); same != e {
+		c = t.Runner.selector().Catalog() // it was taken away since
+	}
+	if same, _ := c.Get(e.Definition.Name); same != e {
+		return "it was replaced"
+	}
+	return c.WhyDenied(facts, e)
+}
+
+// record begins the record of a decision about a tool.
+func (t *run) record(e *catalog.Entry) audit.Decision {
+	sum := sha256.Sum256(e.JSON)
+	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Hash: hex.EncodeToString(sum[:8])}
+}
+
+// decided records a decision, and tells operators of calls that were refused.
+func (t *run) decided(d audit.Decision, args json.RawMessage) {
+	f := t.selected.Request.Facts
+	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.User, string(t.in.Session.Key)
+	if t.config.Audit != nil {
+		t.config.Audit(d, args)
+	}
+	if !d.Allowed {
+		t.config.Log.WarnContext(t.ctx, "call refused", "tool", d.Tool, "skill", d.Skill, "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
+	}
+}
+
+// Judgement is what would become of a call of a tool by a caller, for operators.
+type Judgement struct {
+	Tool string `json:"tool"`
+	// Effect is allow, ask or deny.
+	Effect visibility.Effect `json:"effect"`
+	// Stage is where the call would be refused: unknown, one of the selection's
+	// stages, or policy. It is empty where it would run, if its arguments fit.
+	Stage string `json:"stage,omitempty"`
+	// Rule is the rule of the policy that decides, and Reason says why.
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Judge tells what would become of calls of tools in a turn of in. Nothing runs and
+// nothing is recorded. The policy is asked without arguments.
+func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgement {
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
+	t.selected = t.selector.Select(r.request(t.selector, in))
+	var list []Judgement
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		j := Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
+		if e, stage := t.admit(name); e != nil && !stage.Usable() {
+			j.Stage, j.Reason = stage.String(), t.reason(e, stage)
+		} else if e != nil {
+			d := t.decide(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e})
+			if j = (Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason}); d.Effect != visibility.Allow {
+				j.Stage = StagePolicy
+			}
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+// hide takes the secrets out of a result: what a tool gives passes here before
+// anybody reads it, or it is stored.
+func (t *run) hide(r chat.Result) chat.Result {
+	secrets := t.config.Secrets.Redactor()
+	r.Text = secrets.Text(r.Text)
+	if r.View == nil {
+		return r
+	}
+	view := *r.View
+	view.Text, view.Error, view.Data = secrets.Text(view.Text), secrets.Text(view.Error), secrets.JSON(view.Data)
+	view.Files = slices.Clone(view.Files)
+	for i := range view.Files {
+		f := &view.Files[i]
+		f.Name = secrets.Text(f.Name)
+		if data := string(f.Data); secrets.Text(data) != data {
+			f.Data = []byte(secrets.Text(data))
+		}
+	}
+	r.View = &view
+	return r
+}

@@ -1,0 +1,203 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/visibility"
+)
+
+// TestAdmission: however a call is made it is judged in the same way, and each
+// decision is recorded with its stage and reason. The model reads no rule.
+func TestAdmission(t *testing.T) {
+	ran := ""
+	named := func(name string, risk tool.Risk) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Description: name, Risk: risk, Source: "test", Version: "2"}, func(_ context.Context, c city) (string, error) {
+			ran += name + " "
+			return "done", nil
+		})
+	}
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(named("look", tool.Read), named("exec", tool.Write), named("wipe", tool.Destructive), named("secret_tool", tool.Read), named("off", tool.Read)); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := visibility.Compile([]visibility.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetRules(seen)
+	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Toolset{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
+	calls, err := policy.Compile([]visibility.Rule{
+		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
+		{Name: "no-ops", Deny: []string{"skill:ops"}},
+	}, map[tool.Risk]visibility.Effect{tool.Destructive: visibility.Ask})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var records []audit.Decision
+	cfg := turn.Config{Decide: calls.Decide, Audit: func(d audit.Decision, args json.RawMessage) {
+		mu.Lock()
+		defer mu.Unlock()
+		d.Arguments = string(args)
+		records = append(records, d)
+	}}
+	const never, approval, unknown = "the operator's policy does not allow this call", "the call needs an approval", "there is no "
+	for _, c := range []struct {
+		call   chat.Call
+		says   string
+		record string // tool or skill, stage, rule and reason
+	}{
+		{fake.Call("1", "look", `{"city":"a"}`), "done", "look true   tools of risk read are allowed by default"},
+		{fake.Call("1", "call_tool", `{"name":"look","arguments":{"city":"a"}}`), "done", "look true   tools of risk read are allowed by default"},
+		{fake.Call("1", "exec", `{"city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+		{fake.Call("1", "call_tool", `{"name":"exec","arguments":{"city":"a"}}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+		{fake.Call("1", "wipe", `{"city":"a"}`), approval, "wipe false policy  no rule allows it, and tools of risk destructive are to be approved by default"},
+		{fake.Call("1", "wipe", `{}`), "Parameters of wipe", "wipe false arguments  at /: missing property 'city'"},
+		{fake.Call("1", "wipe", `{"city":"a`), "the arguments are", "wipe false arguments  not JSON: they end in the middle of a text"},
+		{fake.Call("1", "secret_tool", `{"city":"a"}`), unknown, "secret_tool false visibility  allowed only by rule hr, which does not hold"},
+		{fake.Call("1", "call_tool", `{"name":"off"}`), unknown, "off false enabled  "},
+		{fake.Call("1", "nothing", `{}`), unknown, "nothing false unknown  "},
+		{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
+		{fake.Call("1", "ops", `{}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
+		{fake.Call("1", "use_skill", `{"name":"pdf"}`), "Fill it.", "pdf true   skills are allowed by default"},
+		{fake.Call("1", "use_skill", `{"name":"none"}`), unknown, "none false unknown  "},
+	} {
+		ran, records = "", nil
+		m := fake.New(fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
+		b := &bench{turn.New(m, selection.Follow(r, selection.Config{Disabled: []string{"off"}}), prompt.New(prompt.Config{}), cfg), m}
+		in := turn.Input{Text: "?", Facts: chat.Facts{User: "bob", Channel: "telegram", Agent: "main"}}
+		result := run(b, t.Context(), in).results()[0]
+		if !strings.Contains(result.Text, c.says) || result.Failed == (ran != "" || c.says == "Fill it.") || strings.Contains(result.Text, "rule") {
+			t.Errorf("%s %s gives %q, ran %q", c.call.Name, c.call.Arguments, result.Text, ran)
+		}
+		if len(records) != 1 {
+			t.Fatalf("%s %s: %d records", c.call.Name, c.call.Arguments, len(records))
+		}
+		d := records[0]
+		if got := fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason); got != c.record || d.User != "bob" || d.Channel != "telegram" || d.Agent != "main" || d.Time.IsZero() {
+			t.Errorf("%s %s\nrecorded %q of %+v\nwant     %q", c.call.Name, c.call.Arguments, got, d, c.record)
+		}
+		if known := d.Tool != "" && d.Stage != "unknown"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
+			t.Errorf("%+v", d)
+		}
+		// Without a model it is the same.
+		records = nil
+		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
+		var refused *policy.Refused
+		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && !(errors.As(err, &refused) && strings.Contains(direct.Text, c.says)) {
+			t.Errorf("called: %+v, %v", direct, err)
+		}
+		if d.Skill == "" && len(records) != 1 {
+			t.Errorf("called: %+v", records)
+		}
+	}
+	records = nil
+	b := &bench{turn.New(fake.New(), selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), cfg), nil}
+	got := fmt.Sprint(b.Judge(t.Context(), turn.Input{Facts: chat.Facts{Channel: "telegram"}}, "exec", "look", "secret_tool", "none", "look"))
+	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there} {look allow   tools of risk read are allowed by default} {none deny unknown  } {secret_tool deny visibility  allowed only by rule hr, which does not hold}]"
+	if got != want || len(records) != 0 {
+		t.Errorf("%s\n%v", got, records)
+	}
+}
+
+// TestSecrets: what a tool gives in any form, late or as an error, holds no secret
+// for whoever reads it.
+func TestSecrets(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	var known secret.Known
+	known.Set("test", key)
+	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak", Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
+		tool.Report(ctx, tool.Progress{Text: "with " + key})
+		if c.City == "error" {
+			return chat.Result{}, errors.New("401 for " + key)
+		}
+		if finish, ok := tool.Later(ctx); ok {
+			finish(tool.Text("late " + key))
+		}
+		data, _ := json.Marshal(map[string]string{"key": key})
+		return chat.Result{Text: "key " + base64.StdEncoding.EncodeToString([]byte("user:"+key)), View: &chat.View{
+			Text: key, Data: data, Error: key, Files: []chat.File{{Name: key, Data: []byte(key)}, {Name: "image", Data: []byte{0xff, 0}}},
+		}}, nil
+	})
+	b := newBench(t, turn.Config{Secrets: &known}, selection.Config{}, []tool.Tool{leak},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "leak", `{"city":"a"}`), fake.Call("2", "leak", `{"city":"error"}`)}}, fake.Step{Err: errors.New("the key " + key + " is not valid")})
+	var mu sync.Mutex
+	var all strings.Builder
+	write := func(v any) {
+		mu.Lock()
+		defer mu.Unlock()
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(raw)
+	}
+	in := turn.Input{Text: "?", Late: func(_ chat.Call, r chat.Result) { write(r) }}
+	for e, err := range b.Run(t.Context(), in) {
+		write(e.Result)
+		write(e.Progress)
+		write(e.Step)
+		write(fmt.Sprint(err))
+	}
+	result, err := b.Call(t.Context(), turn.Input{}, "leak", json.RawMessage(`{"city":"error"}`))
+	write(result)
+	write(err.Error())
+	for _, request := range b.model.Requests() {
+		write(request.Messages)
+	}
+	got := all.String()
+	if !strings.Contains(got, "late (hidden)") || !strings.Contains(got, "401 for (hidden)") || !strings.Contains(got, "the key (hidden) is not valid") {
+		t.Errorf("%s", got)
+	}
+	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
+		if strings.Contains(got, form) {
+			t.Errorf("%s stands in\n%s", form, got)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	var rules []visibility.Rule
+	for i := range 20 {
+		rules = append(rules, visibility.Rule{Name: fmt.Sprint("r", i), Deny: []string{"get_weather"}, When: fmt.Sprintf(`channel == "c%d"`, i)})
+	}
+	calls, err := policy.Compile(rules, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var known secret.Known
+	for i := range 50 {
+		known.Set(fmt.Sprint(i), secret.Value(fmt.Sprintf("sk-proj-%d-0123456789abcdef", i)))
+	}
+	recorder := audit.NewRecorder(nil, &known, nil)
+	text := strings.Repeat("2026-07-28T10:31:04Z ERROR checkout-7f9c payment gateway answered 503\n", 15)
+	forecast := weather(tool.Read, func(context.Context, city) (chat.Result, error) { return tool.Text(text), nil })
+	for name, cfg := range map[string]turn.Config{"bare": {}, "guarded": {Decide: calls.Decide, Audit: recorder.Decide, Secrets: &known}} {
+		b.Run(name, func(b *testing.B) {
+			bench := newBench(b, cfg, selection.Config{}, []tool.Tool{forecast})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bench.Call(b.Context(), turn.Input{Facts: chat.Facts{Channel: "web", User: "ann"}}, "get_weather", json.RawMessage(`{"city":"Rome"}`)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
