@@ -106,7 +106,7 @@ type Config struct {
 	// fraction; 0 means 0.1.
 	WindowShare float64
 	// Direct is up to how many tools Auto sends without choosing, if they fit the
-	// budget; 0 means 20, and a negative number that it is never done.
+	// budget; 0 means 12, and a negative number that it is never done.
 	Direct int
 	// Pinned are tools that are sent always, by name or as "group:" and a group.
 	Pinned []string
@@ -130,7 +130,7 @@ func (c Config) withDefaults() Config {
 		c.WindowShare = 0.1
 	}
 	if c.Direct == 0 {
-		c.Direct = 20
+		c.Direct = 12
 	}
 	if c.Weights == (Weights{}) {
 		c.Weights = DefaultWeights()

@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -35,7 +36,7 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
 
 // addShell registers the tools that run commands, where the sandbox runs any.
 func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
-	if b.programs.Ready() != nil {
+	if mode := b.programs.Mode(); mode == sandbox.None {
 		return nil
 	}
 	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})
@@ -45,7 +46,8 @@ func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
 
 // readOnly is what commands may read but not change: what is protected in the
 // workspace, and the folders of skills.
-func readOnly(w *workspace) (list []string) {
+func readOnly(w *workspace) []string {
+	list := builtin.Control(w.dir)
 	for _, path := range protected(w) {
 		if below, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(below) && below != "." {
 			list = append(list, path)

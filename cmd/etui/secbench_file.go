@@ -40,7 +40,7 @@ func benchFile(ctx context.Context, line json.RawMessage) any {
 	if err != nil {
 		return benchFailure(err)
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }()
 	result, err := q.do(ctx, files)
 	switch {
 	case err != nil:

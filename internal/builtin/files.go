@@ -32,12 +32,12 @@ const (
 type FilesConfig struct {
 	// Dir is the workspace.
 	Dir string
-	// Protected are files and folders, as absolute paths, that can be read but not
-	// changed, with all below them: the configuration, the skills and the state
-	// would give an agent what it was not given. They need not exist.
+	// Protected are files and folders that can be read but not changed, with all
+	// below them: the configuration, the skills and the state would give an agent
+	// what it was not given. They need not exist.
 	Protected []string
-	// ReadOnly are further folders, as absolute paths, whose files can be read by
-	// their absolute paths. They need not exist.
+	// ReadOnly are further folders whose files can be read by their absolute paths.
+	// They need not exist.
 	ReadOnly []string
 }
 
@@ -58,10 +58,14 @@ func Open(c FilesConfig) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	f := &Files{place: p, protected: c.Protected}
-	for _, dir := range c.ReadOnly {
-		if filepath.IsAbs(dir) {
-			f.readOnly = append(f.readOnly, filepath.Clean(dir))
+	f := &Files{place: p}
+	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.readOnly: c.ReadOnly} {
+		for _, given := range paths {
+			absolute, err := filepath.Abs(given)
+			if err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+			*list = append(*list, absolute)
 		}
 	}
 	return f, nil

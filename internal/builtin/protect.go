@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,6 +20,17 @@ import (
 var control = []string{
 	".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
 	".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc",
+}
+
+// Control returns the paths in a workspace that programs outside of etui trust.
+// Commands are to be kept from changing them, too.
+func Control(workspace string) (list []string) {
+	for _, name := range control {
+		if name != ".git" { // in which git itself works
+			list = append(list, filepath.Join(workspace, filepath.FromSlash(name)))
+		}
+	}
+	return list
 }
 
 var (

@@ -36,7 +36,7 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Removed %s and the %d files and folders in it.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
+	return fmt.Sprintf("Removed %s with all in it: %d files and folders.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
 }
 
 var errMany = errors.New("there are more than 50,000 files in it; remove the folders in it one by one")

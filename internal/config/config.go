@@ -244,7 +244,7 @@ type Selection struct {
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
-	Direct      int      `yaml:"direct" default:"20" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
+	Direct      int      `yaml:"direct" default:"12" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
 }
 

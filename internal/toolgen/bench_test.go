@@ -16,14 +16,23 @@ import (
 
 var arguments = json.RawMessage(`{"city":"Rome","days":5,"unit":"C","near":{"lat":41.9,"lon":12.5},"wants":["rain","wind"],"limit":9}`)
 
+// forecasts are the ways to call the same function: through what is generated, and
+// by reflection.
+func forecasts() map[string]tool.Tool {
+	generated := sample.Tools(&sample.Service{})[0]
+	return map[string]tool.Tool{
+		"generated": generated,
+		"reflection": tool.Func(tool.Definition{Name: "forecast", Parameters: generated.Definition().Parameters},
+			func(_ context.Context, in sample.Forecast) (*sample.Weather, error) { return forecast(in) }),
+	}
+}
+
+// forecast is the bare function.
+func forecast(in sample.Forecast) (*sample.Weather, error) { return &sample.Weather{Input: in}, nil }
+
 // What calling a tool costs beside the function: generated, and by reflection.
 func BenchmarkCall(b *testing.B) {
-	generated := sample.Tools(&sample.Service{})[0]
-	reflected := tool.Func(tool.Definition{Name: "forecast", Parameters: generated.Definition().Parameters},
-		func(_ context.Context, in sample.Forecast) (*sample.Weather, error) {
-			return &sample.Weather{Input: in}, nil
-		})
-	for name, t := range map[string]tool.Tool{"generated": generated, "reflection": reflected} {
+	for name, t := range forecasts() {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -32,6 +41,20 @@ func BenchmarkCall(b *testing.B) {
 				}
 			}
 		})
+	}
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = forecast(sample.Forecast{City: "Rome"})
+		}
+	})
+}
+
+// TestAllocations holds what a call costs beside the function.
+func TestAllocations(t *testing.T) {
+	ctx, tl := t.Context(), forecasts()["generated"]
+	if n := testing.AllocsPerRun(100, func() { _, _ = tl.Call(ctx, arguments) }) - 1; n > 10 { // the function makes one itself
+		t.Errorf("a call takes %.0f allocations more than the function", n)
 	}
 }
 

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // known is a type whose JSON is not that of its structure.
@@ -59,22 +62,31 @@ func hasMethod(t types.Type, name string) bool {
 	return ok
 }
 
-// function names a reader or writer of a struct type, which is made once.
+// notName is what stands between the names in a type.
+var notName = regexp.MustCompile(`[^\pL\pN_]+`)
+
+// codec names a reader or writer of a struct type, which is made once.
 func (g *generator) codec(verb string, t types.Type, make func(name string)) string {
 	name := verb
-	for _, part := range strings.FieldsFunc(types.TypeString(t, func(p *types.Package) string {
+	written := types.TypeString(t, func(p *types.Package) string {
 		if p == g.pkg.Types {
 			return ""
 		}
 		return p.Name()
-	}), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_')
-	}) {
-		name += strings.ToUpper(part[:1]) + part[1:]
+	})
+	for _, part := range notName.Split(written, -1) {
+		if part != "" {
+			r, size := utf8.DecodeRuneInString(part)
+			name += string(unicode.ToUpper(r)) + part[size:]
+		}
 	}
-	name += "JSON"
-	if !g.structs[name] {
-		g.structs[name] = true
+	base := name + "JSON"
+	name = base
+	for n := 2; g.pkg.Types.Scope().Lookup(name) != nil || g.structs[name] != nil && !types.Identical(g.structs[name], t); n++ {
+		name = base + strconv.Itoa(n) // taken by the package, or a type of another one that is written alike
+	}
+	if g.structs[name] == nil {
+		g.structs[name] = t
 		g.pending = append(g.pending, func() { make(name) })
 	}
 	return name
@@ -90,7 +102,7 @@ func (g *generator) reader(t types.Type) string {
 }
 
 // read writes the statements that read a value into an assignable expression.
-func (g *generator) read(into string, t types.Type, pos token.Pos) {
+func (g *generator) read(into string, t types.Type) {
 	g.depth++
 	defer func() { g.depth-- }()
 	if k := g.wellKnown(t); k != nil {
@@ -103,20 +115,20 @@ func (g *generator) read(into string, t types.Type, pos token.Pos) {
 		g.printf("%s = %s\n", into, g.readBasic(t, u))
 	case *types.Pointer:
 		g.printf("if r.Null() {\n%s = nil\n} else {\nvar %s %s\n", into, item, g.typeName(u.Elem()))
-		g.read(item, u.Elem(), pos)
+		g.read(item, u.Elem())
 		g.printf("%s = &%s\n}\n", into, item)
 	case *types.Slice:
 		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Array()\nfor r.Element() {\nvar %s %s\n", into, into, g.typeName(t), item, g.typeName(u.Elem()))
-		g.read(item, u.Elem(), pos)
+		g.read(item, u.Elem())
 		g.printf("%s = append(%s, %s)\n}\n}\n", into, into, item)
 	case *types.Array:
 		g.printf("r.Array()\nfor i := 0; r.Element(); i++ {\nvar %s %s\n", item, g.typeName(u.Elem()))
-		g.read(item, u.Elem(), pos)
+		g.read(item, u.Elem())
 		g.printf("if i < len(%s) {\n%s[i] = %s\n}\n}\n", into, into, item)
 	case *types.Map:
 		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nkey := %s(name)\nvar %s %s\n",
 			into, into, g.typeName(t), g.typeName(u.Key()), item, g.typeName(u.Elem()))
-		g.read(item, u.Elem(), pos)
+		g.read(item, u.Elem())
 		g.printf("%s[key] = %s\n}\n}\n", into, item)
 	case *types.Struct:
 		g.readStruct(into, t, u)
@@ -147,7 +159,7 @@ func (g *generator) readFields(into string, u *types.Struct) {
 	g.printf("r.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n")
 	for _, f := range fields {
 		g.printf("case %q:\n", f.name)
-		g.read(into+"."+f.selector, f.typ, f.pos)
+		g.read(into+"."+f.selector, f.typ)
 	}
 	g.printf("default:\nr.Skip()\n}\n}\n")
 }

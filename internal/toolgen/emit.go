@@ -28,16 +28,21 @@ type generator struct {
 	problems []*Problem
 	byPos    map[token.Pos]*ast.Field
 
-	imports map[string]string // name by path
-	text    bytes.Buffer      // of the declarations
-	structs map[string]bool   // types whose reader or writer is made, by "read T" and "write T"
-	pending []func()          // readers and writers to be made
-	depth   int               // of the statement that is written, for names
+	imports map[string]string     // name by path
+	text    bytes.Buffer          // of the declarations
+	structs map[string]types.Type // those whose reader or writer is made, by its name
+	pending []func()              // readers and writers to be made
+	depth   int                   // of the statement that is written, for names
 }
 
 // generate makes the package's file, or finds problems.
 func (g *generator) generate() (Package, error) {
 	functions := g.functions()
+	for _, name := range []string{"Register", "Tools", "Groups"} {
+		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil && len(functions) > 0 {
+			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
+		}
+	}
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
 	if len(g.problems) > 0 || len(functions) == 0 {
 		return p, nil

@@ -1,10 +1,14 @@
 package toolgen
 
-import "golang.org/x/tools/go/packages"
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/packages"
+)
 
 // GeneratePackage makes the tools of a package that is loaded already.
 func GeneratePackage(p *packages.Package) (Package, error) {
-	g := &generator{pkg: p, structs: map[string]bool{}}
+	g := &generator{pkg: p, structs: map[string]types.Type{}}
 	made, err := g.generate()
 	if err == nil {
 		err = join(g.problems)

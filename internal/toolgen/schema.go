@@ -124,7 +124,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		}
 		return &schema{Type: "object", AdditionalProperties: g.schema(u.Elem(), pos, above)}
 	case *types.Struct:
-		return g.object(t, u, pos, append(above[:len(above):len(above)], t))
+		return g.object(u, pos, append(above[:len(above):len(above)], t))
 	}
 	g.fail(pos, "%s cannot be written as JSON; use a text, a number, a bool, a struct, a slice, a map with texts as keys, or json.RawMessage", types.TypeString(t, g.qualify))
 	return &schema{}
@@ -177,7 +177,7 @@ func (g *generator) constants(t types.Type) (values []json.RawMessage) {
 	return values
 }
 
-func (g *generator) object(t types.Type, u *types.Struct, pos token.Pos, above []types.Type) *schema {
+func (g *generator) object(u *types.Struct, pos token.Pos, above []types.Type) *schema {
 	s := &schema{Type: "object", Properties: properties{}, AdditionalProperties: closed}
 	for _, f := range g.fields(u, pos) {
 		p := g.schema(f.typ, f.pos, above)

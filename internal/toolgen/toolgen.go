@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, e
 	var made []Package
 	var problems []*Problem
 	for _, p := range loaded {
-		g := &generator{pkg: p, dir: dir, structs: map[string]bool{}}
+		g := &generator{pkg: p, dir: dir, structs: map[string]types.Type{}}
 		pkg, err := g.generate()
 		if err != nil {
 			return nil, err

@@ -146,6 +146,7 @@ func TestMistakes(t *testing.T) {
 		"the field lower has a json tag but is not exported",
 		`two fields are "count" in JSON: Count and Twice`,
 		`two functions are the tool "tree"`,
+		"Groups is the name of a function that is generated",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q", want)

@@ -114,10 +114,10 @@ func (v *session) take() (text string, done bool) {
 	return text, v.done && len(v.unread) == 0
 }
 
-func (v *session) stop() error {
+// stop ends the command and waits for its end.
+func (v *session) stop() {
 	v.end()
 	<-v.process.Done()
-	return nil
 }
 
 // find finds a command of the caller's conversation.
@@ -192,8 +192,6 @@ func (s *Shell) stopBackground(ctx context.Context, in stopInput) (string, error
 	if err != nil {
 		return "", err
 	}
-	if err := v.stop(); err != nil {
-		return "", err
-	}
+	v.stop()
 	return fmt.Sprintf("%s has ended.", v.id), nil
 }

@@ -49,3 +49,6 @@ func everything(bad) error { return nil }
 //
 //etui:tool name=tree
 func again() error { return nil }
+
+// Groups is generated.
+func Groups() {}
