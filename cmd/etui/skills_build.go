@@ -282,7 +282,7 @@ var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secre
 // secrets are the values of a configuration and of variables that must not be seen.
 // Those of skills are known when their files are read.
 func secrets(c *config.Config, environ []string) []secret.Value {
-	list := []secret.Value{c.API.Key, c.Embeddings.APIKey}
+	list := []secret.Value{c.API.Key, c.Embeddings.APIKey, c.Tools.Search.Perplexity, c.Tools.Search.Brave}
 	for _, m := range c.Models {
 		list = append(list, m.APIKey)
 		for name, value := range m.Headers {
