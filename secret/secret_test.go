@@ -134,7 +134,7 @@ func TestText(t *testing.T) {
 		t.Error(got)
 	}
 	err := r.Error(fmt.Errorf("token 1234567: %w", io.EOF))
-	if err.Error() != "token (hidden): EOF" || !errors.Is(err, io.EOF) || r.Error(io.EOF) != io.EOF || r.Error(nil) != nil {
+	if err.Error() != "token (hidden): EOF" || !errors.Is(err, io.EOF) || !errors.Is(r.Error(io.EOF), io.EOF) || r.Error(nil) != nil {
 		t.Error(err)
 	}
 }

@@ -136,14 +136,11 @@ func (t *run) decided(d audit.Decision, args json.RawMessage) {
 	if t.config.Audit != nil {
 		t.config.Audit(d, args)
 	}
-	message, level := "call refused", slog.LevelWarn
-	if d.Allowed {
-		message = "call allowed"
-	}
+	level := slog.LevelWarn
 	if d.Allowed || d.Stage == StageUnknown || d.Stage == StageArguments { // models err all the time
 		level = slog.LevelDebug
 	}
-	t.config.Log.Log(t.ctx, level, message, "tool", cmp.Or(d.Tool, d.Skill), "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
+	t.config.Log.Log(t.ctx, level, "call judged", "allowed", d.Allowed, "tool", cmp.Or(d.Tool, d.Skill), "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
 }
 
 // Judgement is what would become of a call of a tool by a caller, for operators.

@@ -92,7 +92,7 @@ func (w *walk) full() bool { return w.bytes > w.maxBytes || w.files > w.maxFiles
 func (w *walk) add(st *unix.Stat_t) {
 	if st.Ctim.Sec >= w.since {
 		w.files++
-		w.bytes += uint64(st.Blocks) * 512 / uint64(max(1, st.Nlink)) //nolint:unconvert // it is shorter on arm64
+		w.bytes += uint64(st.Blocks) * 512 / uint64(max(1, st.Nlink))
 	}
 }
 
