@@ -233,7 +233,7 @@ func TestHiddenToolCannotBeCalled(t *testing.T) {
 		if len(m.Requests()[0].Tools) != 1 {
 			t.Errorf("the model was shown %d tools", len(m.Requests()[0].Tools))
 		}
-		for _, says := range []string{"call refused", "tool=read_salaries", "stage=visibility", "tool hidden", "user=bob"} {
+		for _, says := range []string{"call judged", "allowed=false", "tool=read_salaries", "stage=visibility", "tool hidden", "user=bob"} {
 			if !strings.Contains(log.String(), says) {
 				t.Errorf("the log does not say %q:\n%s", says, log.String())
 			}
