@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,11 +51,17 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// TestAllocations holds what a call costs beside the function.
+// TestAllocations holds what a call costs beside the function, which makes one
+// allocation itself. Under the race detector pools forget at random, so the least
+// of several calls counts.
 func TestAllocations(t *testing.T) {
 	ctx, tl := t.Context(), forecasts()["generated"]
-	if n := testing.AllocsPerRun(100, func() { _, _ = tl.Call(ctx, arguments) }) - 1; n > 10 { // the function makes one itself
-		t.Errorf("a call takes %.0f allocations more than the function", n)
+	least := math.Inf(1)
+	for range 100 {
+		least = min(least, testing.AllocsPerRun(1, func() { _, _ = tl.Call(ctx, arguments) })-1)
+	}
+	if least > 10 {
+		t.Errorf("a call takes %.0f allocations more than the function", least)
 	}
 }
 
