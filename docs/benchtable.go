@@ -298,25 +298,53 @@ func functions(b *strings.Builder) {
 		{"BenchmarkPrompt/lite", "lite prompt, nothing changed", "≤ 1 µs", "./prompt"},
 		{"BenchmarkOfflineTurn", "a turn of the demo with the offline model: select, call over HTTP, store", "< 5 ms", "./cmd/etui"},
 		{"BenchmarkTurn", "a turn with one call and a scripted model, nothing stored", "-", "./turn"},
+		{"BenchmarkRegister/100", "registering one skill among 100", "≤ 1 ms", "./skill"},
+		{"BenchmarkRegister/10000", "registering one skill among 10,000", "≤ 1 ms", "./skill"},
+		{"BenchmarkList100", "listing 100 skills", "≤ 0.1 ms", "./skill"},
+		{"BenchmarkGet", "looking one skill of 10,000 up", "-", "./skill"},
+		{"BenchmarkLoad10000", "loading 10,000 YAML skills", "≤ 3 s", "./skill"},
+		{"BenchmarkPublishOneOf10000", "one changed skill of 10,000: table, publisher, catalog", "≤ 50 ms", "./skill"},
+		{"BenchmarkOneOf10000", "one changed tool of 10,000: catalog and index", "≤ 50 ms", "./selection"},
+		{"BenchmarkCall/bare", "a POST over HTTP", "-", "./skill/http"},
+		{"BenchmarkCall/skill", "the same as an http skill", "< + 0.3 ms", "./skill/http"},
+		{"BenchmarkRun/off", "`sh -c true`, not isolated", "-", "./internal/sandbox"},
+		{"BenchmarkRun/landlock", "the same in sandbox mode landlock", "< + 10 ms", "./internal/sandbox"},
+		{"BenchmarkRun/strong", "the same in sandbox mode strong", "< + 10 ms", "./internal/sandbox"},
+		{"BenchmarkCall/bare", "a function", "-", "./internal/toolgen"},
+		{"BenchmarkCall/generated", "the same as a generated tool", "< + 2 µs", "./internal/toolgen"},
+		{"BenchmarkCall/reflection", "the same as a tool.Func", "-", "./internal/toolgen"},
+		{"BenchmarkGenerate200", "`tools gen`, 200 tools", "≤ 2 s", "./internal/toolgen"},
 		{"BenchmarkOpen", "opening the database", "-", "./internal/store/sqlite"},
 		{"BenchmarkAppendTwo", "storing two messages", "-", "./internal/store/sqlite"},
 	}
-	out, err := exec.Command("go", "test", "-run", "^$", "-bench", ".", "-count=5", "-benchtime=200ms", "./selection", "./catalog", "./prompt", "./cmd/etui", "./turn", "./internal/store/sqlite").CombinedOutput()
+	args := []string{"test", "-run", "^$", "-bench", ".", "-count=5", "-benchtime=200ms", "-p=1"}
+	for _, r := range rows {
+		if !slices.Contains(args, r.pkg) {
+			args = append(args, r.pkg)
+		}
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
 	if err != nil {
 		log.Fatalf("%s", out)
 	}
-	found := map[string][]time.Duration{}
-	for _, m := range regexp.MustCompile(`(?m)^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`).FindAllStringSubmatch(string(out), -1) {
-		ns, _ := strconv.ParseFloat(m[2], 64)
-		found[m[1]] = append(found[m[1]], time.Duration(ns))
+	found := map[string][]time.Duration{} // by package and name
+	pkg := ""
+	for _, m := range regexp.MustCompile(`(?m)^pkg: github.com/etui-run/etui(\S*)|^(Benchmark\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`).FindAllStringSubmatch(string(out), -1) {
+		if m[2] == "" {
+			pkg = "." + m[1]
+			continue
+		}
+		ns, _ := strconv.ParseFloat(m[3], 64)
+		found[pkg+" "+m[2]] = append(found[pkg+" "+m[2]], time.Duration(ns))
 	}
 	b.WriteString("\n## Functions\n\n`go test -bench`, median of five.\n\n| what | target | measured |\n|---|---|---|\n")
 	for _, r := range rows {
-		if len(found[r.bench]) == 0 {
+		times := found[r.pkg+" "+r.bench]
+		if len(times) == 0 {
 			names, _ := json.Marshal(found)
 			log.Fatalf("%s did not run: %s", r.bench, names)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", r.says, r.target, round(median(found[r.bench])))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", r.says, r.target, round(median(times)))
 	}
 	memory := regexp.MustCompile(`(?m)^BenchmarkIndexMemory\S*.*?([\d.]+) MB`).FindStringSubmatch(string(out))
 	if memory == nil {
@@ -327,6 +355,8 @@ func functions(b *strings.Builder) {
 
 func round(d time.Duration) string {
 	switch {
+	case d < 100*time.Nanosecond:
+		return fmt.Sprintf("%d ns", d)
 	case d < 10*time.Microsecond:
 		return fmt.Sprintf("%.2f µs", float64(d)/1000)
 	case d < 100*time.Microsecond:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/secret"
 )
 
 // demoGateway is the gateway of `etui demo`, with its database.
@@ -18,7 +19,7 @@ func demoGateway(tb testing.TB) *gateway.Gateway {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := &app{streams: streams{out: io.Discard, err: io.Discard}}
+	a := &app{streams: streams{out: io.Discard, err: io.Discard}, secrets: &secret.Known{}}
 	b, err := a.build(context.Background(), &workspace{dir: dir, file: filepath.Join(dir, "etui.yaml"), state: filepath.Join(dir, "state"), config: c}, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
