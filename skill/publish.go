@@ -11,10 +11,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -215,7 +215,7 @@ func reasonOf(e *Entry) string {
 
 // listable reports whether a name can stand in a list of names as it is.
 func listable(name string) bool {
-	return len([]rune(name)) <= 100 && listed(name, 100) == name && !strings.ContainsAny(name, ",:")
+	return len([]rune(name)) <= 100 && printable.Line(name, 100) == name && !strings.ContainsAny(name, ",:")
 }
 
 // tell logs what the catalog left out, each thing once while it stays so.
@@ -264,28 +264,9 @@ func (p *Publisher) show(s *shown) {
 func toolsetOf(e *Entry) *catalog.Toolset {
 	d := e.Details
 	return &catalog.Toolset{
-		Name: e.Name(), Description: listed(e.Skill.Description(), maxListed), Tools: d.Tools, Manual: d.Hidden,
+		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools, Manual: d.Hidden,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Channels: d.Channels,
 	}
-}
-
-// listed brings a text into one line of at most so many characters, without
-// those that are not shown.
-func listed(text string, length int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > length {
-		text = string(runes[:length-1]) + "…"
-	}
-	return text
 }
 
 // stop ends what a skill does in the background. Now says that nothing takes its

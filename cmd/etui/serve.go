@@ -181,7 +181,7 @@ func ports(listeners ...net.Listener) (list []uint16) {
 			continue
 		}
 		if address, ok := l.Addr().(*net.TCPAddr); ok {
-			list = append(list, uint16(address.Port)) //nolint:gosec // a port fits
+			list = append(list, uint16(address.Port))
 		}
 	}
 	return list

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -99,7 +100,7 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	default:
 		kind, words = skill.ErrExecutionFailed, answer.Message
 	}
-	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(clean(words)), 500))
+	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(printable.Text(words)), 500))
 }
 
 // ownCodes are those of errors that the SDK makes itself: the connection is
@@ -161,13 +162,13 @@ func bound(text string) string {
 func part(c sdk.Content, number int) (text string, file *chat.File) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		return clean(c.Text), nil
+		return printable.Text(c.Text), nil
 	case *sdk.ImageContent:
 		return attached("image", number, c.MIMEType, "", c.Data)
 	case *sdk.AudioContent:
 		return attached("audio", number, c.MIMEType, "", c.Data)
 	case *sdk.ResourceLink:
-		return fmt.Sprintf("resource %s (%s)", cut(clean(c.URI), 1000), cut(clean(c.Name), 200)), nil
+		return fmt.Sprintf("resource %s (%s)", cut(printable.Text(c.URI), 1000), cut(printable.Text(c.Name), 200)), nil
 	case *sdk.EmbeddedResource:
 		switch {
 		case c.Resource == nil:
@@ -175,7 +176,7 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 		case c.Resource.Blob != nil:
 			return attached("resource", number, c.Resource.MIMEType, c.Resource.URI, c.Resource.Blob)
 		}
-		return fmt.Sprintf("resource %s:\n%s", cut(clean(c.Resource.URI), 1000), clean(c.Resource.Text)), nil
+		return fmt.Sprintf("resource %s:\n%s", cut(printable.Text(c.Resource.URI), 1000), printable.Text(c.Resource.Text)), nil
 	}
 	return "", nil
 }
@@ -184,7 +185,7 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 // where it is shown, and its name has no path.
 func attached(what string, number int, mediaType, uri string, data []byte) (string, *chat.File) {
 	mediaType, extension := safeType(mediaType)
-	name := path.Base(strings.ReplaceAll(clean(uri), `\`, "/"))
+	name := path.Base(strings.ReplaceAll(printable.Text(uri), `\`, "/"))
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("<>:\"|?*%\n\t/", r) {
 			return '_'

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sandbox"
 )
 
@@ -133,7 +134,7 @@ func (c *connection) explain(err error) error {
 
 // tell makes a failure fit to be shown: clean, bounded, and without secrets.
 func (s *Server) tell(err error) error {
-	text := s.redactor.Text(clean(err.Error()))
+	text := s.redactor.Text(printable.Text(err.Error()))
 	if _, query, ok := strings.Cut(s.file.Endpoint, "?"); ok && query != "" {
 		text = strings.ReplaceAll(text, query, "...")
 	}

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -70,7 +71,7 @@ func checkName(name string) error {
 	case name == "":
 		return errors.New("it has no name")
 	case bad >= 0:
-		return fmt.Errorf("its name %q has other characters than letters, digits, '_' and '-'", cut(clean(name), 80))
+		return fmt.Errorf("its name %q has other characters than letters, digits, '_' and '-'", cut(printable.Text(name), 80))
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func define(t *sdk.Tool, identity string) (*Definition, error) {
 		return nil, fmt.Errorf("its definition has %d bytes, and its description %d of them", len(raw), len(t.Description))
 	}
 	hash := sha256.Sum256(raw)
-	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(clean(t.Title), 200), Description: strings.TrimSpace(clean(t.Description))}
+	d := &Definition{size: len(raw), Hash: "sha256:" + hex.EncodeToString(hash[:]), Server: identity, Title: cut(printable.Text(t.Title), 200), Description: strings.TrimSpace(printable.Text(t.Description))}
 	if t.Annotations != nil {
 		if d.Annotations, err = marshal(t.Annotations); err != nil {
 			return nil, err
@@ -140,7 +141,7 @@ func parameters(schema any) (json.RawMessage, error) {
 		return nil, err
 	}
 	if _, err := tool.CompileSchema(cleaned); err != nil {
-		return nil, fmt.Errorf("its inputSchema is %s", cut(clean(err.Error()), 300))
+		return nil, fmt.Errorf("its inputSchema is %s", cut(printable.Text(err.Error()), 300))
 	}
 	return cleaned, nil
 }
@@ -154,12 +155,12 @@ func visible(v any, depth int) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if clean(name) != name {
-				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut(clean(name), 80))
+			if printable.Text(name) != name {
+				return fmt.Errorf("its inputSchema has the name %q with hidden characters", cut(printable.Text(name), 80))
 			}
 			if name == "enum" || name == "const" {
 				if raw, _ := marshal(inner); hides(inner) {
-					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut(clean(string(raw)), 80))
+					return fmt.Errorf("its inputSchema has the value %s with hidden characters", cut(printable.Text(string(raw)), 80))
 				}
 			}
 			if err := visible(inner, depth+1); err != nil {
@@ -180,7 +181,7 @@ func visible(v any, depth int) error {
 func hides(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return clean(v) != v
+		return printable.Text(v) != v
 	case []any:
 		return slices.ContainsFunc(v, hides)
 	}
@@ -211,7 +212,7 @@ func texts(list []passage, place string, v any, k kind, depth int) []passage {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			at, inner := place+"/"+cut(clean(name), 60), k
+			at, inner := place+"/"+cut(printable.Text(name), 60), k
 			switch name {
 			case "enum", "const", "default", "examples", "example", "required":
 				inner = value

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Finding is a reason to distrust a text of a server.
@@ -126,7 +128,7 @@ func gather(from, to int, rest [][][]int, within int) (int, int, bool) {
 // normal is a text as the rules read it: small letters of one script, single
 // spaces, nothing invisible.
 func normal(s string) string {
-	s = norm.NFKC.String(clean(s))
+	s = norm.NFKC.String(printable.Text(s))
 	space := true
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

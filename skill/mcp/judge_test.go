@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // poisoned are descriptions that are up to something, several of each class.
@@ -200,7 +202,7 @@ func TestJudgeDescriptions(t *testing.T) {
 	rules := newRules()
 	for _, text := range poisoned {
 		if found := rules.judge(passages(tools(text))); len(found) == 0 {
-			t.Errorf("passes: %s", cut(clean(text), 200))
+			t.Errorf("passes: %s", cut(printable.Text(text), 200))
 		}
 	}
 	for _, text := range honest {
@@ -275,8 +277,8 @@ func FuzzJudge(f *testing.F) {
 		if len(text) > maxText {
 			return
 		}
-		once := clean(text)
-		if twice := clean(once); twice != once {
+		once := printable.Text(text)
+		if twice := printable.Text(once); twice != once {
 			t.Errorf("%q becomes %q, and then %q", text, once, twice)
 		}
 		for _, r := range once {

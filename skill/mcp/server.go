@@ -15,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -247,7 +248,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 			o.refused = fmt.Errorf("its name would be %s, which is longer than %d characters", s.toolName(t.Name), maxName)
 		}
 		if o.refused != nil {
-			refused = append(refused, Refused{cut(clean(t.Name), 80), o.refused.Error()})
+			refused = append(refused, Refused{cut(printable.Text(t.Name), 80), o.refused.Error()})
 			continue
 		}
 		size += o.definition.size

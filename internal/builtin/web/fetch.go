@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Limits of a page.
@@ -130,7 +131,7 @@ func (d document) decode() (string, error) {
 	if d.cut {
 		text = append(text, "\n(The document is longer; only its first 5 MiB were read.)"...)
 	}
-	return clean(string(text)), nil
+	return printable.Text(string(text)), nil
 }
 
 // page is a part of a text, with what it is.

@@ -13,6 +13,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // maxElements is how many elements a page may have whose main text is looked for.
@@ -47,7 +49,7 @@ func (d document) markdown(all bool) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
-	text = clean(string(raw))
+	text = printable.Text(string(raw))
 	if title = line(title, 300); title != "" && !strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}

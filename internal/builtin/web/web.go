@@ -10,28 +10,15 @@ package web
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 const agent = "etui (+https://github.com/etui-run/etui)"
 
-// clean takes out of a text from outside what does not show: control characters,
-// marks of direction, and characters that stand for others.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d':
-			return r
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-}
-
 // line makes a text from outside one line of at most so many bytes.
 func line(text string, limit int) string {
-	text = strings.Join(strings.Fields(clean(text)), " ")
+	text = strings.Join(strings.Fields(printable.Text(text)), " ")
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}

@@ -1,0 +1,95 @@
+// Package printable takes out of texts from outside - of servers, pages, packages -
+// what people cannot see and models can be steered with.
+package printable
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns a text without what people cannot see and models can
+// be steered with: terminal sequences, control characters, characters without a
+// shape, changes of direction, tag characters. Line ends become '\n', broken
+// UTF-8 becomes U+FFFD. A text without any of these is returned as it is.
+func Text(s string) string {
+	if ready(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = terminal.ReplaceAllString(s, "")
+	s = lineEnds.Replace(s)
+	var b strings.Builder
+	b.Grow(len(s))
+	var before rune
+	for i, r := range s {
+		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		if !unseen(r) || joins(before, r, after) {
+			b.WriteRune(r)
+			before = r
+		}
+	}
+	return b.String()
+}
+
+// terminal are the sequences that steer terminals: CSI, OSC and the other strings,
+// two-character ones.
+var terminal = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + "|\x1b[ -/]*[0-~]")
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n")
+
+func ready(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// unseen reports whether a character has no shape of its own.
+func unseen(r rune) bool {
+	switch {
+	case r == '\n', r == '\t':
+		return false
+	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, // variation selectors
+		r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0, r == 0x2800: // blanks that are no space
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+}
+
+// joins reports whether an unseen character is good writing where it stands: a
+// joiner within a script that needs it or within an emoji, a selector behind one.
+func joins(before, r, after rune) bool {
+	switch r {
+	case 0xFE0F:
+		return unicode.In(before, unicode.So, unicode.Sm) || before >= '0' && before <= '9' || before == '#' || before == '*'
+	case 0x200D:
+		if emoji(before) && emoji(after) {
+			return true
+		}
+		fallthrough
+	case 0x200C:
+		return unicode.In(before, joining...) && unicode.In(after, joining...)
+	}
+	return false
+}
+
+func emoji(r rune) bool { return unicode.In(r, unicode.So, unicode.Sk) || r == 0xFE0F }
+
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
+	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Mn, unicode.Mc,
+}
+
+// Line brings a text into one line of at most so many characters, and takes out of
+// it what [Text] does.
+func Line(s string, most int) string {
+	s = strings.Join(strings.Fields(Text(s)), " ")
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most-1]) + "…"
+	}
+	return s
+}
