@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "secret", "internal/nearest", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
-	{"internal/sandbox", "internal/sandbox/helper"},
+	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"catalog", "model/*", "internal/demo"},
@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
-	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
+	"visibility": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":     {"chat", "tool", "catalog", "visibility"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }
