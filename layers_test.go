@@ -19,6 +19,7 @@ var layers = [][]string{
 	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
+	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
 	{"skill/markdown", "policy"},
@@ -37,8 +38,8 @@ var allowed = map[string][]string{
 	"secret":     {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
-	"selection":  {"chat", "tool", "catalog", "internal/lexicon"},
-	"visibility": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
+	{"selection", "chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
+	{"visibility", "chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":     {"chat", "tool", "catalog", "visibility"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }
