@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "policy"},
+	{"skill/markdown", "policy", "internal/selftest"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
