@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "policy"},
+	{"skill/markdown", "policy", "internal/selftest"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
