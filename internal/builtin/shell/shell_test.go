@@ -3,6 +3,7 @@ package shell_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin/shell"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
@@ -25,10 +27,23 @@ func open(t *testing.T) (dir string, call func(session, name, args string) strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openIn(t, box)
+}
+
+// openIn is a shell whose commands run in a sandbox.
+func openIn(t *testing.T, box *sandbox.Sandbox) (dir string, call func(session, name, args string) string) {
+	t.Helper()
 	dir = t.TempDir()
-	s := shell.New(shell.Config{Sandbox: box, Dir: dir, ReadOnly: []string{filepath.Join(dir, "none")}})
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // commands of root's run as somebody else
+		t.Fatal(err)
+	}
+	guard, err := protect.New(protect.Config{Dir: dir, Names: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills")}, Mode: box.Mode()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: dir, ReadOnly: []string{filepath.Join(dir, "none")}, Guard: guard})
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Close(), guard.Close()); err != nil {
 			t.Error(err)
 		}
 	})

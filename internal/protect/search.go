@@ -1,0 +1,107 @@
+package protect
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Limits of the search for repositories.
+const (
+	maxFolders = 400  // folders of the workspace that are looked into, near ones first
+	maxNames   = 4000 // names of a folder that are looked at
+	maxGits    = 64   // folders of git in a repository: its own, and those of submodules and work trees
+)
+
+// search finds the repositories of a workspace. Folders that have not changed since
+// the last time are not read again.
+type search struct {
+	folders map[string]folder
+}
+
+// folder is what was found in a folder.
+type folder struct {
+	stamp stamp
+	git   bool
+	below []string
+}
+
+// repositories are the names of the .git that there are. Folders whose names begin
+// with a dot, and node_modules, are not looked into.
+func (s *search) repositories(root *os.Root, dir string) (gits []string) {
+	known := s.folders
+	s.folders = make(map[string]folder, len(known))
+	waiting := []string{"."}
+	for len(waiting) > 0 && len(s.folders) < maxFolders {
+		name := waiting[0]
+		waiting = waiting[1:]
+		// That it lies in the workspace does not matter for a look at its stamp.
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		f, ok := known[name]
+		if now := stampOf(info); !ok || f.stamp != now || !now.settled() {
+			f = folder{stamp: now}
+			f.read(root, name)
+		}
+		s.folders[name] = f
+		if f.git {
+			gits = append(gits, path.Join(name, ".git"))
+		}
+		waiting = append(waiting, f.below...)
+	}
+	return gits
+}
+
+func (f *folder) read(root *os.Root, name string) {
+	_, err := root.Lstat(path.Join(name, ".git"))
+	f.git = err == nil
+	d, err := root.Open(name)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxNames) // what cannot be read is not entered either
+	for _, e := range entries {
+		if e.Type() == fs.ModeDir && e.Name() != "node_modules" && !strings.HasPrefix(e.Name(), ".") && len(f.below) < maxFolders {
+			f.below = append(f.below, path.Join(name, e.Name()))
+		}
+	}
+}
+
+// gitNames are the protected names in a folder of git, with those of its submodules
+// and work trees.
+func gitNames(root *os.Root, git string) (names []string) {
+	waiting := []string{git}
+	for n := 0; len(waiting) > 0 && n < maxGits; n++ {
+		dir := waiting[0]
+		waiting = waiting[1:]
+		for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
+			names = append(names, path.Join(dir, name))
+		}
+		trees, _ := list(root, path.Join(dir, "worktrees"), maxGits) // mostly there is none
+		for _, tree := range trees {
+			names = append(names, path.Join(dir, "worktrees", tree, "config.worktree"), path.Join(dir, "worktrees", tree, "commondir"))
+		}
+		waiting = append(waiting, modules(root, path.Join(dir, "modules"), 3)...)
+	}
+	return names
+}
+
+// modules are the folders of git below modules/; a submodule's name may have
+// slashes.
+func modules(root *os.Root, dir string, depth int) (gits []string) {
+	names, _ := list(root, dir, maxGits) // mostly there is none
+	for _, name := range names {
+		at := path.Join(dir, name)
+		if _, err := root.Lstat(path.Join(at, "HEAD")); err == nil {
+			gits = append(gits, at)
+		} else if depth > 0 {
+			gits = append(gits, modules(root, at, depth-1)...)
+		}
+	}
+	return gits
+}
