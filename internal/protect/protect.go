@@ -69,9 +69,10 @@ type Guard struct {
 	search search
 
 	mu      sync.Mutex
-	running int    // programs
-	begun   uint64 // programs, ever
-	before  *state // how everything was; nil when no program runs and all is in order
+	running int         // programs
+	begun   uint64      // programs, ever
+	made    fs.FileInfo // the repository of the workspace, if a command has made it
+	before  *state      // how everything was; nil when no program runs and all is in order
 }
 
 // state is how the names of a workspace stand.
@@ -265,19 +266,9 @@ func (g *Guard) look() (*state, error) {
 	for _, name := range slices.Concat(g.names, g.own) {
 		s.entries[name] = g.enter(&r, name, true)
 	}
-	repositories := g.search.repositories(g.root, g.dirs[0])
-	for _, git := range repositories {
-		if info, err := g.root.Lstat(git); err == nil && info.IsDir() {
-			s.gits[git] = info
-			for _, name := range gitNames(g.root, git) {
-				s.entries[name] = g.enter(&r, name, git == ".git")
-			}
-		} else {
-			s.entries[git] = g.enter(&r, git, git == ".git")
-		}
-	}
-	if _, ok := s.entries[".git"]; !ok && s.gits[".git"] == nil {
-		s.entries[".git"] = nil
+	s.entries[".git"] = nil
+	for _, git := range g.search.repositories(g.root, g.dirs[0]) {
+		g.enterGit(s, &r, git)
 	}
 	for name := range s.entries {
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
@@ -289,10 +280,31 @@ func (g *Guard) look() (*state, error) {
 	return s, r.err
 }
 
-// enter takes down what stands at a name. Of a folder that will be sealed nothing is
-// kept: it cannot change.
-func (g *Guard) enter(r *reading, name string, top bool) *entry {
-	if info := g.sealable(name); top && info != nil {
+// enterGit takes down what there is of a .git. Only that of the workspace itself is
+// sealed, and not if a command has made it: a new repository is to be set up.
+func (g *Guard) enterGit(s *state, r *reading, git string) {
+	info, err := g.root.Lstat(git)
+	if err != nil || !info.IsDir() {
+		s.entries[git] = g.enter(r, git, git == ".git")
+		return
+	}
+	delete(s.entries, git)
+	seal := git == ".git" && (g.made == nil || !os.SameFile(g.made, info))
+	for _, f := range gitFolders(g.root, git) {
+		if s.gits[f.name], err = g.root.Lstat(f.name); err != nil {
+			delete(s.gits, f.name)
+			continue
+		}
+		for _, name := range f.names() {
+			s.entries[name] = g.enter(r, name, seal && f.name == git)
+		}
+	}
+}
+
+// enter takes down what stands at a name. Of a folder that is to be sealed
+// nothing is kept: it cannot change.
+func (g *Guard) enter(r *reading, name string, seal bool) *entry {
+	if info := g.sealable(name); seal && info != nil {
 		e := &entry{info: info, sealed: true}
 		if info.Mode().IsRegular() {
 			e = r.shallow(name)

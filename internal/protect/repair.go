@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -57,32 +58,45 @@ func (r *repair) enterGit(git string, wanted map[string]*entry) {
 		}
 		return
 	}
-	if git == ".git" && before.entries[git] == nil {
-		delete(wanted, git) // a repository may be made
+	if git == ".git" && before.gits[git] == nil && before.entries[git] == nil { // a repository may be made
+		delete(wanted, git)
+		g.made = info
 	}
-	was := git
-	if before.gits[git] == nil {
-		for name, old := range before.gits {
-			if _, err := g.root.Lstat(name); err != nil && os.SameFile(old, info) {
-				was = name
+	for _, f := range gitFolders(g.root, git) {
+		r.gits[f.name] = true
+		was := r.before(f.name)
+		for _, name := range f.names() {
+			if _, known := wanted[name]; !known {
+				wanted[name] = before.entries[was+strings.TrimPrefix(name, f.name)]
 			}
-		}
-	}
-	for _, name := range gitNames(g.root, git) {
-		r.gits[path.Dir(name)] = true
-		if _, known := wanted[name]; !known {
-			wanted[name] = before.entries[was+strings.TrimPrefix(name, git)]
 		}
 	}
 }
 
-// gone reports whether a name lies in a repository that has been removed as a
+// before is what a folder of git was called.
+func (r *repair) before(name string) string {
+	root, gits := r.guard.root, r.guard.before.gits
+	info, err := root.Lstat(name)
+	if err != nil || gits[name] != nil {
+		return name
+	}
+	for was, old := range gits {
+		if _, err := root.Lstat(was); err != nil && os.SameFile(old, info) {
+			return was
+		}
+	}
+	return name
+}
+
+// gone reports whether a name lies in a folder of git that has been removed as a
 // whole.
 func (r *repair) gone(name string) bool {
-	for git := range r.guard.before.gits {
-		if strings.HasPrefix(name, git+"/") {
-			_, err := r.guard.root.Lstat(git)
-			return errors.Is(err, fs.ErrNotExist)
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if r.guard.before.gits[folder] == nil {
+			continue
+		}
+		if _, err := r.guard.root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+			return true
 		}
 	}
 	return false
@@ -179,6 +193,8 @@ func (r *repair) harmless(name string, was, now *entry) bool {
 		return false
 	case was == nil && path.Ext(name) == ".sample":
 		return r.isHooks(path.Dir(name))
+	case was == nil && path.Base(name) == ".git":
+		return r.leadsToGit(name, string(now.text))
 	case path.Base(name) == "commondir":
 		return was == nil && strings.TrimSpace(string(now.text)) == "../.." && path.Base(path.Dir(path.Dir(name))) == "worktrees"
 	case r.isConfig(name):
@@ -190,6 +206,20 @@ func (r *repair) harmless(name string, was, now *entry) bool {
 		return slices.Equal(before, after)
 	}
 	return false
+}
+
+// leadsToGit reports whether a file that stands for a .git leads to a work tree or a
+// submodule of a repository of this workspace, whose own names are looked at.
+func (r *repair) leadsToGit(name, text string) bool {
+	target, ok := strings.CutPrefix(strings.TrimSuffix(text, "\n"), "gitdir: ")
+	if !ok || !isPlain(target) {
+		return false
+	}
+	if !filepath.IsAbs(target) {
+		target = r.guard.path(path.Join(path.Dir(name), target))
+	}
+	below, ok := r.guard.name(target)
+	return ok && r.gits[below]
 }
 
 // clean takes out of the configuration of a new repository what is not harmless.

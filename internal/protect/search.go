@@ -72,36 +72,51 @@ func (f *folder) read(root *os.Root, name string) {
 	}
 }
 
-// gitNames are the protected names in a folder of git, with those of its submodules
-// and work trees.
-func gitNames(root *os.Root, git string) (names []string) {
-	waiting := []string{git}
-	for n := 0; len(waiting) > 0 && n < maxGits; n++ {
-		dir := waiting[0]
-		waiting = waiting[1:]
-		for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
-			names = append(names, path.Join(dir, name))
-		}
-		trees, _ := list(root, path.Join(dir, "worktrees"), maxGits) // mostly there is none
-		for _, tree := range trees {
-			names = append(names, path.Join(dir, "worktrees", tree, "config.worktree"), path.Join(dir, "worktrees", tree, "commondir"))
-		}
-		waiting = append(waiting, modules(root, path.Join(dir, "modules"), 3)...)
+// gitFolder is a folder of git: .git, and in it one of a submodule or a work tree.
+type gitFolder struct {
+	name string
+	tree bool // of a work tree
+}
+
+// names are the protected names in it.
+func (f gitFolder) names() []string {
+	if f.tree {
+		return []string{path.Join(f.name, "config.worktree"), path.Join(f.name, "commondir")}
+	}
+	var names []string
+	for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
+		names = append(names, path.Join(f.name, name))
 	}
 	return names
 }
 
+// gitFolders are a folder of git and those of its submodules and work trees.
+func gitFolders(root *os.Root, git string) []gitFolder {
+	folders := []gitFolder{{name: git}}
+	for i := 0; i < len(folders) && len(folders) < maxGits; i++ {
+		if folders[i].tree {
+			continue
+		}
+		trees, _ := list(root, path.Join(folders[i].name, "worktrees"), maxGits) // mostly there is none
+		for _, tree := range trees {
+			folders = append(folders, gitFolder{path.Join(folders[i].name, "worktrees", tree), true})
+		}
+		folders = append(folders, modules(root, path.Join(folders[i].name, "modules"), 3)...)
+	}
+	return folders
+}
+
 // modules are the folders of git below modules/; a submodule's name may have
 // slashes.
-func modules(root *os.Root, dir string, depth int) (gits []string) {
+func modules(root *os.Root, dir string, depth int) (folders []gitFolder) {
 	names, _ := list(root, dir, maxGits) // mostly there is none
 	for _, name := range names {
 		at := path.Join(dir, name)
 		if _, err := root.Lstat(path.Join(at, "HEAD")); err == nil {
-			gits = append(gits, at)
+			folders = append(folders, gitFolder{name: at})
 		} else if depth > 0 {
-			gits = append(gits, modules(root, at, depth-1)...)
+			folders = append(folders, modules(root, at, depth-1)...)
 		}
 	}
-	return gits
+	return folders
 }
