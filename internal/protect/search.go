@@ -10,7 +10,7 @@ import (
 
 // Limits of the search for repositories.
 const (
-	maxFolders = 400  // folders of the workspace that are looked into, near ones first
+	maxFolders = 250  // folders of the workspace that are looked into, near ones first
 	maxNames   = 4000 // names of a folder that are looked at
 	maxGits    = 64   // folders of git in a repository: its own, and those of submodules and work trees
 )
@@ -24,6 +24,7 @@ type search struct {
 // folder is what was found in a folder.
 type folder struct {
 	stamp stamp
+	fresh bool // it was read so soon after a change that its stamp may not tell the next one
 	git   bool
 	below []string
 }
@@ -43,8 +44,8 @@ func (s *search) repositories(root *os.Root, dir string) (gits []string) {
 			continue
 		}
 		f, ok := known[name]
-		if now := stampOf(info); !ok || f.stamp != now || !now.settled() {
-			f = folder{stamp: now}
+		if now := stampOf(info); !ok || f.stamp != now || f.fresh {
+			f = folder{stamp: now, fresh: !now.settled()}
 			f.read(root, name)
 		}
 		s.folders[name] = f
