@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
@@ -20,7 +22,7 @@ import (
 const webTime = 30 * time.Second
 
 // addBuiltin registers the tools that etui brings.
-func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
+func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: w.dir, Protected: protected(w), ReadOnly: skillFolders(w)})
 	if err != nil {
 		return err
@@ -29,32 +31,47 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
 	if err := builtin.Register(registry, &builtin.Clock{}, files); err != nil {
 		return err
 	}
-	if err := b.addShell(registry, w); err != nil {
+	if err := b.addShell(registry, w, log); err != nil {
 		return err
 	}
 	return addWeb(registry, w)
 }
 
 // addShell registers the tools that run commands, where the sandbox runs any.
-func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
-	if mode := b.programs.Mode(); mode == sandbox.None {
+func (b *built) addShell(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
+	mode := b.programs.Mode()
+	if mode == sandbox.None {
 		return nil
 	}
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})
-	b.close = append(b.close, s.Close)
+	guard, err := protect.New(protect.Config{Dir: w.dir, Names: append(skillFolders(w), w.file), Own: []string{w.state}, Mode: mode, Log: log})
+	if err != nil {
+		return err
+	}
+	b.guards = append(b.guards, guard)
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: outside(w.dir, skillFolders(w)), Guard: guard})
+	b.close = append(b.close, guard.Close, s.Close)
 	return shell.Register(registry, s)
 }
 
-// readOnly is what commands may read but not change: what is protected in the
-// workspace, and the folders of skills.
-func readOnly(w *workspace) []string {
-	list := builtin.Control(w.dir)
-	for _, path := range protected(w) {
-		if below, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(below) && below != "." {
+// outside are the paths that do not lie in a folder.
+func outside(dir string, paths []string) (list []string) {
+	for _, path := range paths {
+		if below, err := filepath.Rel(dir, path); err != nil || !filepath.IsLocal(below) {
 			list = append(list, path)
 		}
 	}
-	return append(list, skillFolders(w)...)
+	return list
+}
+
+// steady says whether what stands at a path can be taken up: see [protect.Guard.Steady].
+func (b *built) steady(path string) (still func() bool) {
+	all := make([]func() bool, len(b.guards))
+	for i, g := range b.guards {
+		all[i] = g.Steady(path)
+	}
+	return func() bool {
+		return !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
+	}
 }
 
 // addWeb registers the tools that read the web. web_search is there when a service

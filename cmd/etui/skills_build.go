@@ -80,7 +80,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, 
 	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Steady: b.steady, Log: log,
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,6 +84,12 @@ func profile(v view, home string) string {
 	}
 	for _, path := range append([]string{home}, v.writable...) {
 		fmt.Fprintf(&b, "(allow file-read* file-write* (subpath %s))\n", quoted(path))
+	}
+	for _, path := range v.sealed { // the last rule that fits is the one that counts
+		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", quoted(path))
+		for folder := filepath.Dir(path); !slices.Contains(v.writable, folder); folder = filepath.Dir(folder) {
+			fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quoted(folder)) // nor moved away
+		}
 	}
 	return b.String()
 }

@@ -104,6 +104,9 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		}
 	}()
 	who := ownerOf(v)
+	if m == Strong {
+		v = v.seal()
+	}
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
 		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
