@@ -355,13 +355,13 @@ func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.A
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main"}}
 	}
-	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
 		chain := []model.Model{models[a.Model]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}
+		remembered := memory.New(cmp.Or(config.Abs(w.file, a.Workspace), w.dir))
 		strategy, err := prompt.ParseStrategy(a.Strategy)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -8,9 +10,11 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
@@ -21,36 +25,77 @@ import (
 // webTime is how long a page or a search may take.
 const webTime = 30 * time.Second
 
-// addBuiltin registers the tools that etui brings.
+// addBuiltin registers the tools that etui brings. Agents with a workspace of their
+// own have the same tools, at work there.
 func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
-	files, err := builtin.Open(builtin.FilesConfig{Dir: w.dir, Protected: protected(w), ReadOnly: skillFolders(w)})
+	tools, err := b.toolsIn(w, w.dir, log)
 	if err != nil {
 		return err
 	}
-	b.close = append(b.close, files.Close)
-	if err := builtin.Register(registry, &builtin.Clock{}, files); err != nil {
-		return err
+	own := map[string][]tool.Tool{}
+	for _, a := range w.config.Agents {
+		if a.Workspace == "" {
+			continue
+		}
+		if own[a.Name], err = b.toolsIn(w, config.Abs(w.file, a.Workspace), log); err != nil {
+			return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
+		}
 	}
-	if err := b.addShell(registry, w, log); err != nil {
+	for i, t := range tools {
+		if len(own) > 0 {
+			tools[i] = byAgent{t, pick(own, i)}
+		}
+	}
+	if err := registry.Register(tools...); err != nil {
 		return err
 	}
 	return addWeb(registry, w)
 }
 
-// addShell registers the tools that run commands, where the sandbox runs any.
-func (b *built) addShell(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
+// toolsIn are the tools that work in a folder, those that run commands where the
+// sandbox runs any.
+func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool, error) {
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: protected(w), ReadOnly: skillFolders(w)})
+	if err != nil {
+		return nil, err
+	}
+	b.close = append(b.close, files.Close)
+	tools := builtin.Tools(&builtin.Clock{}, files)
 	mode := b.programs.Mode()
 	if mode == sandbox.None {
-		return nil
+		return tools, nil
 	}
-	guard, err := protect.New(protect.Config{Dir: w.dir, Names: append(skillFolders(w), w.file), Own: []string{w.state}, Mode: mode, Log: log})
+	guard, err := protect.New(protect.Config{Dir: dir, Names: append(skillFolders(w), w.file), Own: []string{w.state}, Mode: mode, Log: log})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.guards = append(b.guards, guard)
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: outside(w.dir, skillFolders(w)), Guard: guard})
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard})
 	b.close = append(b.close, guard.Close, s.Close)
-	return shell.Register(registry, s)
+	return append(tools, shell.Tools(s)...), nil
+}
+
+// byAgent is a tool that works elsewhere for some agents.
+type byAgent struct {
+	tool.Tool
+	own map[string]tool.Tool
+}
+
+// Call implements [tool.Tool].
+func (t byAgent) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+	if own, ok := t.own[tool.Caller(ctx).Agent]; ok {
+		return own.Call(ctx, args)
+	}
+	return t.Tool.Call(ctx, args)
+}
+
+// pick takes from every list the tool at a place.
+func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
+	tools := make(map[string]tool.Tool, len(lists))
+	for name, list := range lists {
+		tools[name] = list[i]
+	}
+	return tools
 }
 
 // outside are the paths that do not lie in a folder.
