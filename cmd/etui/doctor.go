@@ -129,6 +129,9 @@ func (a *app) examine(ctx context.Context) []finding {
 // addSandbox says what programs are kept from, and why from no more.
 func addSandbox(add func(check string, err error, says string), s sandbox.Status) {
 	add("sandbox", nil, fmt.Sprintf("%s: %s", s.Mode, s.Says))
+	if s.Limits != "" {
+		add("sandbox", nil, s.Limits)
+	}
 	for _, why := range s.Missing {
 		add("sandbox", nil, "not "+why)
 	}

@@ -32,6 +32,9 @@ func (s *Sandbox) probe(m Mode) error {
 	return nil
 }
 
+// limited has nothing to add to what the mode says.
+func (s *Sandbox) limited() string { return "" }
+
 // isolated starts a program by sandbox-exec, with a folder of its own for what it
 // needs only now.
 func (s *Sandbox) isolated(_ context.Context, _ Mode, path string, c Command, v view, files []*os.File) (program, error) {
