@@ -39,9 +39,13 @@ func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
 	if mode := b.programs.Mode(); mode == sandbox.None {
 		return nil
 	}
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})
+	hosts, err := shellHosts(w.config.Sandbox, b.programs)
+	if err != nil {
+		b.warnings = append(b.warnings, err)
+	}
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w), Network: hosts})
 	b.close = append(b.close, s.Close)
-	return shell.Register(registry, s)
+	return registry.Register(s.Registered()...)
 }
 
 // readOnly is what commands may read but not change: what is protected in the

@@ -110,7 +110,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
 	add("policy", nil, fmt.Sprintf("%d rules about calls", len(w.config.Policy.Rules)))
 	for _, warning := range b.warnings {
-		add("rules", nil, "warning: "+warning.Error())
+		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")

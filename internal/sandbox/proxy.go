@@ -126,12 +126,12 @@ func (p *proxy) serve(c net.Conn) {
 	}
 	address := withPort(host, req.Method == http.MethodConnect)
 	if !granted(p.hosts, address) {
-		refuse(c, http.StatusForbidden, host+" is not among the hosts that this program may reach")
+		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, Hosts(p.hosts)))
 		return
 	}
 	out, err := p.dial(p.ctx, "tcp", address)
 	if err != nil {
-		refuse(c, http.StatusBadGateway, "cannot reach "+host)
+		refuse(c, http.StatusBadGateway, fmt.Sprintf("%s cannot be reached: %v", host, err))
 		return
 	}
 	defer out.Close()
@@ -186,45 +186,9 @@ func forward(c net.Conn, req *http.Request, out net.Conn) {
 	_, _ = io.Copy(c, out) // either end may go at any time
 }
 
+// refuse says why, also in the first line: of an answer to CONNECT programs show
+// nothing else.
 func refuse(c net.Conn, code int, why string) {
-	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, http.StatusText(code), len(why)+1, why)
-}
-
-// withPort adds the port that a host stands for.
-func withPort(host string, tls bool) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	port := "80"
-	if tls {
-		port = "443"
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), port)
-}
-
-// granted reports whether a list of hosts has an address.
-func granted(hosts []string, address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, h := range hosts {
-		name, p, err := net.SplitHostPort(h)
-		switch {
-		case err != nil && port != "80" && port != "443", err == nil && p != port:
-			continue
-		case err != nil:
-			name = h
-		}
-		name = strings.ToLower(strings.Trim(name, "[]"))
-		if suffix, ok := strings.CutPrefix(name, "*"); ok && strings.HasPrefix(suffix, ".") {
-			if len(host) > len(suffix) && strings.HasSuffix(host, suffix) {
-				return true
-			}
-		} else if name == host {
-			return true
-		}
-	}
-	return false
+	why = strings.ToValidUTF8(strings.NewReplacer("\r", " ", "\n", " ").Replace(why), "?")
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, why, len(why)+1, why)
 }

@@ -129,7 +129,9 @@ func (s *Sandbox) start(ctx context.Context, c Command, files []*os.File) (progr
 		if err != nil {
 			return nil, err
 		}
-		program, err := v.find(c.Args[0])
+		folders, _ := s.enterable(mode, v)
+		v.add(folders)
+		program, err := s.find(v, c.Args[0])
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,9 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if _, err := sandbox.Find(dir, c.Command[0]); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}
+	if err := sandbox.CheckHosts(c.Network); err != nil {
+		return nil, fmt.Errorf("network: %w", err)
+	}
 	r := &runner{
 		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
 		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),

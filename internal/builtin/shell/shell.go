@@ -36,6 +36,9 @@ type Config struct {
 	// ReadOnly are files and folders that commands may read but not change, as
 	// absolute paths, such as the configuration. Those that are not there are left out.
 	ReadOnly []string
+	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
+	// none. The model is told of them.
+	Network []string
 }
 
 // Shell runs commands. It is safe for concurrent use.
@@ -50,6 +53,26 @@ type Shell struct {
 
 // New makes a shell.
 func New(c Config) *Shell { return &Shell{config: c} }
+
+// Registered returns the tools of a shell as the model is to see them: Tools, with
+// the hosts that commands may reach.
+func (s *Shell) Registered() []tool.Tool {
+	list := Tools(s)
+	if len(s.config.Network) == 0 {
+		return list
+	}
+	hosts := sandbox.Hosts(s.config.Network)
+	for i, t := range list {
+		d := t.Definition()
+		if d.Name != "exec" {
+			continue
+		}
+		d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
+		d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		list[i] = tool.New(d, t.Call)
+	}
+	return list
+}
 
 // Close ends all commands in the background. It never fails.
 func (s *Shell) Close() error {
@@ -86,7 +109,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in the order in which they come.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
@@ -100,11 +123,11 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if text == "" {
 		text = "(no output)"
 	}
-	return fmt.Sprintf("%s\n%s", text, ended(r)), nil
+	return fmt.Sprintf("%s\n%s", text, s.ended(r)), nil
 }
 
-// ended says how a command ended, and how it was kept apart.
-func ended(r sandbox.Result) string {
+// ended says how a command ended, how it was kept apart, and what it could reach.
+func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
@@ -112,7 +135,10 @@ func ended(r sandbox.Result) string {
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
-	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	if len(s.config.Network) == 0 {
+		return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	}
+	return fmt.Sprintf("(%s, sandbox: %s, network: %s)", how, r.Mode, sandbox.Hosts(s.config.Network))
 }
 
 // folder is where a command runs: a folder of the workspace. The sandbox looks
