@@ -11,6 +11,7 @@ import (
 
 const (
 	maxHosts   = 100 // that a program may be granted
+	maxHost    = 260 // bytes of a name and a port
 	shownHosts = 10  // that a text names
 )
 
@@ -29,6 +30,9 @@ func CheckHosts(list []string) error {
 }
 
 func checkHost(entry string) error {
+	if len(entry) > maxHost {
+		return fmt.Errorf("has %d bytes, and %d are allowed", len(entry), maxHost)
+	}
 	name := entry
 	if host, port, err := net.SplitHostPort(entry); err == nil {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

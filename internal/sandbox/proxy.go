@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,10 +30,14 @@ type proxy struct {
 	token    []byte // what every connection begins with; may be empty
 	places   chan struct{}
 	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	refused []string // what it was asked for in vain, each once
 }
 
 const (
 	maxProxied  = 64               // connections at once; further ones wait
+	maxRefused  = 10               // hosts that are told; further ones are forgotten
 	proxyToken  = 5 * time.Second  // for the token, which comes with the connection
 	proxyHeader = 30 * time.Second // for a request's header
 )
@@ -64,14 +69,29 @@ func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx c
 	return p, nil
 }
 
-// close ends all connections. A nil proxy has none.
-func (p *proxy) close() {
+// close ends all connections, and tells which hosts were refused. A nil proxy has
+// none.
+func (p *proxy) close() (refused []string) {
 	if p == nil {
-		return
+		return nil
 	}
 	p.cancel()
 	p.listener.Close()
 	p.all.Wait()
+	return p.refused
+}
+
+// note takes note of a host that was refused. What is no host is the program's own
+// text, and not told in etui's name.
+func (p *proxy) note(host string) {
+	if checkHost(host) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refused) < maxRefused && !slices.Contains(p.refused, host) {
+		p.refused = append(p.refused, host)
+	}
 }
 
 func (p *proxy) accept() {
@@ -126,6 +146,7 @@ func (p *proxy) serve(c net.Conn) {
 	}
 	address := withPort(host, req.Method == http.MethodConnect)
 	if !granted(p.hosts, address) {
+		p.note(address)
 		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, Hosts(p.hosts)))
 		return
 	}

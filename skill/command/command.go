@@ -130,6 +130,9 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 // failure is what a model is told of a program that has failed.
 func (r *runner) failure(result sandbox.Result) error {
 	lines := sandbox.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
+	if len(result.Refused) > 0 {
+		lines = strings.TrimPrefix(lines+"\nit was refused "+sandbox.Hosts(result.Refused)+", which its network does not have", "\n")
+	}
 	if lines == "" {
 		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
 	}

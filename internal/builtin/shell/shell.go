@@ -135,10 +135,14 @@ func (s *Shell) ended(r sandbox.Result) string {
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
-	if len(s.config.Network) == 0 {
-		return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	how = fmt.Sprintf("%s, sandbox: %s", how, r.Mode)
+	if len(s.config.Network) > 0 {
+		how += ", network: " + sandbox.Hosts(s.config.Network)
 	}
-	return fmt.Sprintf("(%s, sandbox: %s, network: %s)", how, r.Mode, sandbox.Hosts(s.config.Network))
+	if len(r.Refused) > 0 {
+		how += "; refused: " + sandbox.Hosts(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+	}
+	return "(" + how + ")"
 }
 
 // folder is where a command runs: a folder of the workspace. The sandbox looks
