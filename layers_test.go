@@ -38,8 +38,8 @@ var allowed = map[string][]string{
 	"secret":     {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
-	{"selection", "chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
-	{"visibility", "chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
+	"selection":  {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
+	"visibility": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":     {"chat", "tool", "catalog", "visibility"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }
