@@ -66,7 +66,7 @@ type built struct {
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
-	// warnings are about rules that name nothing.
+	// warnings are about what the configuration asks for and is not to be had.
 	warnings []error
 	reloader *reloader
 	close    []func() error
@@ -127,9 +127,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if b.unknown, err = p.apply(registry, &b.calls); err != nil {
 		return b, err
 	}
-	b.warnings = p.unknown(registry.Catalog())
+	b.warnings = slices.Concat(b.warnings, programs.Warnings(), p.unknown(registry.Catalog()))
 	for _, warning := range b.warnings {
-		log.WarnContext(ctx, "rules", "warning", warning)
+		log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	b.reloader = newReloader(w, b, log)
 	var store session.Store

@@ -70,9 +70,13 @@ func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool
 		return nil, err
 	}
 	b.guards = append(b.guards, guard)
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard})
+	hosts, err := shellHosts(w.config.Sandbox, b.programs)
+	if err != nil && !slices.ContainsFunc(b.warnings, func(w error) bool { return w.Error() == err.Error() }) {
+		b.warnings = append(b.warnings, err)
+	}
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
 	b.close = append(b.close, guard.Close, s.Close)
-	return append(tools, shell.Tools(s)...), nil
+	return append(tools, s.Registered()...), nil
 }
 
 // byAgent is a tool that works elsewhere for some agents.

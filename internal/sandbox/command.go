@@ -248,6 +248,18 @@ func (v view) seal() view {
 	return v
 }
 
+// add adds folders that every program may read.
+func (v *view) add(folders []folder) {
+	for _, f := range folders {
+		if f.named != f.real {
+			v.links = append(v.links, f.named, f.real)
+		}
+		if !v.sees(f.real) {
+			v.readable = append(v.readable, f.real)
+		}
+	}
+}
+
 // sees reports whether the program sees a path.
 func (v view) sees(path string) bool {
 	return within(path, systemFolders) || within(path, v.writable) || within(path, v.readable)
@@ -262,6 +274,11 @@ func within(path string, folders []string) bool {
 func (v view) path() string {
 	var list []string
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), standardPath...) {
+		if !v.sees(dir) {
+			if place, err := filepath.EvalSymlinks(dir); err == nil {
+				dir = place // another spelling of what is seen, maybe
+			}
+		}
 		if (within(dir, systemFolders) || within(dir, v.readable)) && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
@@ -270,23 +287,49 @@ func (v view) path() string {
 }
 
 // find looks a program up as Find does, among what is seen.
-func (v view) find(program string) (string, error) {
-	if program != "" && !strings.Contains(program, "/") {
-		for _, dir := range filepath.SplitList(v.path()) {
-			path := filepath.Join(dir, program)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+func (s *Sandbox) find(v view, program string) (string, error) {
+	if program == "" || strings.Contains(program, "/") {
+		path, err := Find(v.dir, program)
+		if err != nil {
+			return "", err
+		}
+		return path, s.seen(v, path)
+	}
+	var unseen error
+	for _, dir := range filepath.SplitList(v.path()) {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			if unseen = s.seen(v, path); unseen == nil {
 				return path, nil
 			}
 		}
-		hint := ""
-		if path, err := exec.LookPath(program); err == nil {
-			hint = fmt.Sprintf(" (%s is not seen by isolated programs)", path)
-		}
-		return "", fmt.Errorf("%w: %s is in none of %s%s", ErrNotFound, program, v.path(), hint)
 	}
-	path, err := Find(v.dir, program)
-	if err == nil && !v.sees(filepath.Clean(path)) {
-		return "", fmt.Errorf("%w: %s is not seen by isolated programs", ErrNotFound, path)
+	if path, err := exec.LookPath(program); unseen == nil && err == nil {
+		unseen = s.seen(v, path)
 	}
-	return path, err
+	if unseen != nil {
+		return "", unseen
+	}
+	return "", fmt.Errorf("%w: %s is in none of %s", ErrNotFound, program, v.path())
+}
+
+// seen returns an error for a program that is outside of what is seen, or is a link
+// to one. The error says what would change that.
+func (s *Sandbox) seen(v view, path string) error {
+	path = filepath.Clean(path)
+	place, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if v.sees(place) {
+		return nil
+	}
+	name := path
+	if place != path {
+		name += ", which is " + place + ","
+	}
+	if folder := suggestion(place, s.closed); folder != "" {
+		return fmt.Errorf("%w: isolated programs do not see %s unless etui.yaml has sandbox: {read: [%s]}", ErrNotFound, name, folder)
+	}
+	return fmt.Errorf("%w: isolated programs do not see %s", ErrNotFound, name)
 }

@@ -101,3 +101,6 @@ func profile(v view, home string) string {
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
+
+// enterable are the folders of Config.Read that a program can get to: all.
+func (s *Sandbox) enterable(Mode, view) (folders []folder, unseen []error) { return s.read, nil }

@@ -338,7 +338,7 @@ func (p *helped) await() ending {
 	e.limit = p.cgroup.limit(e)
 	close(p.ended)
 	p.control.Close()
-	p.proxy.close()
+	e.refused = p.proxy.close()
 	return e
 }
 
@@ -360,9 +360,9 @@ func (p *helped) last() ending {
 		}
 		status := syscall.WaitStatus(last.Status)
 		if status.Signaled() {
-			return ending{-1, "signal: " + status.Signal().String(), Limit(last.Limit)}
+			return ending{exit: -1, status: "signal: " + status.Signal().String(), limit: Limit(last.Limit)}
 		}
-		return ending{status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus()), Limit(last.Limit)}
+		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()), limit: Limit(last.Limit)}
 	}
 }
 

@@ -288,7 +288,10 @@ func TestWallNetwork(t *testing.T) {
 				dialed = append(dialed, address) // one at a time: the program asks so
 				return server.Listener.Addr().String()
 			})
-			_, out := run(t, s, c)
+			got, out := run(t, s, c)
+			if refused := strings.Join(got.Refused, " "); refused != "other.test:80 api.test:22" {
+				t.Errorf("refused %s", refused)
+			}
 			for _, want := range []string{"api.test /one body", "www.sub.test:8080 /two", "inner /three", "403 ", "other.test is not among", "api.test:22 is not among", "400 "} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is missing in\n%s", want, out)

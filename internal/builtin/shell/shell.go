@@ -42,6 +42,9 @@ type Config struct {
 	ReadOnly []string
 	// Guard keeps the protected names of Dir as they are.
 	Guard *protect.Guard
+	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
+	// none. The model is told of them.
+	Network []string
 }
 
 // Shell runs commands. It is safe for concurrent use.
@@ -56,6 +59,26 @@ type Shell struct {
 
 // New makes a shell.
 func New(c Config) *Shell { return &Shell{config: c} }
+
+// Registered returns the tools of a shell as the model is to see them: Tools, with
+// the hosts that commands may reach.
+func (s *Shell) Registered() []tool.Tool {
+	list := Tools(s)
+	if len(s.config.Network) == 0 {
+		return list
+	}
+	hosts := sandbox.Hosts(s.config.Network)
+	for i, t := range list {
+		d := t.Definition()
+		if d.Name != "exec" {
+			continue
+		}
+		d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
+		d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		list[i] = tool.New(d, t.Call)
+	}
+	return list
+}
 
 // Close ends all commands in the background. It never fails.
 func (s *Shell) Close() error {
@@ -92,7 +115,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in the order in which they come.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
@@ -110,7 +133,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if text == "" {
 		text = "(no output)"
 	}
-	return fmt.Sprintf("%s%s\n%s", text, notes, ended(r)), nil
+	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
 }
 
 // maxNotes is how many notes of the guard a result tells.
@@ -135,8 +158,8 @@ func noted(err error, notes string) error {
 	return fmt.Errorf("%w%s", err, notes)
 }
 
-// ended says how a command ended, and how it was kept apart.
-func ended(r sandbox.Result) string {
+// ended says how a command ended, how it was kept apart, and what it could reach.
+func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
@@ -147,7 +170,14 @@ func ended(r sandbox.Result) string {
 	if r.Stdout.Dropped > 0 {
 		how += "; write long outputs to a file, and read that"
 	}
-	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	how = fmt.Sprintf("%s, sandbox: %s", how, r.Mode)
+	if len(s.config.Network) > 0 {
+		how += ", network: " + sandbox.Hosts(s.config.Network)
+	}
+	if len(r.Refused) > 0 {
+		how += "; refused: " + sandbox.Hosts(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+	}
+	return "(" + how + ")"
 }
 
 // overwritten is what a program has written over on one line of a terminal, as

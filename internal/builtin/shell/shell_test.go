@@ -159,3 +159,26 @@ func TestProtected(t *testing.T) {
 		}
 	}
 }
+
+// TestNetwork: the model is told what commands may reach.
+func TestNetwork(t *testing.T) {
+	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: t.TempDir(), Network: []string{"pypi.org", "*.example.org"}})
+	for _, tl := range s.Registered() {
+		d := tl.Definition()
+		if told := strings.Contains(d.Description, "pypi.org, *.example.org."); told != (d.Name == "exec") || told != strings.Contains(d.Translations["zh"], "pypi.org") {
+			t.Errorf("%s: %s", d.Name, d.Description)
+		}
+		if d.Name != "exec" {
+			continue
+		}
+		r, err := tl.Call(t.Context(), json.RawMessage(`{"command":"true"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, r.Text, "(exit status 0, sandbox: off, network: pypi.org, *.example.org)")
+	}
+}
