@@ -151,7 +151,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("rules", err, "") // the rest was read by open
 		return report
 	case err != nil:
-		add("tools", err, "")
+		add("start", err, "")
 		return report
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
