@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -85,5 +86,6 @@ func addWeb(registry *catalog.Registry, w *workspace) error {
 // allBuiltin are all tools that etui brings, wherever they work or not: for their
 // definitions.
 func allBuiltin() []tool.Tool {
-	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}))
+	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
+		install.Tools(&install.Finder{}, &install.Installer{}))
 }

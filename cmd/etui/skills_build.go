@@ -26,9 +26,10 @@ import (
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/secret"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/tool"
@@ -261,13 +262,23 @@ func skillFolders(w *workspace) (list []string) {
 	return list
 }
 
-// ownTools are the tools of etui that are in no catalog, or not in every one.
-var ownTools = []string{selection.FindTools, selection.DescribeTool, selection.CallTool, selection.UseSkill, "find_skills", "install_skill", catalog.Full}
+// ownNames are those of the tools of etui that are in no catalog, or not in every one,
+// and of the skill of all tools.
+func ownNames() []string {
+	names := []string{catalog.Full}
+	for _, d := range meta.Definitions() {
+		names = append(names, d.Name)
+	}
+	for _, t := range install.Tools(&install.Finder{}, &install.Installer{}) {
+		names = append(names, t.Definition().Name)
+	}
+	return names
+}
 
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings, and of the skill of all tools.
 func (b *built) reserved() func(string) bool {
-	names := slices.Clone(ownTools)
+	names := ownNames()
 	for e := range b.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)

@@ -146,7 +146,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		p.args0 = c.Args[0]
 		spec.Args = append([]string{path}, c.Args...)
 	}
-	if len(c.Network) > 0 && m == Strong && s.dial != nil {
+	if len(c.Network) > 0 && s.dial != nil {
 		spec.Proxy = true
 		addProxy(given)
 	}
@@ -156,7 +156,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	}
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
-	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
+	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
 		p.stop()
 		p.await() // why it failed is known
 		if ctx.Err() != nil {
@@ -205,7 +205,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 }
 
 // prepare tells the helper what to do, and waits until the program runs.
-func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) error {
+func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) e
 		case err != nil:
 			return fmt.Errorf("the helper says nothing: %w", err)
 		case kind == wire.Listening:
-			if p.proxy, err = serve(passed); err != nil {
+			if p.proxy, err = serve(passed, body); err != nil {
 				return err
 			}
 		case kind == wire.Failed && len(body) > 0:

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -25,12 +26,14 @@ type proxy struct {
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	ctx      context.Context //nolint:containedctx // ends with the proxy, as its connections do
 	cancel   context.CancelFunc
+	token    []byte // what every connection begins with; may be empty
 	places   chan struct{}
 	all      sync.WaitGroup
 }
 
 const (
 	maxProxied  = 64               // connections at once; further ones wait
+	proxyToken  = 5 * time.Second  // for the token, which comes with the connection
 	proxyHeader = 30 * time.Second // for a request's header
 )
 
@@ -44,8 +47,9 @@ func addProxy(env map[string]string) {
 	env["NODE_USE_ENV_PROXY"] = "1"
 }
 
-// serveProxy serves on a listener that was made where the program is.
-func serveProxy(listener *os.File, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
+// serveProxy serves on a listener that was made where the program is. The token is
+// what keeps others from it, where it can be reached by others.
+func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
 	if listener == nil {
 		return nil, errors.New("the helper sent no listener")
 	}
@@ -54,7 +58,7 @@ func serveProxy(listener *os.File, hosts []string, dial func(ctx context.Context
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: l, hosts: hosts, dial: dial, places: make(chan struct{}, maxProxied)}
+	p := &proxy{listener: l, token: token, hosts: hosts, dial: dial, places: make(chan struct{}, maxProxied)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.all.Go(p.accept)
 	return p, nil
@@ -87,9 +91,19 @@ func (p *proxy) accept() {
 			release := context.AfterFunc(p.ctx, func() { c.Close() })
 			defer release()
 			defer c.Close()
-			p.serve(c)
+			if p.knows(c) {
+				p.serve(c)
+			}
 		})
 	}
+}
+
+// knows reports whether a connection comes from the program.
+func (p *proxy) knows(c net.Conn) bool {
+	_ = c.SetDeadline(time.Now().Add(proxyToken)) // a closed one shows at once
+	said := make([]byte, len(p.token))
+	_, err := io.ReadFull(c, said)
+	return err == nil && subtle.ConstantTimeCompare(said, p.token) == 1
 }
 
 // serve answers one request, with a connection to where it asks to go.

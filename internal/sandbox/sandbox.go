@@ -160,12 +160,12 @@ func (s *Sandbox) Ready() error {
 // otherwise says why not.
 func (s *Sandbox) Network() error {
 	switch m := s.Mode(); {
-	case m == Off, m == Strong && s.dial != nil:
+	case m == Off, (m == Strong || m == Landlock) && s.dial != nil:
 		return nil
-	case m == Strong:
+	case m == Strong || m == Landlock:
 		return errors.New("programs have no network here")
 	default:
-		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong", m)
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong or landlock", m)
 	}
 }
 

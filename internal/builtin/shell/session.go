@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/internal/sandbox"
 )
@@ -106,12 +107,29 @@ func (v *session) take() (text string, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n := min(len(v.unread), maxShown)
-	text = sandbox.Plain(sandbox.Output{Head: slices.Clone(v.unread[:n])})
+	if n < len(v.unread) || !v.done {
+		n = whole(v.unread[:n])
+	}
+	text = plain(sandbox.Output{Head: slices.Clone(v.unread[:n])})
 	if v.dropped > 0 {
 		text = fmt.Sprintf("(%d bytes before this were dropped)\n", v.dropped) + text
 	}
 	v.unread, v.dropped = slices.Delete(v.unread, 0, n), 0
 	return text, v.done && len(v.unread) == 0
+}
+
+// whole is how many bytes of a text are there without the beginning of a character
+// whose end is not.
+func whole(text []byte) int {
+	for back := 1; back < min(utf8.UTFMax, len(text)+1); back++ {
+		if last := text[len(text)-back:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return len(text) - back
+			}
+			break
+		}
+	}
+	return len(text)
 }
 
 // stop ends the command and waits for its end.

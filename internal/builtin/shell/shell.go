@@ -11,16 +11,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 
 // Limits of commands.
 const (
-	maxShown    = 64 << 10      // bytes of output that one call gives
+	maxShown    = 30 << 10      // bytes of output that one call gives: a turn keeps 32 KiB of a result
 	maxKept     = 256 << 10     // bytes of output in the background that nobody has read yet
 	maxSessions = 8             // commands in the background at once, and ended ones that are remembered
 	maxLife     = 2 * time.Hour // of a command in the background
@@ -96,7 +99,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := sandbox.Plain(r.Stdout)
+	text := plain(r.Stdout)
 	if text == "" {
 		text = "(no output)"
 	}
@@ -112,7 +115,20 @@ func ended(r sandbox.Result) string {
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
+	if r.Stdout.Dropped > 0 {
+		how += "; write long outputs to a file, and read that"
+	}
 	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+}
+
+// overwritten is what a program has written over on one line of a terminal, as
+// those do that show their progress.
+var overwritten = regexp.MustCompile(`[^\n]*\r([^\r\n])`)
+
+// plain is an output as a text that says the same without a terminal.
+func plain(o sandbox.Output) string {
+	text := strings.ReplaceAll(o.String(), "\r\n", "\n")
+	return printable.Text(overwritten.ReplaceAllString(text, "$1"))
 }
 
 // folder is where a command runs: a folder of the workspace. The sandbox looks
