@@ -182,7 +182,7 @@ type CallRule struct {
 	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
 	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals can be given they are refused."`
 	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
-	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators where the rule decides."`
 	// Place and WhenPlace are where the rule and its condition begin.
 	Place     Position `yaml:"-"`

@@ -36,6 +36,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -46,7 +47,7 @@ type Config struct {
 	// Sandbox starts the programs. Nil refuses them.
 	Sandbox *sandbox.Sandbox
 	// HTTP reaches the services, and decides which addresses may be reached. Nil
-	// means http.DefaultClient.
+	// reaches public ones only.
 	HTTP *http.Client
 	// Pins remember which definitions may be used. Nil means that they are
 	// forgotten with the provider.
@@ -65,7 +66,8 @@ var _ skill.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
-		c.HTTP = http.DefaultClient
+		public, _ := egress.New(egress.Config{}) // only what is to be opened can be wrong
+		c.HTTP = &http.Client{Transport: public}
 	}
 	if c.Pins == nil {
 		c.Pins = NewPins("")
