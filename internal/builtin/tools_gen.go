@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, clock *Clock, files *Files) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(clock *Clock, files *Files) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if clock != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "get_time",
 				Description:  "Tells the current date and time.",
@@ -48,7 +48,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 		)
 	}
 	if files != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "append_file",
 				Description:  "Adds text to the end of a file of the workspace, or makes the file.",
@@ -338,7 +338,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			}),
 		)
 	}
-	list = append(list,
+	made = append(made,
 		tool.New(tool.Definition{
 			Name:         "calculate",
 			Description:  "Evaluates arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...",
@@ -363,7 +363,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			return tool.Text(string(out)), nil
 		}),
 	)
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.

@@ -304,7 +304,7 @@ func (g *generator) notEmpty(value string, t types.Type) string {
 	case *types.Slice, *types.Map:
 		return "len(" + value + ") > 0"
 	}
-	if types.TypeString(t, nil) == "time.Time" {
+	if is(t, "time.Time") {
 		return "!" + value + ".IsZero()"
 	}
 	return ""

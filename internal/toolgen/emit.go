@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,11 +29,12 @@ type generator struct {
 	problems []*Problem
 	byPos    map[token.Pos]*ast.Field
 
-	imports map[string]string     // name by path
-	text    bytes.Buffer          // of the declarations
-	structs map[string]types.Type // those whose reader or writer is made, by its name
-	pending []func()              // readers and writers to be made
-	depth   int                   // of the statement that is written, for names
+	imports   map[string]string     // name by path
+	receivers []receiver            // of the tools
+	text      bytes.Buffer          // of the declarations
+	structs   map[string]types.Type // those whose reader or writer is made, by its name
+	pending   []func()              // readers and writers to be made
+	depth     int                   // of the statement that is written, for names
 }
 
 // generate makes the package's file, or finds problems.
@@ -95,6 +97,16 @@ func (g *generator) free(functions, declared []*function) {
 			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
 		}
 	}
+	for _, f := range functions {
+		if f.receiver == nil && local(f.name) {
+			g.fail(f.pos, "%s is a name that the generated code uses itself; give the function another, and say name=%s if the tool is to keep it", f.name, f.definition.Name)
+		}
+	}
+	for _, name := range g.pkg.Types.Scope().Names() {
+		if types.Universe.Lookup(name) != nil && len(functions)+len(declared) > 0 {
+			g.fail(g.pkg.Types.Scope().Lookup(name).Pos(), "%s is a name of Go itself, which the generated code needs; give this another", name)
+		}
+	}
 }
 
 // file puts the imports in front of the declarations.
@@ -139,8 +151,16 @@ func (g *generator) use(importPath string) string {
 }
 
 func (g *generator) taken(name string) bool {
-	return g.pkg.Types.Scope().Lookup(name) != nil || slices.Contains(slices.Collect(maps.Values(g.imports)), name)
+	return g.pkg.Types.Scope().Lookup(name) != nil || local(name) || slices.Contains(slices.Collect(maps.Values(g.imports)), name) ||
+		slices.ContainsFunc(g.receivers, func(r receiver) bool { return r.name == name })
 }
+
+// locals matches the names that the written functions give to their variables.
+var locals = regexp.MustCompile(`^(registry|made|ctx|args|in|out|err|r|b|v|i|name|ok|key|[eik]\d+)$`)
+
+// local reports whether a name means something else in the written functions than
+// in the package around them.
+func local(name string) bool { return locals.MatchString(name) }
 
 // qualify names packages in types as the file imports them.
 func (g *generator) qualify(p *types.Package) string {
@@ -161,27 +181,25 @@ type receiver struct {
 	typ  types.Type
 }
 
-// receivers returns the types whose methods are tools, by name, and called after
+// receive finds the types whose methods are tools, by name, and calls values after
 // them.
-func (g *generator) receivers(functions []*function) (list []receiver) {
+func (g *generator) receive(functions []*function) {
 	for _, f := range functions {
-		if f.receiver == nil || slices.ContainsFunc(list, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
+		if f.receiver == nil || slices.ContainsFunc(g.receivers, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
 			continue
 		}
-		name := g.typeName(f.receiver)
-		list = append(list, receiver{lower(strings.TrimPrefix(name, "*")), f.receiver})
+		name := lower(strings.TrimPrefix(types.TypeString(f.receiver, func(*types.Package) string { return "" }), "*"))
+		if g.taken(name) || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
+			name += "Value"
+		}
+		g.receivers = append(g.receivers, receiver{name, f.receiver})
 	}
-	slices.SortFunc(list, func(a, b receiver) int { return strings.Compare(a.name, b.name) })
-	return list
+	slices.SortFunc(g.receivers, func(a, b receiver) int { return strings.Compare(a.name, b.name) })
 }
 
 func lower(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
-	name = string(unicode.ToLower(r)) + name[size:]
-	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || slices.Contains([]string{"tool", "catalog", "context", "json", "chat", "wire", "ctx", "args", "in", "out", "err", "list", "registry"}, name) {
-		name += "Value"
-	}
-	return name
+	return string(unicode.ToLower(r)) + name[size:]
 }
 
 // tools writes the functions that return and register the tools.
@@ -189,14 +207,14 @@ func (g *generator) tools(functions []*function) {
 	tools, catalog := g.use(module+"tool"), g.use(module+"catalog")
 	context, raw, chat := g.use("context"), g.use("encoding/json"), g.use(module+"chat")
 	var params, names []string
-	receivers := g.receivers(functions)
-	for _, r := range receivers {
+	g.receive(functions)
+	for _, r := range g.receivers {
 		params, names = append(params, r.name+" "+g.typeName(r.typ)), append(names, r.name)
 	}
 	g.printf("\n// Register adds the tools of this package to a registry.\nfunc Register(%s) error {\n\treturn registry.Register(Tools(%s)...)\n}\n",
 		strings.Join(append([]string{"registry *" + catalog + ".Registry"}, params...), ", "), strings.Join(names, ", "))
-	g.printf("\n// Tools returns the tools of this package. Those of a receiver that is nil are left out.\nfunc Tools(%s) []%s.Tool {\nvar list []%s.Tool\n", strings.Join(params, ", "), tools, tools)
-	for _, r := range append(receivers, receiver{}) { // plain functions last
+	g.printf("\n// Tools returns the tools of this package. Those of a receiver that is nil are left out.\nfunc Tools(%s) []%s.Tool {\nvar made []%s.Tool\n", strings.Join(params, ", "), tools, tools)
+	for _, r := range append(g.receivers, receiver{}) { // plain functions last
 		of := slices.DeleteFunc(slices.Clone(functions), func(f *function) bool {
 			return f.receiver == nil != (r.typ == nil) || r.typ != nil && !types.Identical(r.typ, f.receiver)
 		})
@@ -207,7 +225,7 @@ func (g *generator) tools(functions []*function) {
 		if pointer {
 			g.printf("if %s != nil {\n", r.name)
 		}
-		g.printf("list = append(list,\n")
+		g.printf("made = append(made,\n")
 		for _, f := range of {
 			g.printf("\t\t%s.New(%s, func(ctx %s.Context, args %s.RawMessage) (%s.Result, error) {\n", tools, g.definition(&f.definition), context, raw, chat)
 			g.call(f, r.name)
@@ -218,7 +236,7 @@ func (g *generator) tools(functions []*function) {
 			g.printf("}\n")
 		}
 	}
-	g.printf("return list\n}\n")
+	g.printf("return made\n}\n")
 }
 
 // definition writes a definition as a Go value.
@@ -283,7 +301,7 @@ func (g *generator) call(f *function, receiver string) {
 	switch {
 	case f.out == nil:
 		g.printf("if err := %s; err != nil {\nreturn %s.Result{}, err\n}\nreturn %s.Text(\"Done.\"), nil\n", call, chat, tools)
-	case types.TypeString(f.out, nil) == module+"chat.Result":
+	case is(f.out, module+"chat.Result"):
 		g.printf("return %s\n", call)
 	default:
 		g.printf("out, err := %s\nif err != nil {\nreturn %s.Result{}, err\n}\n", call, chat)

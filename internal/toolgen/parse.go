@@ -291,7 +291,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		return
 	}
 	in := slices.Collect(s.Params().Variables())
-	if len(in) > 0 && in[0].Type().String() == "context.Context" {
+	if len(in) > 0 && is(in[0].Type(), "context.Context") {
 		f.context, in = true, in[1:]
 	}
 	if len(in) > 1 || s.Variadic() {
@@ -302,7 +302,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		g.input(f, in[0])
 	}
 	out := slices.Collect(s.Results().Variables())
-	if len(out) == 0 || len(out) > 2 || out[len(out)-1].Type().String() != "error" {
+	if len(out) == 0 || len(out) > 2 || !is(out[len(out)-1].Type(), "error") {
 		g.fail(f.pos, "%s must return an error last; a tool is %s", f.name, shapes)
 		return
 	}
@@ -310,6 +310,9 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		f.out = out[0].Type()
 	}
 }
+
+// is reports whether a type is the one of that name, whatever it is called here.
+func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(t), nil) == name }
 
 func (g *generator) input(f *function, v *types.Var) {
 	t := types.Unalias(v.Type())

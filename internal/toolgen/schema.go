@@ -228,7 +228,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			continue
 		case v.Embedded() && name == "":
-			g.fail(pos, "the embedded field %s is no struct; give it a name", v.Name())
+			g.fail(pos, "the embedded field %s is no struct; embed a struct, not a pointer to one, or give the field a name", v.Name())
 			continue
 		case !v.Exported():
 			if tag.Get("json") != "" {

@@ -22,9 +22,9 @@ func Register(registry *catalog.Registry, service *Service) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(service *Service) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if service != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "forecast",
 				Description:  "Tells the weather of the coming days.",
@@ -56,7 +56,7 @@ func Tools(service *Service) []tool.Tool {
 			}),
 		)
 	}
-	list = append(list,
+	made = append(made,
 		tool.New(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
@@ -102,7 +102,7 @@ func Tools(service *Service) []tool.Tool {
 			return showMap(ctx, in)
 		}),
 	)
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.
