@@ -99,8 +99,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 			if r.Null() {
 				v.Shelf = nil
 			} else {
-				var e1 Shelf
-				e1 = Shelf(r.String())
+				e1 := Shelf(r.String())
 				v.Shelf = &e1
 			}
 		case "limit":

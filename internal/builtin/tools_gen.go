@@ -43,7 +43,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
@@ -70,7 +70,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "diff_files",
@@ -93,7 +93,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "edit_file",
@@ -135,7 +135,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "list_dir",
@@ -158,7 +158,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "make_dir",
@@ -181,7 +181,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "multi_edit",
@@ -223,7 +223,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "read_image",
@@ -265,7 +265,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "rename_file",
@@ -288,7 +288,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "search_text",
@@ -311,7 +311,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "write_file",
@@ -334,7 +334,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
@@ -360,7 +360,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			if err != nil {
 				return chat.Result{}, err
 			}
-			return tool.Text(string(out)), nil
+			return tool.Text(out), nil
 		}),
 	)
 	return made

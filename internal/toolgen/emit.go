@@ -27,7 +27,7 @@ type generator struct {
 	pkg      *packages.Package
 	dir      string // from which paths in messages are seen
 	problems []*Problem
-	byPos    map[token.Pos]*ast.Field
+	comments map[place]*ast.Field // of structs, also of other packages
 
 	imports   map[string]string     // name by path
 	receivers []receiver            // of the tools
@@ -306,7 +306,11 @@ func (g *generator) call(f *function, receiver string) {
 	default:
 		g.printf("out, err := %s\nif err != nil {\nreturn %s.Result{}, err\n}\n", call, chat)
 		if b, ok := f.out.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
-			g.printf("return %s.Text(string(out)), nil\n", tools)
+			text := "string(out)"
+			if f.out == types.Typ[types.String] {
+				text = "out"
+			}
+			g.printf("return %s.Text(%s), nil\n", tools, text)
 			return
 		}
 		g.printf("b := make([]byte, 0, 512)\n")

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/tool"
@@ -175,11 +177,38 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 // description is a doc comment as a model reads it: without directives, without
 // the function's name at its beginning.
 func description(m marked) string {
-	text := strings.Join(strings.Fields(m.doc.Text()), " ")
-	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok && rest != "" {
-		text = strings.ToUpper(rest[:1]) + rest[1:]
+	text := oneLine(m.doc.Text())
+	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok {
+		text = capital(rest)
 	}
 	return text
+}
+
+// oneLine joins the lines of a comment; with a blank, but between characters of
+// scripts without.
+func oneLine(text string) string {
+	var b strings.Builder
+	last := ' '
+	for _, word := range strings.Fields(text) {
+		if first, _ := utf8.DecodeRuneInString(word); b.Len() > 0 && !(wide(last) && wide(first)) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+		last, _ = utf8.DecodeLastRuneInString(word)
+	}
+	return b.String()
+}
+
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'
+}
+
+func capital(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + text[size:]
 }
 
 // snake turns readFile into read_file, and getURLText into get_url_text.
@@ -328,7 +357,7 @@ func (g *generator) input(f *function, v *types.Var) {
 // that has a name.
 func arguments(t types.Type) *types.Named {
 	named, ok := t.(*types.Named)
-	if !ok || named.TypeParams().Len()+named.TypeArgs().Len() > 0 {
+	if !ok || named.TypeArgs().Len() < named.TypeParams().Len() {
 		return nil
 	}
 	if _, ok = named.Underlying().(*types.Struct); !ok {

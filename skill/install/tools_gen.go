@@ -43,7 +43,7 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}

@@ -43,7 +43,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "exec",
@@ -66,7 +66,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "stop_background",
@@ -89,7 +89,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}

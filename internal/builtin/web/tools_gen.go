@@ -43,7 +43,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
@@ -70,7 +70,7 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
