@@ -54,11 +54,11 @@ func (g *generator) wellKnown(t types.Type) *known {
 	}
 	switch {
 	case hasMethod(t, "UnmarshalJSON"):
-		return &known{func() *schema { return &schema{} }, "r.JSON(&%s)", "%w.Value(b, %s)"}
+		return &known{func() *schema { return &schema{} }, "r.JSON(&%s)", "%w.Value(b, &%s)"}
 	case hasMethod(t, "UnmarshalText"):
-		return &known{text(""), "r.Text(&%s)", "%w.Value(b, %s)"}
+		return &known{text(""), "r.Text(&%s)", "%w.Value(b, &%s)"}
 	case hasMethod(t, "MarshalJSON"), hasMethod(t, "MarshalText"):
-		return &known{func() *schema { return &schema{} }, "r.Skip() // %s is only written", "%w.Value(b, %s)"}
+		return &known{func() *schema { return &schema{} }, "r.Skip() // %s is only written", "%w.Value(b, &%s)"}
 	}
 	return nil
 }
@@ -229,6 +229,14 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 	}
 	if !g.named(t, pos) {
 		return
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok { // of structs each has a function
+		if slices.ContainsFunc(g.writing, func(w types.Type) bool { return types.Identical(w, t) }) {
+			g.fail(pos, "%s contains itself; use a struct for the inner one", g.typeName(t))
+			return
+		}
+		g.writing = append(g.writing, t)
+		defer func() { g.writing = g.writing[:len(g.writing)-1] }()
 	}
 	item := "e" + strconv.Itoa(g.depth)
 	switch u := t.Underlying().(type) {

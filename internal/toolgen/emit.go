@@ -34,6 +34,7 @@ type generator struct {
 	text      bytes.Buffer          // of the declarations
 	structs   map[string]types.Type // those whose reader or writer is made, by its name
 	pending   []func()              // readers and writers to be made
+	writing   []types.Type          // those that a statement lies in, but structs
 	depth     int                   // of the statement that is written, for names
 }
 
@@ -50,19 +51,28 @@ func (g *generator) generate() (Package, error) {
 	}
 	g.free(functions, declared)
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
-	if len(g.problems) > 0 || len(all) == 0 {
+	if len(all) == 0 {
 		return p, nil
 	}
 	for _, f := range all {
 		p.Tools = append(p.Tools, f.definition)
 	}
 	g.imports = map[string]string{}
-	if len(functions) > 0 {
-		g.tools(functions)
-		g.groups(functions)
-	}
-	if len(declared) > 0 {
-		g.definitions(declared)
+	switch {
+	case len(g.problems) > 0: // what else is wrong shows where results are written
+		for _, f := range functions {
+			if f.out != nil {
+				g.write("out", f.out, f.pos)
+			}
+		}
+	default:
+		if len(functions) > 0 {
+			g.tools(functions)
+			g.groups(functions)
+		}
+		if len(declared) > 0 {
+			g.definitions(declared)
+		}
 	}
 	for len(g.pending) > 0 {
 		next := g.pending[0]

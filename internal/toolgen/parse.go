@@ -8,10 +8,13 @@ import (
 	"go/types"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/language"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/tool"
@@ -86,6 +89,12 @@ func tools(file *ast.File) (list []marked) {
 	return list
 }
 
+// directiveNames are the directives of one tool.
+var directiveNames = []string{"tool", "alias", "example", "translate", "zh"}
+
+// meant matches a comment that is meant as a directive.
+var meant = regexp.MustCompile(`(?i)^/[/*][ \t+@]*etui:tools?\b`)
+
 // stray reports what is meant as a directive and stands where none is read.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
@@ -97,10 +106,12 @@ func (g *generator) stray(file *ast.File) {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
-			case strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), "etui:tool") && !directive:
+			case !directive && meant.MatchString(c.Text):
 				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
+			case directive && !slices.Contains(directiveNames, name) && name != "tools":
+				g.fail(c.Pos(), "there is no directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
-				g.fail(c.Pos(), "%s%s does not belong to a function; write it as the last lines of its doc comment", prefix, name)
+				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
 			case directive && !read[group]:
 				g.fail(c.Pos(), "%s%s has no %stool beside it in the doc comment of a function", prefix, name, prefix)
 			}
@@ -164,9 +175,11 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 		f.declared = true
 		if f.in = arguments(object.Type()); f.in == nil || object.IsAlias() {
 			g.fail(f.pos, "%s is no struct type; a tool is a function, or a struct type with its arguments", f.name)
+			return nil
 		}
-	default:
-		return nil // its type is not known
+	default: // the blank name
+		g.fail(f.pos, "a tool needs a name")
+		return nil
 	}
 	if f.in != nil {
 		d.Parameters = g.parameters(f.in, f.declared, f.pos)
@@ -184,19 +197,18 @@ func description(m marked) string {
 	return text
 }
 
-// oneLine joins the lines of a comment; with a blank, but between characters of
-// scripts without.
-func oneLine(text string) string {
-	var b strings.Builder
-	last := ' '
-	for _, word := range strings.Fields(text) {
-		if first, _ := utf8.DecodeRuneInString(word); b.Len() > 0 && !(wide(last) && wide(first)) {
-			b.WriteByte(' ')
+// oneLine joins the lines of a comment: with a blank, but between characters of
+// scripts that have none without.
+func oneLine(text string) (joined string) {
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		last, _ := utf8.DecodeLastRuneInString(joined)
+		if first, _ := utf8.DecodeRuneInString(line); joined != "" && line != "" && !(wide(last) && wide(first)) {
+			joined += " "
 		}
-		b.WriteString(word)
-		last, _ = utf8.DecodeLastRuneInString(word)
+		joined += line
 	}
-	return b.String()
+	return joined
 }
 
 func wide(r rune) bool {
@@ -229,6 +241,13 @@ func snake(name string) string {
 func (g *generator) apply(f *function, x directive) {
 	d := &f.definition
 	switch x.name {
+	case "alias", "example":
+		if x.text == "" {
+			g.fail(x.pos, "%s%s needs a text", prefix, x.name)
+			return
+		}
+	}
+	switch x.name {
 	case "tool":
 		g.keys(d, x, true)
 	case "alias":
@@ -240,8 +259,8 @@ func (g *generator) apply(f *function, x directive) {
 		g.translate(d, tag, strings.TrimSpace(text), x.pos)
 	case "zh":
 		g.translate(d, "zh", x.text, x.pos)
-	default:
-		g.fail(x.pos, "there is no directive %s%s%s", prefix, x.name, nearest.Hint(x.name, slices.Values([]string{"tool", "alias", "example", "translate", "zh"})))
+	case "tools":
+		g.fail(x.pos, "%stools stands above the package clause, for all tools; here it is %stool", prefix, prefix)
 	}
 }
 
@@ -249,6 +268,9 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 	if tag == "" || text == "" {
 		g.fail(pos, "a translation needs a language and a text: %stranslate zh 读取文件。", prefix)
 		return
+	}
+	if _, err := language.Parse(tag); err != nil {
+		g.fail(pos, "%q is no language; write its tag, as in %stranslate zh 读取文件。", tag, prefix)
 	}
 	if d.Translations == nil {
 		d.Translations = map[string]string{}
@@ -323,7 +345,11 @@ func (g *generator) signature(f *function, s *types.Signature) {
 	if len(in) > 0 && is(in[0].Type(), "context.Context") {
 		f.context, in = true, in[1:]
 	}
-	if len(in) > 1 || s.Variadic() {
+	if s.Variadic() {
+		g.fail(f.pos, "%s takes any number of arguments; put a list of them into a struct: a tool is %s", f.name, shapes)
+		return
+	}
+	if len(in) > 1 {
 		g.fail(f.pos, "%s takes %d arguments; put them into one struct, a field each: a tool is %s", f.name, len(in), shapes)
 		return
 	}

@@ -106,7 +106,7 @@ func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.R
 // closed is what additionalProperties is for a struct.
 var closed = new(bool)
 
-// schema returns the JSON Schema of a type. Above are the structs that it lies in.
+// schema returns the JSON Schema of a type. Above are the types that it lies in.
 func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *schema {
 	if !g.named(t, pos) {
 		return &schema{}
@@ -118,6 +118,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		g.fail(pos, "%s contains itself; use json.RawMessage for the inner one", types.TypeString(t, g.qualify))
 		return &schema{}
 	}
+	above = append(above[:len(above):len(above)], t)
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return g.basic(t, u, pos)
@@ -138,7 +139,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		}
 		return &schema{Type: "object", AdditionalProperties: inner}
 	case *types.Struct:
-		return g.object(u, pos, append(above[:len(above):len(above)], t))
+		return g.object(u, pos, above)
 	}
 	g.fail(pos, "%s cannot be written as JSON; use a text, a number, a bool, a struct, a slice, a map with texts as keys, or json.RawMessage", types.TypeString(t, g.qualify))
 	return &schema{}
@@ -273,6 +274,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		if v.Pos() != token.NoPos {
 			pos = v.Pos()
 		}
+		g.checkTag(u.Tag(i), v, pos)
 		name, options, _ := strings.Cut(tag.Get("json"), ",")
 		inner, embedded := v.Type().Underlying().(*types.Struct)
 		switch {
@@ -293,8 +295,10 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			continue
 		}
-		if slices.Contains(strings.Split(options, ","), "string") {
-			g.fail(pos, "the json option string of %s is not supported; leave it out", v.Name())
+		for _, option := range strings.Split(options, ",") {
+			if !slices.Contains([]string{"", "omitempty", "omitzero"}, option) {
+				g.fail(pos, "the json option %s of %s is not supported; only omitempty and omitzero are", option, v.Name())
+			}
 		}
 		f := field{name: name, selector: v.Name(), typ: v.Type(), tag: tag, pos: pos}
 		if f.name == "" {
@@ -313,6 +317,32 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		add(f)
 	}
 	return list
+}
+
+// tagKeys are the keys of tags that say something about a field.
+var tagKeys = []string{"json", "required", "enum", "default", "example", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "pattern"}
+
+// checkTag reports what in a tag would be passed over: all of one that is not well
+// formed, a key that is there twice or written in another case.
+func (g *generator) checkTag(tag string, v *types.Var, pos token.Pos) {
+	seen := map[string]bool{}
+	for rest := strings.TrimLeft(tag, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		key, quoted, _ := strings.Cut(rest, ":")
+		value, err := strconv.QuotedPrefix(quoted)
+		if err != nil || !strings.HasPrefix(value, `"`) || key == "" || strings.ContainsAny(key, " \"") {
+			g.fail(pos, "the tag of %s is not well formed at %s; it is written `key:\"value\" key:\"value\"`", v.Name(), rest)
+			return
+		}
+		known := slices.IndexFunc(tagKeys, func(k string) bool { return strings.EqualFold(k, key) })
+		switch {
+		case known >= 0 && tagKeys[known] != key:
+			g.fail(pos, "the tag %s of %s is written %s", key, v.Name(), tagKeys[known])
+		case known >= 0 && seen[key]:
+			g.fail(pos, "the tag %s of %s is there twice", key, v.Name())
+		}
+		seen[key] = true
+		rest = quoted[len(value):]
+	}
 }
 
 func nameRune(r rune) bool {
@@ -384,16 +414,22 @@ func (g *generator) tags(s *schema, f field) {
 		inner = inner.Items // an enum of a list is one of its elements
 	}
 	if text, ok := f.tag.Lookup("enum"); ok {
-		inner.Enum = nil
+		if inner.Enum != nil {
+			inner.Enum, inner.Description = nil, "" // of its constants
+		}
 		for _, item := range strings.Split(text, ",") {
-			inner.Enum = append(inner.Enum, g.value(inner, item, "enum", f.pos))
+			if value := g.value(inner, strings.TrimSpace(item), "enum", f.pos); value != nil {
+				inner.Enum = append(inner.Enum, value)
+			}
 		}
 	}
 	if text, ok := f.tag.Lookup("default"); ok {
 		s.Default = g.value(s, text, "default", f.pos)
 	}
 	if text, ok := f.tag.Lookup("example"); ok {
-		s.Examples = []json.RawMessage{g.value(s, text, "example", f.pos)}
+		if value := g.value(s, text, "example", f.pos); value != nil {
+			s.Examples = []json.RawMessage{value}
+		}
 	}
 	for _, n := range []struct {
 		key, of string
@@ -487,11 +523,9 @@ func (g *generator) checkValues(s *schema, f field) {
 	if err != nil {
 		return
 	}
-	for what, values := range map[string][]json.RawMessage{"default": {s.Default}, "example": s.Examples} {
-		for _, value := range values {
-			if err := c.Validate(value); value != nil && err != nil {
-				g.fail(f.pos, "the %s %s is not allowed: %v", what, value, err)
-			}
+	for i, value := range append([]json.RawMessage{s.Default}, s.Examples...) {
+		if err := c.Validate(value); value != nil && err != nil {
+			g.fail(f.pos, "the %s %s is not allowed: %v", []string{"default", "example"}[i], value, err)
 		}
 	}
 }
@@ -518,7 +552,7 @@ func (g *generator) fits(s *schema, key, of string, pos token.Pos) {
 	}
 }
 
-// value reads a value of a tag, which is written without quotes.
+// value reads a value of a tag, which is written without quotes; nil when it is none.
 func (g *generator) value(s *schema, text, key string, pos token.Pos) json.RawMessage {
 	if s.Type == "string" {
 		raw, _ := json.Marshal(text) // a text always can be
@@ -534,7 +568,7 @@ func (g *generator) value(s *schema, text, key string, pos token.Pos) json.RawMe
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil || fits != nil && !fits(v) {
 		g.fail(pos, "%s:%q is not %s", key, text, article(s.Type))
-		return json.RawMessage("null")
+		return nil
 	}
 	return json.RawMessage(text)
 }
