@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"iter"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,6 +142,7 @@ func (g *generator) functions() (list []*function) {
 	common := g.common()
 	for _, file := range g.pkg.Syntax {
 		g.stray(file)
+		g.everywhere(file)
 		for _, m := range tools(file) {
 			made := g.function(m, common)
 			if made == nil {
@@ -151,8 +155,30 @@ func (g *generator) functions() (list []*function) {
 			list = append(list, made)
 		}
 	}
+	for _, name := range g.pkg.IgnoredFiles {
+		if file, err := parser.ParseFile(g.pkg.Fset, name, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+			g.everywhere(file)
+		}
+	}
 	slices.SortFunc(list, func(a, b *function) int { return strings.Compare(a.definition.Name, b.definition.Name) })
 	return list
+}
+
+// everywhere checks that a file with tools is part of the package on every system, with
+// any build tags and without cgo, as the generated file is.
+func (g *generator) everywhere(file *ast.File) {
+	dir, name := filepath.Split(g.pkg.Fset.Position(file.Package).Filename)
+	for _, system := range [][2]string{{"linux", "amd64"}, {"windows", "arm64"}, {"js", "wasm"}} {
+		c := build.Default
+		c.GOOS, c.GOARCH, c.BuildTags, c.CgoEnabled = system[0], system[1], nil, false
+		if built, err := c.MatchFile(dir, name); err != nil || built {
+			continue
+		}
+		for _, m := range tools(file) {
+			g.fail(m.name.Pos(), "%s is a tool, and its file is built under a condition only; let the tool stand in a file without one, and call what differs", m.name.Name)
+		}
+		return
+	}
 }
 
 func (g *generator) function(m marked, common tool.Definition) *function {
@@ -371,6 +397,10 @@ func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(
 
 func (g *generator) input(f *function, v *types.Var) {
 	t := types.Unalias(v.Type())
+	if t == types.Typ[types.Invalid] {
+		g.broken()
+		return
+	}
 	if p, ok := t.(*types.Pointer); ok {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}

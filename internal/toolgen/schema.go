@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,10 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 
 // named reports whether the package of the tools can name a type, and fails if not.
 func (g *generator) named(t types.Type, pos token.Pos) bool {
+	if t.Underlying() == types.Typ[types.Invalid] {
+		g.broken()
+		return false
+	}
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg() == g.pkg.Types {
 		return true
@@ -161,6 +166,19 @@ func (g *generator) named(t types.Type, pos token.Pos) bool {
 	}
 	return false
 }
+
+// broken tells what the compiler says of a package of which a type is not known. What
+// the generated file declares is missing, and no mistake.
+func (g *generator) broken() {
+	for _, e := range g.pkg.TypeErrors {
+		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); !ok || !generated.MatchString(name) {
+			g.fail(e.Pos, "%s", e.Msg)
+		}
+	}
+}
+
+// generated matches what the generated file may declare.
+var generated = regexp.MustCompile(`^(Register|Tools|Groups|Definitions|[Rr]ead\p{Lu}.*)$`)
 
 // internalTo reports whether a package may be imported by another one: what is
 // below a folder internal only by those beside that folder.
