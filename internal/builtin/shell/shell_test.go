@@ -166,7 +166,12 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := shell.New(shell.Config{Sandbox: box, Dir: t.TempDir(), Network: []string{"pypi.org", "*.example.org"}})
+	dir := t.TempDir()
+	guard, err := protect.New(protect.Config{Dir: dir, Mode: box.Mode()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: dir, Guard: guard, Network: []string{"pypi.org", "*.example.org"}})
 	for _, tl := range s.Registered() {
 		d := tl.Definition()
 		if told := strings.Contains(d.Description, "pypi.org, *.example.org."); told != (d.Name == "exec") || told != strings.Contains(d.Translations["zh"], "pypi.org") {
