@@ -94,6 +94,9 @@ func (s *Sandbox) probe(m Mode) error {
 	defer null.Close()
 	c := Command{Limits: Limits{}.filled(defaultWall)}
 	p, err := s.launch(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("the kernel is too old, see docs/sandbox.md: %w", err)
+	}
 	if err != nil {
 		return err
 	}
