@@ -2,6 +2,8 @@ package builtin
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	_ "image/gif"  // so that its size is known
@@ -53,15 +55,43 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		return chat.Result{}, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP picture", s.shown)
 	}
-	size := ""
-	if c, _, err := image.DecodeConfig(bytes.NewReader(raw)); err == nil {
-		if max(c.Width, c.Height) > maxSide {
-			return chat.Result{}, fmt.Errorf("%s has %d x %d pixels; pictures up to %d on a side are shown", s.shown, c.Width, c.Height, maxSide)
-		}
-		size = fmt.Sprintf(", %d x %d pixels", c.Width, c.Height)
+	width, height, err := sizeOf(kind, raw)
+	switch {
+	case err != nil: // a model's provider would refuse the whole question
+		return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
+	case max(width, height) > maxSide:
+		return chat.Result{}, fmt.Errorf("%s has %d x %d pixels; pictures up to %d on a side are shown", s.shown, width, height, maxSide)
 	}
 	return chat.Result{
-		Text:   fmt.Sprintf("%s: %s%s, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), size, len(raw)),
+		Text:   fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw)),
 		Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}},
 	}, nil
+}
+
+// sizeOf is how many pixels a picture has.
+func sizeOf(kind string, raw []byte) (width, height int, err error) {
+	if kind == "image/webp" {
+		return sizeOfWebP(raw)
+	}
+	c, _, err := image.DecodeConfig(bytes.NewReader(raw))
+	return c.Width, c.Height, err
+}
+
+// sizeOfWebP reads the size from the first part of a WebP picture, which is of one
+// of three kinds.
+func sizeOfWebP(raw []byte) (width, height int, err error) {
+	if len(raw) < 30 {
+		return 0, 0, io.ErrUnexpectedEOF
+	}
+	b, size := raw[20:], binary.LittleEndian
+	switch string(raw[12:16]) {
+	case "VP8 ":
+		return int(size.Uint16(b[6:]) & 0x3fff), int(size.Uint16(b[8:]) & 0x3fff), nil
+	case "VP8L":
+		bits := size.Uint32(b[1:])
+		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1, nil
+	case "VP8X":
+		return int(size.Uint32(b[4:])&0xffffff) + 1, int(size.Uint32(b[6:])>>8) + 1, nil
+	}
+	return 0, 0, errors.New("it begins with an unknown part")
 }

@@ -146,6 +146,9 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		}
 	}()
 	who := ownerOf(v)
+	if m == Strong {
+		v = v.seal()
+	}
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
 		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
@@ -188,7 +191,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		p.args0 = c.Args[0]
 		spec.Args = append([]string{path}, c.Args...)
 	}
-	if len(c.Network) > 0 && m == Strong && s.dial != nil {
+	if len(c.Network) > 0 && s.dial != nil {
 		spec.Proxy = true
 		addProxy(given)
 	}
@@ -204,7 +207,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	}
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
-	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
+	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
 		p.stop()
 		p.await() // why it failed is known
 		if ctx.Err() != nil {
@@ -256,7 +259,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 }
 
 // prepare tells the helper what to do, and waits until the program runs.
-func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) error {
+func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
@@ -269,7 +272,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) e
 		case err != nil:
 			return fmt.Errorf("the helper says nothing: %w", err)
 		case kind == wire.Listening:
-			if p.proxy, err = serve(passed); err != nil {
+			if p.proxy, err = serve(passed, body); err != nil {
 				return err
 			}
 		case kind == wire.Failed && len(body) > 0:
@@ -353,7 +356,7 @@ func (p *helped) await() ending {
 	e.limit = p.cgroup.limit(e)
 	close(p.ended)
 	p.control.Close()
-	p.proxy.close()
+	e.refused = p.proxy.close()
 	return e
 }
 
@@ -375,9 +378,9 @@ func (p *helped) last() ending {
 		}
 		status := syscall.WaitStatus(last.Status)
 		if status.Signaled() {
-			return ending{-1, "signal: " + status.Signal().String(), Limit(last.Limit)}
+			return ending{exit: -1, status: "signal: " + status.Signal().String(), limit: Limit(last.Limit)}
 		}
-		return ending{status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus()), Limit(last.Limit)}
+		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()), limit: Limit(last.Limit)}
 	}
 }
 

@@ -103,6 +103,23 @@ func (o owner) enters(folders []string) error {
 	return nil
 }
 
+// enterable are the folders of Config.Read that a program can get to: all, but
+// where it runs as somebody else without a root folder of its own.
+func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
+	o := ownerOf(v)
+	if m != Landlock || !o.change {
+		return s.read, nil
+	}
+	for _, f := range s.read {
+		if err := o.enters([]string{f.real}); err != nil {
+			unseen = append(unseen, fmt.Errorf("sandbox.read: programs do without %s: %w", f.named, err))
+		} else {
+			folders = append(folders, f)
+		}
+	}
+	return folders, unseen
+}
+
 // trees takes hold of the folders of a view, as they are to be mounted. Root's
 // files look like the program's own in them, and what the program makes is root's
 // outside. A file system that cannot do that has its files handed over instead.
