@@ -245,7 +245,7 @@ func TestWallLimits(t *testing.T) {
 		}{
 			"time":      {"trap '' TERM; while :; do sleep 1; done", sandbox.Limits{Wall: 300 * time.Millisecond}, sandbox.LimitTime},
 			"cpu":       {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU},
-			"memory":    {"head -c 400000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 100 << 20}, sandbox.LimitMemory},
+			"memory":    {"head -c 100000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 32 << 20}, sandbox.LimitMemory},
 			"processes": {"for i in $(seq 40); do sleep 100 & done; wait", sandbox.Limits{Processes: 20}, sandbox.LimitProcesses},
 			"disk":      {"for i in 1 2 3 4; do head -c 8000000 /dev/zero > f$i; done; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
 			"deleted":   {"exec 3> f; rm f; head -c 32000000 /dev/zero >&3; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
