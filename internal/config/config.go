@@ -86,6 +86,7 @@ type Agent struct {
 	Skills       []string `yaml:"skills" help:"The only skills that the model is told of. Empty: all."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
+	Workspace    string   `yaml:"workspace" help:"Folder that its file tools and commands see, and that its memory is in, instead of the workspace. It must be there. Default: the workspace."`
 }
 
 // Skills says where skills come from and which of them may be used.

@@ -26,9 +26,12 @@ type Command struct {
 	// Workspace is a folder that it may write, as an absolute path. Empty: none but
 	// TMPDIR, which is its own and gone with it.
 	Workspace string
-	// ReadOnly are further folders and files that it may read, as absolute paths. In
-	// mode Strong one of them inside Workspace cannot be written.
+	// ReadOnly are further folders and files that it may read, as absolute paths.
 	ReadOnly []string
+	// Sealed are files and folders below Workspace that it may not change, as absolute
+	// paths without links below it. Modes Strong and Seatbelt heed it, and no other. In
+	// mode Strong they must be there; Seatbelt also keeps them from being made.
+	Sealed []string
 	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
 	// etui: names, each with or without a port ("api.example.org",
 	// "api.example.org:8443"); "*." in front stands for all names below; without a
@@ -166,6 +169,7 @@ func environment(given, own map[string]string) []string {
 type view struct {
 	dir                       string
 	writable, readable, links []string // links are pairs of another spelling and the real name
+	sealed                    []string // in the first of writable
 }
 
 // systemFolders hold programs, and are seen in every mode that isolates.
@@ -205,6 +209,13 @@ func look(c Command) (v view, err error) {
 			return v, fmt.Errorf("the workspace cannot be %s: that is the system's", place)
 		}
 	}
+	for _, path := range c.Sealed {
+		below, err := filepath.Rel(c.Workspace, path)
+		if err != nil || !filepath.IsLocal(below) {
+			return v, fmt.Errorf("what is to be sealed, %s, is not in the workspace", path)
+		}
+		v.sealed = append(v.sealed, filepath.Join(v.writable[0], below))
+	}
 	for _, path := range c.ReadOnly {
 		if _, err := add(&v.readable, "a folder to read", path); err != nil {
 			return v, err
@@ -220,6 +231,21 @@ func look(c Command) (v view, err error) {
 		return v, errors.New("programs cannot be given the root folder to read")
 	}
 	return v, nil
+}
+
+// seal adds what keeps sealed files as they are to what is mounted: they themselves
+// cannot be written, and the folders on the way to them cannot be moved away.
+func (v view) seal() view {
+	v.writable, v.readable = slices.Clone(v.writable), slices.Clone(v.readable)
+	for _, path := range v.sealed {
+		v.readable = append(v.readable, path)
+		for folder := filepath.Dir(path); len(folder) > len(v.writable[0]); folder = filepath.Dir(folder) {
+			if !slices.Contains(v.writable, folder) {
+				v.writable = append(v.writable, folder)
+			}
+		}
+	}
+	return v
 }
 
 // add adds folders that every program may read.

@@ -13,6 +13,8 @@ type system struct{}
 
 func (*Sandbox) probe(Mode) error { return errors.New("there is none for this system") }
 
+func (*Sandbox) limited() string { return "" }
+
 func (*Sandbox) isolated(context.Context, Mode, string, Command, view, []*os.File) (program, error) {
 	return nil, ErrRefused
 }

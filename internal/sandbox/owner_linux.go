@@ -166,33 +166,41 @@ func (s *Sandbox) remap(mount int) error {
 }
 
 // userSpace makes a user name space that says how owners are shown. Only a process
-// can have one: it is that of a helper that has nothing to do.
-func (s *Sandbox) userSpace() (*os.File, error) {
-	helper, err := s.helper.get(memfd)
-	if err != nil {
-		return nil, err
-	}
-	ours, theirs, err := socketPair()
-	if err != nil {
-		return nil, err
-	}
-	defer ours.Close()
-	defer theirs.Close()
+// can have one.
+func (s *Sandbox) userSpace() (space *os.File, err error) {
 	const last = 1<<32 - 2
 	swapped := []syscall.SysProcIDMap{
 		{ContainerID: 0, HostID: dedicated, Size: 1},
 		{ContainerID: 1, HostID: 1, Size: dedicated - 1},
 		{ContainerID: dedicated + 1, HostID: dedicated + 1, Size: last - dedicated},
 	}
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped}
+	err = s.idle(attr, func(pid int) (err error) {
+		space, err = os.Open(fmt.Sprintf("/proc/%d/ns/user", pid))
+		return err
+	})
+	return space, err
+}
+
+// idle starts a helper that has nothing to do, and ends it when use has returned.
+func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error {
+	helper, err := s.helper.get(memfd)
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper},
-		SysProcAttr: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped},
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper}, SysProcAttr: attr,
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	space, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", cmd.Process.Pid))
-	return space, errors.Join(err, cmd.Process.Kill(), ignore(cmd.Wait()))
+	return errors.Join(use(cmd.Process.Pid), ignore(cmd.Process.Kill()), ignore(cmd.Wait()))
 }
 
 // ignore forgets that a program was killed.

@@ -98,6 +98,9 @@ type Status struct {
 	Mode Mode
 	// Says tells what that protects from, and what not, in plain words.
 	Says string
+	// Limits tells who holds the memory and the processes of programs to their
+	// limits, in plain words. Empty: Says tells it.
+	Limits string
 	// Missing says for each stronger mode why it is not had here.
 	Missing []string
 }
@@ -202,7 +205,7 @@ func (s *Sandbox) try() Status {
 		}
 		err := s.probe(m)
 		if err == nil {
-			return Status{Mode: m, Says: says[m], Missing: missing}
+			return Status{Mode: m, Says: says[m], Limits: s.limited(), Missing: missing}
 		}
 		missing = append(missing, fmt.Sprintf("%s: %v", m, err))
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
@@ -36,9 +37,11 @@ type Config struct {
 	Sandbox *sandbox.Sandbox
 	// Dir is the workspace, as an absolute path.
 	Dir string
-	// ReadOnly are files and folders that commands may read but not change, as
-	// absolute paths, such as the configuration. Those that are not there are left out.
+	// ReadOnly are further folders that commands may read, as absolute paths. Those
+	// that are not there are left out.
 	ReadOnly []string
+	// Guard keeps the protected names of Dir as they are.
+	Guard *protect.Guard
 	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
 	// none. The model is told of them.
 	Network []string
@@ -118,15 +121,41 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 		return s.begin(ctx, c, in.Command)
 	}
 	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
-	r, err := s.config.Sandbox.Run(ctx, c)
-	if err != nil {
+	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
+	}
+	r, err := s.config.Sandbox.Run(ctx, c)
+	notes := guarded(s.config.Guard.End())
+	if err != nil {
+		return "", noted(err, notes)
 	}
 	text := plain(r.Stdout)
 	if text == "" {
 		text = "(no output)"
 	}
-	return fmt.Sprintf("%s\n%s", text, s.ended(r)), nil
+	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
+}
+
+// maxNotes is how many notes of the guard a result tells.
+const maxNotes = 20
+
+// guarded tells what the guard of the workspace has put back.
+func guarded(done []string) string {
+	if len(done) == 0 {
+		return ""
+	}
+	if more := len(done) - maxNotes; more > 0 {
+		done = append(done[:maxNotes:maxNotes], fmt.Sprintf("and %d more", more))
+	}
+	return "\n(Protected names of the workspace were put back, as other programs or etui would trust them. Tell the user:\n- " + strings.Join(done, "\n- ") + ")"
+}
+
+// noted adds notes to an error.
+func noted(err error, notes string) error {
+	if notes == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, notes)
 }
 
 // noProgram is how a shell ends that does not find a program.
@@ -187,7 +216,7 @@ func (s *Shell) folder(name string) (string, error) {
 	return filepath.Join(s.config.Dir, name), nil
 }
 
-// readOnly are the protected paths that are there.
+// readOnly are the folders to read that are there.
 func (s *Shell) readOnly() (list []string) {
 	for _, path := range s.config.ReadOnly {
 		if _, err := os.Stat(path); err == nil {
