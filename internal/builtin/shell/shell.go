@@ -158,12 +158,17 @@ func noted(err error, notes string) error {
 	return fmt.Errorf("%w%s", err, notes)
 }
 
+// noProgram is how a shell ends that does not find a program.
+const noProgram = 127
+
 // ended says how a command ended, how it was kept apart, and what it could reach.
 func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
 		how += ": the timeout is over; use background for what takes long"
+	case r.Exit == noProgram && r.Mode != sandbox.Off:
+		how += ": programs outside of the system's folders need sandbox.read in etui.yaml"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
