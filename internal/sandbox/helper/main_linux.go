@@ -39,6 +39,9 @@ type helper struct {
 	stopped bool // the stream has ended
 	started chan struct{}
 	proxy   *door // nil: the program has no network, or its own
+
+	common    int      // the folder that stands for /dev/shm, once it is opened
+	terminals []uint32 // the numbers of those that the program was given
 }
 
 // step is a thing to do on the way to the program.
