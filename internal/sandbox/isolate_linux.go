@@ -46,7 +46,7 @@ func (o *once[T]) get(f func() (T, error)) (T, error) {
 // the helper may take to end all of it. A machine under a fork bomb is slow.
 const (
 	startTime = 20 * time.Second
-	endTime   = 15 * time.Second
+	endTime   = time.Minute
 )
 
 // nameSpaces are those of mode Strong.

@@ -266,6 +266,29 @@ func TestWallLimits(t *testing.T) {
 	}
 }
 
+// TestWallBombs starts as many processes as there may be, all of which compute. The
+// helper is held to that limit, too, and must end them all the same.
+func TestWallBombs(t *testing.T) {
+	for _, m := range walls {
+		t.Run(string(m), func(t *testing.T) {
+			c := newPlace(t).command(`bomb() { bomb & bomb & while :; do bomb & done; }; bomb 2>/dev/null; : bomb-4713.25`)
+			c.Limits = sandbox.Limits{Processes: 40, Wall: 20 * time.Second}
+			if got, out := run(t, wall(t, m), c); got.Limit != sandbox.LimitProcesses || got.Exit != -1 {
+				t.Errorf("limit %q, exit %d: %.300s", got.Limit, got.Exit, out)
+			}
+			files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if text, _ := os.ReadFile(f); strings.Contains(string(text), "bomb-4713.25") {
+					t.Errorf("it goes on: %s", f)
+				}
+			}
+		})
+	}
+}
+
 // TestWallNetwork reaches the host that was granted, through the one who may.
 func TestWallNetwork(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
