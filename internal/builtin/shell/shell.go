@@ -94,7 +94,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
 	}
-	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
+	c.Limits.Wall = wall(ctx, in.Timeout)
 	r, err := s.config.Sandbox.Run(ctx, c)
 	if err != nil {
 		return "", err
@@ -106,12 +106,22 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	return fmt.Sprintf("%s\n%s", text, ended(r)), nil
 }
 
+// wall is how long a command may take: so long that what it has written until then
+// is still told within the time of the call.
+func wall(ctx context.Context, seconds int) time.Duration {
+	most := time.Duration(seconds) * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		most = min(most, max(time.Until(end)-2*time.Second, time.Second))
+	}
+	return most
+}
+
 // ended says how a command ended, and how it was kept apart.
 func ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
-		how += ": the timeout is over; use background for what takes long"
+		how += ": its time is over; use background for what takes long"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}

@@ -75,7 +75,7 @@ func TestExec(t *testing.T) {
 	want(t, call("a", "exec", `{"command":"echo out; echo err >&2; echo more; exit 3"}`), "out\nerr\nmore\n\n(exit status 3, sandbox: off)")
 	want(t, call("a", "exec", `{"command":"basename \"$PWD\"","dir":"sub"}`), "sub\n")
 	want(t, call("a", "exec", `{"command":"true","dir":"`+dir+`/sub"}`), "(no output)")
-	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "the timeout is over")
+	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "its time is over")
 	want(t, call("a", "exec", `{"command":"yes | head -c 300000"}`), "; write long outputs to a file, and read that, sandbox: off)")
 	want(t, call("a", "exec", `{"command":"printf '10%%\\r100%%\\r\\ndone \\033[31mred\\033[0m\\r\\n'"}`), "100%\ndone red\n")
 	if got := call("a", "exec", `{"command":"yes 宽 | head -c 300000"}`); len(got) > 32<<10 {
