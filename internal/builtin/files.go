@@ -54,6 +54,7 @@ type Files struct {
 	// changing is held from the reading of a file to its replacement, so that of two
 	// sessions none undoes what the other has done.
 	changing sync.Mutex
+	scaling  sync.Mutex // held while a picture is made smaller
 }
 
 // Open opens the files of a workspace.

@@ -114,7 +114,7 @@ func TestWebP(t *testing.T) {
 	for _, name := range []string{"vp8.webp", "vp8l.webp", "vp8x.webp"} {
 		w.want("read_image", `{"path":"`+name+`"}`, "webp, 320 x 240 pixels")
 	}
-	w.want("read_image", `{"path":"wide.webp"}`, "! wide.webp has 16128 x 1 pixels")
+	w.want("read_image", `{"path":"wide.webp"}`, "! wide.webp: webp, 16128 x 1 pixels, 50 bytes; pictures up to 3 MiB and 8000 pixels on a side")
 	w.want("read_image", `{"path":"cut.webp"}`, "! cut.webp is a damaged picture")
 	w.want("read_image", `{"path":"cut.png"}`, "! cut.png is a damaged picture")
 }
