@@ -14,21 +14,16 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/visibility"
 )
 
-// asked is what a call of use_skill says.
-type asked struct {
-	Name string
-	File string
-}
-
-func skillAsked(args json.RawMessage) (a asked) {
-	if raw, err := repair(args); err == nil {
-		_ = json.Unmarshal(raw, &a) // then it stays empty
-	}
-	return a
+// skillAsked reads the arguments of use_skill; what is not there stays empty.
+func skillAsked(args json.RawMessage) meta.UseSkill {
+	raw, _ := repair(args)
+	in, _ := meta.ReadUseSkill(raw)
+	return in
 }
 
 // useSkill takes up the skill that the arguments name.
@@ -127,7 +122,7 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name}); d.Effect != visibility.Allow {
+	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments("")}); d.Effect != visibility.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}

@@ -110,11 +110,14 @@ func (a *app) examine(ctx context.Context) []finding {
 	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
 	add("policy", nil, fmt.Sprintf("%d rules about calls", len(w.config.Policy.Rules)))
 	for _, warning := range b.warnings {
-		add("rules", nil, "warning: "+warning.Error())
+		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")
 	addSandbox(add, b.programs.Status())
+	if hosts, err := shellHosts(w.config.Sandbox, b.programs); err == nil && len(hosts) > 0 {
+		add("sandbox", nil, "commands that models run reach "+sandbox.Hosts(hosts)+" by HTTP and HTTPS, and no other host")
+	}
 	exposed := "only programs on this machine can reach the gateway"
 	if w.config.API.Key != "" {
 		exposed = "HTTP clients need the API key"
@@ -129,6 +132,9 @@ func (a *app) examine(ctx context.Context) []finding {
 // addSandbox says what programs are kept from, and why from no more.
 func addSandbox(add func(check string, err error, says string), s sandbox.Status) {
 	add("sandbox", nil, fmt.Sprintf("%s: %s", s.Mode, s.Says))
+	if s.Limits != "" {
+		add("sandbox", nil, s.Limits)
+	}
 	for _, why := range s.Missing {
 		add("sandbox", nil, "not "+why)
 	}

@@ -25,7 +25,7 @@ func (a *app) toolsGenCommand() *cobra.Command {
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
 		Long: "Makes tools of the functions that say //etui:tool below their doc comment, and writes them into " + toolgen.File + " of each package.\n" +
 			"Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.",
-		Example: "  //go:generate etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
+		Example: "  //go:generate go tool etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
 			if err != nil {

@@ -29,7 +29,7 @@ func Tools(stock *Stock) []tool.Tool {
 				Aliases:      []string{"inventory", "how many are left", "库存"},
 				Examples:     []string{"how many M4 screws do we have?"},
 				Groups:       []string{"stock"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or the beginning of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or a part of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in findInput

@@ -37,22 +37,31 @@ type generator struct {
 
 // generate makes the package's file, or finds problems.
 func (g *generator) generate() (Package, error) {
-	functions := g.functions()
-	for _, name := range []string{"Register", "Tools", "Groups"} {
-		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil && len(functions) > 0 {
-			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
+	var all, functions, declared []*function
+	for _, f := range g.functions() {
+		all = append(all, f)
+		if f.declared {
+			declared = append(declared, f)
+		} else {
+			functions = append(functions, f)
 		}
 	}
+	g.free(functions, declared)
 	p := Package{Path: seenFrom(g.dir, filepath.Join(g.pkg.Dir, File))}
-	if len(g.problems) > 0 || len(functions) == 0 {
+	if len(g.problems) > 0 || len(all) == 0 {
 		return p, nil
 	}
-	for _, f := range functions {
+	for _, f := range all {
 		p.Tools = append(p.Tools, f.definition)
 	}
 	g.imports = map[string]string{}
-	g.tools(functions)
-	g.groups(p.Tools)
+	if len(functions) > 0 {
+		g.tools(functions)
+		g.groups(functions)
+	}
+	if len(declared) > 0 {
+		g.definitions(declared)
+	}
 	for len(g.pending) > 0 {
 		next := g.pending[0]
 		g.pending = g.pending[1:]
@@ -67,6 +76,25 @@ func (g *generator) generate() (Package, error) {
 	}
 	p.Text = text
 	return p, nil
+}
+
+// free checks that the package leaves the names of what is generated free.
+func (g *generator) free(functions, declared []*function) {
+	var names []string
+	if len(functions) > 0 {
+		names = append(names, "Register", "Tools", "Groups")
+	}
+	if len(declared) > 0 {
+		names = append(names, "Definitions")
+	}
+	for _, f := range declared {
+		names = append(names, readerOf(f))
+	}
+	for _, name := range names {
+		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil {
+			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
+		}
+	}
 }
 
 // file puts the imports in front of the declarations.
@@ -269,12 +297,37 @@ func (g *generator) call(f *function, receiver string) {
 	}
 }
 
+// definitions writes the function that returns the definitions of the tools that the
+// program carries out itself, and for each one that reads its arguments.
+func (g *generator) definitions(declared []*function) {
+	tools, wire, raw := g.use(module+"tool"), g.use(module+"tool/wire"), g.use("encoding/json")
+	g.printf("\n// Definitions returns the tools of this package that the program carries out itself.\nfunc Definitions() []%[1]s.Definition {\nreturn []%[1]s.Definition{\n", tools)
+	for _, f := range declared {
+		g.printf("%s,\n", strings.TrimPrefix(g.definition(&f.definition), tools+".Definition"))
+	}
+	g.printf("}\n}\n")
+	for _, f := range declared {
+		g.printf("\n// %[1]s reads the arguments of %[2]s.\nfunc %[1]s(args %[3]s.RawMessage) (in %[4]s, err error) {\nr := %[5]s.Read(args)\n%[6]s(&r, &in)\nreturn in, r.End()\n}\n",
+			readerOf(f), f.definition.Name, raw, g.typeName(f.in), wire, g.reader(f.in))
+	}
+}
+
+// readerOf names the function that reads the arguments of a declared tool: exported
+// when their type is.
+func readerOf(f *function) string {
+	if token.IsExported(f.name) {
+		return "Read" + f.name
+	}
+	r, size := utf8.DecodeRuneInString(f.name)
+	return "read" + string(unicode.ToUpper(r)) + f.name[size:]
+}
+
 // groups writes the index of the groups.
-func (g *generator) groups(tools []tool.Definition) {
+func (g *generator) groups(functions []*function) {
 	index := map[string][]string{}
-	for _, d := range tools {
-		for _, name := range d.Groups {
-			index[name] = append(index[name], strconv.Quote(d.Name))
+	for _, f := range functions {
+		for _, name := range f.definition.Groups {
+			index[name] = append(index[name], strconv.Quote(f.definition.Name))
 		}
 	}
 	g.printf("\n// Groups returns the names of the tools of each group.\nfunc Groups() map[string][]string {\n\treturn map[string][]string{\n")

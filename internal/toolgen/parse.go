@@ -15,10 +15,12 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// function is one tool with the function that it is.
+// function is one tool with the function that it is, or with the struct type of
+// its arguments when the program carries it out itself.
 type function struct {
 	definition tool.Definition
-	name       string       // of the Go function
+	name       string       // of the Go function or type
+	declared   bool         // it is a type
 	receiver   types.Type   // nil for a plain function
 	context    bool         // it takes one
 	in         *types.Named // nil when it takes no arguments
@@ -50,17 +52,43 @@ func directives(doc *ast.CommentGroup) (list []directive) {
 	return list
 }
 
-func isTool(f *ast.FuncDecl) bool {
-	return slices.ContainsFunc(directives(f.Doc), func(d directive) bool { return d.name == "tool" })
+// marked is what a directive may make a tool: a function or a type.
+type marked struct {
+	name *ast.Ident
+	doc  *ast.CommentGroup
+}
+
+// tools are the functions and types of a file that a directive makes tools.
+func tools(file *ast.File) (list []marked) {
+	add := func(name *ast.Ident, doc *ast.CommentGroup) {
+		if slices.ContainsFunc(directives(doc), func(d directive) bool { return d.name == "tool" }) {
+			list = append(list, marked{name, doc})
+		}
+	}
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			add(decl.Name, decl.Doc)
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				t, ok := spec.(*ast.TypeSpec)
+				switch {
+				case ok && decl.Lparen.IsValid():
+					add(t.Name, t.Doc)
+				case ok:
+					add(t.Name, decl.Doc)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // stray reports what is meant as a directive and stands where none is read.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && isTool(f) {
-			read[f.Doc] = true
-		}
+	for _, m := range tools(file) {
+		read[m.doc] = true
 	}
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -98,19 +126,15 @@ func (g *generator) functions() (list []*function) {
 	common := g.common()
 	for _, file := range g.pkg.Syntax {
 		g.stray(file)
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || !isTool(f) {
-				continue
-			}
-			made := g.function(f, common)
+		for _, m := range tools(file) {
+			made := g.function(m, common)
 			if made == nil {
 				continue
 			}
 			if before, ok := first[made.definition.Name]; ok {
-				g.fail(f.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
+				g.fail(m.name.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
 			}
-			first[made.definition.Name] = f.Pos()
+			first[made.definition.Name] = m.name.Pos()
 			list = append(list, made)
 		}
 	}
@@ -118,35 +142,41 @@ func (g *generator) functions() (list []*function) {
 	return list
 }
 
-func (g *generator) function(decl *ast.FuncDecl, common tool.Definition) *function {
-	object, ok := g.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
-	if !ok {
-		return nil
-	}
-	f := &function{definition: common, name: decl.Name.Name, pos: decl.Name.Pos()}
+func (g *generator) function(m marked, common tool.Definition) *function {
+	f := &function{definition: common, name: m.name.Name, pos: m.name.Pos()}
 	d := &f.definition
-	d.Name, d.Description = snake(decl.Name.Name), description(decl)
+	d.Name, d.Description = snake(f.name), description(m)
 	if d.Description == "" {
-		g.fail(f.pos, "%s has no doc comment: it is what the model reads to choose the tool", decl.Name.Name)
+		g.fail(f.pos, "%s has no doc comment: it is what the model reads to choose the tool", f.name)
 	}
-	for _, x := range directives(decl.Doc) {
+	for _, x := range directives(m.doc) {
 		g.apply(f, x)
 	}
 	if err := d.Check(); err != nil {
 		g.fail(f.pos, "%v", err)
 	}
-	g.signature(f, object.Type().(*types.Signature))
+	switch object := g.pkg.TypesInfo.Defs[m.name].(type) {
+	case *types.Func:
+		g.signature(f, object.Type().(*types.Signature))
+	case *types.TypeName:
+		f.declared = true
+		if f.in = arguments(object.Type()); f.in == nil || object.IsAlias() {
+			g.fail(f.pos, "%s is no struct type; a tool is a function, or a struct type with its arguments", f.name)
+		}
+	default:
+		return nil // its type is not known
+	}
 	if f.in != nil {
-		d.Parameters = g.parameters(f.in, f.pos)
+		d.Parameters = g.parameters(f.in, f.declared, f.pos)
 	}
 	return f
 }
 
 // description is a doc comment as a model reads it: without directives, without
 // the function's name at its beginning.
-func description(decl *ast.FuncDecl) string {
-	text := strings.Join(strings.Fields(decl.Doc.Text()), " ")
-	if rest, ok := strings.CutPrefix(text, decl.Name.Name+" "); ok && rest != "" {
+func description(m marked) string {
+	text := strings.Join(strings.Fields(m.doc.Text()), " ")
+	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok && rest != "" {
 		text = strings.ToUpper(rest[:1]) + rest[1:]
 	}
 	return text
@@ -286,15 +316,22 @@ func (g *generator) input(f *function, v *types.Var) {
 	if p, ok := t.(*types.Pointer); ok {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}
-	named, ok := t.(*types.Named)
-	if ok {
-		_, ok = named.Underlying().(*types.Struct)
-	}
-	if !ok || named.TypeArgs().Len() > 0 {
+	if f.in = arguments(t); f.in == nil {
 		g.fail(v.Pos(), "the argument %s is %s; it must be a struct type with a name, a field for each argument of the tool", v.Name(), types.TypeString(v.Type(), g.qualify))
-		return
 	}
-	f.in = named
+}
+
+// arguments returns a type that can be the arguments of a tool, or nil: a struct
+// that has a name.
+func arguments(t types.Type) *types.Named {
+	named, ok := t.(*types.Named)
+	if !ok || named.TypeParams().Len()+named.TypeArgs().Len() > 0 {
+		return nil
+	}
+	if _, ok = named.Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	return named
 }
 
 func (g *generator) fail(pos token.Pos, format string, args ...any) {

@@ -83,9 +83,13 @@ type field struct {
 	pos      token.Pos
 }
 
-// parameters returns the JSON Schema of a tool's arguments.
-func (g *generator) parameters(in *types.Named, pos token.Pos) json.RawMessage {
+// parameters returns the JSON Schema of a tool's arguments. Those of a declared one
+// are open, as its reader is: the program that carries it out may know further ones.
+func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.RawMessage {
 	s := g.schema(in, pos, nil)
+	if open {
+		s.AdditionalProperties = nil
+	}
 	text, err := s.text()
 	if err == nil {
 		_, err = tool.CompileSchema(text)
@@ -122,7 +126,11 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		if b, ok := u.Key().Underlying().(*types.Basic); !ok || b.Info()&types.IsString == 0 {
 			break
 		}
-		return &schema{Type: "object", AdditionalProperties: g.schema(u.Elem(), pos, above)}
+		inner := g.schema(u.Elem(), pos, above)
+		if reflect.DeepEqual(inner, &schema{}) {
+			return &schema{Type: "object"} // what is in it may be anything
+		}
+		return &schema{Type: "object", AdditionalProperties: inner}
 	case *types.Struct:
 		return g.object(u, pos, append(above[:len(above):len(above)], t))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -111,6 +112,26 @@ func Groups() map[string][]string {
 		"social":  {"say_hello"},
 		"weather": {"forecast", "show_map"},
 	}
+}
+
+// Definitions returns the tools of this package that the program carries out itself.
+func Definitions() []tool.Definition {
+	return []tool.Definition{
+		{
+			Name:        "ring_bell",
+			Description: "Rings a bell; the program does it itself.",
+			Groups:      []string{"social"},
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"times":{"type":"integer","default":1,"minimum":1},"notes":{"type":"object","description":"anything"},"chime":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}`),
+			Risk:        "write",
+		},
+	}
+}
+
+// readRingBell reads the arguments of ring_bell.
+func readRingBell(args json.RawMessage) (in ringBell, err error) {
+	r := wire.Read(args)
+	readRingBellJSON(&r, &in)
+	return in, r.End()
 }
 
 func readForecastJSON(r *wire.Reader, v *Forecast) {
@@ -238,6 +259,54 @@ func readPlaceJSON(r *wire.Reader, v *Place) {
 			v.Latitude = r.Float(64)
 		case "lon":
 			v.Longitude = r.Float(64)
+		default:
+			r.Skip()
+		}
+	}
+}
+
+func readRingBellJSON(r *wire.Reader, v *ringBell) {
+	v.Times = 1
+	r.Object()
+	for name, ok := r.Field(); ok; name, ok = r.Field() {
+		switch string(name) {
+		case "times":
+			v.Times = int(r.Int(64))
+		case "notes":
+			if r.Null() {
+				v.Notes = nil
+			} else {
+				v.Notes = map[string]any{}
+				r.Object()
+				for name, ok := r.Field(); ok; name, ok = r.Field() {
+					key := string(name)
+					var e1 any
+					e1 = r.Any()
+					v.Notes[key] = e1
+				}
+			}
+		case "chime":
+			if r.Null() {
+				v.Chime = nil
+			} else {
+				v.Chime = [][]time.Duration{}
+				r.Array()
+				for r.Element() {
+					var e1 []time.Duration
+					if r.Null() {
+						e1 = nil
+					} else {
+						e1 = []time.Duration{}
+						r.Array()
+						for r.Element() {
+							var e2 time.Duration
+							e2 = r.Duration()
+							e1 = append(e1, e2)
+						}
+					}
+					v.Chime = append(v.Chime, e1)
+				}
+			}
 		default:
 			r.Skip()
 		}

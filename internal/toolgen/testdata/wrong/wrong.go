@@ -50,5 +50,10 @@ func everything(bad) error { return nil }
 //etui:tool name=tree
 func again() error { return nil }
 
+// Other is another name.
+//
+//etui:tool
+type Other = bad
+
 // Groups is generated.
 func Groups() {}
