@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Root is a folder of skills. YAML skills lie in it as *.yaml or *.yml; folders
@@ -257,7 +258,7 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 	case isGone(err):
 		return l.gone(r, nil)
 	}
-	problem := Problem{File: r.source(""), Message: oneLine(err.Error())}
+	problem := Problem{File: r.source(""), Message: printable.OneLine(err.Error())}
 	if known := r.files[""]; known != nil && known.problems[0] == problem {
 		return nil
 	}
@@ -349,7 +350,7 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 		return reading{same: known == nil}
 	}
 	if err != nil {
-		next.problems = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
+		next.problems = Problems{{File: r.source(f.path), Message: printable.OneLine(err.Error())}}
 		same := !again && known != nil && known.problems.Error() == next.problems.Error()
 		if same {
 			next.names = known.names
@@ -406,7 +407,7 @@ func problemsOf(source string, c Config, err error) Problems {
 		}
 		return list
 	}
-	p := Problem{Message: oneLine(err.Error())}
+	p := Problem{Message: printable.OneLine(err.Error())}
 	var told Problem
 	if errors.As(err, &told) {
 		p.Field, p.Line, p.Column = told.Field, told.Line, told.Column

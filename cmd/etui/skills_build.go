@@ -42,6 +42,7 @@ type skills struct {
 	control *control.Control
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
+	given   *given
 	log     *slog.Logger
 }
 
@@ -70,13 +71,13 @@ func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, 
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile)), given: &given{}}
 	providers, err := newProviders(out, b.programs, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range providers {
-		providers[i] = remembering{p, b.secrets}
+		providers[i] = remembering{p, b.secrets, s.given}
 	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
@@ -328,12 +329,36 @@ func secretVariables(environ []string) (list []secret.Value) {
 type remembering struct {
 	skill.Provider
 	known *secret.Known
+	given *given
 }
 
 // Load implements [skill.Provider].
 func (r remembering) Load(c skill.Config) (skill.Skill, error) {
 	r.known.Set("skill "+c.Name+" "+c.File, c.Secrets()...)
+	r.given.note(c)
 	return r.Provider.Load(c)
+}
+
+// given is what programs of skills are given beside their folder: hosts and secrets.
+// It is safe for concurrent use.
+type given struct{ skills sync.Map }
+
+func (g *given) note(c skill.Config) {
+	var list []string
+	if len(c.Network) > 0 {
+		list = append(list, "reaches "+listed(c.Network, 2))
+	}
+	if len(c.Command) > 0 && len(c.Expanded) > 0 {
+		list = append(list, "has "+count(len(c.Expanded), "secret"))
+	}
+	g.skills.Store(c.Name, strings.Join(list, ", "))
+}
+
+// of says what a skill is given; nothing for most.
+func (g *given) of(name string) string {
+	text, _ := g.skills.Load(name)
+	said, _ := text.(string)
+	return said
 }
 
 // observer stands around every use of a skill: it traces, counts and records it.
