@@ -155,6 +155,12 @@ func TestSearch(t *testing.T) {
 		if r.URL.Host == "api.perplexity.ai" && r.Header.Get("Authorization") == "Bearer bad" {
 			return http.StatusUnauthorized, ""
 		}
+		switch {
+		case r.Header.Get("X-Subscription-Token") == "broken":
+			return http.StatusOK, "<html>"
+		case r.URL.Query().Get("search_lang") == "zh-hans":
+			return http.StatusOK, `{"web":{"results":[{"title":"zh","url":"https://zh.example"}]}}`
+		}
 		if body, ok := answers[r.URL.Host+r.URL.Path+"?q="+r.URL.Query().Get("q")]; ok {
 			return http.StatusOK, body
 		}
@@ -173,11 +179,17 @@ func TestSearch(t *testing.T) {
 		{"duckduckgo", web.SearchConfig{DuckDuckGo: true}, "x", []string{"1. D d\n   https://d.example/x\n   dd\n"}},
 		{"nothing", web.SearchConfig{DuckDuckGo: true}, "nothing", []string{`DuckDuckGo found nothing for "nothing".`}},
 		{"a robot", web.SearchConfig{DuckDuckGo: true}, "robot", []string{"! DuckDuckGo: its page has no results"}},
+		{"all of them", web.SearchConfig{Perplexity: "bad", Brave: "broken", DuckDuckGo: true}, "robot", []string{"! Perplexity: it answers 401 Unauthorized\nBrave: its answer cannot be read: ", "\nDuckDuckGo: its page has no results"}},
+		{"chinese", web.SearchConfig{Brave: "k"}, "中文", []string{"1. zh\n"}},
 		{"a wrong key", web.SearchConfig{Perplexity: "bad"}, "x", []string{"! Perplexity: it answers 401 Unauthorized"}},
 	} {
 		c.config.Client, c.config.Own = client, client
 		tools := web.Tools(nil, web.NewSearcher(c.config))
-		want(t, c.name, call(t, tools, "web_search", `{"query":"`+c.query+`","count":2}`), c.says...)
+		got := call(t, tools, "web_search", `{"query":"`+c.query+`","count":2}`)
+		want(t, c.name, got, c.says...)
+		if strings.Contains(got, "broken") || strings.Contains(got, "bad") {
+			t.Errorf("%s shows a key: %s", c.name, got)
+		}
 	}
 	if got := asked[0]; got != "api.perplexity.ai Bearer k" {
 		t.Errorf("asked %q", got)
