@@ -344,8 +344,7 @@ var ErrNoTool = errors.New("there is no such tool")
 // no turn to change; the error beside the result is [ErrNoTool] or what the tool
 // failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(t.selector, in))
+	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
 	case j.entry == nil && j.result.Failed:
@@ -355,4 +354,11 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	}
 	t.do(j, make(chan Progress))
 	return j.result, j.err
+}
+
+// direct selects for calls that no model makes.
+func (r *Runner) direct(ctx context.Context, in Input) *run {
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
+	t.selected = t.selector.Select(r.request(t.selector, in))
+	return t
 }

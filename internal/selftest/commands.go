@@ -170,7 +170,7 @@ func (t *trial) run(ctx context.Context) (r Report, err error) {
 	for _, e := range tasks(t.workspace) {
 		got, err := t.Sandbox.Run(ctx, t.command(sandbox.Limits{}, "sh", "-c", e.script))
 		if out := got.Stdout.String(); err == nil && out != e.prints {
-			err = fmt.Errorf("it printed %q: %s", out, sandbox.Excerpt(got.Stderr.Bytes(), nil))
+			err = fmt.Errorf("it printed %q and ended with %s %s", out, ending(got), sandbox.Excerpt(got.Stderr.Bytes(), nil))
 		}
 		r.task(e.name, err)
 	}
@@ -196,7 +196,15 @@ func (t *trial) try(ctx context.Context, a attack) (stopped bool, err error) {
 	case strings.Contains(out, tried), a.limits != sandbox.Limits{}: // who reaches a limit has no last word
 		return true, nil
 	}
-	return false, fmt.Errorf("it ended with %s: %s", got.Status, sandbox.Excerpt(got.Stderr.Bytes(), nil))
+	return false, fmt.Errorf("it ended with %s %s", ending(got), sandbox.Excerpt(got.Stderr.Bytes(), nil))
+}
+
+// ending says how a command ended that should have ended otherwise.
+func ending(r sandbox.Result) string {
+	if r.Limit != "" {
+		return fmt.Sprintf("%s, at its limit of %s:", r.Status, r.Limit)
+	}
+	return r.Status + ":"
 }
 
 // maxTrial is how long one command of the sample may take, which on a busy machine

@@ -19,6 +19,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -291,13 +292,21 @@ func (r *reader) find(risk, words string) {
 	}
 }
 
-// short puts words into one short line.
+// short puts words into one short line. It leaves words out as a whole: part of a
+// secret would not be found by those that hide secrets.
 func short(words string) string {
-	line := []rune(strings.Join(strings.Fields(printable.Text(words)), " "))
-	if len(line) > maxWords {
-		return string(line[:maxWords-1]) + "…"
+	var line strings.Builder
+	for word := range strings.FieldsSeq(printable.Text(words)) {
+		if utf8.RuneCountInString(line.String())+utf8.RuneCountInString(word) > maxWords-3 {
+			line.WriteString(" …")
+			break
+		}
+		if line.Len() > 0 {
+			line.WriteByte(' ')
+		}
+		line.WriteString(word)
 	}
-	return string(line)
+	return strings.TrimSpace(line.String())
 }
 
 // source is how a node is written.
