@@ -145,7 +145,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 			p.end()
 		}
 	}()
-	who := ownerOf(v)
+	who := ownerOf(m, v)
 	if m == Strong {
 		v = v.seal()
 	}

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +18,10 @@ import (
 // root's. Nothing else should have that number.
 const dedicated = 63884
 
+// nobody is that user in mode Landlock, if it has a name: there a program sees the
+// machine's own list of users, and many do not work for one that is not in it.
+const nobody = 65534
+
 // owner is whom a program runs as.
 type owner struct {
 	uid, gid int
@@ -24,11 +30,14 @@ type owner struct {
 
 // ownerOf chooses whom a program runs as: etui's user, or where that is root the
 // owner of the workspace, and never root.
-func ownerOf(v view) owner {
+func ownerOf(m Mode, v view) owner {
 	if uid := os.Geteuid(); uid != 0 {
 		return owner{uid: uid, gid: os.Getegid()}
 	}
 	o := owner{dedicated, dedicated, true}
+	if m == Landlock && isNamed(nobody) {
+		o.uid, o.gid = nobody, nobody
+	}
 	if len(v.writable) > 0 {
 		if uid, gid, ok := ownerOfFile(v.writable[0]); ok && uid != 0 {
 			o.uid = uid
@@ -38,6 +47,11 @@ func ownerOf(v view) owner {
 		}
 	}
 	return o
+}
+
+func isNamed(uid int) bool {
+	_, err := user.LookupId(strconv.Itoa(uid))
+	return err == nil
 }
 
 func ownerOfFile(path string) (uid, gid int, ok bool) {
@@ -106,7 +120,7 @@ func (o owner) enters(folders []string) error {
 // enterable are the folders of Config.Read that a program can get to: all, but
 // where it runs as somebody else without a root folder of its own.
 func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
-	o := ownerOf(v)
+	o := ownerOf(m, v)
 	if m != Landlock || !o.change {
 		return s.read, nil
 	}

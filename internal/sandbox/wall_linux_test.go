@@ -125,7 +125,7 @@ func TestWallLetsWork(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			s, p := wall(t, m), newPlace(t)
 			c := p.command(`read line; echo "$line"; echo hi > file; printf '#!/bin/sh\necho script\n' > s.sh; chmod 755 s.sh; ./s.sh; touch -d 2020-01-01 s.sh
-				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; wait $!; echo "killed $?"; trap "echo trapped" TERM; kill $$; (kill -TERM 0 & wait) 2>/dev/null; sh -c "kill -ABRT \$\$" 2>/dev/null || echo aborted; cat ` + p.ws + `/file; env; exit 3`)
+				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; wait $!; echo "killed $?"; trap "echo trapped" TERM; kill $$; (kill -TERM 0 & wait) 2>/dev/null; sh -c "kill -ABRT \$\$" 2>/dev/null || echo aborted; cat ` + p.ws + `/file; env; id -un >/dev/null && echo named; exit 3`)
 			c.Stdin, c.Env = []byte("input\n"), map[string]string{"TOKEN": "t0ken"}
 			home := "/tmp"
 			if m != sandbox.Strong {
@@ -139,6 +139,9 @@ func TestWallLetsWork(t *testing.T) {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is missing in\n%s", want, out)
 				}
+			}
+			if os.Getuid() == 0 && !strings.Contains(out, "named\n") {
+				t.Errorf("what root starts does not know its name:\n%s", out)
 			}
 			if strings.Contains(out, "s3cret") {
 				t.Errorf("the program sees what is etui's:\n%s", out)
