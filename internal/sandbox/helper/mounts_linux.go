@@ -17,7 +17,7 @@ var (
 		"crypto-policies", "debian_version", "fonts", "gai.conf", "gitconfig", "host.conf", "hosts", "inputrc", "java-8-openjdk",
 		"java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
 		"locale.alias", "locale.conf", "localtime", "login.defs", "lsb-release", "magic", "magic.mime", "maven", "mime.types",
-		"nsswitch.conf", "os-release", "perl", "php", "pki", "profile", "profile.d", "protocols", "python3", "redhat-release",
+		"nsswitch.conf", "os-release", "perl", "php", "pki", "profile", "profile.d", "protocols", "python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "redhat-release",
 		"resolv.conf", "rpc", "services", "shells", "ssh/ssh_config", "ssl", "terminfo", "texmf", "timezone", "vim", "wgetrc", "xml",
 	}
 	devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
