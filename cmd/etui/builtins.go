@@ -55,7 +55,7 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.L
 // toolsIn are the tools that work in a folder, those that run commands where the
 // sandbox runs any.
 func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool, error) {
-	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: protected(w), ReadOnly: skillFolders(w)})
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: append(trusted(w, dir), protected(w)...), ReadOnly: skillFolders(w)})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool
 	if mode == sandbox.None {
 		return tools, nil
 	}
-	guard, err := protect.New(protect.Config{Dir: dir, Names: append(skillFolders(w), w.file), Own: []string{w.state}, Mode: mode, Log: log})
+	guard, err := protect.New(protect.Config{Dir: dir, Names: trusted(w, dir), Own: []string{w.state}, Mode: mode, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,16 @@ func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool
 	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
 	b.close = append(b.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
+}
+
+// trusted are the files and folders that etui is told by: those of the workspace, and
+// those that a folder would have if etui were started in it.
+func trusted(w *workspace, dir string) []string {
+	list := append(skillFolders(w), w.file, filepath.Join(dir, config.File))
+	for _, name := range workspaceFolders {
+		list = append(list, filepath.Join(dir, name))
+	}
+	return list
 }
 
 // byAgent is a tool that works elsewhere for some agents.

@@ -131,7 +131,9 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
 - **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. Of a page 5 MiB are read, within 30 seconds and 5 redirects. web_search is there when ` + "`tools.search`" + ` names a service; each one has
   12 seconds before the next one is asked: Perplexity, Brave, SearXNG, DuckDuckGo.
 - **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result
-  says in which mode. It is there when the sandbox runs programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
+  says in which mode. It is there when the sandbox runs programs. What other programs trust
+  stays as it is in every mode: see [protected names](sandbox.md#protected-names). In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
+- **An agent** can have files, commands and memory of its own: ` + "`workspace`" + ` of [its configuration](configuration.md) names a folder, in or beside the workspace.
 - **Skills** are found and installed by the model as far as ` + "`skills.model`" + ` says: ` + "`off`, `find` or `install`" + `. Both ask the registries of ` + "`skills.registries`" + `; what
   needs somebody's yes is not installed. ` + "`tools.builtin`" + ` has no say in them.
 

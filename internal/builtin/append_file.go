@@ -47,6 +47,10 @@ func (f *Files) appendFile(in appendInput) (string, error) {
 // append writes at the end of a file. What has a second name is not changed: that
 // could be a file outside of the workspace.
 func (s spot) append(text string) (size int64, err error) {
+	if s, err = s.enter(false); err != nil {
+		return 0, err
+	}
+	defer s.close()
 	file, err := s.root.OpenFile(s.name, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return 0, say(s.shown, err)
@@ -58,6 +62,8 @@ func (s spot) append(text string) (size int64, err error) {
 		return 0, say(s.shown, err)
 	case !info.Mode().IsRegular():
 		return 0, fmt.Errorf("%s is not a regular file", path.Base(s.shown))
+	case !s.is(info):
+		return 0, fmt.Errorf("%s was changed by another program meanwhile", path.Base(s.shown))
 	case names(info) > 1:
 		return 0, fmt.Errorf("%s has a second name (a hard link); write the whole file instead", s.shown)
 	case info.Size()+int64(len(text)) > maxScan:
@@ -72,4 +78,10 @@ func (s spot) append(text string) (size int64, err error) {
 		return 0, say(s.shown, err)
 	}
 	return info.Size() + int64(len(text)), nil
+}
+
+// is reports whether a file stands at the name itself, and not behind a link.
+func (s spot) is(file fs.FileInfo) bool {
+	info, err := s.root.Lstat(s.name)
+	return err == nil && os.SameFile(info, file)
 }

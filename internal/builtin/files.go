@@ -203,16 +203,16 @@ func (f *Files) replace(s spot, data []byte, last func() error) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("%d bytes are too much; files up to 1 MiB are written", len(data))
 	}
+	s, err := s.enter(true)
+	if err != nil {
+		return err
+	}
+	defer s.close()
 	mode, there, err := s.mode()
 	if err != nil {
 		return err
 	}
-	if folder := path.Dir(s.name); folder != "." {
-		if err := s.root.MkdirAll(folder, 0o755); err != nil {
-			return say(path.Dir(s.shown), err)
-		}
-	}
-	temporary := path.Join(path.Dir(s.name), ".etui-"+rand.Text()+".tmp")
+	temporary := ".etui-" + rand.Text() + ".tmp"
 	file, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return say(s.shown, err)

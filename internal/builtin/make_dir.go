@@ -16,8 +16,18 @@ func (f *Files) makeDir(in makeDirInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.root.MkdirAll(s.name, 0o755); err != nil {
+	if s.name == "." {
+		return "The workspace is there.", nil
+	}
+	at, err := s.enter(true)
+	if err != nil {
+		return "", err
+	}
+	defer at.close()
+	made, err := step(at.root, at.name, true)
+	if err != nil {
 		return "", say(s.shown, err)
 	}
+	_ = made.Close() // nothing was written
 	return fmt.Sprintf("%s/ is there.", s.shown), nil
 }

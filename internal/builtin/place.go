@@ -178,6 +178,52 @@ func (p place) plain(name string) (string, error) {
 	return done, nil
 }
 
+// enter opens the folder that a name lies in, step by step. A program that runs
+// meanwhile can put a link in the place of a folder, to what is protected; here it
+// leads nowhere. With make, folders that are missing are made.
+func (s spot) enter(mkdir bool) (spot, error) {
+	at, err := s.root.OpenRoot(".")
+	if err != nil {
+		return s, say(s.shown, err)
+	}
+	for _, part := range strings.Split(path.Dir(s.name), "/") {
+		if part == "." {
+			continue
+		}
+		next, err := step(at, part, mkdir)
+		_ = at.Close() // it was only read
+		if err != nil {
+			return s, say(path.Dir(s.shown), err)
+		}
+		at = next
+	}
+	return spot{place: place{root: at}, name: path.Base(s.name), shown: s.shown, close: func() { _ = at.Close() }}, nil
+}
+
+// step opens a folder in a folder, and follows no link.
+func step(at *os.Root, name string, mkdir bool) (*os.Root, error) {
+	info, err := at.Lstat(name)
+	if mkdir && errors.Is(err, fs.ErrNotExist) {
+		if err = at.Mkdir(name, 0o755); err == nil {
+			info, err = at.Lstat(name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", name)
+	}
+	next, err := at.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := next.Stat("."); err != nil || !os.SameFile(opened, info) {
+		return nil, errors.Join(fmt.Errorf("%s was changed by another program meanwhile", name), next.Close())
+	}
+	return next, nil
+}
+
 // say makes an error of the file system one for the model: without the
 // workspace's own place.
 func say(name string, err error) error {

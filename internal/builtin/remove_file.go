@@ -25,6 +25,10 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
+	if s, err = s.enter(false); err != nil {
+		return "", err
+	}
+	defer s.close()
 	info, err := s.root.Lstat(s.name)
 	if err != nil {
 		return "", say(s.shown, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 )
 
 type renameInput struct {
@@ -32,12 +31,15 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	if _, err := f.root.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is there already; remove it first, or choose another name", to.shown)
 	}
-	if folder := path.Dir(to.name); folder != "." {
-		if err := f.root.MkdirAll(folder, 0o755); err != nil {
-			return "", say(path.Dir(to.shown), err)
-		}
+	if from, err = from.enter(false); err != nil {
+		return "", err
 	}
-	if err := f.root.Rename(from.name, to.name); err != nil {
+	defer from.close()
+	if to, err = to.enter(true); err != nil {
+		return "", err
+	}
+	defer to.close()
+	if err := rename(from.root, from.name, to.root, to.name); err != nil {
 		return "", say(from.shown, err)
 	}
 	return fmt.Sprintf("Moved %s to %s.", from.shown, to.shown), nil

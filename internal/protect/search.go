@@ -10,7 +10,7 @@ import (
 
 // Limits of the search for repositories.
 const (
-	maxFolders = 250  // folders of the workspace that are looked into, near ones first
+	maxFolders = 150  // folders of the workspace that are looked into, near ones first
 	maxNames   = 4000 // names of a folder that are looked at
 	maxGits    = 64   // folders of git in a repository: its own, and those of submodules and work trees
 )
