@@ -32,8 +32,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: "Check that everything etui needs is there", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report := a.examine(cmd.Context())
+			out := a.secrets.Writer(a.out) // errors of anything may stand in it
 			if a.json {
-				if err := json.NewEncoder(a.out).Encode(report); err != nil {
+				if err := json.NewEncoder(out).Encode(report); err != nil {
 					return err
 				}
 			}
@@ -44,7 +45,7 @@ func (a *app) doctorCommand() *cobra.Command {
 					mark, sick = "FAIL", sick+1
 				}
 				if !a.json {
-					fmt.Fprintf(a.out, "%s  %-14s %s\n", mark, f.Check, f.Says)
+					fmt.Fprintf(out, "%s  %-14s %s\n", mark, f.Check, f.Says)
 				}
 			}
 			if sick > 0 {

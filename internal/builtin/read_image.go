@@ -1,25 +1,13 @@
 package builtin
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	_ "image/gif"  // so that its size is known
-	_ "image/jpeg" // the same
-	_ "image/png"  // the same
 	"io"
-	"net/http"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
-)
-
-// What models take.
-const (
-	maxImage = 3 << 20 // bytes
-	maxSide  = 8000    // pixels
+	"github.com/etui-run/etui/internal/picture"
 )
 
 type imageInput struct {
@@ -42,23 +30,20 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	defer file.Close()
-	if info.Size() > maxImage {
+	if info.Size() > picture.MaxBytes {
 		return chat.Result{}, fmt.Errorf("%s has %d bytes; pictures up to 3 MiB are shown", s.shown, info.Size())
 	}
-	raw, err := io.ReadAll(io.LimitReader(file, maxImage))
+	raw, err := io.ReadAll(io.LimitReader(file, picture.MaxBytes))
 	if err != nil {
 		return chat.Result{}, say(s.shown, err)
 	}
-	kind := http.DetectContentType(raw)
-	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
-		return chat.Result{}, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP picture", s.shown)
+	kind, width, height, err := picture.Inspect(raw)
+	if err != nil {
+		return chat.Result{}, fmt.Errorf("%s %w", s.shown, err)
 	}
 	size := ""
-	if c, _, err := image.DecodeConfig(bytes.NewReader(raw)); err == nil {
-		if max(c.Width, c.Height) > maxSide {
-			return chat.Result{}, fmt.Errorf("%s has %d x %d pixels; pictures up to %d on a side are shown", s.shown, c.Width, c.Height, maxSide)
-		}
-		size = fmt.Sprintf(", %d x %d pixels", c.Width, c.Height)
+	if width > 0 {
+		size = fmt.Sprintf(", %d x %d pixels", width, height)
 	}
 	return chat.Result{
 		Text:   fmt.Sprintf("%s: %s%s, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), size, len(raw)),
