@@ -6,7 +6,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/selection/meta"
 )
 
 // The tools with which a model reaches what was not sent. Selections declare
@@ -24,29 +24,23 @@ const (
 	UseSkill = "use_skill"
 )
 
-// metaTools are their definitions, the same bytes in every request.
-var metaTools = []*catalog.Entry{
-	meta(FindTools,
-		"Search the tools that are not listed here. Use it when no listed or announced tool fits.",
-		`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"description":"what the tools should do, or their names"}},"required":["queries"]}`),
-	meta(DescribeTool,
-		"Get a tool's description and all its parameters.",
-		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
-	meta(CallTool,
-		"Call a tool that was announced in a message or found with find_tools.",
-		`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object","description":"arguments as the tool's parameters say"}},"required":["name","arguments"]}`),
-	meta(UseSkill,
-		"Take up a skill: read its instructions, and switch to its tools if it has any; full switches back to all tools.",
-		`{"type":"object","properties":{"name":{"type":"string"},"file":{"type":"string","description":"a file of the skill to read, as its instructions name it"}},"required":["name"]}`),
-}
+// metaTools are their definitions, the same bytes in every request, in the order in
+// which they are declared.
+var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill)}
 
-func meta(name, description, parameters string) *catalog.Entry {
-	d := tool.Definition{Name: name, Description: description, Parameters: json.RawMessage(parameters), Risk: tool.Read, Source: "etui"}
-	raw, err := json.Marshal(d)
-	if err != nil {
-		panic(err) // the definition above is not JSON
+// declared makes an entry of a definition of package meta.
+func declared(name string) *catalog.Entry {
+	for _, d := range meta.Definitions() {
+		if d.Name != name {
+			continue
+		}
+		raw, err := json.Marshal(d)
+		if err != nil {
+			panic(err) // its parameters are not JSON
+		}
+		return &catalog.Entry{Registration: &catalog.Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw)}}
 	}
-	return &catalog.Entry{Registration: &catalog.Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw)}}
+	panic("package meta does not define " + name)
 }
 
 func metaEntry(name string) (*catalog.Entry, bool) {

@@ -216,7 +216,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	if !j.whole {
-		j.result.Text = cut(j.result.Text, t.config.MaxResult)
+		j.result.Text = shorten(j.result.Text, t.config.MaxResult)
 	}
 }
 
@@ -304,13 +304,27 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// cut shortens a result's text to at most limit bytes, and says so.
+// cut keeps the beginning of a text, at most limit bytes, and says so.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	kept := cutBytes(text, limit)
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
+}
+
+// shorten keeps the first two thirds and the last third of a result's text that is
+// longer than limit bytes, and says how much is missing: how something ended, and
+// where to read on, stands at its end.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head, at := cutBytes(text, limit-limit/3), len(text)-limit/3
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s", head, at-len(head), len(text), text[at:])
 }
 
 // cutBytes shortens text to at most limit bytes, between characters.

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -110,12 +111,11 @@ func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 	return r
 }
 
-// named reads the one argument of describe_tool.
-func named(args json.RawMessage) string { return skillAsked(args).Name }
-
 // describe tells all about one tool.
 func (t *run) describe(args json.RawMessage) chat.Result {
-	name := named(args)
+	raw, _ := repair(args) // without arguments it stays empty
+	in, _ := meta.ReadDescribeTool(raw)
+	name := in.Name
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}

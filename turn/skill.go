@@ -14,21 +14,16 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/visibility"
 )
 
-// asked is what a call of use_skill says.
-type asked struct {
-	Name string
-	File string
-}
-
-func skillAsked(args json.RawMessage) (a asked) {
-	if raw, err := repair(args); err == nil {
-		_ = json.Unmarshal(raw, &a) // then it stays empty
-	}
-	return a
+// skillAsked reads the arguments of use_skill; what is not there stays empty.
+func skillAsked(args json.RawMessage) meta.UseSkill {
+	raw, _ := repair(args)
+	in, _ := meta.ReadUseSkill(raw)
+	return in
 }
 
 // useSkill takes up the skill that the arguments name.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -124,10 +126,29 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
   edited; of longer ones parts are read.
 - **Pictures** that read_image shows are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
 - **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. web_search is there when ` + "`tools.search`" + ` names a service.
-- **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network; every result says in which mode. It is there when the sandbox runs
-  programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
+- **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result
+  says in which mode. It is there when the sandbox runs programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
+- **Skills** are found and installed by the model as far as ` + "`skills.model`" + ` says: ` + "`off`, `find` or `install`" + `. Both ask the registries of ` + "`skills.registries`" + `; what
+  needs somebody's yes is not installed. ` + "`tools.builtin`" + ` has no say in them.
 
 `
+
+// reachingPage leads to the tools of package meta, and declared says when each of
+// them stands in a request.
+const reachingPage = `
+## Tools that reach others
+
+With these a model reaches what it was not sent. They are in no group, and nothing hides them: what they find, describe, call and take up is only what the caller may
+use. With ` + "`selection.off: true`" + ` there are none. [Delivery](delivery.md) tells of the modes.
+
+`
+
+var declared = map[string]string{
+	selection.FindTools:    "in the modes preselect, bridge and native",
+	selection.CallTool:     "in the modes preselect, bridge and native",
+	selection.DescribeTool: "in the mode bridge",
+	selection.UseSkill:     "in every mode, when there is a skill that the caller may take up",
+}
 
 // commands lists the sub-commands with their flags.
 func commands(root *cobra.Command) string {
@@ -169,6 +190,14 @@ func builtinTools(t *testing.T) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %s |\n", d.Name, strings.Join(d.Groups, ", "), d.Risk, chat.Tokens(raw), d.Description)
 	}
 	fmt.Fprintf(&b, "\nTogether %d tokens (estimated), if all of them were sent.\n", total)
+	b.WriteString(reachingPage + "| tool | declared | tokens | what the model reads |\n|---|---|---|---|\n")
+	for _, d := range meta.Definitions() {
+		raw, err := json.Marshal(d)
+		if err != nil || declared[d.Name] == "" {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %s |\n", d.Name, declared[d.Name], chat.Tokens(raw), d.Description)
+	}
 	return b.String()
 }
 

@@ -137,11 +137,11 @@ func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	find, get := install.Tools(in, b.loaded)
+	find := &install.Finder{Installer: in, Loaded: b.loaded}
 	if w.config.Skills.Model == "find" {
-		return b.registry.Register(find)
+		in = nil // without it there is no install_skill
 	}
-	return b.registry.Register(find, get)
+	return install.Register(b.registry, find, in)
 }
 
 // loaded finds what is loaded and the caller may use.

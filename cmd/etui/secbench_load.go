@@ -51,7 +51,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 
 // reservedNames are the names of etui's own tools.
 func reservedNames() []string {
-	names := slices.Clone(ownTools)
+	names := ownNames()
 	for _, t := range allBuiltin() {
 		names = append(names, t.Definition().Name)
 	}

@@ -110,7 +110,7 @@ func render(x selection.Explanation, all bool, width int) string {
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
 	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.Usable, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
-	if extra := meta(x); extra != "" {
+	if extra := beside(x); extra != "" {
 		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
 	}
 	if x.Advice != "" {
@@ -284,8 +284,8 @@ func sent(x selection.Explanation) int {
 	return n
 }
 
-// meta names what is declared beside the tools of the catalog.
-func meta(x selection.Explanation) string {
+// beside names what is declared beside the tools of the catalog.
+func beside(x selection.Explanation) string {
 	var names []string
 	for _, name := range x.Declared {
 		if selection.Meta(name) {

@@ -1,6 +1,6 @@
 package main
 
-//go:generate go run github.com/etui-run/etui/cmd/etui tools gen
+//go:generate go tool etui tools gen
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 )
 
 type findInput struct {
-	// Part is a name or the beginning of one.
+	// Part is a name or a part of one.
 	Part string `json:"part" minLength:"1" example:"screw M4"`
 	// Shelf, when given, is the only one that is looked at.
 	Shelf *Shelf `json:"shelf"`
@@ -51,7 +51,7 @@ func (s *Stock) findParts(_ context.Context, in findInput) ([]Lot, error) {
 	defer s.mu.Unlock()
 	lots := []Lot{}
 	for part, shelves := range s.parts {
-		if !strings.HasPrefix(part, in.Part) {
+		if !strings.Contains(part, in.Part) {
 			continue
 		}
 		for shelf, amount := range shelves {

@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, stock *Stock) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(stock *Stock) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if stock != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "find_parts",
 				Description:  "Tells how many parts of a kind there are, and on which shelf.",
@@ -29,7 +29,7 @@ func Tools(stock *Stock) []tool.Tool {
 				Aliases:      []string{"inventory", "how many are left", "库存"},
 				Examples:     []string{"how many M4 screws do we have?"},
 				Groups:       []string{"stock"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or the beginning of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"part":{"type":"string","description":"A name or a part of one.","examples":["screw M4"],"minLength":1},"shelf":{"type":"string","description":"Shelf, when given, is the only one that is looked at.","enum":["front","back","attic"]},"limit":{"type":"integer","description":"most that are listed","default":10,"minimum":1,"maximum":100}},"required":["part"],"additionalProperties":false}`),
 				Risk:         "read",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 				var in findInput
@@ -78,7 +78,7 @@ func Tools(stock *Stock) []tool.Tool {
 			}),
 		)
 	}
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.
@@ -99,8 +99,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 			if r.Null() {
 				v.Shelf = nil
 			} else {
-				var e1 Shelf
-				e1 = Shelf(r.String())
+				e1 := Shelf(r.String())
 				v.Shelf = &e1
 			}
 		case "limit":

@@ -16,7 +16,7 @@ import (
 
 func TestMultiEdit(t *testing.T) {
 	w := open(t, map[string]string{"a": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\nc\r\n", "mixed": "a\r\nb\nc\r\n"})
-	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! edit 2 of 2: the old text does not occur in a; nothing was changed")
+	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! nothing was changed; edit 2 of 2: the old text does not occur in a")
 	if got := w.text("a"); got != "one\ntwo\nthree\n" {
 		t.Errorf("half of the edits were made: %q", got)
 	}

@@ -41,12 +41,8 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 	if err != nil {
 		return chat.Result{}, fmt.Errorf("%s %w", s.shown, err)
 	}
-	size := ""
-	if width > 0 {
-		size = fmt.Sprintf(", %d x %d pixels", width, height)
-	}
 	return chat.Result{
-		Text:   fmt.Sprintf("%s: %s%s, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), size, len(raw)),
+		Text:   fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw)),
 		Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}},
 	}, nil
 }

@@ -3,6 +3,8 @@ package builtin
 import (
 	"fmt"
 	"strings"
+
+	"github.com/etui-run/etui/internal/textcode"
 )
 
 type writeInput struct {
@@ -16,21 +18,26 @@ type writeInput struct {
 //etui:zh 写入（覆盖）工作区中的文本文件。
 //etui:alias create file, save, 新建文件, 保存文件, 写文件
 func (f *Files) writeFile(in writeInput) (string, error) {
-	content := in.Content
-	if have, err := f.text(in.Path); err == nil {
-		content = withEnds(content, have)
+	raw, note := []byte(in.Content), ""
+	if have, code, err := f.text(in.Path); err == nil {
+		content := withEnds(in.Content, have)
+		if raw, err = code.Encode(content); err == nil {
+			note = codeNote(code)
+		} else {
+			raw = []byte(content)
+		}
 	}
-	if err := f.Write(in.Path, []byte(content)); err != nil {
+	if err := f.Write(in.Path, raw); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Wrote %d bytes to %s.", len(content), in.Path), nil
+	return fmt.Sprintf("Wrote %d bytes to %s.%s", len(raw), in.Path, note), nil
 }
 
-// text is a text file whole.
-func (f *Files) text(given string) (string, error) {
+// text is a text file whole, and how it is written.
+func (f *Files) text(given string) (string, textcode.Code, error) {
 	s, err := f.find(given)
 	if err != nil {
-		return "", err
+		return "", textcode.Code{}, err
 	}
 	defer s.close()
 	return s.read()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -33,7 +34,27 @@ func ParseURL(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("it cannot be read as a URL")
 	}
-	return u, checkURL(u)
+	if err := checkURL(u); err != nil {
+		return u, err
+	}
+	return u, toASCII(u)
+}
+
+// toASCII writes the host's name as it is looked up (IDNA), so that everybody who
+// compares it, and the server, sees the same.
+func toASCII(u *url.URL) error {
+	if isASCII(u.Host) {
+		return nil
+	}
+	name, err := idna.Lookup.ToASCII(u.Hostname())
+	if err != nil {
+		return errors.New("the URL's host is no name in its script")
+	}
+	if port := u.Port(); port != "" {
+		name = net.JoinHostPort(name, port)
+	}
+	u.Host = name
+	return checkURL(u)
 }
 
 // unreadable reports whether programs disagree about what a character means in a

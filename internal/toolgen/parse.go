@@ -4,21 +4,31 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"iter"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/tool"
 )
 
-// function is one tool with the function that it is.
+// function is one tool with the function that it is, or with the struct type of
+// its arguments when the program carries it out itself.
 type function struct {
 	definition tool.Definition
-	name       string       // of the Go function
+	name       string       // of the Go function or type
+	declared   bool         // it is a type
 	receiver   types.Type   // nil for a plain function
 	context    bool         // it takes one
 	in         *types.Named // nil when it takes no arguments
@@ -50,27 +60,61 @@ func directives(doc *ast.CommentGroup) (list []directive) {
 	return list
 }
 
-func isTool(f *ast.FuncDecl) bool {
-	return slices.ContainsFunc(directives(f.Doc), func(d directive) bool { return d.name == "tool" })
+// marked is what a directive may make a tool: a function or a type.
+type marked struct {
+	name *ast.Ident
+	doc  *ast.CommentGroup
 }
+
+// tools are the functions and types of a file that a directive makes tools.
+func tools(file *ast.File) (list []marked) {
+	add := func(name *ast.Ident, doc *ast.CommentGroup) {
+		if slices.ContainsFunc(directives(doc), func(d directive) bool { return d.name == "tool" }) {
+			list = append(list, marked{name, doc})
+		}
+	}
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			add(decl.Name, decl.Doc)
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				t, ok := spec.(*ast.TypeSpec)
+				switch {
+				case ok && decl.Lparen.IsValid():
+					add(t.Name, t.Doc)
+				case ok:
+					add(t.Name, decl.Doc)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// directiveNames are the directives of one tool.
+var directiveNames = []string{"tool", "alias", "example", "translate", "zh"}
+
+// meant matches a comment that is meant as a directive.
+var meant = regexp.MustCompile(`(?i)^/[/*][ \t+@]*etui:tools?\b`)
 
 // stray reports what is meant as a directive and stands where none is read.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
-	for _, decl := range file.Decls {
-		if f, ok := decl.(*ast.FuncDecl); ok && isTool(f) {
-			read[f.Doc] = true
-		}
+	for _, m := range tools(file) {
+		read[m.doc] = true
 	}
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
-			case strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), "etui:tool") && !directive:
+			case !directive && meant.MatchString(c.Text):
 				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
+			case directive && !slices.Contains(directiveNames, name) && name != "tools":
+				g.fail(c.Pos(), "there is no directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
-				g.fail(c.Pos(), "%s%s does not belong to a function; write it as the last lines of its doc comment", prefix, name)
+				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
 			case directive && !read[group]:
 				g.fail(c.Pos(), "%s%s has no %stool beside it in the doc comment of a function", prefix, name, prefix)
 			}
@@ -98,58 +142,111 @@ func (g *generator) functions() (list []*function) {
 	common := g.common()
 	for _, file := range g.pkg.Syntax {
 		g.stray(file)
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || !isTool(f) {
-				continue
-			}
-			made := g.function(f, common)
+		g.everywhere(file)
+		for _, m := range tools(file) {
+			made := g.function(m, common)
 			if made == nil {
 				continue
 			}
 			if before, ok := first[made.definition.Name]; ok {
-				g.fail(f.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
+				g.fail(m.name.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
 			}
-			first[made.definition.Name] = f.Pos()
+			first[made.definition.Name] = m.name.Pos()
 			list = append(list, made)
+		}
+	}
+	for _, name := range g.pkg.IgnoredFiles {
+		if file, err := parser.ParseFile(g.pkg.Fset, name, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+			g.everywhere(file)
 		}
 	}
 	slices.SortFunc(list, func(a, b *function) int { return strings.Compare(a.definition.Name, b.definition.Name) })
 	return list
 }
 
-func (g *generator) function(decl *ast.FuncDecl, common tool.Definition) *function {
-	object, ok := g.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
-	if !ok {
-		return nil
+// everywhere checks that a file with tools is part of the package on every system, with
+// any build tags and without cgo, as the generated file is.
+func (g *generator) everywhere(file *ast.File) {
+	dir, name := filepath.Split(g.pkg.Fset.Position(file.Package).Filename)
+	for _, system := range [][2]string{{"linux", "amd64"}, {"windows", "arm64"}, {"js", "wasm"}} {
+		c := build.Default
+		c.GOOS, c.GOARCH, c.BuildTags, c.CgoEnabled = system[0], system[1], nil, false
+		if built, err := c.MatchFile(dir, name); err != nil || built {
+			continue
+		}
+		for _, m := range tools(file) {
+			g.fail(m.name.Pos(), "%s is a tool, and its file is built under a condition only; let the tool stand in a file without one, and call what differs", m.name.Name)
+		}
+		return
 	}
-	f := &function{definition: common, name: decl.Name.Name, pos: decl.Name.Pos()}
+}
+
+func (g *generator) function(m marked, common tool.Definition) *function {
+	f := &function{definition: common, name: m.name.Name, pos: m.name.Pos()}
 	d := &f.definition
-	d.Name, d.Description = snake(decl.Name.Name), description(decl)
+	d.Name, d.Description = snake(f.name), description(m)
 	if d.Description == "" {
-		g.fail(f.pos, "%s has no doc comment: it is what the model reads to choose the tool", decl.Name.Name)
+		g.fail(f.pos, "%s has no doc comment: it is what the model reads to choose the tool", f.name)
 	}
-	for _, x := range directives(decl.Doc) {
+	for _, x := range directives(m.doc) {
 		g.apply(f, x)
 	}
 	if err := d.Check(); err != nil {
 		g.fail(f.pos, "%v", err)
 	}
-	g.signature(f, object.Type().(*types.Signature))
+	switch object := g.pkg.TypesInfo.Defs[m.name].(type) {
+	case *types.Func:
+		g.signature(f, object.Type().(*types.Signature))
+	case *types.TypeName:
+		f.declared = true
+		if f.in = arguments(object.Type()); f.in == nil || object.IsAlias() {
+			g.fail(f.pos, "%s is no struct type; a tool is a function, or a struct type with its arguments", f.name)
+			return nil
+		}
+	default: // the blank name
+		g.fail(f.pos, "a tool needs a name")
+		return nil
+	}
 	if f.in != nil {
-		d.Parameters = g.parameters(f.in, f.pos)
+		d.Parameters = g.parameters(f.in, f.declared, f.pos)
 	}
 	return f
 }
 
 // description is a doc comment as a model reads it: without directives, without
 // the function's name at its beginning.
-func description(decl *ast.FuncDecl) string {
-	text := strings.Join(strings.Fields(decl.Doc.Text()), " ")
-	if rest, ok := strings.CutPrefix(text, decl.Name.Name+" "); ok && rest != "" {
-		text = strings.ToUpper(rest[:1]) + rest[1:]
+func description(m marked) string {
+	text := oneLine(m.doc.Text())
+	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok {
+		text = capital(rest)
 	}
 	return text
+}
+
+// oneLine joins the lines of a comment: with a blank, but between characters of
+// scripts that have none without.
+func oneLine(text string) (joined string) {
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		last, _ := utf8.DecodeLastRuneInString(joined)
+		if first, _ := utf8.DecodeRuneInString(line); joined != "" && line != "" && !(wide(last) && wide(first)) {
+			joined += " "
+		}
+		joined += line
+	}
+	return joined
+}
+
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'
+}
+
+func capital(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + text[size:]
 }
 
 // snake turns readFile into read_file, and getURLText into get_url_text.
@@ -170,6 +267,13 @@ func snake(name string) string {
 func (g *generator) apply(f *function, x directive) {
 	d := &f.definition
 	switch x.name {
+	case "alias", "example":
+		if x.text == "" {
+			g.fail(x.pos, "%s%s needs a text", prefix, x.name)
+			return
+		}
+	}
+	switch x.name {
 	case "tool":
 		g.keys(d, x, true)
 	case "alias":
@@ -181,8 +285,8 @@ func (g *generator) apply(f *function, x directive) {
 		g.translate(d, tag, strings.TrimSpace(text), x.pos)
 	case "zh":
 		g.translate(d, "zh", x.text, x.pos)
-	default:
-		g.fail(x.pos, "there is no directive %s%s%s", prefix, x.name, nearest.Hint(x.name, slices.Values([]string{"tool", "alias", "example", "translate", "zh"})))
+	case "tools":
+		g.fail(x.pos, "%stools stands above the package clause, for all tools; here it is %stool", prefix, prefix)
 	}
 }
 
@@ -190,6 +294,9 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 	if tag == "" || text == "" {
 		g.fail(pos, "a translation needs a language and a text: %stranslate zh 读取文件。", prefix)
 		return
+	}
+	if _, err := language.Parse(tag); err != nil {
+		g.fail(pos, "%q is no language; write its tag, as in %stranslate zh 读取文件。", tag, prefix)
 	}
 	if d.Translations == nil {
 		d.Translations = map[string]string{}
@@ -261,10 +368,14 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		return
 	}
 	in := slices.Collect(s.Params().Variables())
-	if len(in) > 0 && in[0].Type().String() == "context.Context" {
+	if len(in) > 0 && is(in[0].Type(), "context.Context") {
 		f.context, in = true, in[1:]
 	}
-	if len(in) > 1 || s.Variadic() {
+	if s.Variadic() {
+		g.fail(f.pos, "%s takes any number of arguments; put a list of them into a struct: a tool is %s", f.name, shapes)
+		return
+	}
+	if len(in) > 1 {
 		g.fail(f.pos, "%s takes %d arguments; put them into one struct, a field each: a tool is %s", f.name, len(in), shapes)
 		return
 	}
@@ -272,7 +383,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		g.input(f, in[0])
 	}
 	out := slices.Collect(s.Results().Variables())
-	if len(out) == 0 || len(out) > 2 || out[len(out)-1].Type().String() != "error" {
+	if len(out) == 0 || len(out) > 2 || !is(out[len(out)-1].Type(), "error") {
 		g.fail(f.pos, "%s must return an error last; a tool is %s", f.name, shapes)
 		return
 	}
@@ -281,20 +392,34 @@ func (g *generator) signature(f *function, s *types.Signature) {
 	}
 }
 
+// is reports whether a type is the one of that name, whatever it is called here.
+func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(t), nil) == name }
+
 func (g *generator) input(f *function, v *types.Var) {
 	t := types.Unalias(v.Type())
+	if t == types.Typ[types.Invalid] {
+		g.broken()
+		return
+	}
 	if p, ok := t.(*types.Pointer); ok {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}
-	named, ok := t.(*types.Named)
-	if ok {
-		_, ok = named.Underlying().(*types.Struct)
-	}
-	if !ok || named.TypeArgs().Len() > 0 {
+	if f.in = arguments(t); f.in == nil {
 		g.fail(v.Pos(), "the argument %s is %s; it must be a struct type with a name, a field for each argument of the tool", v.Name(), types.TypeString(v.Type(), g.qualify))
-		return
 	}
-	f.in = named
+}
+
+// arguments returns a type that can be the arguments of a tool, or nil: a struct
+// that has a name.
+func arguments(t types.Type) *types.Named {
+	named, ok := t.(*types.Named)
+	if !ok || named.TypeArgs().Len() < named.TypeParams().Len() {
+		return nil
+	}
+	if _, ok = named.Underlying().(*types.Struct); !ok {
+		return nil
+	}
+	return named
 }
 
 func (g *generator) fail(pos token.Pos, format string, args ...any) {

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 // TestGenerated proves that the generated tools of this module are up to date.
 // `make generate` rewrites them, also when they no longer compile.
 func TestGenerated(t *testing.T) {
-	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../examples/tools")
+	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../selection/meta", "../../skill/install", "../../examples/tools")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +69,9 @@ func TestTools(t *testing.T) {
 		if got := call(c.name, c.args); got != c.want && (c.want != "error: " || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s(%s) = %s, want %s", c.name, c.args, got, c.want)
 		}
+	}
+	if n, err := sample.Rings(nil); n != 1 || err != nil || len(sample.Definitions()) != 1 || sample.Definitions()[0].Name != "ring_bell" {
+		t.Error(n, err, sample.Definitions())
 	}
 	if got := fmt.Sprint(sample.Groups()); got != "map[read:[forecast] social:[say_hello] weather:[forecast show_map]]" {
 		t.Error(got)
@@ -146,6 +149,20 @@ func TestMistakes(t *testing.T) {
 		"the field lower has a json tag but is not exported",
 		`two fields are "count" in JSON: Count and Twice`,
 		`two functions are the tool "tree"`,
+		"the json option omitempy of Form is not supported",
+		"the tag maxlength of Form is written maxLength",
+		"the tag of Loose is not well formed at json:loose",
+		`maximum:"256" does not fit into uint8`,
+		`pattern:"(" is no regular expression`,
+		`"emp ty" is no name that all models take`,
+		"the minItems 2 is more than the maximum, 1",
+		"args is a name that the generated code uses itself",
+		`"chinese" is no language`,
+		"//etui:alias needs a text",
+		"List contains itself",
+		"a directive begins with //etui:tool, without a blank",
+		"wrong_js.go:6:6: elsewhere is a tool, and its file is built under a condition only",
+		"Other is no struct type; a tool is a function, or a struct type with its arguments",
 		"Groups is the name of a function that is generated",
 	} {
 		if !strings.Contains(err.Error(), want) {

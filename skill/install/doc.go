@@ -24,4 +24,8 @@
 //
 // Installing runs nothing of a package, and no package grants itself anything.
 // One process installs at a time: others wait for the lock in the hidden folder.
+//
+// [Tools] are those with which a model finds and installs skills.
+//
+//etui:tools groups=skills source=builtin version=1
 package install

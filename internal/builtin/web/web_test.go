@@ -101,7 +101,7 @@ func TestFetch(t *testing.T) {
 	want(t, "/pdf", fetch("/pdf", ""), "! ", "is of type application/pdf")
 	want(t, "/empty", fetch("/empty", ""), "! ", "has no text")
 	want(t, "/none", fetch("/none", ""), "! ", "answers 404 Not Found")
-	want(t, "/long", fetch("/long", ""), "(characters 0 to 20000 of 50000; read on with start 20000)")
+	want(t, "/long", fetch("/long", ""), "(characters 0 to 15360 of 50000; read on with start 15360)")
 	want(t, "the end of /long", fetch("/long", `,"start":40000`), "(characters 40000 to 50000 of 50000)")
 	want(t, "/huge", fetch("/huge", `,"start":5242880`), "only its first 5 MiB were read")
 	want(t, "/deep", fetch("/deep", ""), "! ", "cannot be read as HTML")

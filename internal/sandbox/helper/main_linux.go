@@ -38,6 +38,7 @@ type helper struct {
 	child   int
 	stopped bool // the stream has ended
 	started chan struct{}
+	proxy   *door // nil: the program has no network, or its own
 }
 
 // step is a thing to do on the way to the program.
@@ -49,7 +50,10 @@ type step struct {
 func (h *helper) run() {
 	steps := []step{{"protecting the helper", h.hide}}
 	if h.spec.Isolate {
-		steps = append(steps, step{"making a root folder", h.isolate}, step{"starting the network inside", h.network})
+		steps = append(steps, step{"making a root folder", h.isolate}, step{"starting the network inside", h.loopback})
+	}
+	if h.spec.Proxy {
+		steps = append(steps, step{"listening for the proxy", h.listenForProxy})
 	}
 	steps = append(steps, step{"setting limits", h.limits}, step{"becoming the parent of all", h.adopt})
 	for _, s := range steps {

@@ -227,17 +227,20 @@ func field(s string, n int) string {
 }
 
 // kilobytes finds a line such as "RssAnon:  12 kB".
-func kilobytes(s, key string) uint64 {
+func kilobytes(s, key string) uint64 { return number(value(s, key)) << 10 }
+
+// value is the first word of the line that begins with a key.
+func value(s, key string) string {
 	for i := 0; i+len(key) < len(s); {
 		if s[i:i+len(key)] == key {
-			return number(field(s[i+len(key):], 0)) << 10
+			return field(s[i+len(key):], 0)
 		}
 		for i < len(s) && s[i] != '\n' {
 			i++
 		}
 		i++
 	}
-	return 0
+	return ""
 }
 
 func read(path string, buf []byte) string {

@@ -101,6 +101,23 @@ func showMap(_ context.Context, in Place) (chat.Result, error) {
 	return tool.Text(fmt.Sprint(in.Latitude)), nil
 }
 
+type (
+	// ringBell rings a bell; the program does it itself.
+	//
+	//etui:tool groups=social risk=write
+	ringBell struct {
+		Times int               `json:"times" default:"1" minimum:"1"`
+		Notes map[string]any    `json:"notes,omitempty"` // anything
+		Chime [][]time.Duration `json:"chime,omitempty"`
+	}
+)
+
+// Rings says how often ring_bell is to ring.
+func Rings(args json.RawMessage) (int, error) {
+	in, err := readRingBell(args)
+	return in.Times, err
+}
+
 // helper is no tool.
 func helper() {}
 

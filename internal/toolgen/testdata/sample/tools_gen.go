@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -21,9 +22,9 @@ func Register(registry *catalog.Registry, service *Service) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(service *Service) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if service != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "forecast",
 				Description:  "Tells the weather of the coming days.",
@@ -31,7 +32,7 @@ func Tools(service *Service) []tool.Tool {
 				Aliases:      []string{"weather report", "天气预报"},
 				Examples:     []string{"will it rain in Rome tomorrow?"},
 				Groups:       []string{"weather", "read"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string"},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0,"maximum":255},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string","examples":["1m30s"]},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
 				Risk:         "read",
 				Version:      "2",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
@@ -55,7 +56,7 @@ func Tools(service *Service) []tool.Tool {
 			}),
 		)
 	}
-	list = append(list,
+	made = append(made,
 		tool.New(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
@@ -83,7 +84,7 @@ func Tools(service *Service) []tool.Tool {
 			if err != nil {
 				return chat.Result{}, err
 			}
-			return tool.Text(string(out)), nil
+			return tool.Text(out), nil
 		}),
 		tool.New(tool.Definition{
 			Name:        "show_map",
@@ -101,7 +102,7 @@ func Tools(service *Service) []tool.Tool {
 			return showMap(ctx, in)
 		}),
 	)
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.
@@ -111,6 +112,26 @@ func Groups() map[string][]string {
 		"social":  {"say_hello"},
 		"weather": {"forecast", "show_map"},
 	}
+}
+
+// Definitions returns the tools of this package that the program carries out itself.
+func Definitions() []tool.Definition {
+	return []tool.Definition{
+		{
+			Name:        "ring_bell",
+			Description: "Rings a bell; the program does it itself.",
+			Groups:      []string{"social"},
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"times":{"type":"integer","default":1,"minimum":1},"notes":{"type":"object","description":"anything"},"chime":{"type":"array","items":{"type":"array","items":{"type":"string","examples":["1m30s"]}}}}}`),
+			Risk:        "write",
+		},
+	}
+}
+
+// readRingBell reads the arguments of ring_bell.
+func readRingBell(args json.RawMessage) (in ringBell, err error) {
+	r := wire.Read(args)
+	readRingBellJSON(&r, &in)
+	return in, r.End()
 }
 
 func readForecastJSON(r *wire.Reader, v *Forecast) {
@@ -139,8 +160,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 				v.Wants = []string{}
 				r.Array()
 				for r.Element() {
-					var e1 string
-					e1 = r.String()
+					e1 := r.String()
 					v.Wants = append(v.Wants, e1)
 				}
 			}
@@ -160,8 +180,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
 					key := string(name)
-					var e1 int
-					e1 = int(r.Int(64))
+					e1 := int(r.Int(64))
 					v.Tags[key] = e1
 				}
 			}
@@ -179,8 +198,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 						e1 = []float32{}
 						r.Array()
 						for r.Element() {
-							var e2 float32
-							e2 = float32(r.Float(32))
+							e2 := float32(r.Float(32))
 							e1 = append(e1, e2)
 						}
 					}
@@ -190,8 +208,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 		case "pair":
 			r.Array()
 			for i := 0; r.Element(); i++ {
-				var e1 bool
-				e1 = r.Bool()
+				e1 := r.Bool()
 				if i < len(v.Pair) {
 					v.Pair[i] = e1
 				}
@@ -238,6 +255,52 @@ func readPlaceJSON(r *wire.Reader, v *Place) {
 			v.Latitude = r.Float(64)
 		case "lon":
 			v.Longitude = r.Float(64)
+		default:
+			r.Skip()
+		}
+	}
+}
+
+func readRingBellJSON(r *wire.Reader, v *ringBell) {
+	v.Times = 1
+	r.Object()
+	for name, ok := r.Field(); ok; name, ok = r.Field() {
+		switch string(name) {
+		case "times":
+			v.Times = int(r.Int(64))
+		case "notes":
+			if r.Null() {
+				v.Notes = nil
+			} else {
+				v.Notes = map[string]any{}
+				r.Object()
+				for name, ok := r.Field(); ok; name, ok = r.Field() {
+					key := string(name)
+					e1 := r.Any()
+					v.Notes[key] = e1
+				}
+			}
+		case "chime":
+			if r.Null() {
+				v.Chime = nil
+			} else {
+				v.Chime = [][]time.Duration{}
+				r.Array()
+				for r.Element() {
+					var e1 []time.Duration
+					if r.Null() {
+						e1 = nil
+					} else {
+						e1 = []time.Duration{}
+						r.Array()
+						for r.Element() {
+							e2 := r.Duration()
+							e1 = append(e1, e2)
+						}
+					}
+					v.Chime = append(v.Chime, e1)
+				}
+			}
 		default:
 			r.Skip()
 		}

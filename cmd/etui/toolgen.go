@@ -25,7 +25,7 @@ func (a *app) toolsGenCommand() *cobra.Command {
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
 		Long: "Makes tools of the functions that say //etui:tool below their doc comment, and writes them into " + toolgen.File + " of each package.\n" +
 			"Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.",
-		Example: "  //go:generate etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
+		Example: "  //go:generate go tool etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
 			if err != nil {
@@ -75,6 +75,9 @@ func (a *app) putAll(made []toolgen.Package, check bool) error {
 	list := []generatedPackage{}
 	stale := 0
 	for _, p := range made {
+		if p.Path == "" {
+			continue
+		}
 		g := generatedPackage{File: p.Path, Tools: []string{}}
 		for _, d := range p.Tools {
 			g.Tools = append(g.Tools, d.Name)
