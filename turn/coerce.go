@@ -67,7 +67,7 @@ func misnamed(e *catalog.Entry, args json.RawMessage) error {
 	var wanted shape
 	var value any
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted) // as in fitting
-	_ = json.Unmarshal(args, &value) // it fits the schema
+	_ = json.Unmarshal(args, &value)                     // it fits the schema
 	if problem := wanted.misnamed(value, 0); problem != "" {
 		return &tool.Mismatch{Problems: []string{problem}}
 	}
