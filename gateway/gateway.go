@@ -250,6 +250,7 @@ func (g *Gateway) key(a *agent, m Message) session.Key {
 // Select makes the selection that a message would get now, without running a
 // turn or storing anything.
 func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, error) {
+	m = g.clean(m)
 	a, err := g.check(m)
 	if err != nil {
 		return nil, err
@@ -287,6 +288,7 @@ const maxReplayed = 200
 func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
 	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
+		said = g.cleanSaid(said)
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
@@ -304,8 +306,7 @@ func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.K
 // steps are not yielded. When the caller stops ranging, the turn is cancelled.
 func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		// A secret that a user writes would be kept, and told again.
-		m.Text = g.config.Turn.Secrets.Redactor().Text(m.Text)
+		m = g.clean(m)
 		a, err := g.check(m)
 		if err != nil {
 			yield(turn.Event{}, err)

@@ -64,6 +64,30 @@ type Message struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
+// clean takes the secrets out of what a message says: what a user or client writes
+// would be kept, and told again.
+func (g *Gateway) clean(m Message) Message {
+	secrets := g.config.Turn.Secrets.Redactor()
+	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
+	return m
+}
+
+// cleanSaid is clean for a message of a conversation that the client tells.
+func (g *Gateway) cleanSaid(m chat.Message) chat.Message {
+	secrets := g.config.Turn.Secrets.Redactor()
+	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)
+	m.Calls = slices.Clone(m.Calls)
+	for i := range m.Calls {
+		m.Calls[i].Arguments = secrets.JSON(m.Calls[i].Arguments)
+	}
+	if m.Result != nil {
+		r := *m.Result
+		r.Text = secrets.Text(r.Text)
+		m.Result = &r
+	}
+	return m
+}
+
 // check finds the agent of a message and refuses what cannot be answered.
 func (g *Gateway) check(m Message) (*agent, error) {
 	switch {

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/secret"
@@ -42,11 +45,18 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "memory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "memory", "MEMORY.md"), []byte("The key is "+key+"."), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	store := &session.MemoryStore{}
-	m := fake.New(fake.Step{Text: "ok"})
+	m := fake.New(fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
 	recorder := audit.NewRecorder(nil, known, nil)
 	g, err := gateway.New(gateway.Config{
-		Registry: r, Agents: []gateway.Agent{{Name: "main", Model: m}}, Store: store, Policy: rules.Status,
+		Registry: r, Agents: []gateway.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(folder)}}, Store: store, Policy: rules.Status,
 		Turn:   turn.Config{Decide: rules.Decide, Audit: recorder.Decide, Secrets: known},
 		Skills: gateway.SkillAdmin{Calls: recorder},
 	})
@@ -85,6 +95,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/tools/wipe/judge", `{"user":"ann"}`, 200, `{"tool":"wipe","effect":"allow"`},
 		{"POST", "/api/select", `{"text":"wipe it","user":"bob"}`, 200, `"refused":[{"tool":"wipe","effect":"ask"`},
 		{"POST", "/api/chat", `{"text":"my key is ` + key + `","user":"bob","session":"s"}`, 200, `"usable"`},
+		{"POST", "/v1/chat/completions", `{"messages":[{"role":"system","content":"` + key + `"},{"role":"user","content":"` + key + `"},{"role":"assistant","content":"` + key + `"},{"role":"user","content":"Which?"}]}`, 200, "ok"},
 		{"POST", "/api/why", `{"user":"bob","session":"s"}`, 200, `"text":"my key is (hidden)"`},
 		{"POST", "/api/why", `{"user":"bob","session":"s","own":true}`, 200, `"refused":[{"tool":"wipe","effect":"ask","stage":"policy"}]`},
 		{"GET", "/api/status", "", 200, `"policy":[{"rule":"rule careful","ask":["wipe"]`},
@@ -94,7 +105,8 @@ func TestPolicyOverHTTP(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
 		}
 	}
-	if asked, _ := json.Marshal(m.Requests()); strings.Contains(string(asked), "tr0ub4dor") {
+	asked, _ := json.Marshal(m.Requests())
+	if strings.Contains(string(asked), "tr0ub4dor") || strings.Count(string(asked), "You know (hidden)") != 2 || strings.Count(string(asked), "The key is (hidden).") != 2 {
 		t.Errorf("the model was told %s", asked)
 	}
 }

@@ -13,6 +13,10 @@
 //
 // A rule whose condition fails guards what it names: an allow rule does not open,
 // ask and deny rules do what they say.
+//
+// Conditions may also read the call: its arguments, and what its shell command would
+// do, see [visibility.CompileCalls]. Such a rule asks or spares a question; it is no
+// wall, which the sandbox is.
 package policy
 
 import (

@@ -16,6 +16,8 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/shelltext"
 	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/visibility"
 )
@@ -254,4 +256,24 @@ func (t *run) hide(r chat.Result) chat.Result {
 	}
 	r.View = &view
 	return r
+}
+
+// cleaned is a text and what is left of it without the secrets that were known.
+type cleaned struct {
+	from    string
+	secrets secret.Redactor
+	text    string
+}
+
+// cleanSystem takes the secrets out of a system prompt: the memory, the agent's files
+// and the client's instructions are part of it. The last one is kept, because it is
+// the same for most turns and long.
+func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
+	secrets := r.config.Secrets.Redactor()
+	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {
+		return last.text
+	}
+	c := &cleaned{text, secrets, secrets.Text(text)}
+	r.clean[strategy].Store(c)
+	return c.text
 }

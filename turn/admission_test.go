@@ -74,6 +74,14 @@ func TestAdmission(t *testing.T) {
 		{fake.Call("1", "secret_tool", `{"city":"a"}`), unknown, "secret_tool false visibility  allowed only by rule hr, which does not hold"},
 		{fake.Call("1", "call_tool", `{"name":"off"}`), unknown, "off false enabled  "},
 		{fake.Call("1", "nothing", `{}`), unknown, "nothing false unknown  "},
+		{fake.Call("1", "EXEC", `{"city":"a"}`), unknown, "EXEC false unknown  "},
+		{fake.Call("1", " exec", `{"city":"a"}`), unknown, " exec false unknown  "},
+		{fake.Call("1", "functions.exec", `{"city":"a"}`), unknown, "functions.exec false unknown  "},
+		{fake.Call("1", "call_tool", `{"name":"call_tool","arguments":{"name":"exec","arguments":{"city":"a"}}}`), unknown, "call_tool false unknown  "},
+		{fake.Call("1", "call_tool", `{"name":"exec","city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
+		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "stands twice", "call_tool false arguments  the arguments are not clear: \"name\" stands twice in one object; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
+		{fake.Call("1", "call_tool", `{"name":"use_skill","arguments":{"name":"ops"}}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
+		{fake.Call("1", "call_tool", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "ops", `{}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "use_skill", `{"name":"pdf"}`), "Fill it.", "pdf true   skills are allowed by default"},
@@ -94,7 +102,7 @@ func TestAdmission(t *testing.T) {
 		if got := fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason); got != c.record || d.User != "bob" || d.Channel != "telegram" || d.Agent != "main" || d.Time.IsZero() {
 			t.Errorf("%s %s\nrecorded %q of %+v\nwant     %q", c.call.Name, c.call.Arguments, got, d, c.record)
 		}
-		if known := d.Tool != "" && d.Stage != "unknown"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
+		if known := d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
 			t.Errorf("%+v", d)
 		}
 		// Without a model it is the same.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
@@ -141,6 +142,7 @@ func (t *run) resolve(j *job) {
 	if name == selection.CallTool {
 		var err error
 		if name, j.args, err = target(j.call.Arguments); err != nil {
+			t.decided(audit.Decision{Tool: selection.CallTool, Stage: StageArguments, Reason: err.Error()}, j.call.Arguments)
 			j.result = tool.Failure("%v", err)
 			return
 		}

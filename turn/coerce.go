@@ -67,9 +67,7 @@ func misnamed(e *catalog.Entry, args json.RawMessage) error {
 	var wanted shape
 	var value any
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted) // as in fitting
-	if json.Unmarshal(args, &value) != nil {
-		return nil // the schema says so
-	}
+	_ = json.Unmarshal(args, &value)                     // it fits the schema
 	if problem := wanted.misnamed(value, 0); problem != "" {
 		return &tool.Mismatch{Problems: []string{problem}}
 	}

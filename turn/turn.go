@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/audit"
@@ -79,6 +80,7 @@ type Runner struct {
 	prompt   *prompt.Builder
 	config   Config
 	broken   breaks
+	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
 }
 
 // New returns a runner that asks m. The selector is taken anew for each turn,
@@ -305,6 +307,7 @@ func (t *run) open() chat.Message {
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
 	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
+	question.Note = t.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
 	t.state.Front.First = first(t.in, question)
 	return question
 }
@@ -315,6 +318,7 @@ func (t *run) prompts(history []chat.Message, question chat.Message) (err error)
 	opts := t.in.Options
 	opts.Directory, opts.SkillList = t.state.Directory, &t.selected.SkillList
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
+	t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
 	t.state.Front.System = hash(t.prompt.System)
 	return err
 }

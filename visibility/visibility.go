@@ -53,7 +53,8 @@ const (
 	// roles and attributes is refused; one that does reach it fails.
 	MaxCost = 10_000
 	// MaxCallCost is that of a condition which reads the arguments or the command of a
-	// call: a text costs a tenth for each character, and they may be long.
+	// call: a text costs a tenth for each character, and they may be long. It is a
+	// fraction of a second in all.
 	MaxCallCost = 1_000_000
 )
 

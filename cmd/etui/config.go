@@ -31,14 +31,16 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.secrets.Set(w.file, w.config.Secrets()...) // which may stand in other keys, too
+			out := a.secrets.Writer(a.out)
 			if a.json {
 				var fields map[string]any
 				if err := yaml.Load(text, &fields); err != nil {
 					return err
 				}
-				return json.NewEncoder(a.out).Encode(fields)
+				return json.NewEncoder(out).Encode(fields)
 			}
-			_, err = a.out.Write(text)
+			_, err = out.Write(text)
 			return err
 		},
 	}, &cobra.Command{

@@ -49,12 +49,13 @@ requests is run against folders, programs and services made for it, which takes 
 Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report := a.examine(cmd.Context())
+			out := a.secrets.Writer(a.out) // errors of anything may stand in it
 			if a.json {
-				if err := json.NewEncoder(a.out).Encode(report); err != nil {
+				if err := json.NewEncoder(out).Encode(report); err != nil {
 					return err
 				}
 			} else {
-				fmt.Fprint(a.out, describeReport(report, width()))
+				fmt.Fprint(out, describeReport(report, width()))
 			}
 			sick := 0
 			for _, f := range report {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
 	secrets.Set("environment", secretVariables(os.Environ())...)
+	log.SetOutput(secrets.Writer(std.err)) // what libraries log by themselves
 	root := newRoot(std, secrets)
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,

@@ -3,21 +3,10 @@ package builtin
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/etui-run/etui/chat"
-)
-
-// What models take, and what is made smaller for them.
-const (
-	maxImage  = 3 << 20    // bytes
-	maxSide   = 8000       // pixels
-	maxLarge  = 20 << 20   // bytes of a picture that is made smaller
-	maxPixels = 30_000_000 // of it
-	maxScaled = 2000       // pixels on a side, afterwards; models look at less
+	"github.com/etui-run/etui/internal/picture"
 )
 
 type imageInput struct {
@@ -39,29 +28,25 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 	if err != nil {
 		return chat.Result{}, err
 	}
-	kind := http.DetectContentType(raw)
-	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
-		return chat.Result{}, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP picture", s.shown)
+	p, err := picture.Inspect(raw)
+	if err != nil {
+		return chat.Result{}, fmt.Errorf("%s %w", s.shown, err)
 	}
-	width, height, err := sizeOf(kind, raw)
-	if err != nil { // a model's provider would refuse the whole question
-		return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
-	}
-	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw))
-	if len(raw) > maxImage || max(width, height) > maxSide {
-		if kind == "image/webp" || width*height > maxPixels {
-			return chat.Result{}, fmt.Errorf("%s; pictures up to 3 MiB and %d pixels on a side are shown", text, maxSide)
-		}
+	text := fmt.Sprintf("%s: %s", s.shown, p)
+	if !p.Fits() {
 		f.scaling.Lock() // one at a time: it takes memory
-		raw, width, height, err = smaller(raw)
+		p, err = p.Smaller()
 		f.scaling.Unlock()
 		if err != nil {
-			return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
+			return chat.Result{}, fmt.Errorf("%s; %w", text, err)
 		}
-		kind, text = "image/jpeg", fmt.Sprintf("%s; shown with %d x %d", text, width, height)
+		text += fmt.Sprintf("; shown with %d x %d", p.Width, p.Height)
 	}
-	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}}}, nil
+	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: p.MediaType, Data: p.Data}}}, nil
 }
+
+// maxLarge is how many bytes a picture may have.
+const maxLarge = 20 << 20
 
 // large returns a file of at most maxLarge bytes.
 func (s spot) large() ([]byte, error) {

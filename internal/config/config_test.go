@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 		{"a: b: c\n", "", "etui.yaml:1:"},
 		{"\tx: 1\n", "", "etui.yaml:1:"},
 		{"listen: [1]\n", "", "etui.yaml:1:9: listen must be a single value, not a list"},
-		{"agents: x\n", "", `agents must be a list, not "x"`},
+		{"agents: x\n", "", "agents must be a list, not a single value"},
 		{"- a\n", "", "the file must be a mapping of keys to values, not a list"},
 		{"selection: {limit: many}\n", "", `selection.limit is "many"; it must be a whole number`},
 		{"selection: {limit: -1}\n", "", "selection.limit must not be negative"},

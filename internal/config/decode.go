@@ -343,5 +343,5 @@ func kind(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	return fmt.Sprintf("%q", n.Value)
+	return "a single value" // which may be a secret in the wrong place
 }

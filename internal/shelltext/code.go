@@ -36,16 +36,16 @@ func (r *reader) inner(name string, args []word, s *syntax.Stmt) []word {
 		if len(args) > 0 {
 			r.script(args[0], s)
 		}
-	case "iex", "invoke-expression":
+	case "iex", "invoke-expression", "at", "batch":
 		r.input(s)
 	case "trap":
 		if len(args) > 1 && args[0].text != "-" {
-			r.code(args[:1])
+			r.read(args[0].text) // variables in it are names of files, as a rule
 		}
 	case "alias":
 		for _, a := range args {
-			if _, value, ok := strings.Cut(a.text, "="); ok {
-				r.code([]word{{text: value, literal: a.literal, node: a.node}})
+			if name, value, ok := strings.Cut(a.text, "="); ok {
+				r.aliases[name] = word{text: value, literal: a.literal, node: a.node}
 			}
 		}
 	case "su", "runuser":
@@ -159,8 +159,18 @@ func (r *reader) script(file word, s *syntax.Stmt) {
 		r.unknown(Dynamic, file.text)
 	case file.text == "/dev/stdin":
 		r.input(s)
-	case r.fetched[path.Base(file.text)]:
-		r.find(RunsDownload, r.source(s))
+	default:
+		r.file(path.Base(file.text), r.source(s))
+	}
+}
+
+// file looks at a file that is run, if the command made it.
+func (r *reader) file(base, words string) {
+	if r.fetched[base] {
+		r.find(RunsDownload, words)
+	}
+	if said, ok := r.written[base]; ok {
+		r.code(said)
 	}
 }
 

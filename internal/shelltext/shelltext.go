@@ -32,6 +32,9 @@ const (
 	MaxText = 20_000
 	// maxDepth is how many texts may stand within each other.
 	maxDepth = 8
+	// maxOpen is how many parentheses may be open at once: the parser tries such that may
+	// be arithmetic twice.
+	maxOpen = 250
 	// maxLooks is how many nodes of syntax are looked at, again and again where need be.
 	maxLooks = 200_000
 	// maxFound is how many findings there may be, and maxPrograms how many programs.
@@ -67,7 +70,7 @@ func (f Finding) String() string { return f.Risk + ": " + f.Words }
 func Read(text string) (facts Facts) {
 	r := &reader{
 		facts: Facts{Programs: []string{}, Risks: []string{}}, bytes: 2 * MaxText, looks: maxLooks,
-		fetched: map[string]bool{}, fed: map[*syntax.Stmt]*syntax.Stmt{},
+		fetched: map[string]bool{}, written: map[string][]word{}, aliases: map[string]word{}, fed: map[*syntax.Stmt]*syntax.Stmt{},
 	}
 	defer func() {
 		if recover() != nil { // a mistake of the parser's
@@ -108,14 +111,18 @@ type reader struct {
 	// text is what is read now: the command, or code within it.
 	text string
 	// fetched are the files that were downloaded so far, by the last part of their name.
+	// Written are those that echo, printf and cat wrote, with what they wrote.
 	fetched map[string]bool
+	written map[string][]word
+	// aliases are those that were given so far.
+	aliases map[string]word
 	// fed says what writes into a statement's pipe.
 	fed map[*syntax.Stmt]*syntax.Stmt
 }
 
 // read reads code.
 func (r *reader) read(text string) {
-	if len(text) > MaxText || len(text) > r.bytes || r.depth == maxDepth {
+	if len(text) > MaxText || len(text) > r.bytes || r.depth == maxDepth || open(text) > maxOpen {
 		r.unknown(Unreadable, text)
 		return
 	}
@@ -129,6 +136,21 @@ func (r *reader) read(text string) {
 	r.text, r.depth = text, r.depth+1
 	r.walk(file)
 	r.text, r.depth = outer, r.depth-1
+}
+
+// open is how many parentheses are open at once.
+func open(text string) (most int) {
+	now := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(':
+			now++
+			most = max(most, now)
+		case ')':
+			now = max(now-1, 0)
+		}
+	}
+	return most
 }
 
 // parse reads Bash, or what only POSIX shells understand.
@@ -203,6 +225,11 @@ func (r *reader) statement(s *syntax.Stmt) {
 	for _, arg := range call.Args {
 		words = append(words, r.word(arg))
 	}
+	for _, d := range s.Redirs {
+		if said, ok := r.printed(s); ok && d.Word != nil && (d.Op == syntax.RdrOut || d.Op == syntax.AppOut) {
+			r.written[path.Base(r.word(d.Word).text)] = said
+		}
+	}
 	r.command(words, s)
 }
 
@@ -242,8 +269,13 @@ func (r *reader) command(words []word, s *syntax.Stmt) {
 		for _, risk := range risksOf(name, args) {
 			r.find(risk, texts(words))
 		}
-		if r.fetched[name] && strings.Contains(words[0].text, "/") {
-			r.find(RunsDownload, texts(words))
+		if strings.Contains(words[0].text, "/") {
+			r.file(name, texts(words))
+		}
+		if short, ok := r.aliases[name]; ok {
+			delete(r.aliases, name) // within itself it means the program
+			r.code([]word{short})
+			r.aliases[name] = short
 		}
 		if downloads(name) {
 			r.fetches(args, s)

@@ -22,9 +22,6 @@ func (w word) name() bool {
 	return w.text != "" && w.literal && (!w.open || w.text == "[")
 }
 
-// said is a word that stands in no text.
-func said(text string) word { return word{text: text, literal: true} }
-
 func texts(words []word) string {
 	var list []string
 	for _, w := range words {

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/picture"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -111,6 +112,7 @@ var ownCodes = []int64{-32003, -32004, -32005}
 const (
 	maxResultText  = 256 << 10 // bytes
 	maxResultFiles = 16
+	maxPictures    = 4 // that the model sees; the user gets them all
 )
 
 // result makes a result of what a server answered.
@@ -119,9 +121,13 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 		return tool.Failure("the server %s asks for something that etui does not give: input by the user, or a model's help", s.file.Name)
 	}
 	var words []string
+	var pictures []chat.File
 	view := &chat.View{}
 	for _, c := range r.Content {
 		text, file := part(c, len(view.Files))
+		if p := shown(file); p != nil && len(pictures) < maxPictures {
+			pictures = append(pictures, *p)
+		}
 		if text != "" {
 			words = append(words, text)
 		}
@@ -140,7 +146,7 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 	if text == "" {
 		text = "(the tool answered nothing)"
 	}
-	result := chat.Result{Text: text, Failed: r.IsError}
+	result := chat.Result{Text: text, Failed: r.IsError, Images: pictures}
 	if r.IsError {
 		view.Error = cut(text, 1000)
 	}
@@ -179,6 +185,19 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 		return fmt.Sprintf("resource %s:\n%s", cut(printable.Text(c.Resource.URI), 1000), printable.Text(c.Resource.Text)), nil
 	}
 	return "", nil
+}
+
+// shown is the picture that a file of a result is, if models may see it. What it is
+// is told from its bytes, not from what the server says.
+func shown(file *chat.File) *chat.File {
+	if file == nil {
+		return nil
+	}
+	p, err := picture.Inspect(file.Data)
+	if err != nil || !p.Fits() {
+		return nil
+	}
+	return &chat.File{Name: file.Name, MediaType: p.MediaType, Data: p.Data}
 }
 
 // attached is a file of a result. Its media type is one that cannot do anything

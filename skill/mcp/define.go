@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -108,6 +109,13 @@ func define(t *sdk.Tool, identity string) (*Definition, error) {
 		d.Description = strings.ReplaceAll(t.Name, "_", " ")
 	}
 	return d, nil
+}
+
+// hide takes out the secrets that the server was given: models, and the file of
+// what was accepted, are to have none of them.
+func (d *Definition) hide(secrets skill.Redactor) {
+	d.Title, d.Description = secrets.Text(d.Title), secrets.Text(d.Description)
+	d.Parameters, d.Annotations = secrets.JSON(d.Parameters), secrets.JSON(d.Annotations)
 }
 
 // parameters checks a schema and makes it fit to be shown.

@@ -238,6 +238,9 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 			continue
 		}
 		o := inspect(t, s.identity)
+		if o.definition != nil {
+			o.definition.hide(s.redactor)
+		}
 		switch {
 		case o.refused != nil:
 		case size+o.definition.size > maxDefinitions:
