@@ -15,14 +15,14 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "secret", "internal/nearest", "internal/printable", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
-	{"internal/sandbox", "internal/sandbox/helper"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
+	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
+	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "policy"},
+	{"skill/markdown", "policy", "internal/selftest"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
 	{"turn"},
 	{"gateway"},
@@ -38,8 +38,8 @@ var allowed = map[string][]string{
 	"secret":     {},
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
-	"selection":  {"chat", "tool", "catalog", "selection/meta", "internal/lexicon"},
-	"visibility": {"chat", "tool", "catalog", "internal/nearest"},
+	"selection":  {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
+	"visibility": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":     {"chat", "tool", "catalog", "visibility"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }

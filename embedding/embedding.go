@@ -106,7 +106,11 @@ func New(cfg Config) (*Embedder, error) {
 		cfg.Timeout = 300 * time.Millisecond
 	}
 	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		cfg.HTTP = &http.Client{
+			Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			// The key is for this server only.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -142,12 +142,15 @@ func (g *Gateway) Call(ctx context.Context, name string, c Call) (chat.Result, e
 	return a.runner.Call(ctx, in, name, c.Arguments)
 }
 
-// Judge tells what would become of a call of a tool by the caller of a message, whose
-// text is not needed. Nothing runs.
-func (g *Gateway) Judge(ctx context.Context, name string, m Message) (turn.Judgement, error) {
-	a, in, err := g.caller(ctx, m)
+// Judge tells what would become of a call; nothing runs. Without arguments it tells
+// what does not depend on them.
+func (g *Gateway) Judge(ctx context.Context, name string, c Call) (turn.Judgement, error) {
+	a, in, err := g.caller(ctx, c.Message)
 	if err != nil {
 		return turn.Judgement{}, err
+	}
+	if c.Arguments != nil {
+		return a.runner.JudgeCall(ctx, in, name, c.Arguments), nil
 	}
 	return a.runner.Judge(ctx, in, name)[0], nil
 }
@@ -168,11 +171,11 @@ func (g *Gateway) caller(ctx context.Context, m Message) (*agent, turn.Input, er
 }
 
 func (g *Gateway) judge(w http.ResponseWriter, r *http.Request) {
-	var m Message
-	if !read(w, r, &m) {
+	var c Call
+	if !read(w, r, &c) {
 		return
 	}
-	j, err := g.Judge(r.Context(), r.PathValue("name"), m)
+	j, err := g.Judge(r.Context(), r.PathValue("name"), c)
 	if err != nil {
 		problem(w, statusOf(err), err.Error())
 		return

@@ -29,7 +29,7 @@ import (
 //	GET  /api/status           what runs: agents, cache breaks, the rules in force, the configuration
 //	GET  /api/tools            every tool, shadowed ones too
 //	POST /api/tools/{name}     a Call of one tool in, its result out
-//	POST /api/tools/{name}/judge  a Message in, what would become of a call by its sender out
+//	POST /api/tools/{name}/judge  a Call in, what would become of it out
 //	GET  /api/skills           the toolsets of an agent (?agent=) and which is active
 //	PUT  /api/skills           make a toolset active: {"agent": "", "skill": ""}
 //	GET  /api/agents           an AgentStatus for each agent

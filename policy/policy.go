@@ -38,7 +38,8 @@ type Call struct {
 	// nil where Skill is to be taken up instead.
 	Entry *catalog.Entry
 	Skill string
-	// Arguments fit the tool's schema.
+	// Arguments are a JSON object that fits the tool's schema. Nil means that there is no
+	// call yet, and that somebody asks what would become of one.
 	Arguments json.RawMessage
 }
 
@@ -47,8 +48,10 @@ type Decision struct {
 	Effect visibility.Effect
 	// Rule is the name and place of the rule that decided; empty when none did.
 	Rule string
-	// Reason says to operators why.
+	// Reason says to operators why. It may have words of the arguments.
 	Reason string
+	// Depends says that there were no arguments, and that it depends on them.
+	Depends bool
 }
 
 // Refused is the error of a call that is not let through. Its text is for the model
@@ -97,13 +100,13 @@ func (p *Policy) Decide(_ context.Context, c Call) Decision {
 	case p == nil:
 		return Decision{Effect: visibility.Allow, Reason: "there is no policy"}
 	case c.Entry != nil:
-		return Decision(p.judge(c.Catalog).Tool(&c.Facts, c.Entry))
+		return Decision(p.judge(c.Catalog).Tool(&c.Facts, c.Entry, c.Arguments))
 	}
 	place := slices.IndexFunc(c.Catalog.Toolsets(), func(s catalog.Toolset) bool { return s.Name == c.Skill })
 	if place < 0 {
 		return Decision{Effect: visibility.Deny, Reason: "there is no such skill"}
 	}
-	return Decision(p.judge(c.Catalog).Skill(&c.Facts, place))
+	return Decision(p.judge(c.Catalog).Skill(&c.Facts, place, c.Arguments))
 }
 
 func (p *Policy) judge(c *catalog.Catalog) *visibility.Judge {

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -26,7 +27,7 @@ func checkURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return "is no URL: " + oneLine(cause(err))
+		return "is no URL: " + printable.OneLine(cause(err))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "must begin with http:// or https://"
 	case u.User != nil:
@@ -124,7 +125,7 @@ func (d *decoder) schema(n *yaml.Node, key string) ParameterSchema {
 		return nil
 	}
 	if _, err := tool.CompileSchema(b.Bytes()); err != nil {
-		d.fail(n, key, "%s: %s", key, oneLine(err.Error()))
+		d.fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
 	}
 	return b.Bytes()
 }

@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -143,7 +144,7 @@ func (d *decoder) syntax(err error) {
 			at.Line, at.Column = load.ContextMark.Line, load.ContextMark.Column
 		}
 	}
-	d.fail(&at, "", "this is no YAML: %s", oneLine(reason))
+	d.fail(&at, "", "this is no YAML: %s", printable.OneLine(reason))
 }
 
 func lineOfInvalid(text []byte) int {
@@ -634,5 +635,3 @@ func short(s string) string {
 	}
 	return string([]rune(s)[:40]) + "…"
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Root is a folder of skills. YAML skills lie in it as *.yaml or *.yml; folders
@@ -58,6 +59,10 @@ type LoaderConfig struct {
 	// none.
 	Reserved  func(name string) bool
 	Variables Variables
+	// Steady says whether what is in the folder of a root can be taken up: still
+	// reports whether it was so from the call of Steady until then. A root of which it
+	// is not is left as it is, for the next look. Nil: it always can.
+	Steady func(dir string) (still func() bool)
 	// PollOnly says not to ask the system for news of the folders: they are looked
 	// at every few seconds.
 	PollOnly bool
@@ -175,8 +180,15 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 	defer l.changing.Unlock()
 	var all []outcome
 	for _, r := range l.roots {
-		if files, ok := w[r]; ok {
-			all = append(all, l.look(ctx, r, files, again)...)
+		files, ok := w[r]
+		if !ok {
+			continue
+		}
+		still := l.steady(r)
+		if found := l.look(ctx, r, files, again); still() {
+			all = append(all, found...)
+		} else if again {
+			l.log.WarnContext(ctx, "a folder of skills is not read: a command runs that could have changed it", "folder", r.Dir)
 		}
 	}
 	if ctx.Err() != nil {
@@ -195,6 +207,13 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 		a.Replace(changes...)
 	}
 	return len(changes)
+}
+
+func (l *Loader) steady(r *root) (still func() bool) {
+	if l.config.Steady == nil {
+		return func() bool { return true }
+	}
+	return l.config.Steady(r.path)
 }
 
 func (l *Loader) report(changed int) Report {
@@ -239,7 +258,7 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 	case isGone(err):
 		return l.gone(r, nil)
 	}
-	problem := Problem{File: r.source(""), Message: oneLine(err.Error())}
+	problem := Problem{File: r.source(""), Message: printable.OneLine(err.Error())}
 	if known := r.files[""]; known != nil && known.problems[0] == problem {
 		return nil
 	}
@@ -331,7 +350,7 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 		return reading{same: known == nil}
 	}
 	if err != nil {
-		next.problems = Problems{{File: r.source(f.path), Message: oneLine(err.Error())}}
+		next.problems = Problems{{File: r.source(f.path), Message: printable.OneLine(err.Error())}}
 		same := !again && known != nil && known.problems.Error() == next.problems.Error()
 		if same {
 			next.names = known.names
@@ -388,7 +407,7 @@ func problemsOf(source string, c Config, err error) Problems {
 		}
 		return list
 	}
-	p := Problem{Message: oneLine(err.Error())}
+	p := Problem{Message: printable.OneLine(err.Error())}
 	var told Problem
 	if errors.As(err, &told) {
 		p.Field, p.Line, p.Column = told.Field, told.Line, told.Column

@@ -14,9 +14,9 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/shelltext"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/visibility"
 )
 
@@ -49,14 +49,8 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 // allow judges a call that is about to run. The error says, to the model, why it may
 // not.
 func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage) error {
-	schema, err := e.Schema()
-	if err != nil {
-		err = fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
-	} else {
-		err = schema.Validate(args)
-	}
 	record := t.record(e)
-	if err != nil { // nobody is asked about a call that cannot run
+	if err := fits(e, args); err != nil { // nobody is asked about a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
 		t.decided(record, args)
 		return err
@@ -64,10 +58,28 @@ func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage)
 	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record)
 }
 
+// fits says in what arguments do not fit a tool's schema.
+func fits(e *catalog.Entry, args json.RawMessage) error {
+	schema, err := e.Schema()
+	if err != nil {
+		return fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
+	}
+	if err := schema.Validate(args); err != nil {
+		return err
+	}
+	return misnamed(e, args)
+}
+
 // allowSkill judges the taking up of a skill, or the reading of a file of it.
 func (t *run) allowSkill(name, file string) error {
+	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name})
+}
+
+// fileArguments are the arguments of the reading of a skill's file; no file is its
+// instructions.
+func fileArguments(file string) json.RawMessage {
 	args, _ := json.Marshal(map[string]string{"file": file}) // texts always can be
-	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}, audit.Decision{Skill: name})
+	return args
 }
 
 // judge asks the policy, and records the answer.
@@ -154,27 +166,72 @@ type Judgement struct {
 	// Rule is the rule of the policy that decides, and Reason says why.
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Depends says that other arguments may be judged in another way: there were none.
+	Depends bool `json:"depends,omitempty"`
+	// Command is what the shell command among the arguments would do, if there is one.
+	Command *shelltext.Facts `json:"command,omitempty"`
 }
 
-// Judge tells what would become of calls of tools in a turn of in. Nothing runs and
-// nothing is recorded. The policy is asked without arguments.
+// Judge tells what would become of calls of tools in a turn of in, as far as that does
+// not depend on their arguments. Nothing runs and nothing is recorded.
 func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgement {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(t.selector, in))
+	t := r.direct(ctx, in)
 	var list []Judgement
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		j := Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
-		if e, stage := t.admit(name); e != nil && !stage.Usable() {
-			j.Stage, j.Reason = stage.String(), t.reason(e, stage)
-		} else if e != nil {
-			d := t.decide(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e})
-			if j = (Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason}); d.Effect != visibility.Allow {
-				j.Stage = StagePolicy
-			}
-		}
-		list = append(list, j)
+		list = append(list, t.foresee(name, nil))
 	}
 	return list
+}
+
+// JudgeCall tells what would become of a call in a turn of in. Nothing runs and
+// nothing is recorded.
+func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json.RawMessage) Judgement {
+	if name == selection.CallTool {
+		var err error
+		if name, args, err = target(args); err != nil {
+			return Judgement{Tool: selection.CallTool, Effect: visibility.Deny, Stage: StageArguments, Reason: err.Error()}
+		}
+	}
+	if args == nil {
+		args = json.RawMessage("{}")
+	}
+	return r.direct(ctx, in).foresee(name, args)
+}
+
+// foresee judges a call that is not made. Nil arguments are not known.
+func (t *run) foresee(name string, args json.RawMessage) Judgement {
+	refused := Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
+	e, stage := t.admit(name)
+	if e == nil {
+		return refused
+	}
+	if !stage.Usable() {
+		refused.Stage, refused.Reason = stage.String(), t.reason(e, stage)
+		return refused
+	}
+	if args != nil {
+		var err error
+		if args, err = repair(args); err == nil {
+			args = fitting(e, args)
+			err = fits(e, args)
+		}
+		if err != nil {
+			refused.Stage, refused.Reason = StageArguments, err.Error()
+			return refused
+		}
+	}
+	d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args})
+	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
+	if d.Effect != visibility.Allow {
+		j.Stage = StagePolicy
+	}
+	var read map[string]any
+	if json.Unmarshal(args, &read) == nil { // else there are none
+		if facts, ok := shelltext.OfArguments(read); ok {
+			j.Command = &facts
+		}
+	}
+	return j
 }
 
 // hide takes the secrets out of a result: what a tool gives passes here before

@@ -111,9 +111,62 @@ func TestAdmission(t *testing.T) {
 	records = nil
 	b := &bench{turn.New(fake.New(), selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), cfg), nil}
 	got := fmt.Sprint(b.Judge(t.Context(), turn.Input{Facts: chat.Facts{Channel: "telegram"}}, "exec", "look", "secret_tool", "none", "look"))
-	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there} {look allow   tools of risk read are allowed by default} {none deny unknown  } {secret_tool deny visibility  allowed only by rule hr, which does not hold}]"
+	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there false <nil>} {look allow   tools of risk read are allowed by default false <nil>} {none deny unknown   false <nil>} {secret_tool deny visibility  allowed only by rule hr, which does not hold false <nil>}]"
 	if got != want || len(records) != 0 {
 		t.Errorf("%s\n%v", got, records)
+	}
+}
+
+// TestCommandRules: rules that read what a command would do hold for it however the
+// call is made, and for trying it. The record has the words.
+func TestCommandRules(t *testing.T) {
+	type command struct {
+		Command string `json:"command"`
+	}
+	ran := ""
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(tool.Func(tool.Definition{Name: "exec", Description: "Run"}, func(_ context.Context, c command) (string, error) {
+		ran += c.Command
+		return "ran", nil
+	}), tool.Func(tool.Definition{Name: "open", Description: "Takes more", Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},"list":{"type":"array","items":{"type":"object","properties":{"a":{}}}}}}`)}, func(_ context.Context, c command) (string, error) {
+		ran += c.Command
+		return "ran", nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := policy.Compile([]visibility.Rule{
+		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []audit.Decision
+	b := &bench{turn.New(fake.New(), selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{
+		Decide: rules.Decide, Audit: func(d audit.Decision, _ json.RawMessage) { records = append(records, d) },
+	}), nil}
+	for _, c := range []struct{ name, args, stage, why string }{
+		{"exec", `{"command":"ls"}`, "", "tools of risk write are allowed by default"},
+		{"exec", `{"command":"ls && rm -rf build"}`, "policy", "rule risky asks for an approval (deletes: rm -rf build)"},
+		{"call_tool", `{"name":"exec","arguments":{"command":"rm x"}}`, "policy", "rule risky asks for an approval (deletes: rm x)"},
+		{"exec", `{"command":"ls","command":"rm x"}`, "arguments", `"command" stands twice`},
+		{"exec", `{"Command":"rm x","command":"ls"}`, "arguments", "additional properties 'Command' not allowed"},
+		{"exec", `{}`, "arguments", "missing property 'command'"},
+		{"open", `{"command":"ls","Command":"rm x"}`, "arguments", `"Command" is to be written "command"`},
+		{"open", `{"command":"ls","list":[{"A":1}]}`, "arguments", `"A" is to be written "a"`},
+		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":[{"b":1},{"b":1}],"b":1}}]}`, "arguments", `"b" stands twice`},
+		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":["b","b"]}}],"more":1}`, "", ""},
+	} {
+		ran, records = "", nil
+		result, _ := b.Call(t.Context(), turn.Input{}, c.name, json.RawMessage(c.args))
+		if len(records) != 1 || records[0].Stage != c.stage || !strings.Contains(records[0].Reason, c.why) || (ran != "") != (c.stage == "") || result.Failed != (ran == "") || strings.Contains(result.Text, "risky") {
+			t.Errorf("%s: %+v, %+v", c.args, records, result)
+		}
+		if j := b.JudgeCall(t.Context(), turn.Input{}, c.name, json.RawMessage(c.args)); j.Stage != c.stage || !strings.Contains(j.Reason, c.why) || len(records) != 1 {
+			t.Errorf("%s: %+v", c.args, j)
+		}
+	}
+	if j := b.Judge(t.Context(), turn.Input{}, "exec")[0]; j.Effect != visibility.Ask || !j.Depends {
+		t.Errorf("%+v", j)
 	}
 }
 

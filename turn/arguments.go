@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +51,51 @@ func repair(args json.RawMessage) (json.RawMessage, error) {
 	if args[0] != '{' {
 		return nil, errNotObject
 	}
+	if name, ok := twice(args); ok {
+		return nil, fmt.Errorf("not clear: %q stands twice in one object", name)
+	}
 	return args, nil
+}
+
+// twice finds a name that an object has twice. Readers of JSON differ in which value
+// they take: what was judged may not be what a tool reads.
+func twice(args json.RawMessage) (name string, found bool) {
+	type object struct {
+		names map[string]bool // nil in a list
+		value bool            // a value comes next, and no name
+	}
+	var open []object
+	d := json.NewDecoder(bytes.NewReader(args))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "", false // the end: it is valid JSON
+		}
+		var in *object
+		if len(open) > 0 {
+			in = &open[len(open)-1]
+		}
+		text, isText := token.(string)
+		switch {
+		case token == json.Delim('}') || token == json.Delim(']'):
+			open = open[:len(open)-1]
+			continue
+		case in != nil && in.names != nil && !in.value && isText:
+			if in.names[text] {
+				return text, true
+			}
+			in.names[text], in.value = true, true
+			continue
+		case in != nil:
+			in.value = false
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{names: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, object{})
+		}
+	}
 }
 
 // cutOff reports whether JSON ends inside a text in double quotes, or after a

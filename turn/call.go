@@ -214,7 +214,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	if !j.whole {
-		j.result.Text = cut(j.result.Text, t.config.MaxResult)
+		j.result.Text = shorten(j.result.Text, t.config.MaxResult)
 	}
 }
 
@@ -302,13 +302,27 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// cut shortens a result's text to at most limit bytes, and says so.
+// cut keeps the beginning of a text, at most limit bytes, and says so.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
 	kept := cutBytes(text, limit)
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
+}
+
+// shorten keeps the first two thirds and the last third of a result's text that is
+// longer than limit bytes, and says how much is missing: how something ended, and
+// where to read on, stands at its end.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head, at := cutBytes(text, limit-limit/3), len(text)-limit/3
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return fmt.Sprintf("%s\n(... %d of %d bytes are left out here; ask for less at a time to see them ...)\n%s", head, at-len(head), len(text), text[at:])
 }
 
 // cutBytes shortens text to at most limit bytes, between characters.
@@ -330,8 +344,7 @@ var ErrNoTool = errors.New("there is no such tool")
 // no turn to change; the error beside the result is [ErrNoTool] or what the tool
 // failed with.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
-	t.selected = t.selector.Select(r.request(t.selector, in))
+	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
 	switch t.resolve(j); {
 	case j.entry == nil && j.result.Failed:
@@ -341,4 +354,11 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	}
 	t.do(j, make(chan Progress))
 	return j.result, j.err
+}
+
+// direct selects for calls that no model makes.
+func (r *Runner) direct(ctx context.Context, in Input) *run {
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
+	t.selected = t.selector.Select(r.request(t.selector, in))
+	return t
 }

@@ -3,11 +3,14 @@ package turn
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/tool"
 )
 
 // fitting returns arguments that fit a tool's schema. Those that do not, but can
@@ -55,6 +58,54 @@ func (t *types) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	return json.Unmarshal(raw, (*[]string)(t))
+}
+
+// misnamed finds a name that differs from that of a parameter in its case alone.
+// Some tools read the one as the other, of which neither the schema nor the policy
+// would know.
+func misnamed(e *catalog.Entry, args json.RawMessage) error {
+	var wanted shape
+	var value any
+	_ = json.Unmarshal(e.Definition.Parameters, &wanted) // as in fitting
+	if json.Unmarshal(args, &value) != nil {
+		return nil // the schema says so
+	}
+	if problem := wanted.misnamed(value, 0); problem != "" {
+		return &tool.Mismatch{Problems: []string{problem}}
+	}
+	return nil
+}
+
+func (s *shape) misnamed(value any, depth int) string {
+	if depth > maxCoerced {
+		return ""
+	}
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			if s.Items == nil {
+				break
+			}
+			if problem := s.Items.misnamed(item, depth+1); problem != "" {
+				return problem
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if p, ok := s.Properties[name]; ok {
+				if problem := p.misnamed(v[name], depth+1); problem != "" {
+					return problem
+				}
+				continue
+			}
+			for known := range s.Properties {
+				if strings.EqualFold(name, known) {
+					return fmt.Sprintf("%q is to be written %q", name, known)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // allows reports whether a value may be of a type.

@@ -122,7 +122,7 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name}); d.Effect != visibility.Allow {
+	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments("")}); d.Effect != visibility.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}

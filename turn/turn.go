@@ -39,7 +39,7 @@ type Config struct {
 	// Parallel is how many read-only calls run at once; 0 means 8.
 	Parallel int
 	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
-	// The rest is cut, and the model is told.
+	// Of a longer one it reads the beginning and the end, and is told.
 	MaxResult int
 	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
 	// the model reads; 0 means 64 KiB. The rest is cut, and the model is told.

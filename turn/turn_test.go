@@ -372,10 +372,10 @@ func TestCallIDsAreUnique(t *testing.T) {
 }
 
 func TestLongResultIsCut(t *testing.T) {
-	b := newBench(t, turn.Config{MaxResult: 10}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
-		return tool.Text("天天天天天天"), nil
+	b := newBench(t, turn.Config{MaxResult: 20}, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
+		return tool.Text("天地玄黄宇宙\n(read on)"), nil
 	})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "ok"})
-	if got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0].Text; got != "天天天\n(cut: 9 of 18 bytes)" {
+	if got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0].Text; got != "天地玄黄\n(... 10 of 28 bytes are left out here; ask for less at a time to see them ...)\nad on)" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/shelltext"
 )
 
 // condition is a question about a caller.
@@ -29,9 +30,12 @@ type condition struct {
 	failures atomic.Int64
 }
 
-// ask answers it.
-func (c *condition) ask(f *chat.Facts) outcome {
-	value, _, err := c.program.Eval(caller{f})
+// ask answers it, for a call where it reads one.
+func (c *condition) ask(f *chat.Facts, made *call) outcome {
+	value, _, err := c.program.Eval(caller{f, made})
+	if _, ok := value.(types.Bool); err == nil && !ok {
+		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())
+	}
 	if err != nil {
 		c.failures.Add(1)
 		return outcome{err: err}
@@ -41,12 +45,18 @@ func (c *condition) ask(f *chat.Facts) outcome {
 
 // compiler makes conditions, each text once.
 type compiler struct {
+	calls      bool     // they may read facts about calls
 	env        *cel.Env // made when it is first needed: it takes a moment
 	conditions []*condition
 	known      map[string]int
 }
 
-func newCompiler() *compiler { return &compiler{known: map[string]int{}} }
+func newCompiler(calls bool) *compiler { return &compiler{calls: calls, known: map[string]int{}} }
+
+// facts are those that conditions may read.
+func (c *compiler) facts() []fact {
+	return slices.DeleteFunc(allFacts(), func(f fact) bool { return f.ofCall() && !c.calls })
+}
 
 // mistake is what is wrong with a condition, and where in its text: line from 1,
 // column from 0; line 0 is the whole.
@@ -60,14 +70,14 @@ func wrong(format string, args ...any) *mistake {
 }
 
 // environment is what conditions may use: the facts and CEL's standard library.
-func environment() (*cel.Env, error) {
+func (c *compiler) environment() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.ParserExpressionSizeLimit(MaxCondition),
 		cel.ParserRecursionLimit(64),
 		cel.ExpressionNodeLimit(MaxCondition),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateDurationLiterals()),
 	}
-	for _, f := range allFacts() {
+	for _, f := range c.facts() {
 		options = append(options, cel.Variable(f.String(), f.kind()))
 	}
 	return cel.NewEnv(options...)
@@ -83,7 +93,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	}
 	if c.env == nil {
 		var err error
-		if c.env, err = environment(); err != nil {
+		if c.env, err = c.environment(); err != nil {
 			return 0, wrong("conditions cannot be compiled: %v", err)
 		}
 	}
@@ -91,7 +101,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if issues.Err() != nil {
 		return 0, c.explain(text, issues)
 	}
-	if checked.OutputType() != cel.BoolType {
+	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls) { // what type an argument is shows in the call
 		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
 	}
 	if zone, err := badZone(checked.NativeRep()); err != nil {
@@ -104,12 +114,19 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if estimate.Max > MaxCost {
 		return 0, wrong("the condition may cost %d, at most %d are allowed: loops within loops and long patterns cost most", estimate.Max, MaxCost)
 	}
-	program, err := c.env.Program(checked, cel.CostLimit(MaxCost), cel.EvalOptions(cel.OptOptimize))
+	facts, limit := factsOf(checked.NativeRep()), uint64(MaxCost)
+	if facts.ofCall() {
+		limit = MaxCallCost
+	}
+	if problem := unknownRisk(checked.NativeRep()); problem != "" {
+		return 0, wrong("%s", problem)
+	}
+	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return 0, wrong("the condition cannot be used: %v", err)
 	}
 	c.known[text] = len(c.conditions)
-	c.conditions = append(c.conditions, &condition{program: program, facts: factsOf(checked.NativeRep())})
+	c.conditions = append(c.conditions, &condition{program: program, facts: facts})
 	return c.known[text], nil
 }
 
@@ -150,16 +167,20 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 			name = cmp.Or(identifier.FindString(string(line[m.column:])), name)
 		}
 	}
+	if begin, _, _ := strings.Cut(name, "."); !c.calls && (begin == "args" || begin == "command") {
+		m.reason = fmt.Sprintf("the condition reads %q: what a caller sees is decided before there is a call. Write a rule under policy", name)
+		return m
+	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
-		m.reason += "; the facts are " + factNames()
+		m.reason += "; the facts are " + c.factNames()
 	}
 	return m
 }
 
-func factNames() string {
+func (c *compiler) factNames() string {
 	var names []string
-	for _, f := range allFacts() {
+	for _, f := range c.facts() {
 		names = append(names, f.String())
 	}
 	return strings.Join(names, ", ")
@@ -175,7 +196,7 @@ func (c *compiler) names() iter.Seq[string] {
 	}
 	slices.Sort(names)
 	return func(yield func(string) bool) {
-		for _, f := range allFacts() {
+		for _, f := range c.facts() {
 			if !yield(f.String()) {
 				return
 			}
@@ -241,6 +262,51 @@ func badZone(checked *ast.AST) (zone string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// unknownRisk finds a name that is compared to the risks of a command and is none of
+// them: a rule with a slip in it would never hold.
+func unknownRisk(checked *ast.AST) (problem string) {
+	is := func(e ast.Expr, names ...string) bool {
+		return e.Kind() == ast.IdentKind && slices.Contains(names, e.AsIdent())
+	}
+	var each []string // variables that go through the risks
+	all := ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher())
+	for _, e := range all {
+		if e.Kind() == ast.ComprehensionKind && is(e.AsComprehension().IterRange(), commandRisks.String()) {
+			each = append(each, e.AsComprehension().IterVar())
+		}
+	}
+	check := func(e ast.Expr) {
+		if name, ok := literal(e); ok && !slices.Contains(shelltext.Risks(), name) {
+			problem = fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
+		}
+	}
+	for _, e := range all {
+		if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 2 {
+			continue
+		}
+		a, b := e.AsCall().Args()[0], e.AsCall().Args()[1]
+		switch e.AsCall().FunctionName() {
+		case operators.In:
+			if is(b, commandRisks.String()) {
+				check(a)
+			}
+			if is(a, each...) && b.Kind() == ast.ListKind {
+				for _, item := range b.AsList().Elements() {
+					check(item)
+				}
+			}
+		case operators.Equals, operators.NotEquals:
+			if is(a, each...) {
+				check(b)
+			}
+			if is(b, each...) {
+				check(a)
+			}
+		}
+	}
+	return problem
 }
 
 func literal(e ast.Expr) (string, bool) {

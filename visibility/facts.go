@@ -26,17 +26,23 @@ const (
 	skill
 	moment
 	attrs
+	// The others are about a call.
+	arguments
+	commandPrograms
+	commandRisks
 	factCount
 )
 
 func (f fact) String() string {
-	return [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs"}[f]
+	return [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}[f]
 }
 
 func (f fact) kind() *cel.Type {
 	switch f {
-	case userRoles:
+	case userRoles, commandPrograms, commandRisks:
 		return cel.ListType(cel.StringType)
+	case arguments:
+		return cel.MapType(cel.StringType, cel.DynType)
 	case moment:
 		return cel.TimestampType
 	case attrs:
@@ -46,7 +52,10 @@ func (f fact) kind() *cel.Type {
 	}
 }
 
-// allFacts lists the facts.
+// ofCall reports whether a fact is about a call, and not about a caller.
+func (f fact) ofCall() bool { return f >= arguments }
+
+// allFacts lists the facts about callers, then those about calls.
 func allFacts() []fact {
 	list := make([]fact, factCount)
 	for i := range list {
@@ -64,14 +73,18 @@ func factNamed(name string) (fact, bool) {
 	return 0, false
 }
 
-// caller gives a condition the facts that it reads.
-type caller struct{ *chat.Facts }
+// caller gives a condition the facts that it reads. Where nobody calls anything the
+// call is nil.
+type caller struct {
+	*chat.Facts
+	call *call
+}
 
 // ResolveName returns a fact by its name. A time that is not known does not
-// exist.
+// exist, nor do arguments.
 func (c caller) ResolveName(name string) (any, bool) {
 	f, ok := factNamed(name)
-	if !ok {
+	if !ok || f.ofCall() && c.call == nil {
 		return nil, false
 	}
 	switch f {
@@ -81,6 +94,12 @@ func (c caller) ResolveName(name string) (any, bool) {
 		return c.Time.Truncate(time.Second), !c.Time.IsZero()
 	case attrs:
 		return c.Attrs, true
+	case arguments:
+		return c.call.args, true
+	case commandPrograms:
+		return c.call.command().Programs, true
+	case commandRisks:
+		return c.call.command().Risks, true
 	default:
 		return c.text(f), true
 	}
@@ -100,6 +119,11 @@ type factSet struct {
 	// attrs are the only attributes that are read, sorted, unless has[attrs] says
 	// that all are.
 	attrs []string
+}
+
+// ofCall reports whether facts about calls are among them.
+func (s factSet) ofCall() bool {
+	return s.has[arguments] || s.has[commandPrograms] || s.has[commandRisks]
 }
 
 func (s factSet) union(o factSet) factSet {
@@ -125,7 +149,7 @@ const (
 // key appends the values of the facts, so that different values have different
 // keys.
 func (s factSet) key(b []byte, f *chat.Facts) []byte {
-	c := caller{f}
+	c := caller{Facts: f}
 	for i, has := range s.has {
 		if !has {
 			continue

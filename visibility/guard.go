@@ -3,7 +3,10 @@ package visibility
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
@@ -217,12 +220,12 @@ func (r *Rules) effect(c class, of []outcome) (Effect, int) {
 
 // Reason implements [catalog.Guard].
 func (g *guard) Reason(f *chat.Facts, e *catalog.Entry) string {
-	return g.say(f, g.classes[g.classOf[e.Position()]]).Reason
+	return g.say(f, g.classes[g.classOf[e.Position()]], nil).Reason
 }
 
 // ReasonSkill implements [catalog.SkillGuard].
 func (g *guard) ReasonSkill(f *chat.Facts, place int) string {
-	return g.say(f, g.classes[g.skillOf[place]]).Reason
+	return g.say(f, g.classes[g.skillOf[place]], nil).Reason
 }
 
 // Verdict is what rules say of one tool or skill.
@@ -232,18 +235,27 @@ type Verdict struct {
 	Rule string
 	// Reason says to operators why.
 	Reason string
+	// Depends says that there are no arguments yet, and that it depends on them: some
+	// calls may be judged in another way.
+	Depends bool
 }
 
-// say judges a class, and says why.
-func (g *guard) say(f *chat.Facts, c class) Verdict {
+// say judges a class, and says why. The arguments are nil where there is no call.
+func (g *guard) say(f *chat.Facts, c class, arguments json.RawMessage) Verdict {
 	of := g.rules.outcomes(f)
+	made := g.rules.hear(of, c, f, arguments)
 	effect, i := g.rules.effect(c, of)
 	v := Verdict{Effect: effect}
+	open := func(i int) bool { return errors.Is(g.rules.rules[i].outcome(of).err, errNoCall) }
 	switch {
 	case i >= 0:
-		v.Rule, v.Reason = g.rules.rules[i].String(), g.rules.rules[i].decided(effect, of)
+		r := &g.rules.rules[i]
+		v.Rule, v.Reason, v.Depends = r.String(), r.decided(effect, of), open(i)
+		if made != nil && g.rules.readsCommand(r) && made.found() != "" {
+			v.Reason += " (" + made.found() + ")"
+		}
 	case len(c.allow) > 0:
-		v.Reason = g.unopened(c, of)
+		v.Reason, v.Depends = g.unopened(c, of), slices.ContainsFunc(c.allow, open)
 	case effect == Allow:
 		v.Reason = c.byDefault
 	default:
@@ -252,10 +264,21 @@ func (g *guard) say(f *chat.Facts, c class) Verdict {
 	return v
 }
 
+// readsCommand reports whether a rule asks what a command would do.
+func (r *Rules) readsCommand(rule *rule) bool {
+	if rule.condition < 0 {
+		return false
+	}
+	reads := r.conditions[rule.condition].facts.has
+	return reads[commandPrograms] || reads[commandRisks]
+}
+
 // decided says what a rule did that decided.
 func (r *rule) decided(effect Effect, of []outcome) string {
 	does := map[Effect]string{Allow: "allows", Ask: "asks for an approval", Deny: "denies"}[effect]
 	switch o := r.outcome(of); {
+	case errors.Is(o.err, errNoCall):
+		return strings.TrimSuffix(fmt.Sprintf("%s %s, depending on the arguments: %s", r, does, r.Reason), ": ")
 	case o.err != nil:
 		return fmt.Sprintf("%s failed, which %s: %v", r, does, o.err)
 	case r.Reason != "":
@@ -270,7 +293,10 @@ func (g *guard) unopened(c class, of []outcome) string {
 	for _, i := range c.allow {
 		r := &g.rules.rules[i]
 		name := r.String()
-		if err := r.outcome(of).err; err != nil {
+		switch err := r.outcome(of).err; {
+		case errors.Is(err, errNoCall):
+			name += ", which depends on the arguments"
+		case err != nil:
 			name += fmt.Sprintf(", which failed: %v", err)
 		}
 		names = append(names, name)
@@ -291,15 +317,16 @@ type Judge struct{ guard *guard }
 // Judge finds what the rules name in a catalog.
 func (r *Rules) Judge(c *catalog.Catalog) *Judge { return &Judge{r.bind(c)} }
 
-// Tool judges a tool of the catalog.
-func (j *Judge) Tool(f *chat.Facts, e *catalog.Entry) Verdict {
-	return j.guard.say(f, j.guard.classes[j.guard.classOf[e.Position()]])
+// Tool judges a call of a tool of the catalog. The arguments are a JSON object; nil
+// means that there is no call yet.
+func (j *Judge) Tool(f *chat.Facts, e *catalog.Entry, arguments json.RawMessage) Verdict {
+	return j.guard.say(f, j.guard.classes[j.guard.classOf[e.Position()]], arguments)
 }
 
-// Skill judges the skill at a place in [catalog.Catalog.Toolsets].
-func (j *Judge) Skill(f *chat.Facts, place int) Verdict {
+// Skill judges the skill at a place in [catalog.Catalog.Toolsets], as Tool does.
+func (j *Judge) Skill(f *chat.Facts, place int, arguments json.RawMessage) Verdict {
 	if j.guard.skillOf == nil {
 		return Verdict{Effect: Allow, Reason: "no rule names it"}
 	}
-	return j.guard.say(f, j.guard.classes[j.guard.skillOf[place]])
+	return j.guard.say(f, j.guard.classes[j.guard.skillOf[place]], arguments)
 }

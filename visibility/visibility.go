@@ -27,6 +27,7 @@
 package visibility
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -51,6 +52,9 @@ const (
 	// millisecond in all. A condition that could reach it for a caller with 64
 	// roles and attributes is refused; one that does reach it fails.
 	MaxCost = 10_000
+	// MaxCallCost is that of a condition which reads the arguments or the command of a
+	// call: a text costs a tenth for each character, and they may be long.
+	MaxCallCost = 1_000_000
 )
 
 // Effect is what rules say of a tool.
@@ -181,6 +185,12 @@ func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
 // CompileCalls is Compile for rules that say which calls of visible tools may run.
 // They may have Ask, and the defaults say by risk what holds for the tools that no
 // rule decides about; a risk that they leave out is allowed.
+//
+// Their conditions may also read the call: args is a map of its arguments, so that
+// has(args.path) asks whether there is one; command.programs and command.risks are
+// lists of texts that say what the shell command among the arguments would do, which
+// is the text that they call command. Package internal/shelltext has the risks. Both
+// are empty where there is no such argument.
 func CompileCalls(rules []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
 	return (&Rules{kind: "policy rule", defaults: maps.Clone(defaults)}).compile(rules)
 }
@@ -189,7 +199,7 @@ func (r *Rules) compile(rules []Rule) (*Rules, error) {
 	if len(rules) > MaxRules {
 		return nil, &Error{rules[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(rules), MaxRules)}
 	}
-	c := newCompiler()
+	c := newCompiler(r.kind == "policy rule")
 	var errs []error
 	for _, rule := range rules {
 		if err := r.add(c, rule); err != nil {
@@ -269,6 +279,9 @@ func (p Place) plus(line, column int) Place {
 func (r *Rules) group() {
 	families := map[string]*family{}
 	for i, c := range r.conditions {
+		if c.facts.ofCall() {
+			continue // no two calls are the same
+		}
 		name := c.facts.name()
 		f := families[name]
 		if f == nil {
@@ -284,7 +297,8 @@ func (r *Rules) group() {
 	}
 }
 
-// outcomes finds out what each condition says of a caller.
+// outcomes finds out what each condition says of a caller. Those that read a call are
+// left open, see hear.
 func (r *Rules) outcomes(f *chat.Facts) []outcome {
 	all := make([]outcome, len(r.conditions))
 	for _, family := range r.families {
@@ -294,7 +308,7 @@ func (r *Rules) outcomes(f *chat.Facts) []outcome {
 		if !ok {
 			known = make([]outcome, len(family.conditions))
 			for i, n := range family.conditions {
-				known[i] = r.conditions[n].ask(f)
+				known[i] = r.conditions[n].ask(f, nil)
 			}
 			family.known.put(key, known)
 		}
@@ -303,6 +317,25 @@ func (r *Rules) outcomes(f *chat.Facts) []outcome {
 		}
 	}
 	return all
+}
+
+// hear finds out what the conditions of a class that read a call say of it, and
+// returns it, or nil where there are none.
+func (r *Rules) hear(of []outcome, c class, f *chat.Facts, arguments json.RawMessage) (made *call) {
+	var err error
+	for _, i := range slices.Concat(c.deny, c.ask, c.allow) {
+		n := r.rules[i].condition
+		if n < 0 || !r.conditions[n].facts.ofCall() {
+			continue
+		}
+		if made == nil && err == nil {
+			made, err = newCall(arguments)
+		}
+		if of[n] = (outcome{err: err}); err == nil {
+			of[n] = r.conditions[n].ask(f, made)
+		}
+	}
+	return made
 }
 
 // outcome is what a rule's condition said.

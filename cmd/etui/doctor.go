@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 )
 
@@ -25,26 +27,39 @@ type finding struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
 	Says  string `json:"says"`
+	// Section is empty for what etui needs, else one of the others.
+	Section string `json:"section,omitempty"`
+	// Do is what changes it.
+	Do string `json:"do,omitempty"`
 }
+
+// The sections of the report about safety. A line of the second is no failure: it
+// says what nobody should rely on.
+const (
+	protects = "protects"
+	gap      = "does not protect"
+)
 
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check that everything etui needs is there", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check that everything is there, and what protects you here", Args: cobra.NoArgs,
+		Long: `Check that everything that etui needs is there, and say what protects you here and what does
+not. What protects is tried: a sample of attacks on the sandbox, the file tools and the guard of
+requests is run against folders, programs and services made for it, which takes about a second.
+Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report := a.examine(cmd.Context())
 			if a.json {
 				if err := json.NewEncoder(a.out).Encode(report); err != nil {
 					return err
 				}
+			} else {
+				fmt.Fprint(a.out, describeReport(report, width()))
 			}
 			sick := 0
 			for _, f := range report {
-				mark := "ok  "
 				if !f.OK {
-					mark, sick = "FAIL", sick+1
-				}
-				if !a.json {
-					fmt.Fprintf(a.out, "%s  %-14s %s\n", mark, f.Check, f.Says)
+					sick++
 				}
 			}
 			if sick > 0 {
@@ -55,15 +70,56 @@ func (a *app) doctorCommand() *cobra.Command {
 	}
 }
 
+// describeReport writes a report for people.
+func describeReport(report []finding, width int) string {
+	var b strings.Builder
+	titles := map[string]string{protects: "What protects you here", gap: "What does not, and what changes that"}
+	section := ""
+	for _, f := range report {
+		if f.Section != section {
+			section = f.Section
+			fmt.Fprintf(&b, "\n%s\n", titles[section])
+		}
+		mark := "ok  "
+		switch {
+		case !f.OK:
+			mark = "FAIL"
+		case f.Section == gap:
+			mark = "!   "
+		}
+		b.WriteString(hanging(fmt.Sprintf("%s  %-13s ", mark, f.Check), f.Says, width))
+		if f.Do != "" {
+			b.WriteString(hanging(strings.Repeat(" ", 17)+"→  ", f.Do, width))
+		}
+	}
+	return b.String()
+}
+
+// hanging writes a text in lines of a width, behind a first word and below each
+// other. What has no blanks stands in one line.
+func hanging(first, text string, width int) string {
+	indent := ansi.StringWidth(first)
+	var b strings.Builder
+	line := first
+	for word := range strings.FieldsSeq(text) {
+		if ansi.StringWidth(line)+ansi.StringWidth(word) > width && strings.TrimSpace(line) != strings.TrimSpace(first) && strings.TrimSpace(line) != "" {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = strings.Repeat(" ", indent)
+		}
+		line += word + " "
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
 // examine looks at everything, one thing after the other, and goes on when one
 // fails.
 func (a *app) examine(ctx context.Context) []finding {
-	report := []finding{{"etui", true, fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+	report := []finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	add := func(check string, err error, says string) {
 		if err != nil {
 			says = err.Error()
 		}
-		report = append(report, finding{check, err == nil, says})
+		report = append(report, finding{Check: check, OK: err == nil, Says: says})
 	}
 	w, err := a.open()
 	if err != nil {
@@ -95,7 +151,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("rules", err, "") // the rest was read by open
 		return report
 	case err != nil:
-		add("tools", err, "")
+		add("start", err, "")
 		return report
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
@@ -107,31 +163,15 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("skills", err, "")
 	}
 	add("skills", b.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(b.skills.table.ListEnabled()), len(now.All())))
-	add("visibility", nil, fmt.Sprintf("%d rules", len(w.config.Visibility.Rules)))
-	add("policy", nil, fmt.Sprintf("%d rules about calls", len(w.config.Policy.Rules)))
 	for _, warning := range b.warnings {
-		add("rules", nil, "warning: "+warning.Error())
+		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
-	add("files", nil, "the file tools see "+w.dir+" and nothing else; etui.yaml cannot be changed by them")
-	addSandbox(add, b.programs.Status())
-	exposed := "only programs on this machine can reach the gateway"
-	if w.config.API.Key != "" {
-		exposed = "HTTP clients need the API key"
-	}
-	add("access", nil, exposed)
+	safety := slices.Concat(a.protections(ctx, w, b), b.gaps(ctx, w))
 	if err := b.Close(); err != nil {
 		add("closing", err, "")
 	}
-	return report
-}
-
-// addSandbox says what programs are kept from, and why from no more.
-func addSandbox(add func(check string, err error, says string), s sandbox.Status) {
-	add("sandbox", nil, fmt.Sprintf("%s: %s", s.Mode, s.Says))
-	for _, why := range s.Missing {
-		add("sandbox", nil, "not "+why)
-	}
+	return append(report, safety...)
 }
 
 // checkState opens the database without leaving one behind.

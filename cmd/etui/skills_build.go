@@ -42,6 +42,7 @@ type skills struct {
 	control *control.Control
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
+	given   *given
 	log     *slog.Logger
 }
 
@@ -70,17 +71,17 @@ func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, 
 	if !stored {
 		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
 	}
-	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile))}
+	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile)), given: &given{}}
 	providers, err := newProviders(out, b.programs, s.pins, b.traces, log)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range providers {
-		providers[i] = remembering{p, b.secrets}
+		providers[i] = remembering{p, b.secrets, s.given}
 	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Steady: b.steady, Log: log,
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
@@ -97,11 +98,29 @@ func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	if err != nil {
 		return nil, nil, usagef("%s: skills.local: %w", w.file, err)
 	}
-	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require), Dial: out.DialContext})
+	programs, err := sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
+		Read: c.Sandbox.Read, Closed: []string{w.dir, w.file, w.state}, Dial: out.DialContext,
+	})
 	if err != nil {
 		return nil, nil, usagef("%s: %w", w.file, err)
 	}
+	if err := sandbox.CheckHosts(c.Sandbox.Network); err != nil {
+		return nil, nil, usagef("%s: sandbox.network: %w", w.file, err)
+	}
 	return out, programs, nil
+}
+
+// shellHosts are the hosts that commands of the exec tool may reach. Where nothing
+// is isolated they reach all, and the model need not be told of any.
+func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
+	if len(c.Network) == 0 || programs.Mode() == sandbox.Off {
+		return nil, nil
+	}
+	if err := programs.Network(); err != nil {
+		return nil, fmt.Errorf("sandbox.network: %w", err)
+	}
+	return c.Network, nil
 }
 
 // newCalls makes what keeps and counts calls. Commands that store nothing only
@@ -310,12 +329,36 @@ func secretVariables(environ []string) (list []secret.Value) {
 type remembering struct {
 	skill.Provider
 	known *secret.Known
+	given *given
 }
 
 // Load implements [skill.Provider].
 func (r remembering) Load(c skill.Config) (skill.Skill, error) {
 	r.known.Set("skill "+c.Name+" "+c.File, c.Secrets()...)
+	r.given.note(c)
 	return r.Provider.Load(c)
+}
+
+// given is what programs of skills are given beside their folder: hosts and secrets.
+// It is safe for concurrent use.
+type given struct{ skills sync.Map }
+
+func (g *given) note(c skill.Config) {
+	var list []string
+	if len(c.Network) > 0 {
+		list = append(list, "reaches "+listed(c.Network, 2))
+	}
+	if len(c.Command) > 0 && len(c.Expanded) > 0 {
+		list = append(list, "has "+count(len(c.Expanded), "secret"))
+	}
+	g.skills.Store(c.Name, strings.Join(list, ", "))
+}
+
+// of says what a skill is given; nothing for most.
+func (g *given) of(name string) string {
+	text, _ := g.skills.Load(name)
+	said, _ := text.(string)
+	return said
 }
 
 // observer stands around every use of a skill: it traces, counts and records it.

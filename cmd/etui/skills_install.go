@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill/install"
 )
 
@@ -79,22 +79,10 @@ func (a *app) printFound(found []install.Found) error {
 		if f.Installed {
 			version = strings.TrimSpace(version + " installed")
 		}
-		rows = append(rows, []string{f.Words(), f.Registry, version, oneLine(f.Description)})
+		rows = append(rows, []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)})
 	}
 	_, err := fmt.Fprint(a.out, layout(rows, 3, width()))
 	return err
-}
-
-// oneLine is a text from outside as a table may hold it.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.Map(printable, s)), " ")
-}
-
-func printable(r rune) rune {
-	if !unicode.IsPrint(r) {
-		return ' '
-	}
-	return r
 }
 
 func (a *app) skillsInstallCommand() *cobra.Command {
@@ -212,7 +200,7 @@ func countFiles(n int) string {
 
 func describeSignature(o *install.Origin) string {
 	if o.Signature == install.Verified {
-		return "signed by " + oneLine(o.Signer)
+		return "signed by " + printable.OneLine(o.Signer)
 	}
 	return string(o.Signature)
 }
@@ -221,7 +209,7 @@ func spaced(s string) string {
 	if s == "" {
 		return ""
 	}
-	return " " + oneLine(s)
+	return " " + printable.OneLine(s)
 }
 
 // shortVersion shortens the commits of Git.
@@ -321,7 +309,7 @@ func (a *app) printUpdates(list []install.Outcome) error {
 	for _, u := range list {
 		line := fmt.Sprintf("%s: %s%s", u.Name, u.State, spaced(shortVersion(u.From)))
 		if u.To != "" && u.To != u.From {
-			line += " to " + oneLine(shortVersion(u.To))
+			line += " to " + printable.OneLine(shortVersion(u.To))
 		}
 		if u.Why != "" {
 			line += ": " + u.Why

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -168,6 +170,9 @@ type shownTool struct {
 // judged says what would become of a call.
 func judged(j turn.Judgement) string {
 	says := map[visibility.Effect]string{visibility.Allow: "a call is let through", visibility.Ask: "a call needs an approval", visibility.Deny: "a call is refused"}[j.Effect]
+	if j.Depends {
+		says = map[visibility.Effect]string{visibility.Ask: "some calls need an approval", visibility.Deny: "some calls are refused"}[j.Effect]
+	}
 	if j.Stage != "" && j.Stage != turn.StagePolicy {
 		says += " at the stage " + j.Stage
 	}
@@ -179,9 +184,11 @@ func judged(j turn.Judgement) string {
 
 func (a *app) toolsCallCommand() *cobra.Command {
 	var who caller
+	var dry bool
 	c := &cobra.Command{
 		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model; the arguments are a JSON object", Args: cobra.RangeArgs(1, 2),
-		Example: `  etui tools call list_pods '{"namespace":"prod"}'`,
+		Example: `  etui tools call list_pods '{"namespace":"prod"}'
+  etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call := gateway.Call{Message: who.message, Arguments: json.RawMessage("{}")}
 			call.Roles, call.Attrs = who.roles, who.attrs
@@ -190,6 +197,9 @@ func (a *app) toolsCallCommand() *cobra.Command {
 					return usagef("the arguments are not JSON: %s", args[1])
 				}
 				call.Arguments = json.RawMessage(args[1])
+			}
+			if dry {
+				return a.with(cmd.Context(), false, func(c *client) error { return a.judge(cmd.Context(), c, args[0], call) })
 			}
 			return a.with(cmd.Context(), true, func(c *client) error {
 				var r chat.Result
@@ -207,6 +217,26 @@ func (a *app) toolsCallCommand() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would become of the call, and run nothing")
 	who.flags(c)
 	return c
+}
+
+// judge prints what would become of a call.
+func (a *app) judge(ctx context.Context, c *client, name string, call gateway.Call) error {
+	var j turn.Judgement
+	if err := c.do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(j)
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", name, judged(j))
+	if j.Command != nil {
+		fmt.Fprintf(a.out, "  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), "none"))
+		for _, f := range j.Command.Found {
+			fmt.Fprintf(a.out, "  %s\n", f)
+		}
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/selection"
@@ -194,11 +195,7 @@ func writeWeights(state string, f fitted) error {
 	if err != nil {
 		return err
 	}
-	temporary := weightsFile(state) + ".new"
-	if err = os.WriteFile(temporary, append(raw, '\n'), 0o600); err == nil {
-		err = os.Rename(temporary, weightsFile(state))
-	}
-	if err != nil {
+	if err := atomicfile.Write(weightsFile(state), append(raw, '\n')); err != nil {
 		return fmt.Errorf("writing the weights: %w; the state folder must be writable", err)
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 
 func TestMultiEdit(t *testing.T) {
 	w := open(t, map[string]string{"a": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\nc\r\n", "mixed": "a\r\nb\nc\r\n"})
-	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! edit 2 of 2: the old text does not occur in a; nothing was changed")
+	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! nothing was changed; edit 2 of 2: the old text does not occur in a")
 	if got := w.text("a"); got != "one\ntwo\nthree\n" {
 		t.Errorf("half of the edits were made: %q", got)
 	}
@@ -170,7 +170,7 @@ func TestReadImage(t *testing.T) {
 		file.Close()
 	}
 	w.want("read_image", `{"path":"a.txt"}`, "! a.txt is no PNG")
-	w.want("read_image", `{"path":"wide.png"}`, "! wide.png has 9000 x 10 pixels")
+	w.want("read_image", `{"path":"wide.png"}`, "wide.png: png, 9000 x 10 pixels, 194 bytes; shown with 1800 x 2.")
 	w.want("read_image", `{"path":"p.png"}`, "p.png: png, 10 x 10 pixels")
 	r, err := w.tools["read_image"].Call(t.Context(), json.RawMessage(`{"path":"p.png"}`))
 	if err != nil || len(r.Images) != 1 || r.Images[0].MediaType != "image/png" || string(r.Images[0].Data) != w.text("p.png") {

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/etui-run/etui/chat"
@@ -60,12 +61,29 @@ func (r replacement) apply(name, text string) (c changed, err error) {
 	n := strings.Count(text, old)
 	switch {
 	case n == 0:
-		return c, fmt.Errorf("the old text does not occur in %s%s", name, similar(text, r.Old))
+		return c, fmt.Errorf("the old text does not occur in %s%s", name, nearest(text, r.Old))
 	case n > 1 && !r.All:
-		return c, fmt.Errorf("the old text occurs %d times in %s; add lines around it, or set all", n, name)
+		return c, fmt.Errorf("the old text occurs %d times in %s, in lines %s; add lines around it, or set all", n, name, places(text, old, n))
 	}
 	line := strings.Count(text[:strings.Index(text, old)], "\n") + 1
 	return changed{strings.ReplaceAll(text, old, replaced), n, line}, nil
+}
+
+// places are the lines in which a text begins that occurs count times: the first
+// ten.
+func places(text, old string, count int) string {
+	var list []string
+	line := 1
+	for range min(count, 10) {
+		before, after, _ := strings.Cut(text, old)
+		line += strings.Count(before, "\n")
+		list = append(list, strconv.Itoa(line))
+		line, text = line+strings.Count(old, "\n"), after
+	}
+	if count > len(list) {
+		list = append(list, "...")
+	}
+	return strings.Join(list, ", ")
 }
 
 // String is the change as it is shown to the user.
@@ -77,23 +95,4 @@ func prefixed(sign, text string) string {
 		b.WriteString(sign + strings.TrimRight(line, "\r\n") + "\n")
 	}
 	return b.String()
-}
-
-// similar points at a line that differs from the wanted one by space or case
-// only.
-func similar(text, old string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(old), "\n")
-	squeeze := func(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
-	want := squeeze(first)
-	if want == "" {
-		return ""
-	}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		if strings.Contains(squeeze(line), want) {
-			return fmt.Sprintf("; line %d is similar: %q", n, strings.TrimRight(line, "\r\n"))
-		}
-	}
-	return ""
 }

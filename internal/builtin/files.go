@@ -11,21 +11,25 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
-	"unicode/utf8"
+
+	"github.com/etui-run/etui/internal/textcode"
 )
 
 // Limits of the file tools.
 const (
-	maxPath  = 1024     // bytes of a path
-	maxFile  = 1 << 20  // bytes of a text that is edited or written, and of one reading
-	maxScan  = 64 << 20 // bytes of a file that is looked through for lines, or appended to
-	maxLines = 2000     // lines of one reading
-	maxList  = 500      // entries of a listing or search
-	maxWalk  = 50_000   // entries that a search or listing looks at
-	maxHits  = 100      // lines that a text search gives
-	maxWidth = 300      // bytes of such a line
+	maxPath   = 1024      // bytes of a path
+	maxFile   = 1 << 20   // bytes of a text that is edited, compared or written
+	maxScan   = 64 << 20  // bytes of a file that is looked through for lines, or appended to
+	maxText   = 30 << 10  // bytes that one call gives: a turn keeps 32 KiB of a result
+	maxLines  = 2000      // lines of one reading
+	maxList   = 500       // entries of a listing or search
+	maxWalk   = 50_000    // entries that a search or listing looks at
+	maxSearch = 256 << 20 // bytes that a text search looks at, of all files
+	maxHits   = 100       // lines that a text search finds
+	maxWidth  = 300       // bytes of such a line
 )
 
 // FilesConfig says which files are reached.
@@ -50,6 +54,7 @@ type Files struct {
 	// changing is held from the reading of a file to its replacement, so that of two
 	// sessions none undoes what the other has done.
 	changing sync.Mutex
+	scaling  sync.Mutex // held while a picture is made smaller
 }
 
 // Open opens the files of a workspace.
@@ -115,29 +120,38 @@ func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	return n
 }
 
+// content is a text file's.
+type content struct {
+	text  string
+	code  textcode.Code
+	exact bool // the text is all of it
+}
+
 // read returns a text file whole.
-func (s spot) read() (string, error) {
+func (s spot) read() (content, error) {
 	file, info, err := s.open()
 	if err != nil {
-		return "", err
+		return content{}, err
 	}
 	defer file.Close()
 	if info.Size() > maxFile {
-		return "", fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
+		return content{}, fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
 	case err != nil:
-		return "", say(s.shown, err)
+		return content{}, say(s.shown, err)
 	case len(raw) > maxFile:
-		return "", fmt.Errorf("%s is longer than 1 MiB", s.shown)
-	case binary(raw):
-		return "", fmt.Errorf("%s is a binary file of %d bytes", s.shown, len(raw))
+		return content{}, fmt.Errorf("%s is longer than 1 MiB", s.shown)
 	}
-	return string(raw), nil
+	code, isText := textcode.Of(raw)
+	text, err := code.Decode(raw)
+	if !isText || err != nil || strings.ContainsRune(text, 0) {
+		return content{}, s.isBinary(info.Size())
+	}
+	back, err := code.Encode(text)
+	return content{text, code, err == nil && bytes.Equal(back, raw)}, nil
 }
-
-func binary(raw []byte) bool { return bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw) }
 
 // edit replaces a text file by what change makes of it. Two edits of one file come
 // one after the other, and one that a program outside of etui has changed in
@@ -153,11 +167,18 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 	if err != nil {
 		return s, err
 	}
-	after, err := change(s.shown, before)
+	if !before.exact {
+		return s, fmt.Errorf("%s holds bytes that are no %s and would get lost; it can be read, not edited", s.shown, before.code)
+	}
+	after, err := change(s.shown, before.text)
 	if err != nil {
 		return s, err
 	}
-	return s, f.replace(s, []byte(after), func() error {
+	raw, err := before.code.Encode(after)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w; write_file writes them, in UTF-8", s.shown, err)
+	}
+	return s, f.replace(s, raw, func() error {
 		if now, err := s.read(); err != nil || now != before {
 			return fmt.Errorf("%s was changed by another program meanwhile; read it again", s.shown)
 		}
@@ -235,10 +256,10 @@ func (s spot) mode() (mode fs.FileMode, there bool, err error) {
 
 // walk calls each for every file and folder below a folder, in order and with the
 // name as the model knows it, but not for what lies in .git and node_modules.
-// Links are not followed.
-func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) error) error {
+// Links are not followed. It tells whether it saw all, of maxWalk entries.
+func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) error) (all bool, err error) {
 	seen := 0
-	return fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if name == s.name {
 				return say(s.shown, err)
@@ -259,7 +280,11 @@ func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) err
 		}
 		return each(s.below(name), e)
 	})
+	return seen <= maxWalk, err
 }
+
+// tooMany is what is said of a walk that did not see all.
+var tooMany = fmt.Sprintf("\n(only the first %d entries were looked at: narrow path)", maxWalk)
 
 // below is the spot of a file below a folder.
 func (s spot) below(name string) spot {

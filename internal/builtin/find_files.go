@@ -11,12 +11,12 @@ import (
 )
 
 type findInput struct {
-	// such as *.md or docs/**/*.txt
+	// such as *.md or docs/**/*.{txt,csv}
 	Pattern string `json:"pattern"`
 	Path    string `json:"path,omitempty"`
 }
 
-// findFiles finds files of the workspace by name.
+// findFiles finds files and folders of the workspace by name.
 //
 //etui:tool risk=read
 //etui:zh 按文件名查找工作区中的文件。
@@ -32,52 +32,91 @@ func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 			in.Pattern = below
 		}
 	}
-	if err := checkPattern(in.Pattern); err != nil {
-		return "", err
-	}
-	var found []string
-	err = s.walk(ctx, func(file spot, e fs.DirEntry) error {
-		if !e.IsDir() && matches(in.Pattern, file.within(s)) {
-			found = append(found, file.shown)
-		}
-		if len(found) == maxList {
-			return fs.SkipAll
-		}
-		return nil
-	})
+	pattern, err := newGlob(in.Pattern)
 	if err != nil {
 		return "", err
 	}
-	switch len(found) {
-	case 0:
-		return fmt.Sprintf("No file matches %s.", in.Pattern), nil
-	case maxList:
-		found = append(found, fmt.Sprintf("(the first %d)", maxList))
+	var found strings.Builder
+	count, more := 0, false
+	all, err := s.walk(ctx, func(file spot, e fs.DirEntry) error {
+		if e.IsDir() && strings.HasSuffix(in.Pattern, "**") || !pattern.match(file.within(s)) {
+			return nil
+		}
+		if e.IsDir() {
+			file.shown += "/"
+		}
+		if count == maxList || found.Len()+len(file.shown) > maxText-200 {
+			more = true
+			return fs.SkipAll
+		}
+		found.WriteString(file.shown + "\n")
+		count++
+		return nil
+	})
+	text := found.String()
+	if count == 0 {
+		text = fmt.Sprintf("No file matches %s.", in.Pattern)
 	}
-	return strings.Join(found, "\n"), nil
+	switch {
+	case err != nil:
+		return "", err
+	case more:
+		return fmt.Sprintf("%s(the first %d; there are more: narrow pattern or path)", text, count), nil
+	case !all:
+		return text + tooMany, nil
+	}
+	return strings.TrimSuffix(text, "\n"), nil
 }
 
-func checkPattern(pattern string) error {
+// glob are the patterns that one with alternatives in braces stands for.
+type glob []string
+
+// maxGlobs is how many these may be.
+const maxGlobs = 50
+
+func newGlob(pattern string) (glob, error) {
 	if len(pattern) > 200 || strings.Count(pattern, "**") > 3 {
-		return fmt.Errorf("the pattern is longer than 200 characters or has more than three **")
-	}
-	if _, err := path.Match(pattern, "x"); err != nil || pattern == "" {
-		return fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.txt", pattern)
+		return nil, fmt.Errorf("the pattern is longer than 200 characters or has more than three **")
 	}
 	if filepath.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
-		return fmt.Errorf("%s leads out of the folder; patterns are relative to path", pattern)
+		return nil, fmt.Errorf("%s leads out of the folder; patterns are relative to path", pattern)
 	}
-	return nil
+	list := glob{pattern}
+	for i := 0; i < len(list) && len(list) <= maxGlobs; {
+		before, rest, ok := strings.Cut(list[i], "{")
+		inner, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			i++
+			continue
+		}
+		var alternatives glob
+		for one := range strings.SplitSeq(inner, ",") {
+			alternatives = append(alternatives, before+one+after)
+		}
+		list = slices.Replace(list, i, i+1, alternatives...)
+	}
+	if len(list) > maxGlobs {
+		return nil, fmt.Errorf("%s stands for more than %d patterns", pattern, maxGlobs)
+	}
+	for i, p := range list {
+		if _, err := path.Match(p, "x"); err != nil || p == "" {
+			return nil, fmt.Errorf("%q is not a pattern such as *.md or docs/**/*.{txt,csv}", pattern)
+		}
+		list[i] = strings.TrimPrefix(p, "./")
+	}
+	return list, nil
 }
 
-// matches holds a path against a pattern in which ** stands for any folders. A
-// pattern without a slash is held against the last part of the path.
-func matches(pattern, name string) bool {
-	if !strings.Contains(pattern, "/") {
-		ok, _ := path.Match(pattern, path.Base(name)) // checked before
-		return ok
-	}
-	return matchParts(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/"))
+// match holds a path against the patterns, in which ** stands for any folders. One
+// without a slash is held against the last part of the path.
+func (g glob) match(name string) bool {
+	return slices.ContainsFunc(g, func(pattern string) bool {
+		if !strings.Contains(pattern, "/") {
+			ok, _ := path.Match(pattern, path.Base(name)) // checked before
+			return ok
+		}
+		return matchParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
+	})
 }
 
 func matchParts(pattern, name []string) bool {

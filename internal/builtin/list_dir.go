@@ -35,8 +35,8 @@ func (f *Files) listDir(in listInput) (string, error) {
 	}
 	var b strings.Builder
 	for i, e := range entries {
-		if i == maxList {
-			fmt.Fprintf(&b, "… and %d more\n", len(entries)-maxList)
+		if i == maxList || b.Len() > maxText-1000 {
+			fmt.Fprintf(&b, "(and %d more; find_files finds by name)\n", len(entries)-i)
 			break
 		}
 		info, err := e.Info()

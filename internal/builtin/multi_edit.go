@@ -25,7 +25,7 @@ func (f *Files) multiEdit(in multiEditInput) (chat.Result, error) {
 		for i, e := range in.Edits {
 			c, err := e.apply(name, text)
 			if err != nil {
-				return "", fmt.Errorf("edit %d of %d: %w; nothing was changed", i+1, len(in.Edits), err)
+				return "", fmt.Errorf("nothing was changed; edit %d of %d: %w", i+1, len(in.Edits), err)
 			}
 			text = c.text
 			fmt.Fprintf(&shown, "%s:%d\n%s", name, c.line, e)

@@ -1,13 +1,8 @@
 package builtin
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 type readInput struct {
@@ -28,73 +23,70 @@ func (f *Files) readFile(in readInput) (string, error) {
 		return "", err
 	}
 	defer s.close()
-	first, count := max(in.Start, 1), maxLines
+	p := part{first: max(in.Start, 1), count: maxLines}
 	if in.Lines > 0 {
-		count = min(in.Lines, maxLines)
+		p.count = min(in.Lines, maxLines)
 	}
-	p, err := s.part(first, count)
+	file, err := newScanner().lines(s, p.take)
 	switch {
 	case err != nil:
 		return "", err
 	case p.total == 0:
 		return s.shown + " is empty.", nil
-	case first > p.total:
+	case p.first > p.total:
 		return "", fmt.Errorf("%s has %d lines", s.shown, p.total)
-	case first == 1 && p.last == p.total && !p.cut:
-		return p.text, nil
 	}
-	more := ""
-	if p.cut {
-		more = "at least "
-	}
-	return fmt.Sprintf("%s\n(lines %d to %d of %s%d)", p.text, first, p.last, more, p.total), nil
+	return strings.ToValidUTF8(string(p.text), "\uFFFD") + p.note(file.whole) + codeNote(file.code), nil
 }
 
-// part is some lines of a file.
+// part is some lines of a text.
 type part struct {
-	text        string
-	last, total int  // lines, from 1
-	cut         bool // there are more lines, or more of the last one, than were looked at
+	first, count int // what is wanted
+
+	text        []byte // at most maxText
+	last, total int    // lines
+	long        int    // bytes of the last one, when it is cut
+	full        bool
 }
 
-// part reads lines of a text file: at most maxFile bytes of them, from its first
-// maxScan bytes.
-func (s spot) part(first, count int) (p part, err error) {
-	file, info, err := s.open()
-	if err != nil {
-		return p, err
-	}
-	defer file.Close()
-	p.cut = info.Size() > maxScan
-	var text []byte
-	lines := bufio.NewReaderSize(io.LimitReader(file, maxScan), 64<<10)
-	for begins := true; ; {
-		chunk, err := lines.ReadSlice('\n')
-		if len(chunk) > 0 && begins {
-			p.total++
+// take takes a line, or a piece of one, if it is wanted and there is room. A line
+// that does not fit is left out, unless it is the first.
+func (p *part) take(n int, piece []byte) (more bool) {
+	again := n == p.total // the line goes on
+	p.total = n
+	switch {
+	case n < p.first || n >= p.first+p.count:
+		return true
+	case p.full:
+		if again && p.long > 0 && n == p.last {
+			p.long += len(piece)
 		}
-		if bytes.IndexByte(chunk, 0) >= 0 {
-			return p, fmt.Errorf("%s is a binary file of %d bytes", s.shown, info.Size())
-		}
-		if wanted := p.total >= first && p.total < first+count; wanted && len(text) < maxFile {
-			p.last = p.total
-			text = append(text, chunk[:min(len(chunk), maxFile-len(text))]...)
-			p.cut = p.cut || len(text) == maxFile
-		}
-		begins = err == nil
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			if !errors.Is(err, io.EOF) {
-				return p, say(s.shown, err)
-			}
-			break
-		}
+		return true
+	case len(p.text)+len(piece) <= maxText:
+		p.text, p.last = append(p.text, piece...), n
+		return true
 	}
-	if len(text) == maxFile {
-		text = text[:len(strings.ToValidUTF8(string(text[maxFile-utf8.UTFMax:]), ""))+maxFile-utf8.UTFMax]
+	if p.full = true; n == p.first {
+		p.long, p.last = len(p.text)+len(piece), n
+		p.text = append(p.text, piece[:maxText-len(p.text)]...)
 	}
-	if !utf8.Valid(text) {
-		return p, fmt.Errorf("%s is a binary file of %d bytes", s.shown, info.Size())
+	return true
+}
+
+// note says which lines these are, and where to read on; nothing when they are
+// all.
+func (p *part) note(whole bool) string {
+	more, atLeast := "", ""
+	if !whole {
+		atLeast = "at least "
 	}
-	p.text = string(text)
-	return p, nil
+	switch {
+	case p.long > 0:
+		more = fmt.Sprintf("; line %d has %s%d bytes and is cut: search_text finds what is in it", p.last, atLeast, p.long)
+	case p.first == 1 && p.last == p.total && whole:
+		return ""
+	case p.last < p.total:
+		more = fmt.Sprintf("; read on with start %d", p.last+1)
+	}
+	return fmt.Sprintf("\n(lines %d to %d of %s%d%s)", p.first, p.last, atLeast, p.total, more)
 }

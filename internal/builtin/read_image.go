@@ -1,12 +1,7 @@
 package builtin
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	_ "image/gif"  // so that its size is known
-	_ "image/jpeg" // the same
-	_ "image/png"  // the same
 	"io"
 	"net/http"
 	"path"
@@ -16,10 +11,13 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// What models take.
+// What models take, and what is made smaller for them.
 const (
-	maxImage = 3 << 20 // bytes
-	maxSide  = 8000    // pixels
+	maxImage  = 3 << 20    // bytes
+	maxSide   = 8000       // pixels
+	maxLarge  = 20 << 20   // bytes of a picture that is made smaller
+	maxPixels = 30_000_000 // of it
+	maxScaled = 2000       // pixels on a side, afterwards; models look at less
 )
 
 type imageInput struct {
@@ -37,31 +35,44 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	defer s.close()
-	file, info, err := s.open()
+	raw, err := s.large()
 	if err != nil {
 		return chat.Result{}, err
-	}
-	defer file.Close()
-	if info.Size() > maxImage {
-		return chat.Result{}, fmt.Errorf("%s has %d bytes; pictures up to 3 MiB are shown", s.shown, info.Size())
-	}
-	raw, err := io.ReadAll(io.LimitReader(file, maxImage))
-	if err != nil {
-		return chat.Result{}, say(s.shown, err)
 	}
 	kind := http.DetectContentType(raw)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		return chat.Result{}, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP picture", s.shown)
 	}
-	size := ""
-	if c, _, err := image.DecodeConfig(bytes.NewReader(raw)); err == nil {
-		if max(c.Width, c.Height) > maxSide {
-			return chat.Result{}, fmt.Errorf("%s has %d x %d pixels; pictures up to %d on a side are shown", s.shown, c.Width, c.Height, maxSide)
-		}
-		size = fmt.Sprintf(", %d x %d pixels", c.Width, c.Height)
+	width, height, err := sizeOf(kind, raw)
+	if err != nil { // a model's provider would refuse the whole question
+		return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
 	}
-	return chat.Result{
-		Text:   fmt.Sprintf("%s: %s%s, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), size, len(raw)),
-		Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}},
-	}, nil
+	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw))
+	if len(raw) > maxImage || max(width, height) > maxSide {
+		if kind == "image/webp" || width*height > maxPixels {
+			return chat.Result{}, fmt.Errorf("%s; pictures up to 3 MiB and %d pixels on a side are shown", text, maxSide)
+		}
+		f.scaling.Lock() // one at a time: it takes memory
+		raw, width, height, err = smaller(raw)
+		f.scaling.Unlock()
+		if err != nil {
+			return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
+		}
+		kind, text = "image/jpeg", fmt.Sprintf("%s; shown with %d x %d", text, width, height)
+	}
+	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}}}, nil
+}
+
+// large returns a file of at most maxLarge bytes.
+func (s spot) large() ([]byte, error) {
+	file, info, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info.Size() > maxLarge {
+		return nil, fmt.Errorf("%s has %d bytes; pictures up to 20 MiB are shown", s.shown, info.Size())
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, maxLarge))
+	return raw, say(s.shown, err)
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ type searchInput struct {
 	Path string `json:"path,omitempty"`
 	// such as *.go
 	Files string `json:"files,omitempty"`
+	// lines of context
+	Around int `json:"around,omitempty" maximum:"10"`
 }
 
 // searchText finds lines in files of the workspace.
@@ -29,75 +32,138 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 		return "", err
 	}
 	defer s.close()
+	var files glob
 	if in.Files != "" {
-		if err := checkPattern(in.Files); err != nil {
+		if files, err = newGlob(in.Files); err != nil {
 			return "", err
 		}
 	}
 	if in.Pattern == "" || len(in.Pattern) > 1000 {
 		return "", errors.New("the pattern must have 1 to 1000 characters")
 	}
-	re, err := regexp.Compile(in.Pattern)
-	if err != nil {
-		re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then it is meant literally
+	h := hits{around: min(in.Around, 10), scanner: newScanner()}
+	if h.re, err = regexp.Compile(in.Pattern); err != nil {
+		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then it is meant literally
 	}
-	hits, err := s.search(ctx, re, in.Files)
-	if err != nil {
+	if err := h.search(ctx, s, files); err != nil {
 		return "", err
 	}
-	switch len(hits) {
-	case 0:
-		return fmt.Sprintf("No line matches %s.", in.Pattern), nil
-	case maxHits:
-		hits = append(hits, fmt.Sprintf("(the first %d)", maxHits))
+	if h.count == 0 {
+		return fmt.Sprintf("No line matches %s.%s", in.Pattern, h.note), nil
 	}
-	return strings.Join(hits, "\n"), nil
+	return h.text.String() + h.note, nil
+}
+
+// hits are the lines that match.
+type hits struct {
+	scanner
+	re     *regexp.Regexp
+	around int
+
+	text  strings.Builder
+	count int
+	bytes int64  // that were looked at
+	note  string // why these are not all
 }
 
 // search finds lines in a file, or in the files below a folder whose names match.
-// Large and binary files there are passed over, and so are those with several
-// names.
-func (s spot) search(ctx context.Context, re *regexp.Regexp, files string) (hits []string, err error) {
+// Binary files there are passed over, and so are those with several names.
+func (h *hits) search(ctx context.Context, s spot, files glob) error {
 	if info, err := s.root.Stat(s.name); err == nil && !info.IsDir() {
-		text, err := s.read()
-		return lines(s.shown, text, re, maxHits), err
+		return h.find(s)
 	}
-	err = s.walk(ctx, func(file spot, e fs.DirEntry) error {
-		if !e.Type().IsRegular() || files != "" && !matches(files, file.within(s)) {
+	all, err := s.walk(ctx, func(file spot, e fs.DirEntry) error {
+		if !e.Type().IsRegular() || files != nil && !files.match(file.within(s)) {
 			return nil
 		}
 		if info, err := e.Info(); err != nil || names(info) > 1 {
 			return nil //nolint:nilerr // it is passed over
 		}
-		text, err := file.read()
-		if err != nil {
-			return nil //nolint:nilerr // it is passed over
+		_ = h.find(file) // what cannot be read is passed over
+		if h.bytes > maxSearch {
+			h.note = "\n(not all files were looked at: narrow path or files)"
 		}
-		hits = append(hits, lines(file.shown, text, re, maxHits-len(hits))...)
-		if len(hits) == maxHits {
+		if h.note != "" {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return hits, err
+	if !all && h.note == "" {
+		h.note = tooMany
+	}
+	return err
 }
 
-// lines returns the lines of a text that match, at most limit.
-func lines(name, text string, re *regexp.Regexp, limit int) []string {
-	var found []string
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimRight(line, "\r\n")
-		if len(found) == limit {
-			break
-		}
-		if re.MatchString(line) {
-			if len(line) > maxWidth {
-				line = strings.ToValidUTF8(line[:maxWidth], "") + "…"
+// find finds the lines of one file.
+func (h *hits) find(s spot) error {
+	var before []string // lines that may come to stand before a hit
+	shown, last, after := 0, 0, 0
+	file, err := h.lines(s, func(n int, piece []byte) bool {
+		again := n == last
+		last = n
+		at := h.re.FindIndex(bytes.TrimRight(piece, "\r\n"))
+		switch {
+		case at != nil && n > shown:
+			if h.count == maxHits {
+				h.note = fmt.Sprintf("\n(the first %d; there are more)", maxHits)
+				return false
 			}
-			found = append(found, fmt.Sprintf("%s:%d: %s", name, n, line))
+			if h.around > 0 && h.count > 0 && (shown == 0 || n-len(before) > shown+1) {
+				h.text.WriteString("\n--")
+			}
+			for i, line := range before {
+				h.add(s.shown, n-len(before)+i, "-", line)
+			}
+			h.add(s.shown, n, ":", excerpt(piece, at[0]))
+			h.count++
+			before, shown, after = before[:0], n, h.around
+		case again:
+		case after > 0:
+			h.add(s.shown, n, "-", excerpt(piece, 0))
+			shown, after = n, after-1
+		case h.around > 0:
+			if len(before) == h.around {
+				before = append(before[:0], before[1:]...)
+			}
+			before = append(before, excerpt(piece, 0))
 		}
+		return h.note == ""
+	})
+	h.bytes += file.bytes
+	if err == nil && !file.whole && h.note == "" {
+		h.note = fmt.Sprintf("\n(of %s, only the first 64 MiB were looked at)", s.shown)
 	}
-	return found
+	return err
+}
+
+// add adds a line, if there is room.
+func (h *hits) add(name string, n int, sign, line string) {
+	if h.note != "" {
+		return
+	}
+	if h.text.Len()+len(name)+len(line) > maxText-200 {
+		h.note = fmt.Sprintf("\n(the first %d; there are more)", h.count)
+		return
+	}
+	if h.text.Len() > 0 {
+		h.text.WriteByte('\n')
+	}
+	fmt.Fprintf(&h.text, "%s%s%d%s %s", name, sign, n, sign, line)
+}
+
+// excerpt is a line, or of a long one what stands around a place in it.
+func excerpt(line []byte, at int) string {
+	line = bytes.TrimRight(line, "\r\n")
+	if len(line) <= maxWidth {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	from := max(0, min(at-maxWidth/3, len(line)-maxWidth))
+	text := strings.ToValidUTF8(string(line[from:from+maxWidth]), "")
+	if from > 0 {
+		text = "…" + text
+	}
+	if from+maxWidth < len(line) {
+		text += "…"
+	}
+	return text
 }

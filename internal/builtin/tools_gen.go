@@ -116,11 +116,11 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			}),
 			tool.New(tool.Definition{
 				Name:         "find_files",
-				Description:  "Finds files of the workspace by name.",
+				Description:  "Finds files and folders of the workspace by name.",
 				Translations: map[string]string{"zh": "按文件名查找工作区中的文件。"},
 				Aliases:      []string{"glob", "locate file", "找文件", "文件在哪"},
 				Groups:       []string{"file"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"such as *.md or docs/**/*.txt"},"path":{"type":"string"}},"required":["pattern"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"such as *.md or docs/**/*.{txt,csv}"},"path":{"type":"string"}},"required":["pattern"],"additionalProperties":false}`),
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
@@ -296,7 +296,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Translations: map[string]string{"zh": "在工作区文件内容中搜索文字。"},
 				Aliases:      []string{"grep", "search in files", "全文搜索文件", "哪个文件里有"},
 				Groups:       []string{"file"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"regular expression"},"path":{"type":"string","description":"folder or file"},"files":{"type":"string","description":"such as *.go"}},"required":["pattern"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"regular expression"},"path":{"type":"string","description":"folder or file"},"files":{"type":"string","description":"such as *.go"},"around":{"type":"integer","description":"lines of context","maximum":10}},"required":["pattern"],"additionalProperties":false}`),
 				Risk:         "read",
 				Version:      "1",
 				Source:       "builtin",
@@ -560,6 +560,8 @@ func readSearchInputJSON(r *wire.Reader, v *searchInput) {
 			v.Path = r.String()
 		case "files":
 			v.Files = r.String()
+		case "around":
+			v.Around = int(r.Int(64))
 		default:
 			r.Skip()
 		}

@@ -16,21 +16,26 @@ type writeInput struct {
 //etui:zh 写入（覆盖）工作区中的文本文件。
 //etui:alias create file, save, 新建文件, 保存文件, 写文件
 func (f *Files) writeFile(in writeInput) (string, error) {
-	content := in.Content
+	raw, note := []byte(in.Content), ""
 	if have, err := f.text(in.Path); err == nil {
-		content = withEnds(content, have)
+		text := withEnds(in.Content, have.text)
+		if raw, err = have.code.Encode(text); err == nil {
+			note = codeNote(have.code)
+		} else {
+			raw = []byte(text)
+		}
 	}
-	if err := f.Write(in.Path, []byte(content)); err != nil {
+	if err := f.Write(in.Path, raw); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Wrote %d bytes to %s.", len(content), in.Path), nil
+	return fmt.Sprintf("Wrote %d bytes to %s.%s", len(raw), in.Path, note), nil
 }
 
 // text is a text file whole.
-func (f *Files) text(given string) (string, error) {
+func (f *Files) text(given string) (content, error) {
 	s, err := f.find(given)
 	if err != nil {
-		return "", err
+		return content{}, err
 	}
 	defer s.close()
 	return s.read()

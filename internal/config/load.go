@@ -250,13 +250,13 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		d.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
-	} else if c.API.Key == "" && !loopback(host) {
+	} else if c.API.Key == "" && !Loopback(host) {
 		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
 	}
 	if c.Usage.Days < 1 {
 		d.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
 	}
-	if host, _, err := net.SplitHostPort(c.Admin); c.Admin != "" && (err != nil || !loopback(host)) {
+	if host, _, err := net.SplitHostPort(c.Admin); c.Admin != "" && (err != nil || !Loopback(host)) {
 		d.fail(find(root, "admin"), "admin is %q; it must be a loopback address such as 127.0.0.1:3885", c.Admin)
 	}
 	d.skills(c.Skills, find(root, "skills"))
@@ -307,8 +307,8 @@ func (d *decoder) relations(c *Config, root *yaml.Node) {
 	}
 }
 
-// loopback reports whether only this machine reaches a host.
-func loopback(host string) bool {
+// Loopback reports whether only this machine reaches a host.
+func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

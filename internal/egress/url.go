@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -31,9 +32,29 @@ func ParseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("it cannot be read as a URL")
+		return nil, errors.New("it cannot be read as a URL such as https://example.com/page")
 	}
-	return u, checkURL(u)
+	if err := checkURL(u); err != nil {
+		return u, err
+	}
+	return u, toASCII(u)
+}
+
+// toASCII writes the host's name as it is looked up (IDNA), so that everybody who
+// compares it, and the server, sees the same.
+func toASCII(u *url.URL) error {
+	if isASCII(u.Host) {
+		return nil
+	}
+	name, err := idna.Lookup.ToASCII(u.Hostname())
+	if err != nil {
+		return errors.New("the URL's host is no name in its script")
+	}
+	if port := u.Port(); port != "" {
+		name = net.JoinHostPort(name, port)
+	}
+	u.Host = name
+	return checkURL(u)
 }
 
 // unreadable reports whether programs disagree about what a character means in a
@@ -50,6 +71,8 @@ func checkURL(u *url.URL) error {
 	switch {
 	case strings.ContainsFunc(u.Host, unreadable) || strings.ContainsFunc(u.RawQuery, unreadable):
 		return errUnreadable
+	case u.Scheme == "":
+		return errors.New("the URL has no scheme: write https:// before it")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("the URL's scheme is %q: only http and https are allowed", u.Scheme)
 	case u.User != nil:

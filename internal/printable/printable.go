@@ -84,10 +84,13 @@ var joining = []*unicode.RangeTable{
 	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Mn, unicode.Mc,
 }
 
-// Line brings a text into one line of at most so many characters, and takes out of
-// it what [Text] does.
+// OneLine brings a text into one line, with single blanks, and takes out of it what
+// [Text] does.
+func OneLine(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
+
+// Line is OneLine, cut to so many characters.
 func Line(s string, most int) string {
-	s = strings.Join(strings.Fields(Text(s)), " ")
+	s = OneLine(s)
 	if runes := []rune(s); len(runes) > most {
 		s = string(runes[:most-1]) + "…"
 	}

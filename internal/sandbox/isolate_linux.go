@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,12 +20,14 @@ import (
 	"github.com/etui-run/etui/internal/sandbox/wire"
 )
 
-// system is what Linux needs: the helper in memory, and how owners of files are
-// mapped where etui runs as root. Both are made at most once and kept.
+// system is what Linux needs: the helper in memory, how owners of files are mapped
+// where etui runs as root, and the cgroups that are delegated to etui. Each is made
+// at most once and kept.
 type system struct {
 	oldKernel bool // in tests only: do without what Linux 6.12 brought
 	helper    once[*os.File]
 	mappings  once[*os.File]
+	cgroups   once[*cgroups]
 }
 
 // once is a value that is made when it is first asked for.
@@ -43,7 +46,7 @@ func (o *once[T]) get(f func() (T, error)) (T, error) {
 // the helper may take to end all of it. A machine under a fork bomb is slow.
 const (
 	startTime = 20 * time.Second
-	endTime   = 15 * time.Second
+	endTime   = time.Minute
 )
 
 // nameSpaces are those of mode Strong.
@@ -52,6 +55,9 @@ const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 // helperPath is where the helper finds itself: it is handed down, as any other
 // descriptor of etui's may mean something else by the time that it is started.
 var helperPath = fmt.Sprintf("/proc/self/fd/%d", wire.Program)
+
+// unwatched is more memory than there is: the helper does not look at it then.
+const unwatched = 1 << 62
 
 // builders are the capabilities that the helper has, inside its name spaces only,
 // until the program is started.
@@ -64,14 +70,20 @@ type helped struct {
 	mode    Mode
 	args0   string
 	proxy   *proxy
+	cgroup  *cgroup
 	cleanup func()
 	ended   chan struct{}
 }
 
 // probe tries whether a mode works here, by setting up all of it.
 func (s *Sandbox) probe(m Mode) error {
-	if m == Seatbelt {
+	switch version := landlockVersion(); {
+	case m == Seatbelt:
 		return errors.New("it is macOS's")
+	case m == Landlock && version == 0:
+		return errors.New("the kernel has no Landlock: it is older than Linux 5.13, or was started without it (see /sys/kernel/security/lsm)")
+	case m == Landlock && version < minLandlock:
+		return fmt.Errorf("the kernel %s is too old: its Landlock has version %d, and the mode takes %d, which came with Linux 6.2", kernel(), version, minLandlock)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
@@ -82,11 +94,41 @@ func (s *Sandbox) probe(m Mode) error {
 	defer null.Close()
 	c := Command{Limits: Limits{}.filled(defaultWall)}
 	p, err := s.launch(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
+	if release := kernel(); err != nil && m == Strong && older(release, 5, 13) {
+		return fmt.Errorf("the kernel %s is too old, the mode takes Linux 5.13: %w", release, err)
+	}
 	if err != nil {
 		return err
 	}
 	_, err = p.wait()
 	return err
+}
+
+// minLandlock is what the helper needs for mode Landlock, see there.
+const minLandlock = 3
+
+// landlockVersion is what the kernel has of it; 0 is none.
+func landlockVersion() int {
+	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// kernel is the release of the kernel, such as "6.1.0-50-cloud-amd64"; empty if it
+// does not tell.
+func kernel() string {
+	var name unix.Utsname
+	_ = unix.Uname(&name)
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+// older reports whether a release comes before a version.
+func older(release string, major, minor int) bool {
+	var a, b int
+	n, _ := fmt.Sscanf(release, "%d.%d", &a, &b)
+	return n == 2 && (a < major || a == major && b < minor)
 }
 
 // isolated starts a program by the helper.
@@ -100,10 +142,13 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
-			p.cleanup()
+			p.end()
 		}
 	}()
-	who := ownerOf(v)
+	who := ownerOf(m, v)
+	if m == Strong {
+		v = v.seal()
+	}
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
 		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
@@ -146,23 +191,29 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		p.args0 = c.Args[0]
 		spec.Args = append([]string{path}, c.Args...)
 	}
-	if len(c.Network) > 0 && m == Strong && s.dial != nil {
+	if len(c.Network) > 0 && s.dial != nil {
 		spec.Proxy = true
 		addProxy(given)
 	}
 	spec.Env = environment(given, c.Env)
+	if p.cgroup, err = s.newCgroup(c.Limits); err != nil {
+		return nil, err
+	}
+	if p.cgroup != nil {
+		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits come first
+	}
 	if err := s.begin(p, who, files, trees); err != nil {
 		return nil, err
 	}
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
-	if err := p.prepare(spec, func(l *os.File) (*proxy, error) { return serveProxy(l, c.Network, s.dial) }); err != nil {
+	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
 		p.stop()
 		p.await() // why it failed is known
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("starting %s in mode %s: %w", p.args0, m, err)
+		return nil, fmt.Errorf("starting %s in mode %s: %w", cmp.Or(p.args0, "the helper"), m, err)
 	}
 	return p, nil
 }
@@ -186,6 +237,9 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: who.gid, HostID: who.gid, Size: 1}}
 		attr.GidMappingsEnableSetgroups = who.change
 	}
+	if p.cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(p.cgroup.folder.Fd())
+	}
 	if who.change {
 		attr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
 	}
@@ -205,7 +259,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 }
 
 // prepare tells the helper what to do, and waits until the program runs.
-func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) error {
+func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
 	}
@@ -218,7 +272,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File) (*proxy, error)) e
 		case err != nil:
 			return fmt.Errorf("the helper says nothing: %w", err)
 		case kind == wire.Listening:
-			if p.proxy, err = serve(passed); err != nil {
+			if p.proxy, err = serve(passed, body); err != nil {
 				return err
 			}
 		case kind == wire.Failed && len(body) > 0:
@@ -263,10 +317,13 @@ func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 // ask asks the program to end.
 func (p *helped) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
 
-// stop ends all of it: with the first process of a name space all others end;
-// otherwise the helper clears up at the end of the stream. It is killed when it
-// takes too long.
+// stop ends all of it: all in a cgroup, or with the first process of a name space
+// all others; otherwise the helper clears up at the end of the stream. It is killed
+// when it takes too long.
 func (p *helped) stop() {
+	if p.cgroup.kill() {
+		return
+	}
 	if p.mode == Strong {
 		_ = p.cmd.Process.Kill() // it may have ended
 		return
@@ -282,17 +339,24 @@ func (p *helped) stop() {
 }
 
 func (p *helped) wait() (ending, error) {
-	defer p.cleanup()
+	defer p.end()
 	return p.await(), nil
+}
+
+// end removes what was made for the program, when nothing of it runs any more.
+func (p *helped) end() {
+	p.cgroup.remove()
+	p.cleanup()
 }
 
 // await waits for the helper's last word and its end.
 func (p *helped) await() ending {
 	e := p.last()
 	_ = p.cmd.Wait() // how the helper ended says nothing
+	e.limit = p.cgroup.limit(e)
 	close(p.ended)
 	p.control.Close()
-	p.proxy.close()
+	e.refused = p.proxy.close()
 	return e
 }
 
@@ -314,9 +378,9 @@ func (p *helped) last() ending {
 		}
 		status := syscall.WaitStatus(last.Status)
 		if status.Signaled() {
-			return ending{-1, "signal: " + status.Signal().String(), Limit(last.Limit)}
+			return ending{exit: -1, status: "signal: " + status.Signal().String(), limit: Limit(last.Limit)}
 		}
-		return ending{status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus()), Limit(last.Limit)}
+		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()), limit: Limit(last.Limit)}
 	}
 }
 

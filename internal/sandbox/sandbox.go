@@ -68,6 +68,13 @@ type Config struct {
 	// Require is the weakest mode that will do: Strong, or Landlock for any that
 	// isolates. Empty: what Mode gives.
 	Require Mode
+	// Read are folders outside the system's own that every isolated program may read
+	// and run from, as absolute paths or with ~/ in front. Those that hold secrets, or
+	// more than programs, are an error.
+	Read []string
+	// Closed are files and folders that none of Read may hold or be in, as absolute
+	// paths, beside those that are known: etui's own.
+	Closed []string
 	// Dial makes the connections of programs that were granted hosts. It judges
 	// addresses, too. Nil: there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -77,6 +84,9 @@ type Config struct {
 type Sandbox struct {
 	wanted Mode
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	read   []folder
+	closed []string
+	warns  []error
 	places chan struct{} // taken by the programs that Run waits for
 	state  func() Status // tried once
 	system               // what the operating system needs
@@ -88,6 +98,9 @@ type Status struct {
 	Mode Mode
 	// Says tells what that protects from, and what not, in plain words.
 	Says string
+	// Limits tells who holds the memory and the processes of programs to their
+	// limits, in plain words. Empty: Says tells it.
+	Limits string
 	// Missing says for each stronger mode why it is not had here.
 	Missing []string
 }
@@ -107,8 +120,12 @@ func New(c Config) (*Sandbox, error) {
 	if !slices.Contains(Modes(), c.Mode) {
 		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off", c.Mode)
 	}
-	s := &Sandbox{wanted: c.Mode, dial: c.Dial, places: make(chan struct{}, maxRunning)}
+	s := &Sandbox{wanted: c.Mode, dial: c.Dial, closed: c.Closed, places: make(chan struct{}, maxRunning)}
 	s.state = sync.OnceValue(s.try)
+	var err error
+	if s.read, s.warns, err = readable(c.Read, c.Closed); err != nil {
+		return nil, err
+	}
 	switch c.Require {
 	case "":
 	case Strong, Landlock:
@@ -136,6 +153,16 @@ func (s Status) why() string {
 	return strings.Join(s.Missing, "; ")
 }
 
+// Warnings say which of Config.Read programs do without, and why.
+func (s *Sandbox) Warnings() []error {
+	list := slices.Clone(s.warns)
+	if len(s.read) == 0 {
+		return list
+	}
+	_, unseen := s.enterable(s.Mode(), view{})
+	return append(list, unseen...)
+}
+
 // Mode is how programs are kept apart; never Auto.
 func (s *Sandbox) Mode() Mode { return s.Status().Mode }
 
@@ -160,12 +187,12 @@ func (s *Sandbox) Ready() error {
 // otherwise says why not.
 func (s *Sandbox) Network() error {
 	switch m := s.Mode(); {
-	case m == Off, m == Strong && s.dial != nil:
+	case m == Off, (m == Strong || m == Landlock) && s.dial != nil:
 		return nil
-	case m == Strong:
+	case m == Strong || m == Landlock:
 		return errors.New("programs have no network here")
 	default:
-		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong", m)
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong or landlock", m)
 	}
 }
 
@@ -178,7 +205,7 @@ func (s *Sandbox) try() Status {
 		}
 		err := s.probe(m)
 		if err == nil {
-			return Status{Mode: m, Says: says[m], Missing: missing}
+			return Status{Mode: m, Says: says[m], Limits: s.limited(), Missing: missing}
 		}
 		missing = append(missing, fmt.Sprintf("%s: %v", m, err))
 	}
@@ -191,7 +218,7 @@ func (s *Sandbox) try() Status {
 // says is what a mode protects from, in plain words.
 var says = map[Mode]string{
 	Strong: "Commands run isolated: own files, processes and network. They see the system's programs and the folders they are given, and nothing else.",
-	Landlock: "Commands cannot read or write outside their folders or use the network. Not isolated here: /tmp is closed instead of private, " +
+	Landlock: "Commands cannot read or write outside their folders or reach other hosts than those that they are granted. Not isolated here: /tmp is closed instead of private, " +
 		"names of files and of other programs can be seen, and there is no network of their own to listen on.",
 	Seatbelt: "Commands cannot read or write outside their folders or use the network. Not isolated here: names of other programs can be seen, " +
 		"and memory, processes and disk are limited only by time.",

@@ -32,11 +32,18 @@ const oldLandlock sandbox.Mode = "old landlock"
 
 func wall(t testing.TB, m sandbox.Mode) *sandbox.Sandbox {
 	t.Helper()
-	mode := m
+	return wallOf(t, m, sandbox.Config{})
+}
+
+// wallOf is a sandbox of a mode that does without none of its steps.
+func wallOf(t testing.TB, m sandbox.Mode, c sandbox.Config) *sandbox.Sandbox {
+	t.Helper()
+	c.Mode = m
 	if m == oldLandlock {
-		mode = sandbox.Landlock
+		c.Mode = sandbox.Landlock
 	}
-	s, err := sandbox.New(sandbox.Config{Mode: mode, Require: mode})
+	c.Require = c.Mode
+	s, err := sandbox.New(c)
 	if err != nil {
 		t.Fatalf("this machine cannot test mode %s: %v", m, err)
 	}
@@ -118,16 +125,23 @@ func TestWallLetsWork(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			s, p := wall(t, m), newPlace(t)
 			c := p.command(`read line; echo "$line"; echo hi > file; printf '#!/bin/sh\necho script\n' > s.sh; chmod 755 s.sh; ./s.sh; touch -d 2020-01-01 s.sh
-				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; wait $!; echo "killed $?"; trap "echo trapped" TERM; kill $$; (kill -TERM 0 & wait) 2>/dev/null; sh -c "kill -ABRT \$\$" 2>/dev/null || echo aborted; cat ` + p.ws + `/file; env; exit 3`)
+				d=$(mktemp -d) && echo x > $d/x && cat $d/x; echo complaint > /dev/stderr; sleep 100 & kill $!; wait $!; echo "killed $?"; trap "echo trapped" TERM; kill $$; (kill -TERM 0 & wait) 2>/dev/null; sh -c "kill -ABRT \$\$" 2>/dev/null || echo aborted; cat ` + p.ws + `/file; env; id -un >/dev/null && echo named; exit 3`)
 			c.Stdin, c.Env = []byte("input\n"), map[string]string{"TOKEN": "t0ken"}
+			home := "/tmp"
+			if m != sandbox.Strong {
+				home = os.TempDir()
+			}
 			got, out := run(t, s, c)
 			if got.Exit != 3 || got.Mode != s.Mode() || got.Limit != "" {
 				t.Errorf("%+v", got)
 			}
-			for _, want := range []string{"input\nscript\nx\nkilled 143\ntrapped\n", "aborted\nhi\n", "complaint\n", "TOKEN=t0ken\n", "HOME=/tmp"} {
+			for _, want := range []string{"input\nscript\nx\nkilled 143\ntrapped\n", "aborted\nhi\n", "complaint\n", "TOKEN=t0ken\n", "HOME=" + home} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%q is missing in\n%s", want, out)
 				}
+			}
+			if os.Getuid() == 0 && !strings.Contains(out, "named\n") {
+				t.Errorf("what root starts does not know its name:\n%s", out)
 			}
 			if strings.Contains(out, "s3cret") {
 				t.Errorf("the program sees what is etui's:\n%s", out)
@@ -234,7 +248,7 @@ func TestWallLimits(t *testing.T) {
 		}{
 			"time":      {"trap '' TERM; while :; do sleep 1; done", sandbox.Limits{Wall: 300 * time.Millisecond}, sandbox.LimitTime},
 			"cpu":       {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU},
-			"memory":    {"head -c 400000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 100 << 20}, sandbox.LimitMemory},
+			"memory":    {"head -c 100000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 32 << 20}, sandbox.LimitMemory},
 			"processes": {"for i in $(seq 40); do sleep 100 & done; wait", sandbox.Limits{Processes: 20}, sandbox.LimitProcesses},
 			"disk":      {"for i in 1 2 3 4; do head -c 8000000 /dev/zero > f$i; done; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
 			"deleted":   {"exec 3> f; rm f; head -c 32000000 /dev/zero >&3; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
@@ -255,6 +269,29 @@ func TestWallLimits(t *testing.T) {
 	}
 }
 
+// TestWallBombs starts as many processes as there may be, all of which compute. The
+// helper is held to that limit, too, and must end them all the same.
+func TestWallBombs(t *testing.T) {
+	for _, m := range walls {
+		t.Run(string(m), func(t *testing.T) {
+			c := newPlace(t).command(`bomb() { bomb & bomb & while :; do bomb & done; }; bomb 2>/dev/null; : bomb-4713.25`)
+			c.Limits = sandbox.Limits{Processes: 40, Wall: 20 * time.Second}
+			if got, out := run(t, wall(t, m), c); got.Limit != sandbox.LimitProcesses || got.Exit != -1 {
+				t.Errorf("limit %q, exit %d: %.300s", got.Limit, got.Exit, out)
+			}
+			files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if text, _ := os.ReadFile(f); strings.Contains(string(text), "bomb-4713.25") {
+					t.Errorf("it goes on: %s", f)
+				}
+			}
+		})
+	}
+}
+
 // TestWallNetwork reaches the host that was granted, through the one who may.
 func TestWallNetwork(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -262,31 +299,49 @@ func TestWallNetwork(t *testing.T) {
 		fmt.Fprintf(w, "%s %s %s", r.Host, r.URL.Path, body)
 	}))
 	defer server.Close()
-	var dialed []string
-	c := newPlace(t).command(`ask() { exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}; printf "$1" >&3; cat <&3; echo; }
-		ask 'POST http://api.test/one HTTP/1.1\r\nHost: api.test\r\nContent-Length: 4\r\n\r\nbody'
-		ask 'GET http://www.sub.test:8080/two HTTP/1.1\r\nHost: www.sub.test:8080\r\n\r\n'
-		ask 'CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\nGET /three HTTP/1.1\r\nHost: inner\r\nConnection: close\r\n\r\n'
-		ask 'GET http://other.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n'
-		ask 'CONNECT api.test:22 HTTP/1.1\r\nHost: api.test:22\r\n\r\n'
-		ask 'nonsense\r\n\r\n'`)
-	c.Network = []string{"api.test", "*.sub.test:8080"}
-	s, err := sandbox.New(sandbox.Config{Require: sandbox.Strong, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialed = append(dialed, address) // one at a time: the program asks so
-		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
-	}})
-	if err != nil || s.Network() != nil {
-		t.Fatal(err, s.Network())
+	for _, m := range walls {
+		t.Run(string(m), func(t *testing.T) {
+			c := newPlace(t).command(`ask() { exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}; printf "$1" >&3; cat <&3; echo; }
+				ask 'POST http://api.test/one HTTP/1.1\r\nHost: api.test\r\nContent-Length: 4\r\n\r\nbody'
+				ask 'GET http://www.sub.test:8080/two HTTP/1.1\r\nHost: www.sub.test:8080\r\n\r\n'
+				ask 'CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\nGET /three HTTP/1.1\r\nHost: inner\r\nConnection: close\r\n\r\n'
+				ask 'GET http://other.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n'
+				ask 'CONNECT api.test:22 HTTP/1.1\r\nHost: api.test:22\r\n\r\n'
+				ask 'nonsense\r\n\r\n'`)
+			c.Network = []string{"api.test", "*.sub.test:8080"}
+			var dialed []string
+			s := granting(t, m, func(address string) string {
+				dialed = append(dialed, address) // one at a time: the program asks so
+				return server.Listener.Addr().String()
+			})
+			got, out := run(t, s, c)
+			if refused := strings.Join(got.Refused, " "); refused != "other.test:80 api.test:22" {
+				t.Errorf("refused %s", refused)
+			}
+			for _, want := range []string{"api.test /one body", "www.sub.test:8080 /two", "inner /three", "403 ", "other.test is not among", "api.test:22 is not among", "400 "} {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is missing in\n%s", want, out)
+				}
+			}
+			if got := strings.Join(dialed, " "); got != "api.test:80 www.sub.test:8080 api.test:443" {
+				t.Errorf("dialed %s", got)
+			}
+		})
 	}
-	_, out := run(t, s, c)
-	for _, want := range []string{"api.test /one body", "www.sub.test:8080 /two", "inner /three", "403 Forbidden", "other.test is not among", "api.test:22 is not among", "400 Bad Request"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
+}
+
+// granting is a sandbox whose programs reach the hosts that they are granted.
+// Where to they are connected is up to a function.
+func granting(t *testing.T, m sandbox.Mode, to func(address string) string) *sandbox.Sandbox {
+	t.Helper()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, to(address))
 	}
-	if got := strings.Join(dialed, " "); got != "api.test:80 www.sub.test:8080 api.test:443" {
-		t.Errorf("dialed %s", got)
+	s := wallOf(t, m, sandbox.Config{Dial: dial})
+	if err := s.Network(); err != nil {
+		t.Fatal(err)
 	}
+	return s
 }
 
 func TestWallSeesWhatItIsGiven(t *testing.T) {

@@ -42,7 +42,11 @@ func New(getenv func(string) string, version string, log *slog.Logger) (*Tracing
 	if err != nil || endpoint == "" {
 		return nil, err
 	}
-	out := &exporter{endpoint: endpoint, headers: http.Header{}, client: &http.Client{Timeout: 10 * time.Second}, log: log}
+	out := &exporter{endpoint: endpoint, headers: http.Header{}, log: log, client: &http.Client{
+		Timeout: 10 * time.Second,
+		// The headers, with a key perhaps, are for this server only.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 	for pair := range strings.SplitSeq(getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))

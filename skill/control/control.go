@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +29,8 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -259,7 +260,7 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 
 // clean makes a short single line of a text.
 func clean(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	text = printable.OneLine(text)
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
@@ -314,21 +315,8 @@ func write(path string, said map[string]skill.Decision) error {
 	if len(text) >= maxFile {
 		return fmt.Errorf("%s would be longer than 1 MiB: too much is decided", path)
 	}
-	temporary := path + "." + rand.Text() + ".tmp"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := atomicfile.Write(path, append(text, '\n')); err != nil {
 		return fmt.Errorf("writing to the state folder: %w", err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(temporary))
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -100,24 +100,10 @@ func (r *remote) said(body io.Reader) string {
 	if json.Valid(raw) && text == string(raw) {
 		text = string(r.redactor.JSON(raw))
 	}
-	if text = shorten(oneLine(r.redactor.Text(text))); text != "" {
+	if text = shorten(printable.OneLine(r.redactor.Text(text))); text != "" {
 		text = ": " + text
 	}
 	return text
-}
-
-// oneLine is a text without line breaks and characters that are not shown.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "�"))
-	return strings.Join(strings.Fields(text), " ")
 }
 
 func shorten(text string) string {

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -25,7 +26,7 @@ type HTTPConfig struct {
 	// URL is where the registry is. Empty means the public one, where there is one.
 	URL string
 	// Client sends the requests; it decides which addresses may be reached. Nil
-	// means http.DefaultClient.
+	// reaches public ones only.
 	Client *http.Client
 	// Token is sent to the registry's own host, and to no other. May be empty.
 	Token skill.Secret
@@ -58,7 +59,11 @@ func newRemote(name, otherwise string, c HTTPConfig) (*remote, error) {
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	client := c.Client
 	if client == nil {
-		client = http.DefaultClient
+		public, err := egress.New(egress.Config{})
+		if err != nil {
+			return nil, err
+		}
+		client = public.Client(egress.Limits{Time: 5 * time.Minute, Body: 64 << 20})
 	}
 	return &remote{name: name, base: base, client: client, token: c.Token}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -55,7 +56,7 @@ func TestConformance(t *testing.T) {
 			return text(string(raw)), err
 		})
 		return skilltest.Harness{
-			Provider: mcp.New(mcp.Config{Sandbox: programs}),
+			Provider: mcp.New(mcp.Config{Sandbox: programs, HTTP: http.DefaultClient}),
 			Start:    startTool,
 			Echo: service(func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return text(string(r.Params.Arguments)), nil

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/etui-run/etui/internal/atomicfile"
 )
 
 // Pins remember which definitions of which servers may be used. The first
@@ -363,17 +364,7 @@ func (p *Pins) write() error {
 	if err != nil {
 		return fmt.Errorf("writing the pins: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(p.path), filepath.Base(p.path)+".*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("writing the pins: %w", err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // it has gone when all went well
-	_, err = f.Write(append(raw, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), p.path)
-	}
-	if err != nil {
+	if err := atomicfile.Write(p.path, append(raw, '\n')); err != nil {
 		return fmt.Errorf("writing the pins: %w", err)
 	}
 	if info, err := os.Stat(p.path); err == nil {

@@ -100,6 +100,7 @@ func start(t *testing.T, config mcp.Config, file skill.Config) *running {
 		}
 		config.Sandbox = s
 	}
+	config.HTTP = http.DefaultClient // the servers of tests are on this machine
 	loaded, err := mcp.New(config).Load(file)
 	if err != nil {
 		t.Fatal(err)

@@ -11,16 +11,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 
 // Limits of commands.
 const (
-	maxShown    = 64 << 10      // bytes of output that one call gives
+	maxShown    = 30 << 10      // bytes of output that one call gives: a turn keeps 32 KiB of a result
 	maxKept     = 256 << 10     // bytes of output in the background that nobody has read yet
 	maxSessions = 8             // commands in the background at once, and ended ones that are remembered
 	maxLife     = 2 * time.Hour // of a command in the background
@@ -33,9 +37,14 @@ type Config struct {
 	Sandbox *sandbox.Sandbox
 	// Dir is the workspace, as an absolute path.
 	Dir string
-	// ReadOnly are files and folders that commands may read but not change, as
-	// absolute paths, such as the configuration. Those that are not there are left out.
+	// ReadOnly are further folders that commands may read, as absolute paths. Those
+	// that are not there are left out.
 	ReadOnly []string
+	// Guard keeps the protected names of Dir as they are.
+	Guard *protect.Guard
+	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
+	// none. The model is told of them.
+	Network []string
 }
 
 // Shell runs commands. It is safe for concurrent use.
@@ -50,6 +59,26 @@ type Shell struct {
 
 // New makes a shell.
 func New(c Config) *Shell { return &Shell{config: c} }
+
+// Registered returns the tools of a shell as the model is to see them: Tools, with
+// the hosts that commands may reach.
+func (s *Shell) Registered() []tool.Tool {
+	list := Tools(s)
+	if len(s.config.Network) == 0 {
+		return list
+	}
+	hosts := sandbox.Hosts(s.config.Network)
+	for i, t := range list {
+		d := t.Definition()
+		if d.Name != "exec" {
+			continue
+		}
+		d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
+		d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		list[i] = tool.New(d, t.Call)
+	}
+	return list
+}
 
 // Close ends all commands in the background. It never fails.
 func (s *Shell) Close() error {
@@ -86,33 +115,94 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in the order in which they come.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
 	}
-	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
-	r, err := s.config.Sandbox.Run(ctx, c)
-	if err != nil {
+	c.Limits.Wall = wall(ctx, in.Timeout)
+	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
 	}
-	text := sandbox.Plain(r.Stdout)
+	r, err := s.config.Sandbox.Run(ctx, c)
+	notes := guarded(s.config.Guard.End())
+	if err != nil {
+		return "", noted(err, notes)
+	}
+	text := plain(r.Stdout)
 	if text == "" {
 		text = "(no output)"
 	}
-	return fmt.Sprintf("%s\n%s", text, ended(r)), nil
+	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
 }
 
-// ended says how a command ended, and how it was kept apart.
-func ended(r sandbox.Result) string {
+// wall is how long a command may take: so long that what it has written until then
+// is still told within the time of the call.
+func wall(ctx context.Context, seconds int) time.Duration {
+	most := time.Duration(seconds) * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		most = min(most, max(time.Until(end)-2*time.Second, time.Second))
+	}
+	return most
+}
+
+// maxNotes is how many notes of the guard a result tells.
+const maxNotes = 20
+
+// guarded tells what the guard of the workspace has put back.
+func guarded(done []string) string {
+	if len(done) == 0 {
+		return ""
+	}
+	if more := len(done) - maxNotes; more > 0 {
+		done = append(done[:maxNotes:maxNotes], fmt.Sprintf("and %d more", more))
+	}
+	return "\n(Protected names of the workspace were put back, as other programs or etui would trust them. Tell the user:\n- " + strings.Join(done, "\n- ") + ")"
+}
+
+// noted adds notes to an error.
+func noted(err error, notes string) error {
+	if notes == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, notes)
+}
+
+// noProgram is how a shell ends that does not find a program.
+const noProgram = 127
+
+// ended says how a command ended, how it was kept apart, and what it could reach.
+func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
-		how += ": the timeout is over; use background for what takes long"
+		how += ": its time is over; use background for what takes long"
+	case r.Exit == noProgram && r.Mode != sandbox.Off:
+		how += ": programs outside of the system's folders need sandbox.read in etui.yaml"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
-	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	if r.Stdout.Dropped > 0 {
+		how += "; write long outputs to a file, and read that"
+	}
+	how = fmt.Sprintf("%s, sandbox: %s", how, r.Mode)
+	if len(s.config.Network) > 0 {
+		how += ", network: " + sandbox.Hosts(s.config.Network)
+	}
+	if len(r.Refused) > 0 {
+		how += "; refused: " + sandbox.Hosts(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+	}
+	return "(" + how + ")"
+}
+
+// overwritten is what a program has written over on one line of a terminal, as
+// those do that show their progress.
+var overwritten = regexp.MustCompile(`[^\n]*\r([^\r\n])`)
+
+// plain is an output as a text that says the same without a terminal.
+func plain(o sandbox.Output) string {
+	text := strings.ReplaceAll(o.String(), "\r\n", "\n")
+	return printable.Text(overwritten.ReplaceAllString(text, "$1"))
 }
 
 // folder is where a command runs: a folder of the workspace. The sandbox looks
@@ -136,7 +226,7 @@ func (s *Shell) folder(name string) (string, error) {
 	return filepath.Join(s.config.Dir, name), nil
 }
 
-// readOnly are the protected paths that are there.
+// readOnly are the folders to read that are there.
 func (s *Shell) readOnly() (list []string) {
 	for _, path := range s.config.ReadOnly {
 		if _, err := os.Stat(path); err == nil {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -29,15 +27,15 @@ func (d document) markdown(all bool) (text string, err error) {
 			err = fmt.Errorf("the page at %s cannot be read: %v", d.url, p)
 		}
 	}()
-	r, err := charset.NewReader(bytes.NewReader(d.body), d.charset)
+	written, err := d.text()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", d.url, err)
+		return "", err
 	}
-	doc, err := html.Parse(r)
+	doc, err := html.Parse(strings.NewReader(written))
 	if err != nil {
 		return "", fmt.Errorf("the page at %s cannot be read as HTML: %w", d.url, err)
 	}
-	title, body := titleOf(doc), doc
+	title, body, next := titleOf(doc), doc, d.refresh(doc)
 	if !all {
 		if article, ok := d.article(doc); ok {
 			title, body = article.Title(), article.Node
@@ -49,8 +47,8 @@ func (d document) markdown(all bool) (text string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
-	text = printable.Text(string(raw))
-	if title = line(title, 300); title != "" && !strings.Contains(text, "# "+title) {
+	text = printable.Text(string(raw)) + next
+	if title = line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}
 	return text, nil
@@ -60,8 +58,23 @@ func (d document) markdown(all bool) (text string, err error) {
 func (d document) article(doc *html.Node) (readability.Article, bool) {
 	p := readability.NewParser()
 	p.MaxElemsToParse = maxElements
+	p.KeepClasses = true // they tell the language of code
 	a, err := p.ParseDocument(doc, d.url)
 	return a, err == nil && a.Node != nil
+}
+
+// refresh says where a page sends its reader on to by itself, if anywhere.
+func (d document) refresh(doc *html.Node) string {
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "meta" || !strings.EqualFold(attribute(n, "http-equiv"), "refresh") {
+			continue
+		}
+		_, to, found := strings.Cut(attribute(n, "content"), "=")
+		if next, err := d.url.Parse(strings.Trim(strings.TrimSpace(to), `'"`)); err == nil && found {
+			return "\n\n(The page sends its reader on to " + line(next.String(), 500) + ")"
+		}
+	}
+	return ""
 }
 
 func titleOf(doc *html.Node) string {

@@ -18,7 +18,7 @@ const agent = "etui (+https://github.com/etui-run/etui)"
 
 // line makes a text from outside one line of at most so many bytes.
 func line(text string, limit int) string {
-	text = strings.Join(strings.Fields(printable.Text(text)), " ")
+	text = printable.OneLine(text)
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}

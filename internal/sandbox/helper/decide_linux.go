@@ -33,7 +33,7 @@ var decided = merged(map[uint32]change{
 	unix.SYS_UTIMENSAT: {0, 1, 3, 0, times},
 }, oldChanges)
 
-func merged(a, b map[uint32]change) map[uint32]change {
+func merged[T any](a, b map[uint32]T) map[uint32]T {
 	for k, v := range b {
 		a[k] = v
 	}
@@ -78,8 +78,12 @@ func (h *helper) decide(listener int) {
 		}
 		a := answer{id: q.id}
 		judge := h.change
-		if _, ok := signals[q.data.number]; ok {
+		if q.data.number == unix.SYS_CONNECT {
+			judge = h.connect
+		} else if _, ok := signals[q.data.number]; ok {
 			judge = h.signal
+		} else if sharing(q.data.number) {
+			judge = h.share
 		}
 		if err := judge(listener, &q); err != nil {
 			a.err = -int32(unix.EPERM)

@@ -116,6 +116,7 @@ func (h *helper) calls() (list []call) {
 		for number := range decided {
 			always(unix.SECCOMP_RET_USER_NOTIF, number)
 		}
+		shares(when)
 	}
 	return list
 }
@@ -169,7 +170,7 @@ func (h *helper) others(when func(uint32, uint32, ...all)) {
 
 // sockets refuses families that no name space confines, and without a name space
 // all that could reach a service: pairs of sockets are left, of kinds that cannot
-// be pointed elsewhere.
+// be pointed elsewhere, and TCP sockets that only the helper connects.
 func (h *helper) sockets(when func(uint32, uint32, ...all), always func(uint32, ...uint32)) {
 	family := errno(uint32(unix.EAFNOSUPPORT))
 	if h.spec.Isolate {
@@ -179,13 +180,40 @@ func (h *helper) sockets(when func(uint32, uint32, ...all), always func(uint32, 
 		when(unix.SYS_SOCKETPAIR, family, all{isnt(0, unix.AF_UNIX)})
 		return
 	}
-	always(eperm, unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN)
-	when(unix.SYS_SOCKETPAIR, family,
-		all{isnt(0, unix.AF_UNIX)},
-		all{
-			isnt(1, unix.SOCK_STREAM), isnt(1, unix.SOCK_STREAM|unix.SOCK_CLOEXEC), isnt(1, unix.SOCK_STREAM|unix.SOCK_NONBLOCK), isnt(1, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK),
-			isnt(1, unix.SOCK_SEQPACKET), isnt(1, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC), isnt(1, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK), isnt(1, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK),
-		})
+	always(eperm, unix.SYS_BIND, unix.SYS_LISTEN)
+	when(unix.SYS_SOCKETPAIR, family, all{isnt(0, unix.AF_UNIX)}, noSocketOf(unix.SOCK_STREAM, unix.SOCK_SEQPACKET))
+	if h.proxy == nil {
+		always(eperm, unix.SYS_SOCKET, unix.SYS_CONNECT)
+		return
+	}
+	when(unix.SYS_SOCKET, eperm,
+		all{isnt(0, unix.AF_INET), isnt(0, unix.AF_INET6)}, noSocketOf(unix.SOCK_STREAM), all{isnt(2, 0), isnt(2, unix.IPPROTO_TCP)})
+	always(unix.SECCOMP_RET_USER_NOTIF, unix.SYS_CONNECT)
+	// Sending connects, too, when it is told to.
+	fastOpen := errno(uint32(unix.EOPNOTSUPP))
+	when(unix.SYS_SENDTO, fastOpen, all{has(3, unix.MSG_FASTOPEN)})
+	when(unix.SYS_SENDMSG, fastOpen, all{has(2, unix.MSG_FASTOPEN)})
+	when(unix.SYS_SENDMMSG, fastOpen, all{has(3, unix.MSG_FASTOPEN)})
+	// Options that lead elsewhere or reach deep into the kernel: what is left of those
+	// of IP is harmless.
+	when(unix.SYS_SETSOCKOPT, errno(uint32(unix.ENOPROTOOPT)),
+		all{isnt(1, unix.SOL_SOCKET), isnt(1, unix.IPPROTO_TCP), isnt(1, unix.IPPROTO_IP), isnt(1, unix.IPPROTO_IPV6)},
+		all{is(1, unix.IPPROTO_IP), isnt(2, unix.IP_TOS), isnt(2, unix.IP_TTL), isnt(2, unix.IP_RECVERR)},
+		all{is(1, unix.IPPROTO_IPV6), isnt(2, unix.IPV6_V6ONLY), isnt(2, unix.IPV6_TCLASS), isnt(2, unix.IPV6_UNICAST_HOPS)},
+		all{is(1, unix.IPPROTO_TCP), is(2, unix.TCP_FASTOPEN_CONNECT)},
+		all{is(1, unix.IPPROTO_TCP), is(2, unix.TCP_FASTOPEN)},
+		all{is(1, unix.IPPROTO_TCP), is(2, unix.TCP_REPAIR)},
+		all{is(1, unix.IPPROTO_TCP), is(2, unix.TCP_ULP)})
+}
+
+// noSocketOf holds for types of sockets other than these.
+func noSocketOf(types ...uint32) (list all) {
+	for _, t := range types {
+		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
+			list = append(list, isnt(1, t|flags))
+		}
+	}
+	return list
 }
 
 // modes are the calls that could make a file run as its owner.

@@ -2,42 +2,7 @@ package main
 
 import (
 	"golang.org/x/sys/unix"
-
-	"github.com/etui-run/etui/internal/sandbox/wire"
 )
-
-// network gives the private network its loopback interface, and hands a listener
-// for the proxy to the one who may speak to the world.
-func (h *helper) network() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		return err
-	}
-	if !h.spec.Proxy {
-		return nil
-	}
-	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(l)
-	if err := unix.Bind(l, &unix.SockaddrInet4{Port: wire.ProxyPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return err
-	}
-	if err := unix.Listen(l, 128); err != nil {
-		return err
-	}
-	return unix.Sendmsg(wire.Control, wire.Message(wire.Listening, nil), unix.UnixRights(l), nil, 0)
-}
 
 // limits sets what holds for each process. The program inherits it; the helper
 // stays far below.
@@ -46,8 +11,6 @@ func (h *helper) limits() error {
 	tasks := s.Tasks
 	if !s.Isolate {
 		tasks += tasksOf(uint32(unix.Getuid())) // the kernel counts all of the user's
-		// What ends the tree must get ahead of it.
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // it is only a courtesy
 	}
 	for _, l := range []struct {
 		what       int
@@ -75,8 +38,6 @@ func (h *helper) limits() error {
 	}
 	return nil
 }
-
-const niceness = 10
 
 // drop gives up everything that is above an ordinary user, for this thread and
 // what it starts.

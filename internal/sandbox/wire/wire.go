@@ -10,7 +10,8 @@ const Version = 1
 
 // The events that the helper sends. After Started comes Ended, after Failed nothing.
 const (
-	// Listening carries a listening socket.
+	// Listening carries a listening socket for the proxy. Its body, when it has one, is
+	// what connections must begin with.
 	Listening = 'L'
 	// Started says that the program runs.
 	Started = 'S'
@@ -47,7 +48,7 @@ type Spec struct {
 	HasTrees bool
 	// OldKernel leaves out what newer kernels keep inside for the helper: for tests.
 	OldKernel bool
-	// Proxy asks for a listener on ProxyPort inside.
+	// Proxy asks for a proxy on ProxyPort, as the program sees it.
 	Proxy bool
 
 	Args, Env []string
@@ -70,8 +71,11 @@ type Spec struct {
 	Shared    uint64 // bytes of /dev/shm
 }
 
-// ProxyPort is where the proxy is inside, on 127.0.0.1.
+// ProxyPort is where the program finds the proxy, on 127.0.0.1.
 const ProxyPort = 3128
+
+// TokenSize is how many bytes Listening's body has.
+const TokenSize = 16
 
 // Ending is how a program ended.
 type Ending struct {

@@ -3,6 +3,7 @@ package installtest_test
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -107,7 +108,7 @@ func TestClawHub(t *testing.T) {
 func ours(t *testing.T, registry *installtest.Server, url string) {
 	t.Helper()
 	dir := t.TempDir()
-	hub, err := install.NewClawHub("hub", install.HTTPConfig{URL: url})
+	hub, err := install.NewClawHub("hub", install.HTTPConfig{URL: url, Client: http.DefaultClient})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/install"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/visibility"
+)
+
+// gaps say what does not protect the user, of this configuration and on this
+// machine, and what changes that.
+func (b *built) gaps(ctx context.Context, w *workspace) []finding {
+	return slices.Concat(b.openCommands(w), b.openCalls(ctx, w), b.openPeople(w), b.openReaders(w), b.openSkills(ctx, w), openPlace(w))
+}
+
+func open(check, says, do string) []finding {
+	return []finding{{Check: check, OK: true, Says: says, Do: do, Section: gap}}
+}
+
+// openCommands are what the mode of the sandbox leaves open.
+func (b *built) openCommands(w *workspace) (list []finding) {
+	s := b.programs.Status()
+	exec, shell := b.registry.Catalog().Get("exec")
+	shell = shell && !disabled(w.config.Tools.Disabled, exec.Definition)
+	weaker := "Mode strong closes more: docs/sandbox.md, When a mode is not there."
+	if len(s.Missing) > 0 {
+		weaker = "Mode strong closes more. Here: " + s.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
+	}
+	switch {
+	case s.Mode == sandbox.Off:
+		return open("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
+	case s.Mode == sandbox.None:
+		return nil
+	case s.Mode != sandbox.Strong:
+		list = open("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
+	}
+	if hosts, err := shellHosts(w.config.Sandbox, b.programs); shell && err == nil && len(hosts) > 0 {
+		list = append(list, open("network", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+	}
+	switch {
+	case !shell:
+	case s.Mode != sandbox.Strong:
+		list = append(list, open("workspace", "In mode "+string(s.Mode)+" commands of a model can change etui.yaml, skills and .git/hooks in the workspace.",
+			"Keep etui.yaml elsewhere (etui --config FILE --workspace FOLDER) and skills in skills.global, or disable exec: tools: {disabled: [exec]}.")...)
+	default:
+		list = append(list, open("workspace", "Commands of a model can make files that other programs trust, where there are none yet: .envrc, .vscode, .git/hooks.",
+			"Look at what is new before you open the workspace with other programs.")...)
+		if missing := looseFolders(w); len(missing) > 0 {
+			list = append(list, open("skills", "Commands of a model can add skills, which etui loads: "+listed(missing, 3)+" can be made or moved by them.",
+				"mkdir skills, and in etui.yaml skills: {dir: skills}")...)
+		}
+	}
+	return list
+}
+
+// looseFolders are the workspace's folders of skills that commands can make, or
+// whose parents they can move.
+func looseFolders(w *workspace) (list []string) {
+	for _, dir := range folders(w.config.Skills.Dir, workspaceFolders) {
+		below, err := filepath.Rel(w.dir, config.Abs(w.file, dir))
+		if err != nil || !filepath.IsLocal(below) {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(w.dir, below))
+		if err != nil || !info.IsDir() || strings.Contains(filepath.ToSlash(below), "/") {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// openCalls are the destructive tools that run without anybody's yes, and what may
+// misuse them.
+func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
+	c := b.registry.Catalog()
+	guest := chat.Facts{Agent: b.gateway.Agents()[0], Time: time.Now()}
+	var destructive, changing, reading []string
+	for _, d := range c.Definitions(guest) {
+		e, ok := c.Get(d.Name)
+		if !ok || disabled(w.config.Tools.Disabled, d) || b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e}).Effect != visibility.Allow {
+			continue
+		}
+		switch d.Risk {
+		case tool.Destructive:
+			destructive = append(destructive, d.Name)
+		case tool.Write:
+			changing = append(changing, d.Name)
+		}
+		if slices.Contains([]string{"web_fetch", "web_search"}, d.Name) || slices.Contains([]string{"mcp", "http"}, d.Source) {
+			reading = append(reading, d.Name)
+		}
+	}
+	if n := len(destructive); n > 0 {
+		list = open("asking", fmt.Sprintf("A model runs %s without asking you, for anybody: %s.", count(n, "destructive tool"), listed(destructive, 4)),
+			"policy: {default: {destructive: ask}} refuses them; rules allow some for some: docs/policy.md")
+	}
+	if len(reading) > 0 {
+		list = append(list, open("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
+			listed(reading, 2), count(len(destructive)+len(changing), "changing tool")), "Leave out what you do not need: tools: {disabled: [web_fetch, exec]}; or rules by channel: docs/policy.md")...)
+	}
+	return list
+}
+
+// disabled reports whether the configuration switches a tool off.
+func disabled(list []string, d tool.Definition) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		group, isGroup := strings.CutPrefix(name, "group:")
+		return name == d.Name || isGroup && slices.Contains(d.Groups, group)
+	})
+}
+
+// openPeople are what callers can say of themselves.
+func (b *built) openPeople(w *workspace) (list []finding) {
+	switch {
+	case w.config.API.Key == "":
+		list = open("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "api: {key: ${ETUI_KEY}}")
+	default:
+		list = open("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
+	}
+	if !onThisMachine(w.config.Listen) {
+		list = append(list, open("network", "The gateway speaks plain HTTP: key and messages can be read on the way.", "listen: 127.0.0.1:3884, with a proxy that speaks TLS in front")...)
+	}
+	v := w.config.Visibility
+	if w.config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
+		list = append(list, open("visibility", fmt.Sprintf("All callers see all %s.", count(b.registry.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
+	}
+	return list
+}
+
+// onThisMachine reports whether a host, with or without a port, is this machine.
+func onThisMachine(address string) bool { return config.Loopback(hostname(address)) }
+
+func hostname(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}
+
+// openReaders are the services that are sent what people write and tools find, and
+// the private addresses that the operator has opened.
+func (b *built) openReaders(w *workspace) (list []finding) {
+	c := w.config
+	models := c.Models
+	if len(models) == 0 {
+		models, _ = modelsOf(os.Getenv)
+	}
+	hosts := map[string]string{"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
+	var readers []string
+	add := func(address, otherwise string) {
+		host := otherwise
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			host = u.Host
+		}
+		if host != "" && !onThisMachine(host) && !slices.Contains(readers, host) {
+			readers = append(readers, host)
+		}
+	}
+	for _, m := range models {
+		add(m.BaseURL, hosts[m.Provider])
+	}
+	if c.Embeddings.Model != "" {
+		add(c.Embeddings.BaseURL, hosts["openai"])
+	}
+	if len(readers) > 0 {
+		list = open("models", listed(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
+	}
+	if opened := slices.Concat(c.Skills.Local, c.Tools.Local); len(opened) > 0 {
+		list = append(list, open("addresses", "Private addresses are open to tools and skills: "+listed(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
+	}
+	return list
+}
+
+// openSkills are skills that are given more than others, or come from anybody.
+func (b *built) openSkills(ctx context.Context, w *workspace) (list []finding) {
+	var trusted []string
+	for _, e := range b.skills.table.Snapshot().All() {
+		if e.State == skill.Enabled {
+			if given := b.skills.given.of(e.Name()); given != "" {
+				trusted = append(trusted, e.Name()+" ("+given+")")
+			}
+		}
+	}
+	if len(trusted) > 0 {
+		list = open("skills", "Programs of skills are given more than others, and can misuse it: "+listed(trusted, 4)+".", "etui skills disable NAME, where you do not trust who made it")
+	}
+	if unsigned := b.unsigned(ctx, w); len(unsigned) > 0 {
+		list = append(list, open("skills", "Nobody whom you trust has signed "+listed(unsigned, 4)+", from registries.", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+	}
+	if w.config.Skills.Model == "install" {
+		list = append(list, open("skills", "A model can install skills from registries.", "skills: {model: find}")...)
+	}
+	return list
+}
+
+// unsigned are the enabled skills that were installed without a signature that
+// leads to somebody trusted.
+func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
+	in, err := newInstaller(w, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // that is said where skills are installed
+	}
+	installed, err := in.List(ctx)
+	if err != nil {
+		return nil // the same
+	}
+	for _, i := range installed {
+		if _, err := b.skills.table.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != install.Verified {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
+// openPlace is what is wrong with where etui works.
+func openPlace(w *workspace) (list []finding) {
+	home, err := os.UserHomeDir()
+	if err == nil && (w.dir == home || strings.HasPrefix(home, strings.TrimSuffix(w.dir, "/")+"/")) {
+		list = open("workspace", "The workspace "+w.dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")
+	}
+	if below, err := filepath.Rel(w.dir, w.state); err == nil && filepath.IsLocal(below) {
+		list = append(list, open("state", "The state folder is in the workspace: tools can read what all users wrote.", "state: a folder elsewhere")...)
+	}
+	if keys := keyFiles(w.dir); len(keys) > 0 {
+		list = append(list, open("keys", "Tools and commands can read "+listed(keys, 4)+" in the workspace.", "Move them out of it.")...)
+	}
+	if os.Geteuid() == 0 {
+		list = append(list, open("root", "etui runs as root: a mistake in etui itself has no bounds.", "Run it as an ordinary user.")...)
+	}
+	return list
+}
+
+// keyFiles are the files at the top of a folder that look like keys.
+func keyFiles(dir string) (list []string) {
+	for _, pattern := range []string{".env", ".env.*", "*.pem", "*.key", "id_*", ".netrc", ".npmrc", ".pypirc", ".aws", ".ssh", ".kube"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are good ones
+		for _, path := range found {
+			if name := filepath.Base(path); !strings.HasSuffix(name, ".example") && !strings.HasSuffix(name, ".pub") && !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// listed writes the first of names, and how many more there are.
+func listed(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

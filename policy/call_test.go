@@ -1,0 +1,104 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/visibility"
+)
+
+// TestCalls: conditions read the arguments of a call, and what its command would do.
+func TestCalls(t *testing.T) {
+	_, now := newCatalog(t)
+	rules := []visibility.Rule{
+		{Name: "secrets", Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
+		{Name: "many", Deny: []string{"look"}, When: `has(args.limit) && args.limit > 100`},
+		{Name: "careless", Deny: []string{"wipe"}, When: `args.all`},
+		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk"])`, Reason: "somebody should look"},
+		{Name: "known", Allow: []string{"exec"}, When: `command.programs.all(p, p in ["ls", "cat", "rm"]) && channel != "web"`},
+		{Name: "drafts", Allow: []string{"draft"}, When: `args.to[0].endsWith("@example.com")`},
+	}
+	p, err := policy.Compile(rules, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ tool, args, want string }{
+		{"look", `{}`, "allow tools of risk read"},
+		{"look", `{"path":"/etc/passwd"}`, "deny rule secrets denies"},
+		{"look", `{"path":7}`, "deny rule secrets failed, which denies: "},
+		{"look", `{"limit":101}`, "deny rule many denies"},
+		{"look", `{"limit":100.5}`, "deny rule many denies"},
+		{"look", `{"limit":5}`, "allow "},
+		{"wipe", `{}`, "deny rule careless failed, which denies: no such key: all"},
+		{"wipe", `{"all":true}`, "deny rule careless denies"},
+		{"wipe", `{"all":false}`, "allow "},
+		{"exec", `{"command":"ls | cat"}`, "allow rule known allows"},
+		{"exec", `{"command":"ls; sudo rm -rf 'my build'"}`, "ask rule risky asks for an approval: somebody should look (privilege: sudo rm -rf my build; deletes: rm -rf my build)"},
+		{"exec", `{"command":"ls; $x"}`, "deny allowed only by rule known, which does not hold"},
+		{"exec", `{"command":"ls 'x"}`, "deny allowed only by rule known, which does not hold"},
+		{"exec", `{"command":["rm","x"]}`, "ask rule risky asks"},
+		{"exec", `{"command":"` + strings.Repeat("x", 30_000) + `"}`, "deny "},
+		{"exec", `{}`, "allow "}, // it runs nothing
+		{"exec", `[]`, "ask rule risky failed, which asks for an approval: the arguments are no JSON object"},
+		{"draft", `{"to":["ann@example.com"]}`, "allow "},
+		{"draft", `{"to":["ann@example.org"]}`, "deny "},
+		{"draft", `{"to":"ann@example.com"}`, "deny allowed only by rule drafts, which failed"},
+		{"look", "", "deny rule secrets denies, depending on the arguments"},
+		{"exec", "", "ask rule risky asks for an approval, depending on the arguments: somebody should look"},
+		{"draft", "", "deny allowed only by rule drafts, which depends on the arguments"},
+	} {
+		call := policy.Call{Catalog: now(), Arguments: json.RawMessage(c.args)}
+		if c.args == "" {
+			call.Arguments = nil
+		}
+		call.Entry, _ = now().Get(c.tool)
+		d := p.Decide(t.Context(), call)
+		if got := string(d.Effect) + " " + d.Reason; !strings.HasPrefix(got, c.want) || d.Depends != (c.args == "") {
+			t.Errorf("%s %.80s: %.200s, want %s; %v", c.tool, c.args, got, c.want, d.Depends)
+		}
+	}
+
+	at := visibility.Place{File: "etui.yaml", Line: 3, Column: 5}
+	for condition, want := range map[string]string{
+		`"delete" in command.risks`:                        `etui.yaml:3:5: policy rule: "delete" is no risk of a command; did you mean "deletes"?; the risks are deletes, disk, `,
+		`command.risks.exists(r, r in ["disk", "powers"])`: `etui.yaml:3:5: policy rule: "powers" is no risk of a command; did you mean "power"?`,
+		`command.risks.exists(r, "killed" == r)`:           `etui.yaml:3:5: policy rule: "killed" is no risk of a command`,
+		`"rm" in command.program`:                          `etui.yaml:3:13: policy rule: the condition reads "command.program", which is no fact and no function; did you mean "command.programs"?`,
+	} {
+		_, err := policy.Compile([]visibility.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", condition, err, want)
+		}
+	}
+	_, err = visibility.Compile([]visibility.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
+	if err == nil || !strings.Contains(err.Error(), `the condition reads "args.path": what a caller sees is decided before there is a call. Write a rule under policy`) {
+		t.Error(err)
+	}
+	_, err = visibility.Compile([]visibility.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}})
+	if err == nil || !strings.Contains(err.Error(), `the condition reads "command.risks": what`) {
+		t.Error(err)
+	}
+}
+
+func BenchmarkCalls(b *testing.B) {
+	_, now := newCatalog(b)
+	p, err := policy.Compile([]visibility.Rule{
+		{Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
+		{Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
+	}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for tool, args := range map[string]string{"exec": `{"command":"cd src && go test ./... | tail -20"}`, "look": `{"path":"a.txt"}`, "wipe": `{"command":"rm -rf /"}`} {
+		b.Run(tool, func(b *testing.B) {
+			call := policy.Call{Catalog: now(), Arguments: json.RawMessage(args)}
+			call.Entry, _ = now().Get(tool)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Decide(b.Context(), call)
+			}
+		})
+	}
+}
