@@ -150,14 +150,15 @@ func (g *generator) printf(format string, args ...any) { fmt.Fprintf(&g.text, fo
 
 const module = "github.com/etui-run/etui/"
 
-// use imports a package and returns its name in the file.
+// use imports a package whose name is the end of its path, and returns its name in the
+// file.
 func (g *generator) use(importPath string) string {
+	return g.useNamed(importPath, path.Base(importPath))
+}
+
+func (g *generator) useNamed(importPath, name string) string {
 	if name, ok := g.imports[importPath]; ok {
 		return name
-	}
-	name := path.Base(importPath)
-	if p := g.pkg.Imports[importPath]; p != nil {
-		name = p.Name
 	}
 	for base, n := name, 2; g.taken(name); n++ {
 		name = base + strconv.Itoa(n)
@@ -186,7 +187,7 @@ func (g *generator) qualify(p *types.Package) string {
 	if g.imports == nil { // for a message
 		return p.Name()
 	}
-	return g.use(p.Path())
+	return g.useNamed(p.Path(), p.Name())
 }
 
 func (g *generator) typeName(t types.Type) string { return types.TypeString(t, g.qualify) }

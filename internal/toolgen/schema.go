@@ -153,10 +153,14 @@ func (g *generator) named(t types.Type, pos token.Pos) bool {
 		return false
 	}
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg() == g.pkg.Types {
+	if !ok || named.Obj().Pkg() == nil {
 		return true
 	}
 	switch at := named.Obj().Pkg().Path(); {
+	case named.Obj().Pkg() == g.pkg.Types && local(named.Obj().Name()):
+		g.fail(named.Obj().Pos(), "the type %s has a name that the generated code uses itself; give it another", named.Obj().Name())
+	case named.Obj().Pkg() == g.pkg.Types:
+		return true
 	case !named.Obj().Exported():
 		g.fail(pos, "%s is not exported by its package; use a type that is", types.TypeString(t, g.qualify))
 	case !internalTo(at, g.pkg.PkgPath):

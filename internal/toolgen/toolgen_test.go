@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/toolgen"
 	"github.com/etui-run/etui/internal/toolgen/testdata/sample"
+	"github.com/etui-run/etui/tool"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated files")
@@ -78,7 +79,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What the generated code reads and writes is what encoding/json does.
+// What the generated code reads and writes is what encoding/json does, and it reads
+// what the schema allows: but not numbers that are too large, and texts that are not
+// of the form of their type.
 func FuzzForecast(f *testing.F) {
 	f.Add(`{"city":"a","days":2,"unit":"F","near":{"lat":1,"lon":2e1},"wants":["rain"],"limit":9,"extra":{"x":[1, 2]},"since":"2026-01-02T03:04:05Z","tags":{"a":1,"b":-2},"grid":[[1,2.5],[]],"pair":[true,false],"blob":"AAE="}`)
 	f.Add(` { "city" : "\ud83d\ude00\n" , "near" : null, "wants":null, "grid":[null], "unknown":{"a":[{}]} } `)
@@ -86,6 +89,10 @@ func FuzzForecast(f *testing.F) {
 	f.Add(`{"days":1e2,"limit":300}`)
 	f.Add(`[]`)
 	forecast := sample.Tools(&sample.Service{})[0]
+	schema, err := tool.CompileSchema(forecast.Definition().Schema())
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var any any
 		if _ = json.Unmarshal([]byte(text), &any); folds(any) || strings.Contains(text, `"wait"`) {
@@ -94,6 +101,9 @@ func FuzzForecast(f *testing.F) {
 		want := sample.Forecast{Days: 3}
 		wantErr := json.Unmarshal([]byte(text), &want)
 		r, err := forecast.Call(t.Context(), json.RawMessage(text))
+		if err != nil && schema.Validate(json.RawMessage(text)) == nil && !strings.Contains(err.Error(), "bits") && !strings.HasPrefix(err.Error(), "since: ") && !strings.HasPrefix(err.Error(), "blob: ") {
+			t.Fatalf("the schema allows %s, the generated code says: %v", text, err)
+		}
 		if wantErr != nil || err != nil {
 			if wantErr == nil && !strings.Contains(text, "null") {
 				t.Fatalf("encoding/json reads %q, the generated code says: %v", text, err)

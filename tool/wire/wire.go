@@ -38,9 +38,12 @@ func Read(data []byte) Reader {
 // End returns the first error.
 func (r *Reader) End() error { return r.err }
 
-// fail stops the reader. What goes on reading sees the end of all lists.
-func (r *Reader) fail(want string) {
-	r.broken(fmt.Errorf("%s is needed, not %.20s", want, r.data[r.at:]))
+// fail stops the reader at the value that begins at a place. What goes on reading sees
+// the end of all lists.
+func (r *Reader) fail(at int, want string) {
+	r.at = at
+	r.peek()
+	r.broken(fmt.Errorf("%s is needed, not %.40s", want, r.token()))
 	r.data, r.at = nil, 0
 }
 
@@ -75,7 +78,7 @@ func (r *Reader) Array() { r.enter('[', "an array") }
 
 func (r *Reader) enter(open byte, what string) {
 	if r.peek() != open {
-		r.fail(what)
+		r.fail(r.at, what)
 		return
 	}
 	r.at++
@@ -189,7 +192,7 @@ func (r *Reader) word() {
 // String reads a text.
 func (r *Reader) String() string {
 	if r.peek() != '"' {
-		r.fail("a text")
+		r.fail(r.at, "a text")
 		return ""
 	}
 	raw := r.token()
@@ -214,13 +217,14 @@ func (r *Reader) Bool() bool {
 		r.at += len("false")
 		return false
 	}
-	r.fail("true or false")
+	r.fail(r.at, "true or false")
 	return false
 }
 
 // Int reads a whole number of at most so many bits. It may be written as 1e3 or
 // 5.0.
 func (r *Reader) Int(bits int) int64 {
+	at := r.at
 	text := r.number()
 	if n, err := strconv.ParseInt(string(text), 10, bits); err == nil {
 		return n
@@ -228,7 +232,7 @@ func (r *Reader) Int(bits int) int64 {
 	// Above 2^53 a float holds no whole number exactly.
 	x, err := strconv.ParseFloat(string(text), 64)
 	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
-		r.fail(fmt.Sprintf("a whole number of %d bits", bits))
+		r.fail(at, fmt.Sprintf("a whole number of %d bits", bits))
 		return 0
 	}
 	return int64(x)
@@ -236,13 +240,14 @@ func (r *Reader) Int(bits int) int64 {
 
 // Uint reads a whole number that is not negative.
 func (r *Reader) Uint(bits int) uint64 {
+	at := r.at
 	text := r.number()
 	if n, err := strconv.ParseUint(string(text), 10, bits); err == nil {
 		return n
 	}
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || x != math.Trunc(x) || x < 0 || x >= math.Ldexp(1, min(bits, 53)) {
-		r.fail(fmt.Sprintf("a whole number of %d bits that is not negative", bits))
+		r.fail(at, fmt.Sprintf("a whole number of %d bits that is not negative", bits))
 		return 0
 	}
 	return uint64(x)
@@ -250,9 +255,10 @@ func (r *Reader) Uint(bits int) uint64 {
 
 // Float reads a number.
 func (r *Reader) Float(bits int) float64 {
+	at := r.at
 	x, err := strconv.ParseFloat(string(r.number()), bits)
 	if err != nil {
-		r.fail("a number")
+		r.fail(at, fmt.Sprintf("a number of %d bits", bits))
 		return 0
 	}
 	return x
@@ -260,9 +266,10 @@ func (r *Reader) Float(bits int) float64 {
 
 // Number reads a number as it is written.
 func (r *Reader) Number() json.Number {
+	at := r.at
 	text := r.number()
 	if text == nil {
-		r.fail("a number")
+		r.fail(at, "a number")
 	}
 	return json.Number(text)
 }
@@ -280,8 +287,7 @@ func (r *Reader) Duration() time.Duration {
 	at := r.at
 	d, err := time.ParseDuration(r.String())
 	if err != nil && r.err == nil {
-		r.at = at
-		r.fail(`a time such as "1m30s"`)
+		r.fail(at, `a time such as "1m30s"`)
 	}
 	return d
 }
