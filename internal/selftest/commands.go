@@ -68,7 +68,7 @@ func newTrial(ctx context.Context, c Config) (t *trial, err error) {
 	}
 	// Where etui is root and commands are somebody else, who may not get to it.
 	if os.Geteuid() == 0 && c.Sandbox.Mode() == sandbox.Landlock {
-		program := filepath.Join(s.dir, "attacker")
+		program := filepath.Join(s.dir, "bin", filepath.Base(c.Attacker[0]))
 		t.Attacker = append([]string{program}, c.Attacker[1:]...)
 		return t, copyProgram(c.Attacker[0], program)
 	}
@@ -96,7 +96,7 @@ func copyProgram(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, raw, 0o755)
+	return errors.Join(os.Mkdir(filepath.Dir(to), 0o755), os.WriteFile(to, raw, 0o755))
 }
 
 // attack is one of the sample.
@@ -106,6 +106,7 @@ type attack struct {
 	args   []string
 	script string
 	limits sandbox.Limits
+	hosts  []string // that the command is granted
 	// worked reports whether it had an effect that it cannot tell itself.
 	worked func() bool
 	// open are the modes that are known not to stop it.
@@ -123,6 +124,7 @@ func (t *trial) attacks() []attack {
 		{name: "read the secrets of another program", args: []string{"memory", t.victim.pid}},
 		{name: "kill another program", args: []string{"kill", t.victim.pid}, worked: func() bool { return !t.victim.lives() }},
 		{name: "reach a service on this machine", args: []string{"dial", "tcp", t.tcp}},
+		{name: "reach a service on this machine, where a host is granted", args: []string{"dial", "tcp", t.tcp}, hosts: []string{publicHost}},
 		{name: "reach a Unix socket", args: []string{"dial", "unix", t.unix}},
 		{name: "send packets to a service on this machine", args: []string{"dial", "udp", t.udp}},
 		{name: "leave a program with other rights behind", args: []string{"setuid", t.in("shell")}, worked: func() bool { return isSetuid(t.in("shell")) }},
@@ -183,7 +185,9 @@ func (t *trial) try(ctx context.Context, a attack) (stopped bool, err error) {
 	if a.script != "" {
 		args = []string{"sh", "-c", a.script}
 	}
-	got, err := t.Sandbox.Run(ctx, t.command(a.limits, args...))
+	c := t.command(a.limits, args...)
+	c.Network = a.hosts
+	got, err := t.Sandbox.Run(ctx, c)
 	if err != nil {
 		return false, err
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 func config(t *testing.T, m sandbox.Mode) Config {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Config{Mode: m})
+	s, err := sandbox.New(sandbox.Config{Mode: m, Dial: new(net.Dialer).DialContext})
 	if err != nil {
 		t.Fatal(err)
 	}
