@@ -4,6 +4,7 @@ package selftest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +75,8 @@ func kill(_ io.Writer, args []string) error {
 var errTried = errors.New("who looks sees whether it has worked")
 
 func dial(out io.Writer, args []string) error {
-	c, err := net.DialTimeout(args[0], args[1], time.Second)
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(context.Background(), args[0], args[1])
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestNothingToTest(t *testing.T) {
-	if _, err := Commands(t.Context(), config(t, sandbox.Off)); err != ErrNothingToTest {
+	if _, err := Commands(t.Context(), config(t, sandbox.Off)); !errors.Is(err, ErrNothingToTest) {
 		t.Error(err)
 	}
 }
