@@ -17,7 +17,7 @@ const module = "github.com/etui-run/etui"
 var layers = [][]string{
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
 	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
-	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*"},
+	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},

@@ -28,7 +28,7 @@ type Config struct {
 	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
 	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
 
-	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in sandbox mode strong. Default: none."`
+	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in the sandbox modes strong and landlock. Default: none."`
 
 	// Of wasm.
 	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`

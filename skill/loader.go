@@ -59,6 +59,10 @@ type LoaderConfig struct {
 	// none.
 	Reserved  func(name string) bool
 	Variables Variables
+	// Steady says whether what is in the folder of a root can be taken up: still
+	// reports whether it was so from the call of Steady until then. A root of which it
+	// is not is left as it is, for the next look. Nil: it always can.
+	Steady func(dir string) (still func() bool)
 	// PollOnly says not to ask the system for news of the folders: they are looked
 	// at every few seconds.
 	PollOnly bool
@@ -176,8 +180,15 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 	defer l.changing.Unlock()
 	var all []outcome
 	for _, r := range l.roots {
-		if files, ok := w[r]; ok {
-			all = append(all, l.look(ctx, r, files, again)...)
+		files, ok := w[r]
+		if !ok {
+			continue
+		}
+		still := l.steady(r)
+		if found := l.look(ctx, r, files, again); still() {
+			all = append(all, found...)
+		} else if again {
+			l.log.WarnContext(ctx, "a folder of skills is not read: a command runs that could have changed it", "folder", r.Dir)
 		}
 	}
 	if ctx.Err() != nil {
@@ -196,6 +207,13 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 		a.Replace(changes...)
 	}
 	return len(changes)
+}
+
+func (l *Loader) steady(r *root) (still func() bool) {
+	if l.config.Steady == nil {
+		return func() bool { return true }
+	}
+	return l.config.Steady(r.path)
 }
 
 func (l *Loader) report(changed int) Report {

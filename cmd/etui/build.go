@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
@@ -59,11 +60,13 @@ type built struct {
 	elsewhere bool
 	// programs is where programs run.
 	programs *sandbox.Sandbox
+	// guards keep the protected names of the workspaces that programs may write.
+	guards []*protect.Guard
 	// usage is what is kept of past turns.
 	usage gateway.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
-	// warnings are about rules that name nothing.
+	// warnings are about what the configuration asks for and is not to be had.
 	warnings []error
 	reloader *reloader
 	close    []func() error
@@ -105,7 +108,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		return b, err
 	}
 	b.programs = programs
-	if err := b.addTools(ctx, registry, w); err != nil {
+	if err := b.addTools(ctx, registry, w, log); err != nil {
 		return b, err
 	}
 	if b.skills, err = b.newSkills(ctx, w, out, stored, log); err != nil {
@@ -124,9 +127,9 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if b.unknown, err = p.apply(registry, &b.calls); err != nil {
 		return b, err
 	}
-	b.warnings = p.unknown(registry.Catalog())
+	b.warnings = slices.Concat(b.warnings, programs.Warnings(), p.unknown(registry.Catalog()))
 	for _, warning := range b.warnings {
-		log.WarnContext(ctx, "rules", "warning", warning)
+		log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	b.reloader = newReloader(w, b, log)
 	var store session.Store
@@ -232,9 +235,9 @@ func (l brokenLog) List(context.Context, usage.Filter) ([]usage.Turn, error) { r
 func (l brokenLog) Erase(context.Context, string, bool) (int, error) { return 0, l.err }
 
 // addTools registers the tools that the configuration asks for.
-func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace) error {
+func (b *built) addTools(ctx context.Context, registry *catalog.Registry, w *workspace, log *slog.Logger) error {
 	if w.config.Tools.Builtin {
-		if err := b.addBuiltin(registry, w); err != nil {
+		if err := b.addBuiltin(registry, w, log); err != nil {
 			return err
 		}
 	}
@@ -352,13 +355,13 @@ func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.A
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main"}}
 	}
-	remembered := memory.New(w.dir)
 	agents := make([]gateway.Agent, len(list))
 	for i, a := range list {
 		chain := []model.Model{models[a.Model]}
 		for _, name := range a.Fallback {
 			chain = append(chain, models[name])
 		}
+		remembered := memory.New(cmp.Or(config.Abs(w.file, a.Workspace), w.dir))
 		strategy, err := prompt.ParseStrategy(a.Strategy)
 		if err != nil {
 			return nil, err

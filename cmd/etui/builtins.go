@@ -1,16 +1,22 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
@@ -19,42 +25,102 @@ import (
 // webTime is how long a page or a search may take.
 const webTime = 30 * time.Second
 
-// addBuiltin registers the tools that etui brings.
-func (b *built) addBuiltin(registry *catalog.Registry, w *workspace) error {
-	files, err := builtin.Open(builtin.FilesConfig{Dir: w.dir, Protected: protected(w), ReadOnly: skillFolders(w)})
+// addBuiltin registers the tools that etui brings. Agents with a workspace of their
+// own have the same tools, at work there.
+func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
+	tools, err := b.toolsIn(w, w.dir, log)
 	if err != nil {
 		return err
 	}
-	b.close = append(b.close, files.Close)
-	if err := builtin.Register(registry, &builtin.Clock{}, files); err != nil {
-		return err
+	own := map[string][]tool.Tool{}
+	for _, a := range w.config.Agents {
+		if a.Workspace == "" {
+			continue
+		}
+		if own[a.Name], err = b.toolsIn(w, config.Abs(w.file, a.Workspace), log); err != nil {
+			return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
+		}
 	}
-	if err := b.addShell(registry, w); err != nil {
+	for i, t := range tools {
+		if len(own) > 0 {
+			tools[i] = byAgent{t, pick(own, i)}
+		}
+	}
+	if err := registry.Register(tools...); err != nil {
 		return err
 	}
 	return addWeb(registry, w)
 }
 
-// addShell registers the tools that run commands, where the sandbox runs any.
-func (b *built) addShell(registry *catalog.Registry, w *workspace) error {
-	if mode := b.programs.Mode(); mode == sandbox.None {
-		return nil
+// toolsIn are the tools that work in a folder, those that run commands where the
+// sandbox runs any.
+func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool, error) {
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: protected(w), ReadOnly: skillFolders(w)})
+	if err != nil {
+		return nil, err
 	}
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: w.dir, ReadOnly: readOnly(w)})
-	b.close = append(b.close, s.Close)
-	return shell.Register(registry, s)
+	b.close = append(b.close, files.Close)
+	tools := builtin.Tools(&builtin.Clock{}, files)
+	mode := b.programs.Mode()
+	if mode == sandbox.None {
+		return tools, nil
+	}
+	guard, err := protect.New(protect.Config{Dir: dir, Names: append(skillFolders(w), w.file), Own: []string{w.state}, Mode: mode, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	b.guards = append(b.guards, guard)
+	hosts, err := shellHosts(w.config.Sandbox, b.programs)
+	if err != nil && !slices.ContainsFunc(b.warnings, func(w error) bool { return w.Error() == err.Error() }) {
+		b.warnings = append(b.warnings, err)
+	}
+	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
+	b.close = append(b.close, guard.Close, s.Close)
+	return append(tools, s.Registered()...), nil
 }
 
-// readOnly is what commands may read but not change: what is protected in the
-// workspace, and the folders of skills.
-func readOnly(w *workspace) []string {
-	list := builtin.Control(w.dir)
-	for _, path := range protected(w) {
-		if below, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(below) && below != "." {
+// byAgent is a tool that works elsewhere for some agents.
+type byAgent struct {
+	tool.Tool
+	own map[string]tool.Tool
+}
+
+// Call implements [tool.Tool].
+func (t byAgent) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
+	if own, ok := t.own[tool.Caller(ctx).Agent]; ok {
+		return own.Call(ctx, args)
+	}
+	return t.Tool.Call(ctx, args)
+}
+
+// pick takes from every list the tool at a place.
+func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
+	tools := make(map[string]tool.Tool, len(lists))
+	for name, list := range lists {
+		tools[name] = list[i]
+	}
+	return tools
+}
+
+// outside are the paths that do not lie in a folder.
+func outside(dir string, paths []string) (list []string) {
+	for _, path := range paths {
+		if below, err := filepath.Rel(dir, path); err != nil || !filepath.IsLocal(below) {
 			list = append(list, path)
 		}
 	}
-	return append(list, skillFolders(w)...)
+	return list
+}
+
+// steady says whether what stands at a path can be taken up: see [protect.Guard.Steady].
+func (b *built) steady(path string) (still func() bool) {
+	all := make([]func() bool, len(b.guards))
+	for i, g := range b.guards {
+		all[i] = g.Steady(path)
+	}
+	return func() bool {
+		return !slices.ContainsFunc(all, func(still func() bool) bool { return !still() })
+	}
 }
 
 // addWeb registers the tools that read the web. web_search is there when a service

@@ -164,7 +164,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("skills", b.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(b.skills.table.ListEnabled()), len(now.All())))
 	for _, warning := range b.warnings {
-		add("rules", nil, "warning: "+warning.Error())
+		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, b.describeModels())
 	safety := slices.Concat(a.protections(ctx, w, b), b.gaps(ctx, w))

@@ -49,6 +49,9 @@ func (b *built) openCommands(w *workspace) (list []finding) {
 	case s.Mode != sandbox.Strong:
 		list = open("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
 	}
+	if hosts, err := shellHosts(w.config.Sandbox, b.programs); shell && err == nil && len(hosts) > 0 {
+		list = append(list, open("network", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+	}
 	switch {
 	case !shell:
 	case s.Mode != sandbox.Strong:

@@ -48,7 +48,7 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
 	} else if programs.Mode != sandbox.Off {
 		r, err := attackCommands(ctx, b.programs)
-		proven("commands", fmt.Sprintf("Sandbox, mode %s. %s", programs.Mode, programs.Says), r, err)
+		proven("commands", strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits)), r, err)
 	}
 	r, err := selftest.Files(ctx)
 	proven("files", fmt.Sprintf("The file tools see %s and nothing else. They cannot change the configuration, the skills and etui's state.", w.dir), r, err)

@@ -129,8 +129,8 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
   edited; of longer ones parts are read.
 - **Pictures** that read_image shows are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
 - **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. web_search is there when ` + "`tools.search`" + ` names a service.
-- **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network; every result says in which mode. It is there when the sandbox runs
-  programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
+- **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result
+  says in which mode. It is there when the sandbox runs programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
 - **Skills** are found and installed by the model as far as ` + "`skills.model`" + ` says: ` + "`off`, `find` or `install`" + `. Both ask the registries of ` + "`skills.registries`" + `; what
   needs somebody's yes is not installed. ` + "`tools.builtin`" + ` has no say in them.
 

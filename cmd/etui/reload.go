@@ -41,12 +41,14 @@ type reloader struct {
 	secrets  *secret.Known
 	skills   *skills
 	gateway  *gateway.Gateway
+	steady   func(path string) (still func() bool)
 	log      *slog.Logger
 	asked    chan struct{} // to look at the file now
 
 	// What follows belongs to run, but for status.
 	text   []byte // as it was last read
 	seen   fileStamp
+	waits  bool // a change waits for the end of a command
 	found  bool // the file has been there
 	served *config.Config
 	status atomic.Pointer[gateway.Configuration]
@@ -59,7 +61,7 @@ type fileStamp struct {
 }
 
 func newReloader(w *workspace, b *built, log *slog.Logger) *reloader {
-	r := &reloader{file: w.file, environ: os.Environ(), registry: b.registry, calls: &b.calls, secrets: b.secrets, skills: b.skills, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
+	r := &reloader{file: w.file, environ: os.Environ(), registry: b.registry, calls: &b.calls, secrets: b.secrets, skills: b.skills, steady: b.steady, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
 	r.status.Store(&gateway.Configuration{File: w.file, Since: time.Now()})
 	return r
 }
@@ -127,10 +129,17 @@ func (r *reloader) stamp() fileStamp {
 	return fileStamp{info.ModTime(), info.Size()}
 }
 
-// look reads the file, and puts it in force if it has changed.
+// look reads the file, and puts it in force if it has changed. One that a program may
+// just have written is looked at again later.
 func (r *reloader) look(ctx context.Context) {
-	r.seen = r.stamp()
+	still := r.steady(r.file)
+	seen := r.stamp()
 	text, err := config.Read(r.file)
+	if !still() {
+		r.wait(ctx, seen)
+		return
+	}
+	r.seen, r.waits = seen, false
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !r.found:
 		return // there is still none
@@ -151,6 +160,15 @@ func (r *reloader) look(ctx context.Context) {
 		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the rules and skills in force stay", "error", err)
 		r.status.Store(&gateway.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
 	}
+}
+
+// wait leaves a changed file to the next look.
+func (r *reloader) wait(ctx context.Context, seen fileStamp) {
+	if seen == r.seen || r.waits {
+		return
+	}
+	r.waits = true
+	r.log.WarnContext(ctx, "the configuration has changed while a command runs that could have done it; it is looked at again when the command has ended", "file", r.file)
 }
 
 func (r *reloader) apply(ctx context.Context) error {

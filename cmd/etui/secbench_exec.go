@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 )
 
@@ -42,10 +44,20 @@ func benchExec(mode string) benchTool {
 		if err != nil {
 			return benchRefusal(err)
 		}
+		guard, err := protect.New(protect.Config{Dir: request.Workspace, Names: benchNames(request.Workspace), Mode: s.Mode()})
+		if err != nil {
+			return benchRefusal(err)
+		}
+		defer guard.Close()
+		sealed, err := guard.Begin()
+		if err != nil {
+			return benchRefusal(err)
+		}
 		result, err := s.Run(ctx, sandbox.Command{
-			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace,
+			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace, Sealed: sealed,
 			Limits: sandbox.Limits{Wall: time.Duration(request.Timeout * float64(time.Second))},
 		})
+		done := guard.End()
 		if errors.Is(err, sandbox.ErrRefused) {
 			return benchRefusal(err)
 		}
@@ -55,8 +67,14 @@ func benchExec(mode string) benchTool {
 		return map[string]any{
 			"ok": result.Exit == 0, "exit": result.Exit, "output": sandbox.Plain(result.Stdout) + sandbox.Plain(result.Stderr),
 			"refused": false, "error": string(result.Limit), "mode": string(result.Mode),
+			"put_back": done,
 		}
 	}
+}
+
+// benchNames is what etui itself is told by in the workspace of a bench.
+func benchNames(workspace string) []string {
+	return []string{filepath.Join(workspace, config.File), filepath.Join(workspace, "skills")}
 }
 
 func benchRefusal(err error) any {

@@ -6,11 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin"
-	"github.com/etui-run/etui/internal/config"
 )
 
 // benchFileRequest asks for something to be done with a file.
@@ -33,10 +31,7 @@ func benchFile(ctx context.Context, line json.RawMessage) any {
 	if err := json.Unmarshal(line, &q); err != nil {
 		return benchFailure(err)
 	}
-	files, err := builtin.Open(builtin.FilesConfig{
-		Dir:       q.Workspace,
-		Protected: []string{filepath.Join(q.Workspace, config.File), filepath.Join(q.Workspace, "skills")},
-	})
+	files, err := builtin.Open(builtin.FilesConfig{Dir: q.Workspace, Protected: benchNames(q.Workspace)})
 	if err != nil {
 		return benchFailure(err)
 	}

@@ -81,7 +81,7 @@ func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, 
 	}
 	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Log: log,
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Steady: b.steady, Log: log,
 	})
 	s.loader.Load(ctx) // what failed stands in the table and the log
 	s.calls = b.newCalls(w, stored, log)
@@ -98,11 +98,29 @@ func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	if err != nil {
 		return nil, nil, usagef("%s: skills.local: %w", w.file, err)
 	}
-	programs, err := sandbox.New(sandbox.Config{Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require), Dial: out.DialContext})
+	programs, err := sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
+		Read: c.Sandbox.Read, Closed: []string{w.dir, w.file, w.state}, Dial: out.DialContext,
+	})
 	if err != nil {
 		return nil, nil, usagef("%s: %w", w.file, err)
 	}
+	if err := sandbox.CheckHosts(c.Sandbox.Network); err != nil {
+		return nil, nil, usagef("%s: sandbox.network: %w", w.file, err)
+	}
 	return out, programs, nil
+}
+
+// shellHosts are the hosts that commands of the exec tool may reach. Where nothing
+// is isolated they reach all, and the model need not be told of any.
+func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
+	if len(c.Network) == 0 || programs.Mode() == sandbox.Off {
+		return nil, nil
+	}
+	if err := programs.Network(); err != nil {
+		return nil, fmt.Errorf("sandbox.network: %w", err)
+	}
+	return c.Network, nil
 }
 
 // newCalls makes what keeps and counts calls. Commands that store nothing only

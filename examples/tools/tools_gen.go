@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, stock *Stock) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(stock *Stock) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if stock != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "find_parts",
 				Description:  "Tells how many parts of a kind there are, and on which shelf.",
@@ -78,7 +78,7 @@ func Tools(stock *Stock) []tool.Tool {
 			}),
 		)
 	}
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.
@@ -99,8 +99,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 			if r.Null() {
 				v.Shelf = nil
 			} else {
-				var e1 Shelf
-				e1 = Shelf(r.String())
+				e1 := Shelf(r.String())
 				v.Shelf = &e1
 			}
 		case "limit":

@@ -6,32 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/internal/protect"
 )
-
-// control are names that programs outside of etui trust: what stands there is run
-// when somebody opens or uses the folder. A last part with a slash behind it
-// stands for everything below, too.
-var control = []string{
-	".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
-	".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc",
-}
-
-// Control returns the paths in a workspace that programs outside of etui trust.
-// Commands are to be kept from changing them, too.
-func Control(workspace string) (list []string) {
-	for _, name := range control {
-		if name != ".git" { // in which git itself works
-			list = append(list, filepath.Join(workspace, filepath.FromSlash(name)))
-		}
-	}
-	return list
-}
 
 var (
 	errProtected = errors.New("the configuration of the workspace, its skills and its state cannot be changed by tools")
@@ -61,8 +43,10 @@ func (f *Files) changeable(s spot) error {
 	}
 }
 
+// isControl reports whether a name is one that other programs trust, in the workspace
+// or in any folder of it.
 func isControl(parts []string) bool {
-	return slices.ContainsFunc(control, func(c string) bool {
+	return slices.ContainsFunc(protect.Names(), func(c string) bool {
 		want, all := strings.CutSuffix(c, "/")
 		wants := strings.Split(want, "/")
 		for at := range parts {

@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, clock *Clock, files *Files) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(clock *Clock, files *Files) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if clock != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "get_time",
 				Description:  "Tells the current date and time.",
@@ -43,12 +43,12 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
 	if files != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "append_file",
 				Description:  "Adds text to the end of a file of the workspace, or makes the file.",
@@ -70,7 +70,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "diff_files",
@@ -93,7 +93,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "edit_file",
@@ -135,7 +135,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "list_dir",
@@ -158,7 +158,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "make_dir",
@@ -181,7 +181,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "multi_edit",
@@ -223,7 +223,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "read_image",
@@ -265,7 +265,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "rename_file",
@@ -288,7 +288,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "search_text",
@@ -311,7 +311,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "write_file",
@@ -334,11 +334,11 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
-	list = append(list,
+	made = append(made,
 		tool.New(tool.Definition{
 			Name:         "calculate",
 			Description:  "Evaluates arithmetic: + - * / % ^, brackets, sqrt, round, log, sin, pi ...",
@@ -360,10 +360,10 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 			if err != nil {
 				return chat.Result{}, err
 			}
-			return tool.Text(string(out)), nil
+			return tool.Text(out), nil
 		}),
 	)
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.

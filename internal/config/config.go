@@ -86,6 +86,7 @@ type Agent struct {
 	Skills       []string `yaml:"skills" help:"The only skills that the model is told of. Empty: all."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn is given. lite leaves out memory, skills and runtime facts."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
+	Workspace    string   `yaml:"workspace" help:"Folder that its file tools and commands see, and that its memory is in, instead of the workspace. It must be there. Default: the workspace."`
 }
 
 // Skills says where skills come from and which of them may be used.
@@ -114,8 +115,10 @@ type Registry struct {
 
 // Sandbox says how programs run.
 type Sandbox struct {
-	Mode    string `yaml:"mode" default:"auto" enum:"auto,strong,landlock,seatbelt,none,off" help:"How programs are kept from the machine, see sandbox.md. auto takes the strongest of strong, landlock (Linux) and seatbelt (macOS) that works here, and runs none where there is none. none runs none. off isolates nothing: programs have all your rights."`
-	Require string `yaml:"require" enum:"strong,landlock" help:"Start only if programs are isolated at least so; landlock stands for seatbelt, too. Default: start in any mode."`
+	Mode    string   `yaml:"mode" default:"auto" enum:"auto,strong,landlock,seatbelt,none,off" help:"How programs are kept from the machine, see sandbox.md. auto takes the strongest of strong, landlock (Linux) and seatbelt (macOS) that works here, and runs none where there is none. none runs none. off isolates nothing: programs have all your rights."`
+	Require string   `yaml:"require" enum:"strong,landlock" help:"Start only if programs are isolated at least so; landlock stands for seatbelt, too. Default: start in any mode."`
+	Network []string `yaml:"network" help:"Hosts that commands of the exec tool may reach by HTTP and HTTPS, as name, name:port or *.name, in the modes strong and landlock; private addresses need skills.local, too. Default: none."`
+	Read    []string `yaml:"read" help:"Folders outside /usr that all isolated programs may read and run from, as absolute paths or with ~/: /opt/node-22, ~/.nvm/versions. Default: none."`
 }
 
 // Paths are paths of files: one, or a list of them.

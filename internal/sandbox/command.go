@@ -26,9 +26,12 @@ type Command struct {
 	// Workspace is a folder that it may write, as an absolute path. Empty: none but
 	// TMPDIR, which is its own and gone with it.
 	Workspace string
-	// ReadOnly are further folders and files that it may read, as absolute paths. In
-	// mode Strong one of them inside Workspace cannot be written.
+	// ReadOnly are further folders and files that it may read, as absolute paths.
 	ReadOnly []string
+	// Sealed are files and folders below Workspace that it may not change, as absolute
+	// paths without links below it. Modes Strong and Seatbelt heed it, and no other. In
+	// mode Strong they must be there; Seatbelt also keeps them from being made.
+	Sealed []string
 	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
 	// etui: names, each with or without a port ("api.example.org",
 	// "api.example.org:8443"); "*." in front stands for all names below; without a
@@ -166,6 +169,7 @@ func environment(given, own map[string]string) []string {
 type view struct {
 	dir                       string
 	writable, readable, links []string // links are pairs of another spelling and the real name
+	sealed                    []string // in the first of writable
 }
 
 // systemFolders hold programs, and are seen in every mode that isolates.
@@ -205,6 +209,13 @@ func look(c Command) (v view, err error) {
 			return v, fmt.Errorf("the workspace cannot be %s: that is the system's", place)
 		}
 	}
+	for _, path := range c.Sealed {
+		below, err := filepath.Rel(c.Workspace, path)
+		if err != nil || !filepath.IsLocal(below) {
+			return v, fmt.Errorf("what is to be sealed, %s, is not in the workspace", path)
+		}
+		v.sealed = append(v.sealed, filepath.Join(v.writable[0], below))
+	}
 	for _, path := range c.ReadOnly {
 		if _, err := add(&v.readable, "a folder to read", path); err != nil {
 			return v, err
@@ -222,6 +233,33 @@ func look(c Command) (v view, err error) {
 	return v, nil
 }
 
+// seal adds what keeps sealed files as they are to what is mounted: they themselves
+// cannot be written, and the folders on the way to them cannot be moved away.
+func (v view) seal() view {
+	v.writable, v.readable = slices.Clone(v.writable), slices.Clone(v.readable)
+	for _, path := range v.sealed {
+		v.readable = append(v.readable, path)
+		for folder := filepath.Dir(path); len(folder) > len(v.writable[0]); folder = filepath.Dir(folder) {
+			if !slices.Contains(v.writable, folder) {
+				v.writable = append(v.writable, folder)
+			}
+		}
+	}
+	return v
+}
+
+// add adds folders that every program may read.
+func (v *view) add(folders []folder) {
+	for _, f := range folders {
+		if f.named != f.real {
+			v.links = append(v.links, f.named, f.real)
+		}
+		if !v.sees(f.real) {
+			v.readable = append(v.readable, f.real)
+		}
+	}
+}
+
 // sees reports whether the program sees a path.
 func (v view) sees(path string) bool {
 	return within(path, systemFolders) || within(path, v.writable) || within(path, v.readable)
@@ -236,6 +274,11 @@ func within(path string, folders []string) bool {
 func (v view) path() string {
 	var list []string
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), standardPath...) {
+		if !v.sees(dir) {
+			if place, err := filepath.EvalSymlinks(dir); err == nil {
+				dir = place // another spelling of what is seen, maybe
+			}
+		}
 		if (within(dir, systemFolders) || within(dir, v.readable)) && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
@@ -244,23 +287,49 @@ func (v view) path() string {
 }
 
 // find looks a program up as Find does, among what is seen.
-func (v view) find(program string) (string, error) {
-	if program != "" && !strings.Contains(program, "/") {
-		for _, dir := range filepath.SplitList(v.path()) {
-			path := filepath.Join(dir, program)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+func (s *Sandbox) find(v view, program string) (string, error) {
+	if program == "" || strings.Contains(program, "/") {
+		path, err := Find(v.dir, program)
+		if err != nil {
+			return "", err
+		}
+		return path, s.seen(v, path)
+	}
+	var unseen error
+	for _, dir := range filepath.SplitList(v.path()) {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			if unseen = s.seen(v, path); unseen == nil {
 				return path, nil
 			}
 		}
-		hint := ""
-		if path, err := exec.LookPath(program); err == nil {
-			hint = fmt.Sprintf(" (%s is not seen by isolated programs)", path)
-		}
-		return "", fmt.Errorf("%w: %s is in none of %s%s", ErrNotFound, program, v.path(), hint)
 	}
-	path, err := Find(v.dir, program)
-	if err == nil && !v.sees(filepath.Clean(path)) {
-		return "", fmt.Errorf("%w: %s is not seen by isolated programs", ErrNotFound, path)
+	if path, err := exec.LookPath(program); unseen == nil && err == nil {
+		unseen = s.seen(v, path)
 	}
-	return path, err
+	if unseen != nil {
+		return "", unseen
+	}
+	return "", fmt.Errorf("%w: %s is in none of %s", ErrNotFound, program, v.path())
+}
+
+// seen returns an error for a program that is outside of what is seen, or is a link
+// to one. The error says what would change that.
+func (s *Sandbox) seen(v view, path string) error {
+	path = filepath.Clean(path)
+	place, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if v.sees(place) {
+		return nil
+	}
+	name := path
+	if place != path {
+		name += ", which is " + place + ","
+	}
+	if folder := suggestion(place, s.closed); folder != "" {
+		return fmt.Errorf("%w: isolated programs do not see %s unless etui.yaml has sandbox: {read: [%s]}", ErrNotFound, name, folder)
+	}
+	return fmt.Errorf("%w: isolated programs do not see %s", ErrNotFound, name)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,6 +31,9 @@ func (s *Sandbox) probe(m Mode) error {
 	}
 	return nil
 }
+
+// limited has nothing to add to what the mode says.
+func (s *Sandbox) limited() string { return "" }
 
 // isolated starts a program by sandbox-exec, with a folder of its own for what it
 // needs only now.
@@ -84,6 +88,12 @@ func profile(v view, home string) string {
 	for _, path := range append([]string{home}, v.writable...) {
 		fmt.Fprintf(&b, "(allow file-read* file-write* (subpath %s))\n", quoted(path))
 	}
+	for _, path := range v.sealed { // the last rule that fits is the one that counts
+		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", quoted(path))
+		for folder := filepath.Dir(path); !slices.Contains(v.writable, folder); folder = filepath.Dir(folder) {
+			fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quoted(folder)) // nor moved away
+		}
+	}
 	return b.String()
 }
 
@@ -91,3 +101,6 @@ func profile(v view, home string) string {
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
+
+// enterable are the folders of Config.Read that a program can get to: all.
+func (s *Sandbox) enterable(Mode, view) (folders []folder, unseen []error) { return s.read, nil }

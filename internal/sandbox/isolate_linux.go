@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,12 +20,14 @@ import (
 	"github.com/etui-run/etui/internal/sandbox/wire"
 )
 
-// system is what Linux needs: the helper in memory, and how owners of files are
-// mapped where etui runs as root. Both are made at most once and kept.
+// system is what Linux needs: the helper in memory, how owners of files are mapped
+// where etui runs as root, and the cgroups that are delegated to etui. Each is made
+// at most once and kept.
 type system struct {
 	oldKernel bool // in tests only: do without what Linux 6.12 brought
 	helper    once[*os.File]
 	mappings  once[*os.File]
+	cgroups   once[*cgroups]
 }
 
 // once is a value that is made when it is first asked for.
@@ -53,6 +56,9 @@ const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 // descriptor of etui's may mean something else by the time that it is started.
 var helperPath = fmt.Sprintf("/proc/self/fd/%d", wire.Program)
 
+// unwatched is more memory than there is: the helper does not look at it then.
+const unwatched = 1 << 62
+
 // builders are the capabilities that the helper has, inside its name spaces only,
 // until the program is started.
 var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
@@ -64,14 +70,20 @@ type helped struct {
 	mode    Mode
 	args0   string
 	proxy   *proxy
+	cgroup  *cgroup
 	cleanup func()
 	ended   chan struct{}
 }
 
 // probe tries whether a mode works here, by setting up all of it.
 func (s *Sandbox) probe(m Mode) error {
-	if m == Seatbelt {
+	switch version := landlockVersion(); {
+	case m == Seatbelt:
 		return errors.New("it is macOS's")
+	case m == Landlock && version == 0:
+		return errors.New("the kernel has no Landlock: it is older than Linux 5.13, or was started without it (see /sys/kernel/security/lsm)")
+	case m == Landlock && version < minLandlock:
+		return fmt.Errorf("the kernel is too old: its Landlock has version %d, and the mode takes %d, which came with Linux 6.2", version, minLandlock)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
@@ -89,6 +101,18 @@ func (s *Sandbox) probe(m Mode) error {
 	return err
 }
 
+// minLandlock is what the helper needs for mode Landlock, see there.
+const minLandlock = 3
+
+// landlockVersion is what the kernel has of it; 0 is none.
+func landlockVersion() int {
+	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
 // isolated starts a program by the helper.
 func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (program, error) {
 	return s.launch(ctx, m, path, c, v, files)
@@ -100,10 +124,13 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
-			p.cleanup()
+			p.end()
 		}
 	}()
 	who := ownerOf(v)
+	if m == Strong {
+		v = v.seal()
+	}
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
 		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
@@ -151,6 +178,12 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		addProxy(given)
 	}
 	spec.Env = environment(given, c.Env)
+	if p.cgroup, err = s.newCgroup(c.Limits); err != nil {
+		return nil, err
+	}
+	if p.cgroup != nil {
+		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits come first
+	}
 	if err := s.begin(p, who, files, trees); err != nil {
 		return nil, err
 	}
@@ -162,7 +195,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("starting %s in mode %s: %w", p.args0, m, err)
+		return nil, fmt.Errorf("starting %s in mode %s: %w", cmp.Or(p.args0, "the helper"), m, err)
 	}
 	return p, nil
 }
@@ -185,6 +218,9 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: who.uid, HostID: who.uid, Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: who.gid, HostID: who.gid, Size: 1}}
 		attr.GidMappingsEnableSetgroups = who.change
+	}
+	if p.cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(p.cgroup.folder.Fd())
 	}
 	if who.change {
 		attr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
@@ -263,10 +299,13 @@ func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 // ask asks the program to end.
 func (p *helped) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
 
-// stop ends all of it: with the first process of a name space all others end;
-// otherwise the helper clears up at the end of the stream. It is killed when it
-// takes too long.
+// stop ends all of it: all in a cgroup, or with the first process of a name space
+// all others; otherwise the helper clears up at the end of the stream. It is killed
+// when it takes too long.
 func (p *helped) stop() {
+	if p.cgroup.kill() {
+		return
+	}
 	if p.mode == Strong {
 		_ = p.cmd.Process.Kill() // it may have ended
 		return
@@ -282,17 +321,24 @@ func (p *helped) stop() {
 }
 
 func (p *helped) wait() (ending, error) {
-	defer p.cleanup()
+	defer p.end()
 	return p.await(), nil
+}
+
+// end removes what was made for the program, when nothing of it runs any more.
+func (p *helped) end() {
+	p.cgroup.remove()
+	p.cleanup()
 }
 
 // await waits for the helper's last word and its end.
 func (p *helped) await() ending {
 	e := p.last()
 	_ = p.cmd.Wait() // how the helper ended says nothing
+	e.limit = p.cgroup.limit(e)
 	close(p.ended)
 	p.control.Close()
-	p.proxy.close()
+	e.refused = p.proxy.close()
 	return e
 }
 
@@ -314,9 +360,9 @@ func (p *helped) last() ending {
 		}
 		status := syscall.WaitStatus(last.Status)
 		if status.Signaled() {
-			return ending{-1, "signal: " + status.Signal().String(), Limit(last.Limit)}
+			return ending{exit: -1, status: "signal: " + status.Signal().String(), limit: Limit(last.Limit)}
 		}
-		return ending{status.ExitStatus(), fmt.Sprintf("exit status %d", status.ExitStatus()), Limit(last.Limit)}
+		return ending{exit: status.ExitStatus(), status: fmt.Sprintf("exit status %d", status.ExitStatus()), limit: Limit(last.Limit)}
 	}
 }
 

@@ -103,6 +103,23 @@ func (o owner) enters(folders []string) error {
 	return nil
 }
 
+// enterable are the folders of Config.Read that a program can get to: all, but
+// where it runs as somebody else without a root folder of its own.
+func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
+	o := ownerOf(v)
+	if m != Landlock || !o.change {
+		return s.read, nil
+	}
+	for _, f := range s.read {
+		if err := o.enters([]string{f.real}); err != nil {
+			unseen = append(unseen, fmt.Errorf("sandbox.read: programs do without %s: %w", f.named, err))
+		} else {
+			folders = append(folders, f)
+		}
+	}
+	return folders, unseen
+}
+
 // trees takes hold of the folders of a view, as they are to be mounted. Root's
 // files look like the program's own in them, and what the program makes is root's
 // outside. A file system that cannot do that has its files handed over instead.
@@ -149,33 +166,41 @@ func (s *Sandbox) remap(mount int) error {
 }
 
 // userSpace makes a user name space that says how owners are shown. Only a process
-// can have one: it is that of a helper that has nothing to do.
-func (s *Sandbox) userSpace() (*os.File, error) {
-	helper, err := s.helper.get(memfd)
-	if err != nil {
-		return nil, err
-	}
-	ours, theirs, err := socketPair()
-	if err != nil {
-		return nil, err
-	}
-	defer ours.Close()
-	defer theirs.Close()
+// can have one.
+func (s *Sandbox) userSpace() (space *os.File, err error) {
 	const last = 1<<32 - 2
 	swapped := []syscall.SysProcIDMap{
 		{ContainerID: 0, HostID: dedicated, Size: 1},
 		{ContainerID: 1, HostID: 1, Size: dedicated - 1},
 		{ContainerID: dedicated + 1, HostID: dedicated + 1, Size: last - dedicated},
 	}
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped}
+	err = s.idle(attr, func(pid int) (err error) {
+		space, err = os.Open(fmt.Sprintf("/proc/%d/ns/user", pid))
+		return err
+	})
+	return space, err
+}
+
+// idle starts a helper that has nothing to do, and ends it when use has returned.
+func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error {
+	helper, err := s.helper.get(memfd)
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	defer theirs.Close()
 	cmd := &exec.Cmd{
-		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper},
-		SysProcAttr: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: swapped, GidMappings: swapped},
+		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{}, Dir: "/", ExtraFiles: []*os.File{theirs, helper}, SysProcAttr: attr,
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	space, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", cmd.Process.Pid))
-	return space, errors.Join(err, cmd.Process.Kill(), ignore(cmd.Wait()))
+	return errors.Join(use(cmd.Process.Pid), ignore(cmd.Process.Kill()), ignore(cmd.Wait()))
 }
 
 // ignore forgets that a program was killed.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,10 +30,14 @@ type proxy struct {
 	token    []byte // what every connection begins with; may be empty
 	places   chan struct{}
 	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	refused []string // what it was asked for in vain, each once
 }
 
 const (
 	maxProxied  = 64               // connections at once; further ones wait
+	maxRefused  = 10               // hosts that are told; further ones are forgotten
 	proxyToken  = 5 * time.Second  // for the token, which comes with the connection
 	proxyHeader = 30 * time.Second // for a request's header
 )
@@ -64,14 +69,29 @@ func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx c
 	return p, nil
 }
 
-// close ends all connections. A nil proxy has none.
-func (p *proxy) close() {
+// close ends all connections, and tells which hosts were refused. A nil proxy has
+// none.
+func (p *proxy) close() (refused []string) {
 	if p == nil {
-		return
+		return nil
 	}
 	p.cancel()
 	p.listener.Close()
 	p.all.Wait()
+	return p.refused
+}
+
+// note takes note of a host that was refused. What is no host is the program's own
+// text, and not told in etui's name.
+func (p *proxy) note(host string) {
+	if checkHost(host) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refused) < maxRefused && !slices.Contains(p.refused, host) {
+		p.refused = append(p.refused, host)
+	}
 }
 
 func (p *proxy) accept() {
@@ -126,12 +146,13 @@ func (p *proxy) serve(c net.Conn) {
 	}
 	address := withPort(host, req.Method == http.MethodConnect)
 	if !granted(p.hosts, address) {
-		refuse(c, http.StatusForbidden, host+" is not among the hosts that this program may reach")
+		p.note(address)
+		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, Hosts(p.hosts)))
 		return
 	}
 	out, err := p.dial(p.ctx, "tcp", address)
 	if err != nil {
-		refuse(c, http.StatusBadGateway, "cannot reach "+host)
+		refuse(c, http.StatusBadGateway, fmt.Sprintf("%s cannot be reached: %v", host, err))
 		return
 	}
 	defer out.Close()
@@ -186,45 +207,9 @@ func forward(c net.Conn, req *http.Request, out net.Conn) {
 	_, _ = io.Copy(c, out) // either end may go at any time
 }
 
+// refuse says why, also in the first line: of an answer to CONNECT programs show
+// nothing else.
 func refuse(c net.Conn, code int, why string) {
-	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, http.StatusText(code), len(why)+1, why)
-}
-
-// withPort adds the port that a host stands for.
-func withPort(host string, tls bool) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	port := "80"
-	if tls {
-		port = "443"
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), port)
-}
-
-// granted reports whether a list of hosts has an address.
-func granted(hosts []string, address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, h := range hosts {
-		name, p, err := net.SplitHostPort(h)
-		switch {
-		case err != nil && port != "80" && port != "443", err == nil && p != port:
-			continue
-		case err != nil:
-			name = h
-		}
-		name = strings.ToLower(strings.Trim(name, "[]"))
-		if suffix, ok := strings.CutPrefix(name, "*"); ok && strings.HasPrefix(suffix, ".") {
-			if len(host) > len(suffix) && strings.HasSuffix(host, suffix) {
-				return true
-			}
-		} else if name == host {
-			return true
-		}
-	}
-	return false
+	why = strings.ToValidUTF8(strings.NewReplacer("\r", " ", "\n", " ").Replace(why), "?")
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, why, len(why)+1, why)
 }

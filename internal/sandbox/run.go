@@ -34,6 +34,8 @@ type Result struct {
 	Limit Limit
 	// Mode is how it was kept apart.
 	Mode Mode
+	// Refused are hosts and ports that it asked for and was not granted, ten at most.
+	Refused []string
 	// Stdout is what it has written.
 	Stdout Output
 	// Stderr is what it has complained about: the first and the last 16 KiB.
@@ -57,9 +59,10 @@ type program interface {
 
 // ending is how a program ended.
 type ending struct {
-	exit   int
-	status string
-	limit  Limit
+	exit    int
+	status  string
+	limit   Limit
+	refused []string
 }
 
 // errWall and errOutput are why Run ends a program by itself.
@@ -104,7 +107,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	e, err := p.wait()
 	ended := !stopped() // by its context
 	st.finish()
-	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Stdout: stdout.Output(), Stderr: stderr.Output()}
+	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Refused: e.refused, Stdout: stdout.Output(), Stderr: stderr.Output()}
 	if !ended || result.Exit >= 0 {
 		return result, err
 	}
@@ -129,7 +132,9 @@ func (s *Sandbox) start(ctx context.Context, c Command, files []*os.File) (progr
 		if err != nil {
 			return nil, err
 		}
-		program, err := v.find(c.Args[0])
+		folders, _ := s.enterable(mode, v)
+		v.add(folders)
+		program, err := s.find(v, c.Args[0])
 		if err != nil {
 			return nil, err
 		}

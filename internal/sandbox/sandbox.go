@@ -68,6 +68,13 @@ type Config struct {
 	// Require is the weakest mode that will do: Strong, or Landlock for any that
 	// isolates. Empty: what Mode gives.
 	Require Mode
+	// Read are folders outside the system's own that every isolated program may read
+	// and run from, as absolute paths or with ~/ in front. Those that hold secrets, or
+	// more than programs, are an error.
+	Read []string
+	// Closed are files and folders that none of Read may hold or be in, as absolute
+	// paths, beside those that are known: etui's own.
+	Closed []string
 	// Dial makes the connections of programs that were granted hosts. It judges
 	// addresses, too. Nil: there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -77,6 +84,9 @@ type Config struct {
 type Sandbox struct {
 	wanted Mode
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	read   []folder
+	closed []string
+	warns  []error
 	places chan struct{} // taken by the programs that Run waits for
 	state  func() Status // tried once
 	system               // what the operating system needs
@@ -88,6 +98,9 @@ type Status struct {
 	Mode Mode
 	// Says tells what that protects from, and what not, in plain words.
 	Says string
+	// Limits tells who holds the memory and the processes of programs to their
+	// limits, in plain words. Empty: Says tells it.
+	Limits string
 	// Missing says for each stronger mode why it is not had here.
 	Missing []string
 }
@@ -107,8 +120,12 @@ func New(c Config) (*Sandbox, error) {
 	if !slices.Contains(Modes(), c.Mode) {
 		return nil, fmt.Errorf("sandbox.mode: there is no mode %q; use auto, strong, landlock, seatbelt, none or off", c.Mode)
 	}
-	s := &Sandbox{wanted: c.Mode, dial: c.Dial, places: make(chan struct{}, maxRunning)}
+	s := &Sandbox{wanted: c.Mode, dial: c.Dial, closed: c.Closed, places: make(chan struct{}, maxRunning)}
 	s.state = sync.OnceValue(s.try)
+	var err error
+	if s.read, s.warns, err = readable(c.Read, c.Closed); err != nil {
+		return nil, err
+	}
 	switch c.Require {
 	case "":
 	case Strong, Landlock:
@@ -134,6 +151,16 @@ func (s Status) why() string {
 		return fmt.Sprintf("sandbox.mode is %s", s.Mode)
 	}
 	return strings.Join(s.Missing, "; ")
+}
+
+// Warnings say which of Config.Read programs do without, and why.
+func (s *Sandbox) Warnings() []error {
+	list := slices.Clone(s.warns)
+	if len(s.read) == 0 {
+		return list
+	}
+	_, unseen := s.enterable(s.Mode(), view{})
+	return append(list, unseen...)
 }
 
 // Mode is how programs are kept apart; never Auto.
@@ -178,7 +205,7 @@ func (s *Sandbox) try() Status {
 		}
 		err := s.probe(m)
 		if err == nil {
-			return Status{Mode: m, Says: says[m], Missing: missing}
+			return Status{Mode: m, Says: says[m], Limits: s.limited(), Missing: missing}
 		}
 		missing = append(missing, fmt.Sprintf("%s: %v", m, err))
 	}

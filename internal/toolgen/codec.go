@@ -2,10 +2,12 @@ package toolgen
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/token"
 	"go/types"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -29,7 +31,12 @@ func (g *generator) wellKnown(t types.Type) *known {
 	case "time.Time":
 		return &known{text("date-time"), "r.Text(&%s)", "%w.Value(b, %s)"}
 	case "time.Duration":
-		return &known{text(""), "%s = r.Duration()", "%w.String(b, %s.String())"}
+		schema := func() *schema {
+			return &schema{Type: "string", Examples: []json.RawMessage{json.RawMessage(`"1m30s"`)}}
+		}
+		return &known{schema, "%s = r.Duration()", "%w.String(b, %s.String())"}
+	case "encoding/json.Number":
+		return &known{func() *schema { return &schema{Type: "number"} }, "%s = r.Number()", "%w.Value(b, %s)"}
 	case "encoding/json.RawMessage":
 		return &known{func() *schema { return &schema{} }, "%s = r.Raw()", "%w.Value(b, %s)"}
 	}
@@ -47,11 +54,11 @@ func (g *generator) wellKnown(t types.Type) *known {
 	}
 	switch {
 	case hasMethod(t, "UnmarshalJSON"):
-		return &known{func() *schema { return &schema{} }, "r.JSON(&%s)", "%w.Value(b, %s)"}
+		return &known{func() *schema { return &schema{} }, "r.JSON(&%s)", "%w.Value(b, &%s)"}
 	case hasMethod(t, "UnmarshalText"):
-		return &known{text(""), "r.Text(&%s)", "%w.Value(b, %s)"}
+		return &known{text(""), "r.Text(&%s)", "%w.Value(b, &%s)"}
 	case hasMethod(t, "MarshalJSON"), hasMethod(t, "MarshalText"):
-		return &known{func() *schema { return &schema{} }, "r.Skip() // %s is only written", "%w.Value(b, %s)"}
+		return &known{func() *schema { return &schema{} }, "r.Skip() // %s is only written", "%w.Value(b, &%s)"}
 	}
 	return nil
 }
@@ -114,24 +121,39 @@ func (g *generator) read(into string, t types.Type) {
 	case *types.Basic:
 		g.printf("%s = %s\n", into, g.readBasic(t, u))
 	case *types.Pointer:
-		g.printf("if r.Null() {\n%s = nil\n} else {\nvar %s %s\n", into, item, g.typeName(u.Elem()))
-		g.read(item, u.Elem())
+		g.printf("if r.Null() {\n%s = nil\n} else {\n", into)
+		g.readNew(item, u.Elem())
 		g.printf("%s = &%s\n}\n", into, item)
 	case *types.Slice:
-		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Array()\nfor r.Element() {\nvar %s %s\n", into, into, g.typeName(t), item, g.typeName(u.Elem()))
-		g.read(item, u.Elem())
+		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Array()\nfor r.Element() {\n", into, into, g.typeName(t))
+		g.readNew(item, u.Elem())
 		g.printf("%s = append(%s, %s)\n}\n}\n", into, into, item)
 	case *types.Array:
-		g.printf("r.Array()\nfor i := 0; r.Element(); i++ {\nvar %s %s\n", item, g.typeName(u.Elem()))
-		g.read(item, u.Elem())
+		g.printf("r.Array()\nfor i := 0; r.Element(); i++ {\n")
+		g.readNew(item, u.Elem())
 		g.printf("if i < len(%s) {\n%s[i] = %s\n}\n}\n", into, into, item)
 	case *types.Map:
-		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nkey := %s(name)\nvar %s %s\n",
-			into, into, g.typeName(t), g.typeName(u.Key()), item, g.typeName(u.Elem()))
-		g.read(item, u.Elem())
+		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nkey := %s(name)\n",
+			into, into, g.typeName(t), g.typeName(u.Key()))
+		g.readNew(item, u.Elem())
 		g.printf("%s[key] = %s\n}\n}\n", into, item)
 	case *types.Struct:
 		g.readStruct(into, t, u)
+	}
+}
+
+// readNew writes the statements that read a value into a new variable.
+func (g *generator) readNew(name string, t types.Type) {
+	k := g.wellKnown(t)
+	b, basic := t.Underlying().(*types.Basic)
+	switch {
+	case k == nil && basic:
+		g.printf("%s := %s\n", name, g.readBasic(t, b))
+	case k != nil && slices.Contains([]string{"time.Duration", "encoding/json.RawMessage", "any", "interface{}", "[]byte"}, types.TypeString(t, nil)):
+		g.printf("%s\n", strings.ReplaceAll(strings.Replace(k.read, "=", ":=", 1), "%s", name))
+	default:
+		g.printf("var %s %s\n", name, g.typeName(t))
+		g.read(name, t)
 	}
 }
 
@@ -205,6 +227,17 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 		g.printf("b = %s\n", strings.NewReplacer("%w", wire, "%s", from).Replace(k.write))
 		return
 	}
+	if !g.named(t, pos) {
+		return
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok { // of structs each has a function
+		if slices.ContainsFunc(g.writing, func(w types.Type) bool { return types.Identical(w, t) }) {
+			g.fail(pos, "%s contains itself; use a struct for the inner one", g.typeName(t))
+			return
+		}
+		g.writing = append(g.writing, t)
+		defer func() { g.writing = g.writing[:len(g.writing)-1] }()
+	}
 	item := "e" + strconv.Itoa(g.depth)
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -271,26 +304,31 @@ func (g *generator) writeFields(from string, u *types.Struct) {
 	g.printf("b = append(b, '{')\n")
 	for _, f := range g.fields(u, token.NoPos) {
 		value := from + "." + f.selector
-		empty := ""
-		if _, options, _ := strings.Cut(f.tag.Get("json"), ","); strings.Contains(options, "omit") {
-			empty = g.notEmpty(value, f.typ)
-		}
-		if empty != "" {
-			g.printf("if %s {\n", empty)
+		filled := g.filled(value, f)
+		if filled != "" {
+			g.printf("if %s {\n", filled)
 		}
 		g.printf("b = %s.Field(b, %q)\n", g.use(module+"tool/wire"), f.name)
 		g.write(value, f.typ, f.pos)
-		if empty != "" {
+		if filled != "" {
 			g.printf("}\n")
 		}
 	}
 	g.printf("b = append(b, '}')\n")
 }
 
-// notEmpty is the condition under which a value is not left out; empty when it
-// never is.
-func (g *generator) notEmpty(value string, t types.Type) string {
-	switch u := t.Underlying().(type) {
+// filled is the condition under which a field is not left out, as in encoding/json;
+// empty when it never is.
+func (g *generator) filled(value string, f field) string {
+	options := strings.Split(f.tag.Get("json"), ",")[1:]
+	zero := slices.Contains(options, "omitzero")
+	if !zero && !slices.Contains(options, "omitempty") {
+		return ""
+	}
+	if zero && hasMethod(f.typ, "IsZero") {
+		return "!" + value + ".IsZero()"
+	}
+	switch u := f.typ.Underlying().(type) {
 	case *types.Basic:
 		switch info := u.Info(); {
 		case info&types.IsBoolean != 0:
@@ -302,10 +340,27 @@ func (g *generator) notEmpty(value string, t types.Type) string {
 	case *types.Pointer, *types.Interface:
 		return value + " != nil"
 	case *types.Slice, *types.Map:
+		if zero {
+			return value + " != nil"
+		}
 		return "len(" + value + ") > 0"
-	}
-	if types.TypeString(t, nil) == "time.Time" {
-		return "!" + value + ".IsZero()"
+	case *types.Struct, *types.Array:
+		if zero && types.Comparable(f.typ) && !holdsInterface(f.typ) {
+			return value + " != (" + g.typeName(f.typ) + "{})"
+		}
 	}
 	return ""
+}
+
+// holdsInterface reports whether comparing values of a type may panic.
+func holdsInterface(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return true
+	case *types.Array:
+		return holdsInterface(u.Elem())
+	case *types.Struct:
+		return slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool { return holdsInterface(f.Type()) })
+	}
+	return false
 }

@@ -4,12 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"iter"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/tool"
@@ -84,6 +92,12 @@ func tools(file *ast.File) (list []marked) {
 	return list
 }
 
+// directiveNames are the directives of one tool.
+var directiveNames = []string{"tool", "alias", "example", "translate", "zh"}
+
+// meant matches a comment that is meant as a directive.
+var meant = regexp.MustCompile(`(?i)^/[/*][ \t+@]*etui:tools?\b`)
+
 // stray reports what is meant as a directive and stands where none is read.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
@@ -95,10 +109,12 @@ func (g *generator) stray(file *ast.File) {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
-			case strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), "etui:tool") && !directive:
+			case !directive && meant.MatchString(c.Text):
 				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
+			case directive && !slices.Contains(directiveNames, name) && name != "tools":
+				g.fail(c.Pos(), "there is no directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
-				g.fail(c.Pos(), "%s%s does not belong to a function; write it as the last lines of its doc comment", prefix, name)
+				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
 			case directive && !read[group]:
 				g.fail(c.Pos(), "%s%s has no %stool beside it in the doc comment of a function", prefix, name, prefix)
 			}
@@ -126,6 +142,7 @@ func (g *generator) functions() (list []*function) {
 	common := g.common()
 	for _, file := range g.pkg.Syntax {
 		g.stray(file)
+		g.everywhere(file)
 		for _, m := range tools(file) {
 			made := g.function(m, common)
 			if made == nil {
@@ -138,8 +155,30 @@ func (g *generator) functions() (list []*function) {
 			list = append(list, made)
 		}
 	}
+	for _, name := range g.pkg.IgnoredFiles {
+		if file, err := parser.ParseFile(g.pkg.Fset, name, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+			g.everywhere(file)
+		}
+	}
 	slices.SortFunc(list, func(a, b *function) int { return strings.Compare(a.definition.Name, b.definition.Name) })
 	return list
+}
+
+// everywhere checks that a file with tools is part of the package on every system, with
+// any build tags and without cgo, as the generated file is.
+func (g *generator) everywhere(file *ast.File) {
+	dir, name := filepath.Split(g.pkg.Fset.Position(file.Package).Filename)
+	for _, system := range [][2]string{{"linux", "amd64"}, {"windows", "arm64"}, {"js", "wasm"}} {
+		c := build.Default
+		c.GOOS, c.GOARCH, c.BuildTags, c.CgoEnabled = system[0], system[1], nil, false
+		if built, err := c.MatchFile(dir, name); err != nil || built {
+			continue
+		}
+		for _, m := range tools(file) {
+			g.fail(m.name.Pos(), "%s is a tool, and its file is built under a condition only; let the tool stand in a file without one, and call what differs", m.name.Name)
+		}
+		return
+	}
 }
 
 func (g *generator) function(m marked, common tool.Definition) *function {
@@ -162,9 +201,11 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 		f.declared = true
 		if f.in = arguments(object.Type()); f.in == nil || object.IsAlias() {
 			g.fail(f.pos, "%s is no struct type; a tool is a function, or a struct type with its arguments", f.name)
+			return nil
 		}
-	default:
-		return nil // its type is not known
+	default: // the blank name
+		g.fail(f.pos, "a tool needs a name")
+		return nil
 	}
 	if f.in != nil {
 		d.Parameters = g.parameters(f.in, f.declared, f.pos)
@@ -175,11 +216,37 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 // description is a doc comment as a model reads it: without directives, without
 // the function's name at its beginning.
 func description(m marked) string {
-	text := strings.Join(strings.Fields(m.doc.Text()), " ")
-	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok && rest != "" {
-		text = strings.ToUpper(rest[:1]) + rest[1:]
+	text := oneLine(m.doc.Text())
+	if rest, ok := strings.CutPrefix(text, m.name.Name+" "); ok {
+		text = capital(rest)
 	}
 	return text
+}
+
+// oneLine joins the lines of a comment: with a blank, but between characters of
+// scripts that have none without.
+func oneLine(text string) (joined string) {
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		last, _ := utf8.DecodeLastRuneInString(joined)
+		if first, _ := utf8.DecodeRuneInString(line); joined != "" && line != "" && !(wide(last) && wide(first)) {
+			joined += " "
+		}
+		joined += line
+	}
+	return joined
+}
+
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r >= '\u3000' && r <= '\u303f' || r >= '\uff00' && r <= '\uffef'
+}
+
+func capital(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + text[size:]
 }
 
 // snake turns readFile into read_file, and getURLText into get_url_text.
@@ -200,6 +267,13 @@ func snake(name string) string {
 func (g *generator) apply(f *function, x directive) {
 	d := &f.definition
 	switch x.name {
+	case "alias", "example":
+		if x.text == "" {
+			g.fail(x.pos, "%s%s needs a text", prefix, x.name)
+			return
+		}
+	}
+	switch x.name {
 	case "tool":
 		g.keys(d, x, true)
 	case "alias":
@@ -211,8 +285,8 @@ func (g *generator) apply(f *function, x directive) {
 		g.translate(d, tag, strings.TrimSpace(text), x.pos)
 	case "zh":
 		g.translate(d, "zh", x.text, x.pos)
-	default:
-		g.fail(x.pos, "there is no directive %s%s%s", prefix, x.name, nearest.Hint(x.name, slices.Values([]string{"tool", "alias", "example", "translate", "zh"})))
+	case "tools":
+		g.fail(x.pos, "%stools stands above the package clause, for all tools; here it is %stool", prefix, prefix)
 	}
 }
 
@@ -220,6 +294,9 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 	if tag == "" || text == "" {
 		g.fail(pos, "a translation needs a language and a text: %stranslate zh 读取文件。", prefix)
 		return
+	}
+	if _, err := language.Parse(tag); err != nil {
+		g.fail(pos, "%q is no language; write its tag, as in %stranslate zh 读取文件。", tag, prefix)
 	}
 	if d.Translations == nil {
 		d.Translations = map[string]string{}
@@ -291,10 +368,14 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		return
 	}
 	in := slices.Collect(s.Params().Variables())
-	if len(in) > 0 && in[0].Type().String() == "context.Context" {
+	if len(in) > 0 && is(in[0].Type(), "context.Context") {
 		f.context, in = true, in[1:]
 	}
-	if len(in) > 1 || s.Variadic() {
+	if s.Variadic() {
+		g.fail(f.pos, "%s takes any number of arguments; put a list of them into a struct: a tool is %s", f.name, shapes)
+		return
+	}
+	if len(in) > 1 {
 		g.fail(f.pos, "%s takes %d arguments; put them into one struct, a field each: a tool is %s", f.name, len(in), shapes)
 		return
 	}
@@ -302,7 +383,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		g.input(f, in[0])
 	}
 	out := slices.Collect(s.Results().Variables())
-	if len(out) == 0 || len(out) > 2 || out[len(out)-1].Type().String() != "error" {
+	if len(out) == 0 || len(out) > 2 || !is(out[len(out)-1].Type(), "error") {
 		g.fail(f.pos, "%s must return an error last; a tool is %s", f.name, shapes)
 		return
 	}
@@ -311,8 +392,15 @@ func (g *generator) signature(f *function, s *types.Signature) {
 	}
 }
 
+// is reports whether a type is the one of that name, whatever it is called here.
+func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(t), nil) == name }
+
 func (g *generator) input(f *function, v *types.Var) {
 	t := types.Unalias(v.Type())
+	if t == types.Typ[types.Invalid] {
+		g.broken()
+		return
+	}
 	if p, ok := t.(*types.Pointer); ok {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}
@@ -325,7 +413,7 @@ func (g *generator) input(f *function, v *types.Var) {
 // that has a name.
 func arguments(t types.Type) *types.Named {
 	named, ok := t.(*types.Named)
-	if !ok || named.TypeParams().Len()+named.TypeArgs().Len() > 0 {
+	if !ok || named.TypeArgs().Len() < named.TypeParams().Len() {
 		return nil
 	}
 	if _, ok = named.Underlying().(*types.Struct); !ok {

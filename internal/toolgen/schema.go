@@ -2,12 +2,16 @@ package toolgen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/constant"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,8 +107,11 @@ func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.R
 // closed is what additionalProperties is for a struct.
 var closed = new(bool)
 
-// schema returns the JSON Schema of a type. Above are the structs that it lies in.
+// schema returns the JSON Schema of a type. Above are the types that it lies in.
 func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *schema {
+	if !g.named(t, pos) {
+		return &schema{}
+	}
 	if known := g.wellKnown(t); known != nil {
 		return known.schema()
 	}
@@ -112,6 +119,7 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		g.fail(pos, "%s contains itself; use json.RawMessage for the inner one", types.TypeString(t, g.qualify))
 		return &schema{}
 	}
+	above = append(above[:len(above):len(above)], t)
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return g.basic(t, u, pos)
@@ -132,23 +140,67 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		}
 		return &schema{Type: "object", AdditionalProperties: inner}
 	case *types.Struct:
-		return g.object(u, pos, append(above[:len(above):len(above)], t))
+		return g.object(u, pos, above)
 	}
 	g.fail(pos, "%s cannot be written as JSON; use a text, a number, a bool, a struct, a slice, a map with texts as keys, or json.RawMessage", types.TypeString(t, g.qualify))
 	return &schema{}
+}
+
+// named reports whether the package of the tools can name a type, and fails if not.
+func (g *generator) named(t types.Type, pos token.Pos) bool {
+	if t.Underlying() == types.Typ[types.Invalid] {
+		g.broken()
+		return false
+	}
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg() == g.pkg.Types {
+		return true
+	}
+	switch at := named.Obj().Pkg().Path(); {
+	case !named.Obj().Exported():
+		g.fail(pos, "%s is not exported by its package; use a type that is", types.TypeString(t, g.qualify))
+	case !internalTo(at, g.pkg.PkgPath):
+		g.fail(pos, "%s is of the package %s, which cannot be imported here; use a type of your own", types.TypeString(t, g.qualify), at)
+	default:
+		return true
+	}
+	return false
+}
+
+// broken tells what the compiler says of a package of which a type is not known. What
+// the generated file declares is missing, and no mistake.
+func (g *generator) broken() {
+	for _, e := range g.pkg.TypeErrors {
+		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); !ok || !generated.MatchString(name) {
+			g.fail(e.Pos, "%s", e.Msg)
+		}
+	}
+}
+
+// generated matches what the generated file may declare.
+var generated = regexp.MustCompile(`^(Register|Tools|Groups|Definitions|[Rr]ead\p{Lu}.*)$`)
+
+// internalTo reports whether a package may be imported by another one: what is
+// below a folder internal only by those beside that folder.
+func internalTo(imported, by string) bool {
+	i := strings.LastIndex("/"+imported+"/", "/internal/")
+	return i < 0 || strings.HasPrefix("/"+by+"/", ("/" + imported)[:i]+"/")
 }
 
 func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	switch info := u.Info(); {
 	case u.Kind() == types.Uintptr: // an address means nothing to others
 	case info&types.IsString != 0:
-		return &schema{Type: "string", Enum: g.constants(t)}
+		values, _ := g.constants(t)
+		return &schema{Type: "string", Enum: values}
 	case info&types.IsBoolean != 0:
 		return &schema{Type: "boolean"}
-	case info&types.IsUnsigned != 0:
-		return &schema{Type: "integer", Minimum: "0", Enum: g.constants(t)}
 	case info&types.IsInteger != 0:
-		return &schema{Type: "integer", Enum: g.constants(t)}
+		if values, names := g.constants(t); len(values) > 0 {
+			return &schema{Type: "integer", Enum: values, Description: strings.Join(names, ", ")}
+		}
+		least, most := bounds(u)
+		return &schema{Type: "integer", Minimum: least, Maximum: most}
 	case info&types.IsFloat != 0:
 		return &schema{Type: "number"}
 	}
@@ -156,17 +208,36 @@ func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	return &schema{}
 }
 
-// constants are the values of a named type that its package declares, in the
-// order in which they stand: the type is an enum.
-func (g *generator) constants(t types.Type) (values []json.RawMessage) {
-	named, ok := t.(*types.Named)
+// bounds are the least and the greatest value of a type of whole numbers, where a
+// model could be beyond them: not of 64 bits.
+func bounds(u *types.Basic) (least, most json.Number) {
+	bits := sizes[u.Kind()]
+	switch unsigned := u.Info()&types.IsUnsigned != 0; {
+	case unsigned && bits == 0:
+		return "0", ""
+	case unsigned:
+		return "0", json.Number(strconv.FormatUint(1<<bits-1, 10))
+	case bits == 0:
+		return "", ""
+	}
+	return json.Number(strconv.FormatInt(-1<<(bits-1), 10)), json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
+}
+
+// sizes are the bits of the types of numbers that do not have 64.
+var sizes = map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32, types.Float32: 32}
+
+// constants are the values of a named type that its package declares and others may
+// use, in the order in which they stand: the type is an enum. Of numbers the names
+// say what they mean.
+func (g *generator) constants(t types.Type) (values []json.RawMessage, names []string) {
+	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
-		return nil
+		return nil, nil
 	}
 	scope := named.Obj().Pkg().Scope()
 	var found []*types.Const
 	for _, name := range scope.Names() {
-		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) {
+		if c, ok := scope.Lookup(name).(*types.Const); ok && types.Identical(c.Type(), t) && (c.Exported() || c.Pkg() == g.pkg.Types) {
 			found = append(found, c)
 		}
 	}
@@ -174,26 +245,31 @@ func (g *generator) constants(t types.Type) (values []json.RawMessage) {
 	for _, c := range found {
 		value := json.RawMessage(c.Val().ExactString())
 		if named.Underlying().(*types.Basic).Info()&types.IsString != 0 {
-			text, err := strconv.Unquote(c.Val().ExactString())
-			if err != nil {
-				continue
-			}
-			value, _ = json.Marshal(text) // a text always can be
+			value, _ = json.Marshal(constant.StringVal(c.Val())) // a text always can be
 		}
-		values = append(values, value)
+		if slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, value) }) {
+			continue // another name of it
+		}
+		values, names = append(values, value), append(names, string(value)+" "+c.Name())
 	}
-	return values
+	return values, names
 }
 
 func (g *generator) object(u *types.Struct, pos token.Pos, above []types.Type) *schema {
 	s := &schema{Type: "object", Properties: properties{}, AdditionalProperties: closed}
 	for _, f := range g.fields(u, pos) {
+		if strings.ContainsFunc(f.name, func(r rune) bool { return !nameRune(r) }) {
+			g.fail(f.pos, "%q is no name that all models take: only letters from a to z, digits, '_', '-' and '.'; say json:\"…\"", f.name)
+		}
 		p := g.schema(f.typ, f.pos, above)
-		if text := g.comment(f.pos); text != "" {
+		switch text := g.comment(f); {
+		case text != "" && p.Description != "":
+			p.Description = text + " (" + p.Description + ")"
+		case text != "":
 			p.Description = text
 		}
 		g.tags(p, f)
-		g.checkDefault(p, f)
+		g.checkValues(p, f)
 		s.Properties = append(s.Properties, property{f.name, p})
 		if !f.optional {
 			s.Required = append(s.Required, f.name)
@@ -216,6 +292,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 		if v.Pos() != token.NoPos {
 			pos = v.Pos()
 		}
+		g.checkTag(u.Tag(i), v, pos)
 		name, options, _ := strings.Cut(tag.Get("json"), ",")
 		inner, embedded := v.Type().Underlying().(*types.Struct)
 		switch {
@@ -228,7 +305,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			continue
 		case v.Embedded() && name == "":
-			g.fail(pos, "the embedded field %s is no struct; give it a name", v.Name())
+			g.fail(pos, "the embedded field %s is no struct; embed a struct, not a pointer to one, or give the field a name", v.Name())
 			continue
 		case !v.Exported():
 			if tag.Get("json") != "" {
@@ -236,8 +313,10 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			continue
 		}
-		if slices.Contains(strings.Split(options, ","), "string") {
-			g.fail(pos, "the json option string of %s is not supported; leave it out", v.Name())
+		for _, option := range strings.Split(options, ",") {
+			if !slices.Contains([]string{"", "omitempty", "omitzero"}, option) {
+				g.fail(pos, "the json option %s of %s is not supported; only omitempty and omitzero are", option, v.Name())
+			}
 		}
 		f := field{name: name, selector: v.Name(), typ: v.Type(), tag: tag, pos: pos}
 		if f.name == "" {
@@ -258,45 +337,92 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 	return list
 }
 
-// comment is what stands above a field, or behind it in its line. It is known for
-// the structs of the package itself.
-func (g *generator) comment(pos token.Pos) string {
-	f := g.comments()[pos]
-	if f == nil {
+// tagKeys are the keys of tags that say something about a field.
+var tagKeys = []string{"json", "required", "enum", "default", "example", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "pattern"}
+
+// checkTag reports what in a tag would be passed over: all of one that is not well
+// formed, a key that is there twice or written in another case.
+func (g *generator) checkTag(tag string, v *types.Var, pos token.Pos) {
+	seen := map[string]bool{}
+	for rest := strings.TrimLeft(tag, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		key, quoted, _ := strings.Cut(rest, ":")
+		value, err := strconv.QuotedPrefix(quoted)
+		if err != nil || !strings.HasPrefix(value, `"`) || key == "" || strings.ContainsAny(key, " \"") {
+			g.fail(pos, "the tag of %s is not well formed at %s; it is written `key:\"value\" key:\"value\"`", v.Name(), rest)
+			return
+		}
+		known := slices.IndexFunc(tagKeys, func(k string) bool { return strings.EqualFold(k, key) })
+		switch {
+		case known >= 0 && tagKeys[known] != key:
+			g.fail(pos, "the tag %s of %s is written %s", key, v.Name(), tagKeys[known])
+		case known >= 0 && seen[key]:
+			g.fail(pos, "the tag %s of %s is there twice", key, v.Name())
+		}
+		seen[key] = true
+		rest = quoted[len(value):]
+	}
+}
+
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+}
+
+// comment is what stands above a field, or behind it in its line.
+func (g *generator) comment(f field) string {
+	at := g.pkg.Fset.Position(f.pos)
+	here := place{at.Filename, at.Line, f.selector[strings.LastIndex(f.selector, ".")+1:]}
+	if g.comments == nil {
+		g.comments = map[place]*ast.Field{}
+		for _, file := range g.pkg.Syntax {
+			g.note(g.pkg.Fset, file)
+		}
+	}
+	if _, ok := g.comments[here]; !ok && at.Filename != "" {
+		// A struct of another package, of which only the types were read.
+		fset := token.NewFileSet()
+		if file, err := parser.ParseFile(fset, at.Filename, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
+			g.note(fset, file)
+		}
+	}
+	found := g.comments[here]
+	if found == nil {
 		return ""
 	}
-	text := f.Doc.Text()
+	text := found.Doc.Text()
 	if strings.TrimSpace(text) == "" {
-		text = f.Comment.Text()
+		text = found.Comment.Text()
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(f.Names) == 1 {
-		if rest, ok := strings.CutPrefix(text, f.Names[0].Name+" is "); ok {
-			text = strings.ToUpper(rest[:1]) + rest[1:]
+	text = oneLine(text)
+	if len(found.Names) == 1 {
+		for _, is := range []string{" is ", " 是"} {
+			if rest, ok := strings.CutPrefix(text, found.Names[0].Name+is); ok {
+				return capital(rest)
+			}
 		}
 	}
 	return text
 }
 
-// comments finds the fields of the package's structs by where their names stand.
-func (g *generator) comments() map[token.Pos]*ast.Field {
-	if g.byPos != nil {
-		return g.byPos
-	}
-	g.byPos = map[token.Pos]*ast.Field{}
-	for _, file := range g.pkg.Syntax {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if s, ok := n.(*ast.StructType); ok {
-				for _, f := range s.Fields.List {
-					for _, name := range f.Names {
-						g.byPos[name.Pos()] = f
-					}
+// place is where the name of a field stands.
+type place struct {
+	file string
+	line int
+	name string
+}
+
+// note finds the fields of the structs of a file.
+func (g *generator) note(fset *token.FileSet, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.StructType); ok {
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					at := fset.Position(name.Pos())
+					g.comments[place{at.Filename, at.Line, name.Name}] = f
 				}
 			}
-			return true
-		})
-	}
-	return g.byPos
+		}
+		return true
+	})
 }
 
 // tags applies what a field's tags say about its value.
@@ -306,16 +432,22 @@ func (g *generator) tags(s *schema, f field) {
 		inner = inner.Items // an enum of a list is one of its elements
 	}
 	if text, ok := f.tag.Lookup("enum"); ok {
-		inner.Enum = nil
+		if inner.Enum != nil {
+			inner.Enum, inner.Description = nil, "" // of its constants
+		}
 		for _, item := range strings.Split(text, ",") {
-			inner.Enum = append(inner.Enum, g.value(inner, item, "enum", f.pos))
+			if value := g.value(inner, strings.TrimSpace(item), "enum", f.pos); value != nil {
+				inner.Enum = append(inner.Enum, value)
+			}
 		}
 	}
 	if text, ok := f.tag.Lookup("default"); ok {
 		s.Default = g.value(s, text, "default", f.pos)
 	}
 	if text, ok := f.tag.Lookup("example"); ok {
-		s.Examples = []json.RawMessage{g.value(s, text, "example", f.pos)}
+		if value := g.value(s, text, "example", f.pos); value != nil {
+			s.Examples = []json.RawMessage{value}
+		}
 	}
 	for _, n := range []struct {
 		key, of string
@@ -329,12 +461,18 @@ func (g *generator) tags(s *schema, f field) {
 		if !ok {
 			continue
 		}
-		if _, err := strconv.ParseFloat(text, 64); err != nil || !json.Valid([]byte(text)) {
-			g.fail(f.pos, "%s:%q must be a number", n.key, text)
+		g.fits(s, n.key, n.of, f.pos)
+		if !g.limit(n.key, text, f) {
 			continue
 		}
-		g.fits(s, n.key, n.of, f.pos)
 		*n.into = json.Number(text)
+	}
+	for _, pair := range [][3]string{{"minimum", string(s.Minimum), string(s.Maximum)}, {"minLength", string(s.MinLength), string(s.MaxLength)}, {"minItems", string(s.MinItems), string(s.MaxItems)}} {
+		least, err := strconv.ParseFloat(pair[1], 64)
+		most, err2 := strconv.ParseFloat(pair[2], 64)
+		if err == nil && err2 == nil && least > most {
+			g.fail(f.pos, "the %s %s is more than the maximum, %s", pair[0], pair[1], pair[2])
+		}
 	}
 	if text, ok := f.tag.Lookup("format"); ok {
 		g.fits(s, "format", "string", f.pos)
@@ -343,41 +481,76 @@ func (g *generator) tags(s *schema, f field) {
 	if text, ok := f.tag.Lookup("pattern"); ok {
 		g.fits(s, "pattern", "string", f.pos)
 		s.Pattern = text
+		if raw, err := (&schema{Pattern: text}).text(); err == nil {
+			if _, err = tool.CompileSchema(raw); err != nil {
+				g.fail(f.pos, "pattern:%q is no regular expression", text)
+				s.Pattern = ""
+			}
+		}
 	}
 }
 
-// checkDefault checks that the default of a field is a value of it.
-func (g *generator) checkDefault(s *schema, f field) {
-	if s.Default == nil {
-		return
+// limit checks a bound of numbers, of texts or of lists.
+func (g *generator) limit(key, text string, f field) bool {
+	x, err := strconv.ParseFloat(text, 64)
+	b, number := f.typ.Underlying().(*types.Basic)
+	if p, ok := f.typ.Underlying().(*types.Pointer); ok {
+		b, number = p.Elem().Underlying().(*types.Basic)
 	}
-	text := string(s.Default)
+	switch {
+	case err != nil || !json.Valid([]byte(text)):
+		g.fail(f.pos, "%s:%q must be a number", key, text)
+		return false
+	case key != "minimum" && key != "maximum":
+		if _, err := strconv.ParseUint(text, 10, 31); err != nil {
+			g.fail(f.pos, "%s:%q must be a whole number that is not negative", key, text)
+			return false
+		}
+	case number && b.Info()&types.IsInteger != 0:
+		least, most := bounds(b)
+		low, err := least.Float64()
+		high, err2 := most.Float64()
+		if err == nil && x < low || err2 == nil && x > high {
+			g.fail(f.pos, "%s:%q does not fit into %s", key, text, b.Name())
+			return false
+		}
+	}
+	return true
+}
+
+// checkValues checks that the default of a field and its example are values of it.
+func (g *generator) checkValues(s *schema, f field) {
 	b, _ := f.typ.Underlying().(*types.Basic)
 	switch {
+	case s.Default == nil:
 	case b == nil || g.wellKnown(f.typ) != nil:
 		g.fail(f.pos, "default is for texts, numbers and bools; set that of %s in the function", f.selector)
 		return
-	case !representable(text, b):
-		g.fail(f.pos, "default:%q does not fit into %s", text, b.Name())
+	case !representable(string(s.Default), b):
+		g.fail(f.pos, "default:%q does not fit into %s", s.Default, b.Name())
+		return
+	}
+	if s.Default == nil && s.Examples == nil {
 		return
 	}
 	raw, err := s.text()
 	if err != nil {
 		return // it is told for the whole
 	}
-	if c, err := tool.CompileSchema(raw); err == nil {
-		if err := c.Validate(s.Default); err != nil {
-			g.fail(f.pos, "the default %s is not allowed: %v", s.Default, err)
+	c, err := tool.CompileSchema(raw)
+	if err != nil {
+		return
+	}
+	for i, value := range append([]json.RawMessage{s.Default}, s.Examples...) {
+		if err := c.Validate(value); value != nil && err != nil {
+			g.fail(f.pos, "the %s %s is not allowed: %v", []string{"default", "example"}[i], value, err)
 		}
 	}
 }
 
 // representable reports whether a number fits into a type.
 func representable(text string, b *types.Basic) bool {
-	bits := map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32, types.Float32: 32}[b.Kind()]
-	if bits == 0 {
-		bits = 64
-	}
+	bits := cmp.Or(sizes[b.Kind()], 64)
 	var err error
 	switch info := b.Info(); {
 	case info&types.IsUnsigned != 0:
@@ -397,7 +570,7 @@ func (g *generator) fits(s *schema, key, of string, pos token.Pos) {
 	}
 }
 
-// value reads a value of a tag, which is written without quotes.
+// value reads a value of a tag, which is written without quotes; nil when it is none.
 func (g *generator) value(s *schema, text, key string, pos token.Pos) json.RawMessage {
 	if s.Type == "string" {
 		raw, _ := json.Marshal(text) // a text always can be
@@ -413,7 +586,7 @@ func (g *generator) value(s *schema, text, key string, pos token.Pos) json.RawMe
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil || fits != nil && !fits(v) {
 		g.fail(pos, "%s:%q is not %s", key, text, article(s.Type))
-		return json.RawMessage("null")
+		return nil
 	}
 	return json.RawMessage(text)
 }

@@ -89,8 +89,7 @@ func readCallToolJSON(r *wire.Reader, v *CallTool) {
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
 					key := string(name)
-					var e1 json.RawMessage
-					e1 = r.Raw()
+					e1 := r.Raw()
 					v.Arguments[key] = e1
 				}
 			}
@@ -123,8 +122,7 @@ func readFindToolsJSON(r *wire.Reader, v *FindTools) {
 				v.Queries = []string{}
 				r.Array()
 				for r.Element() {
-					var e1 string
-					e1 = r.String()
+					e1 := r.String()
 					v.Queries = append(v.Queries, e1)
 				}
 			}

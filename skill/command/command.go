@@ -55,6 +55,9 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if _, err := sandbox.Find(dir, c.Command[0]); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}
+	if err := sandbox.CheckHosts(c.Network); err != nil {
+		return nil, fmt.Errorf("network: %w", err)
+	}
 	r := &runner{
 		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
 		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
@@ -127,6 +130,9 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 // failure is what a model is told of a program that has failed.
 func (r *runner) failure(result sandbox.Result) error {
 	lines := sandbox.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
+	if len(result.Refused) > 0 {
+		lines = strings.TrimPrefix(lines+"\nit was refused "+sandbox.Hosts(result.Refused)+", which its network does not have", "\n")
+	}
 	if lines == "" {
 		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
 	}

@@ -75,6 +75,7 @@ func conformance(t *testing.T, mode sandbox.Mode) {
 			},
 			Bad: map[string]skill.Config{
 				"command": bad(func(c *skill.Config) { c.Command = nil }),
+				"network": bad(func(c *skill.Config) { c.Network = []string{"https://api.example.org"} }),
 				"env":     bad(func(c *skill.Config) { c.Env = map[string]skill.Secret{"A=B": "c"} }),
 			},
 		}

@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, finder *Finder, installer *Installer) 
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(finder *Finder, installer *Installer) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if finder != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "find_skills",
 				Description:  "Finds skills - instructions and tools for a kind of work - among those that are loaded and in the registries. Use it when no tool fits what is asked.",
@@ -43,12 +43,12 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
 	if installer != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "install_skill",
 				Description:  "Installs a skill that find_skills has found, so that it can be used from the next message on. Only when the user asked for it or agreed.",
@@ -70,7 +70,7 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 			}),
 		)
 	}
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.

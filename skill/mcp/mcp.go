@@ -101,15 +101,30 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 		}
 		s.dir = dir
 	}
-	if len(c.Command) > 0 && (p.config.Sandbox == nil || p.config.Sandbox.Ready() != nil) {
-		s.details.Unmet = append(s.details.Unmet, sandbox.ErrRefused.Error())
-	}
+	s.details.Unmet = append(s.details.Unmet, p.unmet(c)...)
 	s.file.Folder = nil
 	known, _, err := p.config.Pins.know(c.Name)
 	first := &state{phase: Waiting, err: err}
 	first.set(s, known)
 	s.state.Store(first)
 	return s, nil
+}
+
+// unmet says what a server that is a program lacks here.
+func (p *Provider) unmet(c skill.Config) []string {
+	if len(c.Command) == 0 {
+		return nil
+	}
+	if p.config.Sandbox == nil || p.config.Sandbox.Ready() != nil {
+		return []string{sandbox.ErrRefused.Error()}
+	}
+	if len(c.Network) == 0 {
+		return nil
+	}
+	if err := p.config.Sandbox.Network(); err != nil {
+		return []string{"network: " + err.Error()}
+	}
+	return nil
 }
 
 // check says what of a config cannot be a server.
@@ -129,6 +144,10 @@ func check(c skill.Config) error {
 		return fmt.Errorf("headers: only a server with an endpoint has them")
 	case len(c.Command) == 0 && len(c.Env) > 0:
 		return fmt.Errorf("env: only a server with a command has it")
+	case len(c.Command) == 0 && len(c.Network) > 0:
+		return fmt.Errorf("network: only a server with a command has it")
+	case sandbox.CheckHosts(c.Network) != nil:
+		return fmt.Errorf("network: %w", sandbox.CheckHosts(c.Network))
 	case len(c.Command) > 0 && strings.TrimSpace(c.Command[0]) == "":
 		return fmt.Errorf("command: the program has no name")
 	case c.Timeout < 0 || c.Timeout > skill.MaxTimeout:

@@ -19,6 +19,7 @@ import (
 type Reader struct {
 	data []byte
 	at   int
+	name []byte // of the field that is read
 	err  error
 }
 
@@ -39,10 +40,19 @@ func (r *Reader) End() error { return r.err }
 
 // fail stops the reader. What goes on reading sees the end of all lists.
 func (r *Reader) fail(want string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%s is needed at byte %d of the arguments, not %.20q", want, r.at, r.data[r.at:])
-	}
+	r.broken(fmt.Errorf("%s is needed, not %.20s", want, r.data[r.at:]))
 	r.data, r.at = nil, 0
+}
+
+// broken keeps the first error, with the field that it is about.
+func (r *Reader) broken(err error) {
+	switch {
+	case r.err != nil || err == nil:
+	case r.name == nil:
+		r.err = fmt.Errorf("the arguments: %w", err)
+	default:
+		r.err = fmt.Errorf("%s: %w", r.name, err)
+	}
 }
 
 // peek returns the byte with which the next value begins; 0 at the end.
@@ -97,12 +107,13 @@ func (r *Reader) Field() (name []byte, ok bool) {
 	raw := r.token()
 	r.peek()
 	r.at++ // the colon
-	if name = raw[1 : len(raw)-1]; plain(name) {
-		return name, true
+	if name = raw[1 : len(raw)-1]; !plain(name) {
+		var text string
+		_ = json.Unmarshal(raw, &text) // it is valid
+		name = []byte(text)
 	}
-	var text string
-	_ = json.Unmarshal(raw, &text) // it is valid
-	return []byte(text), true
+	r.name = name
+	return name, true
 }
 
 // Null reports whether the value is null, and then skips it.
@@ -247,6 +258,15 @@ func (r *Reader) Float(bits int) float64 {
 	return x
 }
 
+// Number reads a number as it is written.
+func (r *Reader) Number() json.Number {
+	text := r.number()
+	if text == nil {
+		r.fail("a number")
+	}
+	return json.Number(text)
+}
+
 // number returns the number that stands here; nothing when it is none.
 func (r *Reader) number() []byte {
 	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
@@ -268,8 +288,8 @@ func (r *Reader) Duration() time.Duration {
 
 // Text reads a text into what understands it.
 func (r *Reader) Text(v encoding.TextUnmarshaler) {
-	if err := v.UnmarshalText([]byte(r.String())); err != nil && r.err == nil {
-		r.err = err
+	if text := r.String(); r.err == nil {
+		r.broken(v.UnmarshalText([]byte(text)))
 	}
 }
 
@@ -277,14 +297,14 @@ func (r *Reader) Text(v encoding.TextUnmarshaler) {
 func (r *Reader) JSON(v json.Unmarshaler) {
 	raw := r.Raw()
 	if r.err == nil {
-		r.err = v.UnmarshalJSON(raw)
+		r.broken(v.UnmarshalJSON(raw))
 	}
 }
 
 // Any reads a value of any kind, as encoding/json does.
 func (r *Reader) Any() (v any) {
 	if raw := r.Raw(); r.err == nil {
-		r.err = json.Unmarshal(raw, &v)
+		r.broken(json.Unmarshal(raw, &v))
 	}
 	return v
 }
@@ -292,7 +312,7 @@ func (r *Reader) Any() (v any) {
 // Bytes reads base64.
 func (r *Reader) Bytes() (b []byte) {
 	if raw := r.Raw(); r.err == nil {
-		r.err = json.Unmarshal(raw, &b)
+		r.broken(json.Unmarshal(raw, &b))
 	}
 	return b
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 )
 
@@ -17,12 +18,15 @@ type session struct {
 	id, owner, command string
 	process            *sandbox.Process
 	end                context.CancelFunc
+	guard              *protect.Guard
 	news               chan struct{} // holds one when there is something new
+	ended              chan struct{} // closed when the workspace is in order again
 
 	mu      sync.Mutex
 	unread  []byte
 	dropped int
-	done    bool // all is written
+	done    bool   // all is written
+	notes   string // of the guard
 }
 
 // begin starts a command in the background.
@@ -32,13 +36,17 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 	if err := s.makeRoom(); err != nil {
 		return "", err
 	}
+	var err error
+	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
+		return "", err
+	}
 	s.begun++
-	v := &session{id: fmt.Sprintf("cmd-%d", s.begun), owner: owner(ctx), command: command, news: make(chan struct{}, 1)}
+	v := &session{id: fmt.Sprintf("cmd-%d", s.begun), owner: owner(ctx), command: command, guard: s.config.Guard, news: make(chan struct{}, 1), ended: make(chan struct{})}
 	living, end := context.WithTimeout(context.WithoutCancel(ctx), maxLife)
 	p, err := s.config.Sandbox.Start(living, c)
 	if err != nil {
 		end()
-		return "", err
+		return "", noted(err, guarded(v.guard.End()))
 	}
 	p.Stdin.Close() // nobody writes to it
 	v.process, v.end = p, end
@@ -89,10 +97,12 @@ func (v *session) read() {
 	<-v.process.Done()
 	_ = v.process.Close() // it has ended
 	v.end()
+	notes := guarded(v.guard.End())
 	v.mu.Lock()
-	v.done = true
+	v.notes, v.done = notes, true
 	v.mu.Unlock()
 	v.tell()
+	close(v.ended)
 }
 
 func (v *session) tell() {
@@ -132,10 +142,17 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// stop ends the command and waits for its end.
+// told is what the guard says about a command that has ended.
+func (v *session) told() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.notes
+}
+
+// stop ends the command and waits until the workspace is in order.
 func (v *session) stop() {
 	v.end()
-	<-v.process.Done()
+	<-v.ended
 }
 
 // find finds a command of the caller's conversation.
@@ -181,7 +198,7 @@ func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, e
 		text, done := v.take()
 		switch {
 		case done:
-			return fmt.Sprintf("%s\n(%v)", text, v.process.Err()), nil
+			return fmt.Sprintf("%s%s\n(%v)", text, v.told(), v.process.Err()), nil
 		case text != "":
 			return text + "\n(it runs on)", nil
 		}
@@ -211,5 +228,5 @@ func (s *Shell) stopBackground(ctx context.Context, in stopInput) (string, error
 		return "", err
 	}
 	v.stop()
-	return fmt.Sprintf("%s has ended.", v.id), nil
+	return fmt.Sprintf("%s has ended.%s", v.id, v.told()), nil
 }

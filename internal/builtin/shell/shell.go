@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
@@ -36,9 +37,14 @@ type Config struct {
 	Sandbox *sandbox.Sandbox
 	// Dir is the workspace, as an absolute path.
 	Dir string
-	// ReadOnly are files and folders that commands may read but not change, as
-	// absolute paths, such as the configuration. Those that are not there are left out.
+	// ReadOnly are further folders that commands may read, as absolute paths. Those
+	// that are not there are left out.
 	ReadOnly []string
+	// Guard keeps the protected names of Dir as they are.
+	Guard *protect.Guard
+	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
+	// none. The model is told of them.
+	Network []string
 }
 
 // Shell runs commands. It is safe for concurrent use.
@@ -53,6 +59,26 @@ type Shell struct {
 
 // New makes a shell.
 func New(c Config) *Shell { return &Shell{config: c} }
+
+// Registered returns the tools of a shell as the model is to see them: Tools, with
+// the hosts that commands may reach.
+func (s *Shell) Registered() []tool.Tool {
+	list := Tools(s)
+	if len(s.config.Network) == 0 {
+		return list
+	}
+	hosts := sandbox.Hosts(s.config.Network)
+	for i, t := range list {
+		d := t.Definition()
+		if d.Name != "exec" {
+			continue
+		}
+		d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
+		d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		list[i] = tool.New(d, t.Call)
+	}
+	return list
+}
 
 // Close ends all commands in the background. It never fails.
 func (s *Shell) Close() error {
@@ -89,25 +115,51 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in the order in which they come.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
 	}
 	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
-	r, err := s.config.Sandbox.Run(ctx, c)
-	if err != nil {
+	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
+	}
+	r, err := s.config.Sandbox.Run(ctx, c)
+	notes := guarded(s.config.Guard.End())
+	if err != nil {
+		return "", noted(err, notes)
 	}
 	text := plain(r.Stdout)
 	if text == "" {
 		text = "(no output)"
 	}
-	return fmt.Sprintf("%s\n%s", text, ended(r)), nil
+	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
 }
 
-// ended says how a command ended, and how it was kept apart.
-func ended(r sandbox.Result) string {
+// maxNotes is how many notes of the guard a result tells.
+const maxNotes = 20
+
+// guarded tells what the guard of the workspace has put back.
+func guarded(done []string) string {
+	if len(done) == 0 {
+		return ""
+	}
+	if more := len(done) - maxNotes; more > 0 {
+		done = append(done[:maxNotes:maxNotes], fmt.Sprintf("and %d more", more))
+	}
+	return "\n(Protected names of the workspace were put back, as other programs or etui would trust them. Tell the user:\n- " + strings.Join(done, "\n- ") + ")"
+}
+
+// noted adds notes to an error.
+func noted(err error, notes string) error {
+	if notes == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, notes)
+}
+
+// ended says how a command ended, how it was kept apart, and what it could reach.
+func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
@@ -118,7 +170,14 @@ func ended(r sandbox.Result) string {
 	if r.Stdout.Dropped > 0 {
 		how += "; write long outputs to a file, and read that"
 	}
-	return fmt.Sprintf("(%s, sandbox: %s)", how, r.Mode)
+	how = fmt.Sprintf("%s, sandbox: %s", how, r.Mode)
+	if len(s.config.Network) > 0 {
+		how += ", network: " + sandbox.Hosts(s.config.Network)
+	}
+	if len(r.Refused) > 0 {
+		how += "; refused: " + sandbox.Hosts(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+	}
+	return "(" + how + ")"
 }
 
 // overwritten is what a program has written over on one line of a terminal, as
@@ -152,7 +211,7 @@ func (s *Shell) folder(name string) (string, error) {
 	return filepath.Join(s.config.Dir, name), nil
 }
 
-// readOnly are the protected paths that are there.
+// readOnly are the folders to read that are there.
 func (s *Shell) readOnly() (list []string) {
 	for _, path := range s.config.ReadOnly {
 		if _, err := os.Stat(path); err == nil {

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/builtin/shell"
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/tool"
 )
@@ -25,10 +27,23 @@ func open(t *testing.T) (dir string, call func(session, name, args string) strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openIn(t, box)
+}
+
+// openIn is a shell whose commands run in a sandbox.
+func openIn(t *testing.T, box *sandbox.Sandbox) (dir string, call func(session, name, args string) string) {
+	t.Helper()
 	dir = t.TempDir()
-	s := shell.New(shell.Config{Sandbox: box, Dir: dir, ReadOnly: []string{filepath.Join(dir, "none")}})
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // commands of root's run as somebody else
+		t.Fatal(err)
+	}
+	guard, err := protect.New(protect.Config{Dir: dir, Names: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills")}, Mode: box.Mode()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: dir, ReadOnly: []string{filepath.Join(dir, "none")}, Guard: guard})
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Close(), guard.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -107,4 +122,63 @@ func TestPlaces(t *testing.T) {
 	want(t, call("a", "stop_background", `{"id":"cmd-3"}`), "has ended")
 	want(t, call("a", "background_output", `{"id":"cmd-3","wait":50}`), "(the program ended")
 	want(t, call("a", "exec", `{"command":"true","background":true}`), "It runs as cmd-9")
+}
+
+// TestProtected: in every mode what is trusted stays as it is, with a word about it.
+func TestProtected(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the modes are Linux's")
+	}
+	for _, mode := range []sandbox.Mode{sandbox.Strong, sandbox.Landlock} {
+		box, err := sandbox.New(sandbox.Config{Mode: mode, Require: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, call := openIn(t, box)
+		files := map[string]string{"etui.yaml": "log: {}", "skills/a.yaml": "name: a", ".git/HEAD": "ref", ".git/hooks/pre-commit": "mine", ".git/config": "[core]\n\tpager = mine\n"}
+		for name, text := range files {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		script := "exec 2>&1; for f in etui.yaml skills/a.yaml skills/b.yaml .git/hooks/pre-commit .git/config .envrc; do echo evil > $f; done; " +
+			"rm -rf skills; mv etui.yaml x; mv .git g; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit; mkdir .vscode; echo evil > .vscode/tasks.json; chmod 500 .vscode"
+		want(t, call("a", "exec", `{"command":"`+script+`"}`), ".vscode is a name that other programs trust; it is etui-aside-1-.vscode now")
+		want(t, call("a", "exec", `{"command":"`+script+`; sleep 600","background":true}`), "cmd-1")
+		want(t, call("a", "stop_background", `{"id":"cmd-1"}`), "cmd-1 has ended.")
+		for name, text := range files {
+			if now, err := os.ReadFile(filepath.Join(dir, name)); name != ".git/HEAD" && string(now) != text {
+				t.Errorf("%s: %s is %q, %v", mode, name, now, err)
+			}
+		}
+		for _, name := range []string{"skills/b.yaml", ".envrc", ".vscode", ".git/hooks/post-commit"} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				t.Errorf("%s: there is %s", mode, name)
+			}
+		}
+	}
+}
+
+// TestNetwork: the model is told what commands may reach.
+func TestNetwork(t *testing.T) {
+	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: t.TempDir(), Network: []string{"pypi.org", "*.example.org"}})
+	for _, tl := range s.Registered() {
+		d := tl.Definition()
+		if told := strings.Contains(d.Description, "pypi.org, *.example.org."); told != (d.Name == "exec") || told != strings.Contains(d.Translations["zh"], "pypi.org") {
+			t.Errorf("%s: %s", d.Name, d.Description)
+		}
+		if d.Name != "exec" {
+			continue
+		}
+		r, err := tl.Call(t.Context(), json.RawMessage(`{"command":"true"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, r.Text, "(exit status 0, sandbox: off, network: pypi.org, *.example.org)")
+	}
 }

@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, shell *Shell) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(shell *Shell) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if shell != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "background_output",
 				Description:  "Gives what a command in the background has written since the last time, and whether it runs.",
@@ -43,7 +43,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "exec",
@@ -66,7 +66,7 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 			tool.New(tool.Definition{
 				Name:         "stop_background",
@@ -89,11 +89,11 @@ func Tools(shell *Shell) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.

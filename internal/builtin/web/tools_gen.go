@@ -19,9 +19,9 @@ func Register(registry *catalog.Registry, fetcher *Fetcher, searcher *Searcher) 
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if fetcher != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "web_fetch",
 				Description:  "Reads a web page as Markdown, or a text or JSON document.",
@@ -43,12 +43,12 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
 	if searcher != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "web_search",
 				Description:  "Searches the web; gives titles, addresses and excerpts.",
@@ -70,11 +70,11 @@ func Tools(fetcher *Fetcher, searcher *Searcher) []tool.Tool {
 				if err != nil {
 					return chat.Result{}, err
 				}
-				return tool.Text(string(out)), nil
+				return tool.Text(out), nil
 			}),
 		)
 	}
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.

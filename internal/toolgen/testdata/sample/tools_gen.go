@@ -22,9 +22,9 @@ func Register(registry *catalog.Registry, service *Service) error {
 
 // Tools returns the tools of this package. Those of a receiver that is nil are left out.
 func Tools(service *Service) []tool.Tool {
-	var list []tool.Tool
+	var made []tool.Tool
 	if service != nil {
-		list = append(list,
+		made = append(made,
 			tool.New(tool.Definition{
 				Name:         "forecast",
 				Description:  "Tells the weather of the coming days.",
@@ -32,7 +32,7 @@ func Tools(service *Service) []tool.Tool {
 				Aliases:      []string{"weather report", "天气预报"},
 				Examples:     []string{"will it rain in Rome tomorrow?"},
 				Groups:       []string{"weather", "read"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string"},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"The name of the city, in any language.","examples":["Rome"],"minLength":1},"days":{"type":"integer","description":"Days to look ahead.","default":3,"minimum":1,"maximum":14},"unit":{"type":"string","enum":["C","F"]},"near":{"type":"object","description":"Near, when given, is looked at in the place of the city.","properties":{"lat":{"type":"number","description":"Latitude in degrees.","minimum":-90,"maximum":90},"lon":{"type":"number","description":"degrees, east is positive"}},"required":["lat","lon"],"additionalProperties":false},"wants":{"type":"array","maxItems":2,"items":{"type":"string","enum":["rain","wind"]}},"limit":{"type":"integer","minimum":0,"maximum":255},"extra":{},"since":{"type":"string","format":"date-time"},"wait":{"type":"string","examples":["1m30s"]},"tags":{"type":"object","additionalProperties":{"type":"integer"}},"grid":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"pair":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"boolean"}},"blob":{"type":"string","contentEncoding":"base64"}},"required":["city"],"additionalProperties":false}`),
 				Risk:         "read",
 				Version:      "2",
 			}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
@@ -56,7 +56,7 @@ func Tools(service *Service) []tool.Tool {
 			}),
 		)
 	}
-	list = append(list,
+	made = append(made,
 		tool.New(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
@@ -84,7 +84,7 @@ func Tools(service *Service) []tool.Tool {
 			if err != nil {
 				return chat.Result{}, err
 			}
-			return tool.Text(string(out)), nil
+			return tool.Text(out), nil
 		}),
 		tool.New(tool.Definition{
 			Name:        "show_map",
@@ -102,7 +102,7 @@ func Tools(service *Service) []tool.Tool {
 			return showMap(ctx, in)
 		}),
 	)
-	return list
+	return made
 }
 
 // Groups returns the names of the tools of each group.
@@ -121,7 +121,7 @@ func Definitions() []tool.Definition {
 			Name:        "ring_bell",
 			Description: "Rings a bell; the program does it itself.",
 			Groups:      []string{"social"},
-			Parameters:  json.RawMessage(`{"type":"object","properties":{"times":{"type":"integer","default":1,"minimum":1},"notes":{"type":"object","description":"anything"},"chime":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}`),
+			Parameters:  json.RawMessage(`{"type":"object","properties":{"times":{"type":"integer","default":1,"minimum":1},"notes":{"type":"object","description":"anything"},"chime":{"type":"array","items":{"type":"array","items":{"type":"string","examples":["1m30s"]}}}}}`),
 			Risk:        "write",
 		},
 	}
@@ -160,8 +160,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 				v.Wants = []string{}
 				r.Array()
 				for r.Element() {
-					var e1 string
-					e1 = r.String()
+					e1 := r.String()
 					v.Wants = append(v.Wants, e1)
 				}
 			}
@@ -181,8 +180,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
 					key := string(name)
-					var e1 int
-					e1 = int(r.Int(64))
+					e1 := int(r.Int(64))
 					v.Tags[key] = e1
 				}
 			}
@@ -200,8 +198,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 						e1 = []float32{}
 						r.Array()
 						for r.Element() {
-							var e2 float32
-							e2 = float32(r.Float(32))
+							e2 := float32(r.Float(32))
 							e1 = append(e1, e2)
 						}
 					}
@@ -211,8 +208,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 		case "pair":
 			r.Array()
 			for i := 0; r.Element(); i++ {
-				var e1 bool
-				e1 = r.Bool()
+				e1 := r.Bool()
 				if i < len(v.Pair) {
 					v.Pair[i] = e1
 				}
@@ -280,8 +276,7 @@ func readRingBellJSON(r *wire.Reader, v *ringBell) {
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
 					key := string(name)
-					var e1 any
-					e1 = r.Any()
+					e1 := r.Any()
 					v.Notes[key] = e1
 				}
 			}
@@ -299,8 +294,7 @@ func readRingBellJSON(r *wire.Reader, v *ringBell) {
 						e1 = []time.Duration{}
 						r.Array()
 						for r.Element() {
-							var e2 time.Duration
-							e2 = r.Duration()
+							e2 := r.Duration()
 							e1 = append(e1, e2)
 						}
 					}

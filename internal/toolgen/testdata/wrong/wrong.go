@@ -33,6 +33,11 @@ type Tree struct {
 func tree(Tree) error { return nil }
 
 type bad struct {
+	Form  string   `json:"form,omitempy" maxlength:"3"`
+	Loose string   `json:loose`
+	Small uint8    `json:"small" maximum:"256"`
+	Regex string   `json:"regex" pattern:"("`
+	Empty []string `json:"emp ty" minItems:"2" maxItems:"1"`
 	Done  chan int `json:"done"`
 	Count int      `json:"count" default:"many"`
 	Mode  string   `json:"mode" enum:"a,b" default:"c" minimum:"1"`
@@ -54,6 +59,19 @@ func again() error { return nil }
 //
 //etui:tool
 type Other = bad
+
+// args has a name of the generated code.
+//
+//etui:tool
+//etui:translate chinese 读取
+//etui:alias
+func args() (List, error) { return nil, nil }
+
+// List holds lists.
+type List []List
+
+// Etui:tool
+func length(any) int { return 0 }
 
 // Groups is generated.
 func Groups() {}

@@ -75,6 +75,9 @@ func (a *app) putAll(made []toolgen.Package, check bool) error {
 	list := []generatedPackage{}
 	stale := 0
 	for _, p := range made {
+		if p.Path == "" {
+			continue
+		}
 		g := generatedPackage{File: p.Path, Tools: []string{}}
 		for _, d := range p.Tools {
 			g.Tools = append(g.Tools, d.Name)

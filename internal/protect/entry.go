@@ -1,0 +1,128 @@
+package protect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// Limits of what is kept to be put back.
+const (
+	maxEntries = 2000     // files and folders at protected names that cannot be sealed
+	maxText    = 1 << 20  // bytes of one of them; a longer one that is changed is moved aside and not put back
+	maxKept    = 16 << 20 // bytes of all of them
+	maxNew     = 100      // new entries of a folder that are moved aside one by one; beyond, all of it is
+)
+
+// entry is what stands at a name; nil is nothing.
+type entry struct {
+	info   fs.FileInfo
+	sealed bool
+	kept   bool // text is what is in the file
+	text   []byte
+	link   string
+	list   map[string]*entry // what is in the folder
+}
+
+func (e *entry) isDir() bool  { return e != nil && e.info.IsDir() }
+func (e *entry) isFile() bool { return e != nil && e.info.Mode().IsRegular() }
+
+// same reports whether nothing has changed. Of folders it does not: what is in them
+// is to be seen.
+func (e *entry) same(now *entry) bool {
+	switch {
+	case e == nil || now == nil:
+		return e == now
+	case e.sealed && os.SameFile(e.info, now.info):
+		return true
+	case e.info.Mode() != now.info.Mode():
+		return false
+	case e.isFile() && e.kept && now.kept:
+		return bytes.Equal(e.text, now.text)
+	case e.info.Mode()&fs.ModeSymlink != 0:
+		return e.link == now.link
+	}
+	return !e.isDir() && stampOf(e.info) == stampOf(now.info)
+}
+
+// reading takes down what stands at names, within its limits.
+type reading struct {
+	root    *os.Root
+	entries int
+	bytes   int
+	err     error
+}
+
+// deep takes down what stands at a name, with all that is in it.
+func (r *reading) deep(name string) *entry {
+	e := r.shallow(name)
+	if !e.isDir() || r.err != nil {
+		return e
+	}
+	e.list = map[string]*entry{}
+	names, err := list(r.root, name, maxEntries)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		return e // what etui cannot read it does not take up either
+	case err != nil:
+		r.err = err
+		return e
+	}
+	for _, child := range names {
+		e.list[child] = r.deep(path.Join(name, child))
+	}
+	return e
+}
+
+// shallow takes down what stands at a name.
+func (r *reading) shallow(name string) *entry {
+	info, err := r.root.Lstat(name)
+	if err != nil {
+		return nil
+	}
+	if r.entries++; r.entries > maxEntries && r.err == nil {
+		r.err = fmt.Errorf("more than %d files stand at protected names such as %s: too many to put back what a command changes. Keep skills in a folder outside of the workspace (skills.global)", maxEntries, name)
+	}
+	e := &entry{info: info}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.link, _ = r.root.Readlink(name) // it may have gone meanwhile, and then differs
+	case info.Mode().IsRegular() && info.Size() <= maxText && r.bytes+int(info.Size()) <= maxKept:
+		e.text, e.kept = read(r.root, name)
+		r.bytes += len(e.text)
+	}
+	return e
+}
+
+// read reads a file if that is possible.
+func read(root *os.Root, name string) ([]byte, bool) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	return text, err == nil && len(text) <= maxText
+}
+
+// list are the names in a folder. More than most are an error.
+func list(root *os.Root, name string, most int) ([]string, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(most + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if len(names) > most {
+		err = fmt.Errorf("%s holds more than %d names", name, most)
+	}
+	return names, err
+}

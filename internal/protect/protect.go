@@ -1,0 +1,319 @@
+// Package protect keeps the protected names of a workspace as they are while
+// programs run that may write it: what other programs of the user trust (the hooks
+// of git, the settings of editors, .envrc) and what etui itself is told by
+// (etui.yaml, skills).
+//
+// Where the sandbox can seal a name - mode strong, and the name is there - it cannot
+// be changed at all. All others are held against what stood there before: when a
+// program has ended, what it has changed is put back, and what it has made is moved
+// aside, to etui-aside-N-NAME at the top of the workspace. Nothing is lost and
+// nothing is silent: [Guard.End] says what was done. Until then [Guard.Steady] keeps
+// etui from taking up what such a program may just have written.
+//
+// Looked at are the names at the top of the workspace, and the repositories that
+// are found in its first folders; see docs/sandbox.md.
+package protect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/etui-run/etui/internal/sandbox"
+)
+
+// Names are what programs outside of etui trust, in a workspace and in the folders
+// below: what stands there is run when somebody opens or uses the folder. A slash at
+// the end stands for everything below, too.
+func Names() []string {
+	return append([]string{
+		".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
+	}, settings...)
+}
+
+// settings are those of them that are no repository's.
+var settings = []string{".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc"}
+
+// Config says what is kept as it is.
+type Config struct {
+	// Dir is the workspace, as an absolute path.
+	Dir string
+	// Names are further files and folders, as absolute paths: what etui is told by.
+	// They need not exist. Those outside of Dir are no business of the guard's.
+	Names []string
+	// Own are files and folders that etui itself writes, such as its state. In Dir they
+	// can be sealed, but not put back: where they cannot be sealed no program runs.
+	Own []string
+	// Mode is how programs are kept apart.
+	Mode sandbox.Mode
+	// Log hears of everything that was put back or moved aside. Nil discards.
+	Log *slog.Logger
+}
+
+// Guard keeps the names of a workspace. It is safe for concurrent use.
+type Guard struct {
+	dirs   []string // the workspace: as it was given, and without links
+	root   *os.Root
+	names  []string // below the workspace, with slashes
+	own    []string
+	mode   sandbox.Mode
+	log    *slog.Logger
+	search search
+
+	mu      sync.Mutex
+	running int         // programs
+	begun   uint64      // programs, ever
+	made    fs.FileInfo // the repository of the workspace, if a command has made it
+	before  *state      // how everything was; nil when no program runs and all is in order
+}
+
+// state is how the names of a workspace stand.
+type state struct {
+	entries map[string]*entry
+	folders map[string]*entry // those that names lie in, without what is in them
+	gits    map[string]fs.FileInfo
+	bare    bool // the workspace itself is a repository
+}
+
+// New makes a guard.
+func New(c Config) (*Guard, error) {
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the workspace: %w", err)
+	}
+	g := &Guard{dirs: []string{filepath.Clean(c.Dir)}, root: root, mode: c.Mode, log: c.Log}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	if plain, err := filepath.EvalSymlinks(c.Dir); err == nil && plain != g.dirs[0] {
+		g.dirs = append(g.dirs, plain)
+	}
+	for _, name := range settings {
+		g.names = append(g.names, strings.TrimSuffix(name, "/"))
+	}
+	g.names, g.own = append(g.names, g.inside(c.Names)...), g.inside(c.Own)
+	return g, nil
+}
+
+// Close ends the use of the workspace.
+func (g *Guard) Close() error { return g.root.Close() }
+
+// inside are those of some paths that lie in the workspace, as names.
+func (g *Guard) inside(paths []string) (names []string) {
+	for _, p := range paths {
+		if name, ok := g.name(p); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (g *Guard) name(abs string) (string, bool) {
+	for _, dir := range g.dirs {
+		if below, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(below) {
+			return filepath.ToSlash(below), true
+		}
+	}
+	return "", false
+}
+
+// Begin is called before a program starts that may write the workspace. It returns
+// the names that the sandbox is to seal, as absolute paths. After it, and also when
+// the program could not be started, [Guard.End] is called; after an error it is not.
+func (g *Guard) Begin() (seal []string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.running == 0 && g.before != nil { // the last time not all could be put back
+		if _, err := g.settle(); err != nil {
+			return nil, err
+		}
+	}
+	if g.before == nil {
+		before, err := g.look()
+		if err != nil {
+			return nil, err
+		}
+		g.before = before
+	}
+	if seal, err = g.toSeal(); err != nil {
+		if g.running == 0 {
+			g.before = nil
+		}
+		return nil, err
+	}
+	g.running++
+	g.begun++
+	return seal, nil
+}
+
+// toSeal are the names that the sandbox seals for a program.
+func (g *Guard) toSeal() (paths []string, err error) {
+	for _, name := range append(g.own, g.names...) {
+		switch e := g.before.entries[name]; {
+		case g.mode == sandbox.Strong && e != nil && e.sealed:
+		case name == "." || slices.Contains(g.own, name) && e != nil:
+			return nil, fmt.Errorf("%s lies in the workspace, and in mode %s of the sandbox commands could change it. Set state (or skills.dir) in etui.yaml to a folder outside of the workspace", g.path(name), g.mode)
+		}
+	}
+	if g.mode == sandbox.Seatbelt { // which can keep names from being made, too
+		for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
+			paths = append(paths, g.path(name))
+		}
+		return paths, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
+		if e := g.before.entries[name]; e != nil && e.sealed {
+			paths = append(paths, g.path(name))
+		}
+	}
+	return paths, nil
+}
+
+func (g *Guard) path(name string) string { return filepath.Join(g.dirs[0], filepath.FromSlash(name)) }
+
+// End is called when a program and all that it has started have ended. It puts the
+// names back, and says what it did, a sentence each. What a program has done that
+// still runs is put back, too.
+func (g *Guard) End() (done []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	done, err := g.settle()
+	if err != nil {
+		g.log.Error("protected names could not be put back; no command runs until they are", "workspace", g.dirs[0], "error", err)
+		done = append(done, fmt.Sprintf("Not everything could be put back: %v.", err))
+	}
+	return done
+}
+
+// settle puts the names back. When all is as it should be and no program runs, the
+// next one begins with a new look.
+func (g *Guard) settle() ([]string, error) {
+	r := repair{guard: g}
+	r.all()
+	for _, what := range r.done {
+		g.log.Warn("a command touched a protected name", "workspace", g.dirs[0], "done", what)
+	}
+	err := errors.Join(r.errs...)
+	if err == nil && g.running == 0 {
+		g.before = nil
+	}
+	return r.done, err
+}
+
+// Steady says whether what stands at a path can be taken up: that no program which
+// could have written it runs, nor has run until still is called.
+func (g *Guard) Steady(abs string) (still func() bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name, ok := g.name(abs)
+	if !ok {
+		return func() bool { return true }
+	}
+	steady, begun := g.steady(name), g.begun
+	first := g.sealable(name)
+	return func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !steady || begun == g.begun {
+			return steady
+		}
+		// Programs that have begun since then found it there, and had it sealed.
+		now := g.sealable(name)
+		return first != nil && now != nil && stampOf(first) == stampOf(now)
+	}
+}
+
+func (g *Guard) steady(name string) bool {
+	if g.before == nil {
+		return true
+	}
+	was := g.before.entries[name]
+	now := g.sealable(name)
+	return was != nil && was.sealed && now != nil && os.SameFile(was.info, now)
+}
+
+// sealable is what stands at a name if the sandbox seals it: it is a file or a
+// folder, and there is no link on the way to it.
+func (g *Guard) sealable(name string) fs.FileInfo {
+	if g.mode != sandbox.Strong {
+		return nil
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if info, err := g.root.Lstat(folder); err != nil || !info.IsDir() {
+			return nil
+		}
+	}
+	info, err := g.root.Lstat(name)
+	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
+}
+
+// look finds out how everything stands.
+func (g *Guard) look() (*state, error) {
+	s := &state{entries: map[string]*entry{}, folders: map[string]*entry{}, gits: map[string]fs.FileInfo{}, bare: isBare(g.root)}
+	r := reading{root: g.root}
+	for _, name := range slices.Concat(g.names, g.own) {
+		s.entries[name] = g.enter(&r, name, true)
+	}
+	s.entries[".git"] = nil
+	for _, git := range g.search.repositories(g.root, g.dirs[0]) {
+		g.enterGit(s, &r, git)
+	}
+	for name := range s.entries {
+		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+			if _, known := s.folders[folder]; !known {
+				s.folders[folder] = r.shallow(folder)
+			}
+		}
+	}
+	return s, r.err
+}
+
+// enterGit takes down what there is of a .git. Only that of the workspace itself is
+// sealed, and not if a command has made it: a new repository is to be set up.
+func (g *Guard) enterGit(s *state, r *reading, git string) {
+	info, err := g.root.Lstat(git)
+	if err != nil || !info.IsDir() {
+		s.entries[git] = g.enter(r, git, git == ".git")
+		return
+	}
+	delete(s.entries, git)
+	seal := git == ".git" && (g.made == nil || !os.SameFile(g.made, info))
+	for _, f := range gitFolders(g.root, git) {
+		if s.gits[f.name], err = g.root.Lstat(f.name); err != nil {
+			delete(s.gits, f.name)
+			continue
+		}
+		for _, name := range f.names() {
+			s.entries[name] = g.enter(r, name, seal && f.name == git)
+		}
+	}
+}
+
+// enter takes down what stands at a name. Of a folder that is to be sealed
+// nothing is kept: it cannot change.
+func (g *Guard) enter(r *reading, name string, seal bool) *entry {
+	if info := g.sealable(name); seal && info != nil {
+		e := &entry{info: info, sealed: true}
+		if info.Mode().IsRegular() {
+			e = r.shallow(name)
+			e.sealed = true
+		}
+		return e
+	}
+	if slices.Contains(g.own, name) {
+		return r.shallow(name)
+	}
+	return r.deep(name)
+}
