@@ -60,7 +60,7 @@ func writeAny(_ io.Writer, paths []string) (err error) {
 		}
 		err = errors.Join(err, wrong, os.Chmod(path, 0o777), os.WriteFile(path+".new", nil, 0o644), os.Rename(path+".new", path), os.Remove(path))
 	}
-	return err
+	return errors.Join(err, errTried)
 }
 
 func kill(_ io.Writer, args []string) error {
