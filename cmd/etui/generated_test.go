@@ -125,10 +125,14 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
 
 - **Files** are those of the workspace, and for reading also those of folders of skills. Links are followed inside the workspace, and lead nowhere else; devices, pipes
   and files with a second name elsewhere (hard links) are not read. What other programs trust - etui.yaml, skills, ` + "`.git/hooks`, `.git/config`, `.vscode`, `.envrc`" + ` and
-  such - is read, but not changed. Files are replaced in one step, keep their mode and line ends, and an edit never undoes somebody else's. Texts up to 1 MiB are
-  edited; of longer ones parts are read.
-- **Pictures** that read_image shows are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
-- **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. web_search is there when ` + "`tools.search`" + ` names a service.
+  such - is read, but not changed. Files are replaced in one step, keep their mode, their line ends and the code in which they are written (UTF-8,
+  UTF-16, GB18030, Windows-1252), and an edit never undoes somebody else's. Texts up to 1 MiB are
+  edited; of longer ones, up to 64 MiB, parts are read and lines found.
+- **Results** have at most 30 KiB, less than what a turn keeps of one (` + "`limits.result`" + `, 32 KiB), and say at their end how to get the rest. A search looks at 50,000 files and
+  folders and 256 MiB; it finds 100 lines, or 500 names.
+- **Pictures** that read_image shows, of 20 MiB and 30 million pixels at most, are made smaller when they have more than 3 MiB or 8000 pixels on a side. They are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
+- **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. Of a page 5 MiB are read, within 30 seconds and 5 redirects. web_search is there when ` + "`tools.search`" + ` names a service; each one has
+  12 seconds before the next one is asked: Perplexity, Brave, SearXNG, DuckDuckGo.
 - **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result
   says in which mode. It is there when the sandbox runs programs. In mode strong commands cannot change what the file tools cannot, as far as it is there: git commits, but its hooks and configuration stay. In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
 - **Skills** are found and installed by the model as far as ` + "`skills.model`" + ` says: ` + "`off`, `find` or `install`" + `. Both ask the registries of ` + "`skills.registries`" + `; what

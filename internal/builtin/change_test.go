@@ -170,7 +170,7 @@ func TestReadImage(t *testing.T) {
 		file.Close()
 	}
 	w.want("read_image", `{"path":"a.txt"}`, "! a.txt is no PNG")
-	w.want("read_image", `{"path":"wide.png"}`, "! wide.png has 9000 x 10 pixels")
+	w.want("read_image", `{"path":"wide.png"}`, "wide.png: png, 9000 x 10 pixels, 194 bytes; shown with 1800 x 2.")
 	w.want("read_image", `{"path":"p.png"}`, "p.png: png, 10 x 10 pixels")
 	r, err := w.tools["read_image"].Call(t.Context(), json.RawMessage(`{"path":"p.png"}`))
 	if err != nil || len(r.Images) != 1 || r.Images[0].MediaType != "image/png" || string(r.Images[0].Data) != w.text("p.png") {

@@ -20,14 +20,15 @@ type diffInput struct {
 //etui:zh 比较工作区中两个文本文件的差异。
 //etui:alias compare files, diff, 比较文件, 对比差异
 func (f *Files) diffFiles(in diffInput) (string, error) {
-	from, _, err := f.text(in.From)
+	older, err := f.text(in.From)
 	if err != nil {
 		return "", err
 	}
-	to, _, err := f.text(in.To)
+	newer, err := f.text(in.To)
 	if err != nil {
 		return "", err
 	}
+	from, to := older.text, newer.text
 	switch {
 	case from == to:
 		return fmt.Sprintf("%s and %s are the same.", in.From, in.To), nil

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,6 +54,7 @@ type Files struct {
 	// changing is held from the reading of a file to its replacement, so that of two
 	// sessions none undoes what the other has done.
 	changing sync.Mutex
+	scaling  sync.Mutex // held while a picture is made smaller
 }
 
 // Open opens the files of a workspace.
@@ -118,29 +120,37 @@ func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	return n
 }
 
-// read returns a text file whole, and how it is written.
-func (s spot) read() (string, textcode.Code, error) {
+// content is a text file's.
+type content struct {
+	text  string
+	code  textcode.Code
+	exact bool // the text is all of it
+}
+
+// read returns a text file whole.
+func (s spot) read() (content, error) {
 	file, info, err := s.open()
 	if err != nil {
-		return "", textcode.Code{}, err
+		return content{}, err
 	}
 	defer file.Close()
 	if info.Size() > maxFile {
-		return "", textcode.Code{}, fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
+		return content{}, fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
 	case err != nil:
-		return "", textcode.Code{}, say(s.shown, err)
+		return content{}, say(s.shown, err)
 	case len(raw) > maxFile:
-		return "", textcode.Code{}, fmt.Errorf("%s is longer than 1 MiB", s.shown)
+		return content{}, fmt.Errorf("%s is longer than 1 MiB", s.shown)
 	}
 	code, isText := textcode.Of(raw)
 	text, err := code.Decode(raw)
 	if !isText || err != nil || strings.ContainsRune(text, 0) {
-		return "", textcode.Code{}, s.isBinary(info.Size())
+		return content{}, s.isBinary(info.Size())
 	}
-	return text, code, nil
+	back, err := code.Encode(text)
+	return content{text, code, err == nil && bytes.Equal(back, raw)}, nil
 }
 
 // edit replaces a text file by what change makes of it. Two edits of one file come
@@ -153,23 +163,23 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
-	before, code, err := s.read()
+	before, err := s.read()
 	if err != nil {
 		return s, err
 	}
-	if !code.IsUTF8() && strings.ContainsRune(before, '\uFFFD') {
-		return s, fmt.Errorf("%s holds bytes that are no %s and would get lost; it can be read, not edited", s.shown, code)
+	if !before.exact {
+		return s, fmt.Errorf("%s holds bytes that are no %s and would get lost; it can be read, not edited", s.shown, before.code)
 	}
-	after, err := change(s.shown, before)
+	after, err := change(s.shown, before.text)
 	if err != nil {
 		return s, err
 	}
-	raw, err := code.Encode(after)
+	raw, err := before.code.Encode(after)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w; write_file writes them, in UTF-8", s.shown, err)
 	}
 	return s, f.replace(s, raw, func() error {
-		if now, _, err := s.read(); err != nil || now != before {
+		if now, err := s.read(); err != nil || now != before {
 			return fmt.Errorf("%s was changed by another program meanwhile; read it again", s.shown)
 		}
 		return nil

@@ -10,25 +10,35 @@ import (
 // nearest shows the lines of a text that are most like the wanted ones, when any
 // are.
 func nearest(text, old string) string {
-	wanted, key := strings.Split(strings.Trim(lf(old), "\n"), "\n"), 0
+	wanted := strings.Split(strings.Trim(lf(old), "\n"), "\n")
+	wanted = wanted[:min(len(wanted), maxNearest)]
+	like, key := make([]likeness, len(wanted)), 0
 	for i, line := range wanted {
-		if len(squeeze(line)) > len(squeeze(wanted[key])) {
+		if like[i] = newLikeness(line); len(like[i].line) > len(like[key].line) {
 			key = i // the line that says most
 		}
 	}
-	like := newLikeness(wanted[key])
-	lines, best, at := strings.Split(lf(text), "\n"), leastLike, -1
+	lines, best, from, tried := strings.Split(lf(text), "\n"), 0.0, -1, 0
 	for i, line := range lines {
-		if v := like.of(line); v > best {
-			best, at = v, i
+		v := like[key].of(line)
+		if v < leastLike {
+			continue
+		}
+		if tried++; tried > maxTried {
+			break
+		}
+		first := max(0, i-key)
+		for k := range min(len(wanted), len(lines)-first) {
+			v += like[k].of(lines[first+k])
+		}
+		if v > best {
+			best, from = v, first
 		}
 	}
-	if at < 0 {
+	if from < 0 {
 		return ""
 	}
-	from := max(0, at-key)
-	to := min(len(lines), from+min(len(wanted), maxNearest))
-	shown := strings.Join(lines[from:to], "\n")
+	shown := strings.Join(lines[from:min(len(lines), from+len(wanted))], "\n")
 	if len(shown) > maxNearestText {
 		shown = strings.ToValidUTF8(shown[:maxNearestText], "") + "…"
 	}
@@ -37,7 +47,8 @@ func nearest(text, old string) string {
 
 // Of lines that are like wanted ones.
 const (
-	maxNearest     = 20   // lines that are shown
+	maxNearest     = 20   // lines that are compared and shown
+	maxTried       = 500  // places that are compared whole
 	maxNearestText = 1500 // bytes of them
 	leastLike      = 0.6
 )

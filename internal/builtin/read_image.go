@@ -1,14 +1,7 @@
 package builtin
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"image"
-	_ "image/gif"  // so that its size is known
-	_ "image/jpeg" // the same
-	_ "image/png"  // the same
 	"io"
 	"net/http"
 	"path"
@@ -18,10 +11,13 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// What models take.
+// What models take, and what is made smaller for them.
 const (
-	maxImage = 3 << 20 // bytes
-	maxSide  = 8000    // pixels
+	maxImage  = 3 << 20    // bytes
+	maxSide   = 8000       // pixels
+	maxLarge  = 20 << 20   // bytes of a picture that is made smaller
+	maxPixels = 30_000_000 // of it
+	maxScaled = 2000       // pixels on a side, afterwards; models look at less
 )
 
 type imageInput struct {
@@ -39,59 +35,44 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 		return chat.Result{}, err
 	}
 	defer s.close()
-	file, info, err := s.open()
+	raw, err := s.large()
 	if err != nil {
 		return chat.Result{}, err
-	}
-	defer file.Close()
-	if info.Size() > maxImage {
-		return chat.Result{}, fmt.Errorf("%s has %d bytes; pictures up to 3 MiB are shown", s.shown, info.Size())
-	}
-	raw, err := io.ReadAll(io.LimitReader(file, maxImage))
-	if err != nil {
-		return chat.Result{}, say(s.shown, err)
 	}
 	kind := http.DetectContentType(raw)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		return chat.Result{}, fmt.Errorf("%s is no PNG, JPEG, GIF or WebP picture", s.shown)
 	}
 	width, height, err := sizeOf(kind, raw)
-	switch {
-	case err != nil: // a model's provider would refuse the whole question
+	if err != nil { // a model's provider would refuse the whole question
 		return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
-	case max(width, height) > maxSide:
-		return chat.Result{}, fmt.Errorf("%s has %d x %d pixels; pictures up to %d on a side are shown", s.shown, width, height, maxSide)
 	}
-	return chat.Result{
-		Text:   fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes.", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw)),
-		Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}},
-	}, nil
+	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", s.shown, strings.TrimPrefix(kind, "image/"), width, height, len(raw))
+	if len(raw) > maxImage || max(width, height) > maxSide {
+		if kind == "image/webp" || width*height > maxPixels {
+			return chat.Result{}, fmt.Errorf("%s; pictures up to 3 MiB and %d pixels on a side are shown", text, maxSide)
+		}
+		f.scaling.Lock() // one at a time: it takes memory
+		raw, width, height, err = smaller(raw)
+		f.scaling.Unlock()
+		if err != nil {
+			return chat.Result{}, fmt.Errorf("%s is a damaged picture: %w", s.shown, err)
+		}
+		kind, text = "image/jpeg", fmt.Sprintf("%s; shown with %d x %d", text, width, height)
+	}
+	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: kind, Data: raw}}}, nil
 }
 
-// sizeOf is how many pixels a picture has.
-func sizeOf(kind string, raw []byte) (width, height int, err error) {
-	if kind == "image/webp" {
-		return sizeOfWebP(raw)
+// large returns a file of at most maxLarge bytes.
+func (s spot) large() ([]byte, error) {
+	file, info, err := s.open()
+	if err != nil {
+		return nil, err
 	}
-	c, _, err := image.DecodeConfig(bytes.NewReader(raw))
-	return c.Width, c.Height, err
-}
-
-// sizeOfWebP reads the size from the first part of a WebP picture, which is of one
-// of three kinds.
-func sizeOfWebP(raw []byte) (width, height int, err error) {
-	if len(raw) < 30 {
-		return 0, 0, io.ErrUnexpectedEOF
+	defer file.Close()
+	if info.Size() > maxLarge {
+		return nil, fmt.Errorf("%s has %d bytes; pictures up to 20 MiB are shown", s.shown, info.Size())
 	}
-	b, size := raw[20:], binary.LittleEndian
-	switch string(raw[12:16]) {
-	case "VP8 ":
-		return int(size.Uint16(b[6:]) & 0x3fff), int(size.Uint16(b[8:]) & 0x3fff), nil
-	case "VP8L":
-		bits := size.Uint32(b[1:])
-		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1, nil
-	case "VP8X":
-		return int(size.Uint32(b[4:])&0xffffff) + 1, int(size.Uint32(b[6:])>>8) + 1, nil
-	}
-	return 0, 0, errors.New("it begins with an unknown part")
+	raw, err := io.ReadAll(io.LimitReader(file, maxLarge))
+	return raw, say(s.shown, err)
 }

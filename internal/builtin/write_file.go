@@ -3,8 +3,6 @@ package builtin
 import (
 	"fmt"
 	"strings"
-
-	"github.com/etui-run/etui/internal/textcode"
 )
 
 type writeInput struct {
@@ -19,12 +17,12 @@ type writeInput struct {
 //etui:alias create file, save, 新建文件, 保存文件, 写文件
 func (f *Files) writeFile(in writeInput) (string, error) {
 	raw, note := []byte(in.Content), ""
-	if have, code, err := f.text(in.Path); err == nil {
-		content := withEnds(in.Content, have)
-		if raw, err = code.Encode(content); err == nil {
-			note = codeNote(code)
+	if have, err := f.text(in.Path); err == nil {
+		text := withEnds(in.Content, have.text)
+		if raw, err = have.code.Encode(text); err == nil {
+			note = codeNote(have.code)
 		} else {
-			raw = []byte(content)
+			raw = []byte(text)
 		}
 	}
 	if err := f.Write(in.Path, raw); err != nil {
@@ -33,11 +31,11 @@ func (f *Files) writeFile(in writeInput) (string, error) {
 	return fmt.Sprintf("Wrote %d bytes to %s.%s", len(raw), in.Path, note), nil
 }
 
-// text is a text file whole, and how it is written.
-func (f *Files) text(given string) (string, textcode.Code, error) {
+// text is a text file whole.
+func (f *Files) text(given string) (content, error) {
 	s, err := f.find(given)
 	if err != nil {
-		return "", textcode.Code{}, err
+		return content{}, err
 	}
 	defer s.close()
 	return s.read()

@@ -32,7 +32,7 @@ func ParseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("it cannot be read as a URL")
+		return nil, errors.New("it cannot be read as a URL such as https://example.com/page")
 	}
 	if err := checkURL(u); err != nil {
 		return u, err
@@ -71,6 +71,8 @@ func checkURL(u *url.URL) error {
 	switch {
 	case strings.ContainsFunc(u.Host, unreadable) || strings.ContainsFunc(u.RawQuery, unreadable):
 		return errUnreadable
+	case u.Scheme == "":
+		return errors.New("the URL has no scheme: write https:// before it")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("the URL's scheme is %q: only http and https are allowed", u.Scheme)
 	case u.User != nil:

@@ -66,9 +66,9 @@ func (s *Sandbox) newCgroups() (*cgroups, error) {
 // limited says who holds memory and processes to their limits, in plain words.
 func (s *Sandbox) limited() string {
 	if _, err := s.cgroups.get(s.newCgroups); err != nil {
-		return fmt.Sprintf("The memory of a command with all that it has started, and its processes, are looked at ten times a second: %v.", err)
+		return fmt.Sprintf("Memory and processes of commands are watched ten times a second: %v.", err)
 	}
-	return "The kernel limits the memory of a command with all that it has started, and its processes (cgroup)."
+	return "Memory and processes of commands are limited by the kernel (cgroup)."
 }
 
 // ownCgroup is the folder of the cgroup that this process is in.

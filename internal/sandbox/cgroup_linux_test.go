@@ -55,11 +55,11 @@ func TestWallCgroup(t *testing.T) {
 	}
 	for _, m := range walls {
 		s, p := wall(t, m), newPlace(t)
-		c := p.command("head -c 400000000 /dev/zero | tail & wait; sleep 100")
+		c := p.command("head -c 100000000 /dev/zero | tail & wait; sleep 100")
 		if m == sandbox.Strong { // memory that is no process's
-			c = p.command("head -c 200000000 /dev/zero > /tmp/file; sleep 100")
+			c = p.command("head -c 100000000 /dev/zero > /tmp/file; sleep 100")
 		}
-		c.Limits.Memory = 100 << 20
+		c.Limits.Memory = 32 << 20
 		if got, out := run(t, s, c); got.Limit != sandbox.LimitMemory || got.Exit != -1 {
 			t.Errorf("%s: limit %q, exit %d: %.300s", m, got.Limit, got.Exit, out)
 		}

@@ -34,7 +34,7 @@ func checkHost(entry string) error {
 		return fmt.Errorf("has %d bytes, and %d are allowed", len(entry), maxHost)
 	}
 	name := entry
-	if host, port, err := net.SplitHostPort(entry); err == nil {
+	if host, port, err := net.SplitHostPort(entry); err == nil && !strings.Contains(entry, "/") {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 			return errors.New("has no port of 1 to 65535; without a port 80 and 443 are meant")
 		}

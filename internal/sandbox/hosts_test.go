@@ -17,6 +17,9 @@ func TestCheckHosts(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+	if err := sandbox.CheckHosts([]string{"https://example.org"}); !strings.Contains(err.Error(), "write a name alone") {
+		t.Error(err)
+	}
 	if err := sandbox.CheckHosts(make([]string, 101)); err == nil {
 		t.Error("any number of hosts is taken")
 	}

@@ -46,7 +46,7 @@ func (o *once[T]) get(f func() (T, error)) (T, error) {
 // the helper may take to end all of it. A machine under a fork bomb is slow.
 const (
 	startTime = 20 * time.Second
-	endTime   = 15 * time.Second
+	endTime   = time.Minute
 )
 
 // nameSpaces are those of mode Strong.
@@ -83,7 +83,7 @@ func (s *Sandbox) probe(m Mode) error {
 	case m == Landlock && version == 0:
 		return errors.New("the kernel has no Landlock: it is older than Linux 5.13, or was started without it (see /sys/kernel/security/lsm)")
 	case m == Landlock && version < minLandlock:
-		return fmt.Errorf("the kernel is too old: its Landlock has version %d, and the mode takes %d, which came with Linux 6.2", version, minLandlock)
+		return fmt.Errorf("the kernel %s is too old: its Landlock has version %d, and the mode takes %d, which came with Linux 6.2", kernel(), version, minLandlock)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
@@ -94,6 +94,9 @@ func (s *Sandbox) probe(m Mode) error {
 	defer null.Close()
 	c := Command{Limits: Limits{}.filled(defaultWall)}
 	p, err := s.launch(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
+	if release := kernel(); err != nil && m == Strong && older(release, 5, 13) {
+		return fmt.Errorf("the kernel %s is too old, the mode takes Linux 5.13: %w", release, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -111,6 +114,21 @@ func landlockVersion() int {
 		return 0
 	}
 	return int(n)
+}
+
+// kernel is the release of the kernel, such as "6.1.0-50-cloud-amd64"; empty if it
+// does not tell.
+func kernel() string {
+	var name unix.Utsname
+	_ = unix.Uname(&name)
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+// older reports whether a release comes before a version.
+func older(release string, major, minor int) bool {
+	var a, b int
+	n, _ := fmt.Sscanf(release, "%d.%d", &a, &b)
+	return n == 2 && (a < major || a == major && b < minor)
 }
 
 // isolated starts a program by the helper.

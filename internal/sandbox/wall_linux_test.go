@@ -245,7 +245,7 @@ func TestWallLimits(t *testing.T) {
 		}{
 			"time":      {"trap '' TERM; while :; do sleep 1; done", sandbox.Limits{Wall: 300 * time.Millisecond}, sandbox.LimitTime},
 			"cpu":       {"while :; do :; done", sandbox.Limits{CPU: time.Second}, sandbox.LimitCPU},
-			"memory":    {"head -c 400000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 100 << 20}, sandbox.LimitMemory},
+			"memory":    {"head -c 100000000 /dev/zero | tail & wait; sleep 100", sandbox.Limits{Memory: 32 << 20}, sandbox.LimitMemory},
 			"processes": {"for i in $(seq 40); do sleep 100 & done; wait", sandbox.Limits{Processes: 20}, sandbox.LimitProcesses},
 			"disk":      {"for i in 1 2 3 4; do head -c 8000000 /dev/zero > f$i; done; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
 			"deleted":   {"exec 3> f; rm f; head -c 32000000 /dev/zero >&3; sleep 100", sandbox.Limits{Disk: 16 << 20}, sandbox.LimitDisk},
@@ -263,6 +263,29 @@ func TestWallLimits(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWallBombs starts as many processes as there may be, all of which compute. The
+// helper is held to that limit, too, and must end them all the same.
+func TestWallBombs(t *testing.T) {
+	for _, m := range walls {
+		t.Run(string(m), func(t *testing.T) {
+			c := newPlace(t).command(`bomb() { bomb & bomb & while :; do bomb & done; }; bomb 2>/dev/null; : bomb-4713.25`)
+			c.Limits = sandbox.Limits{Processes: 40, Wall: 20 * time.Second}
+			if got, out := run(t, wall(t, m), c); got.Limit != sandbox.LimitProcesses || got.Exit != -1 {
+				t.Errorf("limit %q, exit %d: %.300s", got.Limit, got.Exit, out)
+			}
+			files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if text, _ := os.ReadFile(f); strings.Contains(string(text), "bomb-4713.25") {
+					t.Errorf("it goes on: %s", f)
+				}
+			}
+		})
 	}
 }
 

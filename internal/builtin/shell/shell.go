@@ -120,7 +120,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	if in.Background {
 		return s.begin(ctx, c, in.Command)
 	}
-	c.Limits.Wall = time.Duration(in.Timeout) * time.Second
+	c.Limits.Wall = wall(ctx, in.Timeout)
 	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
 	}
@@ -134,6 +134,16 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 		text = "(no output)"
 	}
 	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
+}
+
+// wall is how long a command may take: so long that what it has written until then
+// is still told within the time of the call.
+func wall(ctx context.Context, seconds int) time.Duration {
+	most := time.Duration(seconds) * time.Second
+	if end, ok := ctx.Deadline(); ok {
+		most = min(most, max(time.Until(end)-2*time.Second, time.Second))
+	}
+	return most
 }
 
 // maxNotes is how many notes of the guard a result tells.
@@ -158,12 +168,17 @@ func noted(err error, notes string) error {
 	return fmt.Errorf("%w%s", err, notes)
 }
 
+// noProgram is how a shell ends that does not find a program.
+const noProgram = 127
+
 // ended says how a command ended, how it was kept apart, and what it could reach.
 func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
-		how += ": the timeout is over; use background for what takes long"
+		how += ": its time is over; use background for what takes long"
+	case r.Exit == noProgram && r.Mode != sandbox.Off:
+		how += ": programs outside of the system's folders need sandbox.read in etui.yaml"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}

@@ -90,8 +90,12 @@ func TestExec(t *testing.T) {
 	want(t, call("a", "exec", `{"command":"echo out; echo err >&2; echo more; exit 3"}`), "out\nerr\nmore\n\n(exit status 3, sandbox: off)")
 	want(t, call("a", "exec", `{"command":"basename \"$PWD\"","dir":"sub"}`), "sub\n")
 	want(t, call("a", "exec", `{"command":"true","dir":"`+dir+`/sub"}`), "(no output)")
-	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "the timeout is over")
-	want(t, call("a", "exec", `{"command":"yes | head -c 300000"}`), "bytes left out")
+	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "its time is over")
+	want(t, call("a", "exec", `{"command":"yes | head -c 300000"}`), "; write long outputs to a file, and read that, sandbox: off)")
+	want(t, call("a", "exec", `{"command":"printf '10%%\\r100%%\\r\\ndone \\033[31mred\\033[0m\\r\\n'"}`), "100%\ndone red\n")
+	if got := call("a", "exec", `{"command":"yes 宽 | head -c 300000"}`); len(got) > 32<<10 {
+		t.Errorf("one call gives %d bytes", len(got))
+	}
 	for _, out := range []string{"..", "/", "none", "root", "sub/../.."} {
 		want(t, call("a", "exec", `{"command":"true","dir":"`+out+`"}`), "! ")
 	}
@@ -109,6 +113,13 @@ func TestBackground(t *testing.T) {
 	want(t, call("a", "background_output", `{"id":"cmd-2","wait":20}`), "at\n\n(it runs on)")
 	want(t, call("a", "background_output", `{"id":"cmd-2","wait":0}`), "(nothing new; it runs on)")
 	want(t, call("a", "stop_background", `{"id":"cmd-2"}`), "cmd-2 has ended.")
+	want(t, call("a", "exec", `{"command":"yes 宽 | head -c 100000; sleep 600","background":true}`), "cmd-3")
+	for read := 0; read < 100_000; {
+		got := call("a", "background_output", `{"id":"cmd-3","wait":20}`)
+		if read += len(got) - len("\n(it runs on)"); len(got) > 32<<10 || strings.Contains(got, "\uFFFD") {
+			t.Fatalf("one call gives %d bytes", len(got))
+		}
+	}
 }
 
 // TestPlaces: a command that has ended makes room for another one, one that runs
@@ -166,7 +177,13 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := shell.New(shell.Config{Sandbox: box, Dir: t.TempDir(), Network: []string{"pypi.org", "*.example.org"}})
+	dir := t.TempDir()
+	guard, err := protect.New(protect.Config{Dir: dir, Mode: box.Mode()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = guard.Close() }()
+	s := shell.New(shell.Config{Sandbox: box, Dir: dir, Guard: guard, Network: []string{"pypi.org", "*.example.org"}})
 	for _, tl := range s.Registered() {
 		d := tl.Definition()
 		if told := strings.Contains(d.Description, "pypi.org, *.example.org."); told != (d.Name == "exec") || told != strings.Contains(d.Translations["zh"], "pypi.org") {

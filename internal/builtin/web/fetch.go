@@ -105,7 +105,7 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 func refusal(resp *http.Response) error {
 	err := fmt.Errorf("%s answers %d %s", resp.Request.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	if wait := resp.Header.Get("Retry-After"); wait != "" {
-		err = fmt.Errorf("%w; it can be asked again after %s", err, line(wait, 40))
+		err = fmt.Errorf("%w; it says when to ask again (Retry-After): %s", err, line(wait, 40))
 	}
 	if to, _ := resp.Location(); to != nil {
 		err = fmt.Errorf("%w, with the address %s", err, line(to.String(), 500))
@@ -154,8 +154,8 @@ var isText = map[string]bool{
 // text is the document as it is written: in the code that it names itself, else in
 // the one that it looks like.
 func (d document) text() (text string, err error) {
-	code, _, named := charset.DetermineEncoding(d.body, d.charset)
-	if found, isText := textcode.Of(d.body); isText && !named {
+	code, name, sure := charset.DetermineEncoding(d.body, d.charset)
+	if found, isText := textcode.Of(d.body); isText && !sure && name == "windows-1252" { // which it says when it does not know
 		text, err = found.Decode(d.body)
 	} else {
 		var raw []byte

@@ -48,7 +48,7 @@ func (d document) markdown(all bool) (text string, err error) {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
 	text = printable.Text(string(raw)) + next
-	if title = line(title, 300); title != "" && !strings.Contains(text, "# "+title) {
+	if title = line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}
 	return text, nil
@@ -58,6 +58,7 @@ func (d document) markdown(all bool) (text string, err error) {
 func (d document) article(doc *html.Node) (readability.Article, bool) {
 	p := readability.NewParser()
 	p.MaxElemsToParse = maxElements
+	p.KeepClasses = true // they tell the language of code
 	a, err := p.ParseDocument(doc, d.url)
 	return a, err == nil && a.Node != nil
 }

@@ -70,7 +70,7 @@ type searchInput struct {
 func (s *Searcher) webSearch(ctx context.Context, in searchInput) (string, error) {
 	var errs []error
 	for _, v := range s.services {
-		hits, err := v.find(ctx, in.Query, in.Count)
+		hits, err := v.ask(ctx, in)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", v.name, plain(err)))
 			continue
@@ -78,6 +78,18 @@ func (s *Searcher) webSearch(ctx context.Context, in searchInput) (string, error
 		return list(in.Query, v.name, hits[:min(len(hits), in.Count)]), nil
 	}
 	return "", errors.Join(errs...)
+}
+
+// ask asks a service, which has maxAsk for its answer: the next one is to have time,
+// too.
+func (v service) ask(ctx context.Context, in searchInput) ([]hit, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxAsk, fmt.Errorf("it has not answered within %v", maxAsk))
+	defer cancel()
+	hits, err := v.find(ctx, in.Query, in.Count)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return hits, err
 }
 
 func list(query, from string, hits []hit) string {

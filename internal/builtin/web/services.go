@@ -11,12 +11,17 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"golang.org/x/net/html"
 )
 
-// maxAnswer is how many bytes of a service's answer are read.
-const maxAnswer = 2 << 20
+// Limits of a service.
+const (
+	maxAnswer = 2 << 20          // bytes of its answer that are read
+	maxAsk    = 12 * time.Second // until it has answered
+)
 
 // ask sends a request to a service and returns its answer.
 func ask(client *http.Client, req *http.Request) ([]byte, error) {
@@ -71,7 +76,11 @@ func (c SearchConfig) perplexity(ctx context.Context, query string, count int) (
 }
 
 func (c SearchConfig) brave(ctx context.Context, query string, count int) (hits []hit, err error) {
-	req, err := get(ctx, "https://api.search.brave.com/res/v1/web/search", url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "text_decorations": {"false"}})
+	asked := url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "text_decorations": {"false"}}
+	if isChinese(query) {
+		asked.Set("search_lang", "zh-hans") // otherwise it looks for English pages
+	}
+	req, err := get(ctx, "https://api.search.brave.com/res/v1/web/search", asked)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +98,13 @@ func (c SearchConfig) brave(ctx context.Context, query string, count int) (hits 
 		hits = append(hits, hit{html.UnescapeString(r.Title), r.URL, html.UnescapeString(r.Description), r.Age})
 	}
 	return hits, err
+}
+
+// isChinese reports whether a text has Chinese characters, and none of Japanese
+// alone.
+func isChinese(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })
 }
 
 func (c SearchConfig) searxng(ctx context.Context, query string, _ int) (hits []hit, err error) {
@@ -124,9 +140,12 @@ func (c SearchConfig) duckduckgo(ctx context.Context, query string, _ int) (hits
 	if err != nil {
 		return nil, err
 	}
-	page := false
+	page, ad := false, false
 	for n := range doc.Descendants() {
 		switch {
+		case hasClass(n, "result"):
+			ad = hasClass(n, "result--ad")
+		case ad:
 		case hasClass(n, "result__a"):
 			hits = append(hits, hit{Title: textOf(n), URL: target(n)})
 		case hasClass(n, "result__snippet") && len(hits) > 0:

@@ -67,6 +67,22 @@ func TestFetch(t *testing.T) {
 	long := strings.Repeat("It was made of silver, of gold, of leather or of bone, as its owner could afford. ", 20)
 	serve("/article", "text/html; charset=utf-8", fmt.Sprintf(article, long))
 	serve("/gbk", "text/html; charset=gbk", "<html><body><p>\xc4\xe3\xba\xc3</p></body></html>")
+	serve("/gbkmeta", "text/html", "<meta charset=gbk><p>\xc4\xe3\xba\xc3</p>")
+	serve("/gbktext", "text/plain", "\xc4\xe3\xba\xc3")
+	serve("/korean", "text/html", "<meta charset=euc-kr><p>\xbe\xc8\xb3\xe7</p>")
+	serve("/late", "application/json", `{"pad":"`+strings.Repeat("x", 2000)+`","name":"名"}`)
+	serve("/raw", "application/octet-stream", "a: 1\n")
+	serve("/zip", "application/octet-stream", "PK\x03\x04\x00\x00")
+	serve("/junk", "text/plain", "a\x00b")
+	serve("/refresh", "text/html", `<meta http-equiv="Refresh" content="0; url='/article'">`)
+	mux.HandleFunc("/packed", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		fmt.Fprint(w, "x")
+	})
+	mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
 	serve("/data", "application/json", `{"a": 1}`)
 	serve("/pdf", "application/pdf", "%PDF-1.7")
 	serve("/empty", "text/html", "<html><body><script>app()</script></body></html>")
@@ -96,6 +112,19 @@ func TestFetch(t *testing.T) {
 	}
 	want(t, "all of /article", fetch("/article", `,"all":true`), "[About us]", "Imprint", "| case | shagreen |")
 	want(t, "/gbk", fetch("/gbk", ""), "你好")
+	want(t, "/gbkmeta", fetch("/gbkmeta", ""), "你好")
+	want(t, "/gbktext", fetch("/gbktext", ""), "你好")
+	want(t, "/korean", fetch("/korean", ""), "안녕")
+	want(t, "/late", fetch("/late", ""), `"name":"名"`)
+	want(t, "/raw", fetch("/raw", ""), "a: 1")
+	want(t, "/zip", fetch("/zip", ""), "! ", "is of type application/octet-stream")
+	want(t, "/junk", fetch("/junk", ""), "! ", "is no text")
+	want(t, "/refresh", fetch("/refresh", ""), "(The page sends its reader on to "+server.URL+"/article)")
+	want(t, "/packed", fetch("/packed", ""), "! ", "answers in the code br")
+	want(t, "/busy", fetch("/busy", ""), "! ", "answers 429 Too Many Requests; it says when to ask again (Retry-After): 30")
+	if got := fetch("/long", ""); len(got) > 32<<10 {
+		t.Errorf("one call gives %d bytes", len(got))
+	}
 	want(t, "/data", fetch("/data", ""), `{"a": 1}`)
 	want(t, "/moved", fetch("/moved", ""), "Content of "+server.URL+"/data")
 	want(t, "/pdf", fetch("/pdf", ""), "! ", "is of type application/pdf")
@@ -116,7 +145,7 @@ func TestSearch(t *testing.T) {
 		"api.perplexity.ai/search":               `{"results":[{"title":"P","url":"https://p.example","snippet":"pp","date":"2026-01-02"}]}`,
 		"api.search.brave.com/res/v1/web/search": `{"web":{"results":[{"title":"B &amp; C","url":"https://b.example","description":"bb"}]}}`,
 		"search.lan/searx/search":                `{"results":[{"title":"S","url":"https://s.example","content":"ss"},{"title":"S2","url":"https://s2.example"}]}`,
-		"html.duckduckgo.com/html/":              `<div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fd.example%2Fx">D <b>d</b></a><a class="result__snippet">dd` + "\u202e" + `</a></div>`,
+		"html.duckduckgo.com/html/":              `<div class="result result--ad"><a class="result__a" href="https://duckduckgo.com/y.js?ad=1">Buy</a><a class="result__snippet">now</a></div><div class="result"><a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fd.example%2Fx">D <b>d</b></a><a class="result__snippet">dd` + "\u202e" + `</a></div>`,
 		"html.duckduckgo.com/html/?q=nothing":    `<div class="no-results">No results.</div>`,
 		"html.duckduckgo.com/html/?q=robot":      `<form>Select all ducks</form>`,
 	}
@@ -125,6 +154,12 @@ func TestSearch(t *testing.T) {
 		asked = append(asked, r.URL.Host+" "+r.Header.Get("Authorization")+r.Header.Get("X-Subscription-Token"))
 		if r.URL.Host == "api.perplexity.ai" && r.Header.Get("Authorization") == "Bearer bad" {
 			return http.StatusUnauthorized, ""
+		}
+		switch {
+		case r.Header.Get("X-Subscription-Token") == "broken":
+			return http.StatusOK, "<html>"
+		case r.URL.Query().Get("search_lang") == "zh-hans":
+			return http.StatusOK, `{"web":{"results":[{"title":"zh","url":"https://zh.example"}]}}`
 		}
 		if body, ok := answers[r.URL.Host+r.URL.Path+"?q="+r.URL.Query().Get("q")]; ok {
 			return http.StatusOK, body
@@ -144,11 +179,17 @@ func TestSearch(t *testing.T) {
 		{"duckduckgo", web.SearchConfig{DuckDuckGo: true}, "x", []string{"1. D d\n   https://d.example/x\n   dd\n"}},
 		{"nothing", web.SearchConfig{DuckDuckGo: true}, "nothing", []string{`DuckDuckGo found nothing for "nothing".`}},
 		{"a robot", web.SearchConfig{DuckDuckGo: true}, "robot", []string{"! DuckDuckGo: its page has no results"}},
+		{"all of them", web.SearchConfig{Perplexity: "bad", Brave: "broken", DuckDuckGo: true}, "robot", []string{"! Perplexity: it answers 401 Unauthorized\nBrave: its answer cannot be read: ", "\nDuckDuckGo: its page has no results"}},
+		{"chinese", web.SearchConfig{Brave: "k"}, "中文", []string{"1. zh\n"}},
 		{"a wrong key", web.SearchConfig{Perplexity: "bad"}, "x", []string{"! Perplexity: it answers 401 Unauthorized"}},
 	} {
 		c.config.Client, c.config.Own = client, client
 		tools := web.Tools(nil, web.NewSearcher(c.config))
-		want(t, c.name, call(t, tools, "web_search", `{"query":"`+c.query+`","count":2}`), c.says...)
+		got := call(t, tools, "web_search", `{"query":"`+c.query+`","count":2}`)
+		want(t, c.name, got, c.says...)
+		if strings.Contains(got, "broken") || strings.Contains(got, "bad") {
+			t.Errorf("%s shows a key: %s", c.name, got)
+		}
 	}
 	if got := asked[0]; got != "api.perplexity.ai Bearer k" {
 		t.Errorf("asked %q", got)

@@ -33,7 +33,7 @@ var decided = merged(map[uint32]change{
 	unix.SYS_UTIMENSAT: {0, 1, 3, 0, times},
 }, oldChanges)
 
-func merged(a, b map[uint32]change) map[uint32]change {
+func merged[T any](a, b map[uint32]T) map[uint32]T {
 	for k, v := range b {
 		a[k] = v
 	}
@@ -82,6 +82,8 @@ func (h *helper) decide(listener int) {
 			judge = h.connect
 		} else if _, ok := signals[q.data.number]; ok {
 			judge = h.signal
+		} else if sharing(q.data.number) {
+			judge = h.share
 		}
 		if err := judge(listener, &q); err != nil {
 			a.err = -int32(unix.EPERM)

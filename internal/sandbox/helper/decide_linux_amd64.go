@@ -43,3 +43,9 @@ func micros(arg int) func(int, *question) error {
 		return setTimes(fd, &ts)
 	}
 }
+
+var (
+	oldOpens   = map[uint32]int{unix.SYS_OPEN: 0}
+	oldRemoves = map[uint32]int{unix.SYS_UNLINK: 0}
+	oldLinks   = map[uint32][2]int{unix.SYS_LINK: {0, 1}}
+)

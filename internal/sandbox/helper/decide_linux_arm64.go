@@ -1,3 +1,7 @@
 package main
 
-var oldChanges map[uint32]change
+var (
+	oldChanges           map[uint32]change
+	oldOpens, oldRemoves map[uint32]int
+	oldLinks             map[uint32][2]int
+)

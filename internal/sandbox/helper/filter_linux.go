@@ -116,6 +116,7 @@ func (h *helper) calls() (list []call) {
 		for number := range decided {
 			always(unix.SECCOMP_RET_USER_NOTIF, number)
 		}
+		shares(when)
 	}
 	return list
 }

@@ -11,8 +11,6 @@ func (h *helper) limits() error {
 	tasks := s.Tasks
 	if !s.Isolate {
 		tasks += tasksOf(uint32(unix.Getuid())) // the kernel counts all of the user's
-		// What ends the tree must get ahead of it.
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // it is only a courtesy
 	}
 	for _, l := range []struct {
 		what       int
@@ -40,8 +38,6 @@ func (h *helper) limits() error {
 	}
 	return nil
 }
-
-const niceness = 10
 
 // drop gives up everything that is above an ordinary user, for this thread and
 // what it starts.

@@ -39,6 +39,9 @@ type helper struct {
 	stopped bool // the stream has ended
 	started chan struct{}
 	proxy   *door // nil: the program has no network, or its own
+
+	common    int      // the folder that stands for /dev/shm, once it is opened
+	terminals []uint32 // the numbers of those that the program was given
 }
 
 // step is a thing to do on the way to the program.
@@ -55,7 +58,7 @@ func (h *helper) run() {
 	if h.spec.Proxy {
 		steps = append(steps, step{"listening for the proxy", h.listenForProxy})
 	}
-	steps = append(steps, step{"setting limits", h.limits}, step{"becoming the parent of all", h.adopt})
+	steps = append(steps, step{"starting threads", startThreads}, step{"setting limits", h.limits}, step{"becoming the parent of all", h.adopt})
 	for _, s := range steps {
 		if err := s.do(); err != nil {
 			fail(s.name, err)
@@ -69,6 +72,30 @@ func (h *helper) run() {
 		unix.Exit(0)
 	}
 	h.guard()
+}
+
+// threads is how many threads the helper can use: one for each of the four things
+// that it does at once, and one for each processor that the runtime uses beside.
+const threads = 6
+
+// startThreads makes the runtime start all of them. The limit of processes holds for
+// the helper, too, and a program that has used it up would be its end: a runtime
+// that cannot have a thread gives up, and what it should have ended goes on.
+func startThreads() error {
+	ready, done := make(chan struct{}), make(chan struct{})
+	for range threads {
+		go func() {
+			runtime.LockOSThread() // which no other may use then
+			ready <- struct{}{}
+			<-done
+			runtime.UnlockOSThread()
+		}()
+	}
+	for range threads {
+		<-ready
+	}
+	close(done)
+	return nil
 }
 
 // hide keeps the program from looking into the helper.
@@ -113,6 +140,10 @@ func (h *helper) start() {
 			fail(s.name, err)
 		}
 	}
+	if !h.spec.Isolate {
+		// What ends the tree must get ahead of it. It is this thread's, and inherited.
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // it is only a courtesy
+	}
 	if !h.spec.Probe {
 		var err error
 		h.child, err = syscall.ForkExec(h.spec.Args[0], h.spec.Args[1:], &syscall.ProcAttr{
@@ -132,6 +163,8 @@ func (h *helper) start() {
 		h.sweep <- struct{}{}
 	}
 }
+
+const niceness = 10
 
 // guard stays with the program until it has ended, does what is asked meanwhile,
 // and looks at what it uses. Only what takes long has a thread of its own, and

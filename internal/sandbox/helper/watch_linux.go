@@ -41,9 +41,11 @@ func (h *helper) stop(limit string) {
 }
 
 // clear ends what is left where no name space does, and waits for it. All of it
-// has become a child of the helper when its parents have ended.
+// has become a child of the helper when its parents have ended. A machine that is
+// full of processes takes its time, and nobody else would end them: so it goes on
+// until all are gone.
 func (h *helper) clear() {
-	for range 100 { // each time up to 100 ms; the one above gives up earlier
+	for {
 		if h.landlockVersion() >= scopesSignals {
 			h.sweep <- struct{}{}
 			<-h.sweep
@@ -52,12 +54,13 @@ func (h *helper) clear() {
 		}
 		for range 20 {
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			for err == nil && pid > 0 {
+				pid, err = unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			}
 			if err == unix.ECHILD {
 				return
 			}
-			if err == nil && pid == 0 {
-				pause(5)
-			}
+			pause(5)
 		}
 	}
 }
@@ -87,6 +90,7 @@ func (h *helper) look(w *watcher) {
 	tree := h.tree()
 	if uint64(len(tree)) > h.spec.Processes {
 		h.stop("processes")
+		return
 	}
 	if h.used(tree, memory) > h.spec.Memory && h.used(tree, share) > h.spec.Memory {
 		h.stop("memory")
