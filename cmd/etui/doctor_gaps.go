@@ -52,36 +52,14 @@ func (b *built) openCommands(w *workspace) (list []finding) {
 	if hosts, err := shellHosts(w.config.Sandbox, b.programs); shell && err == nil && len(hosts) > 0 {
 		list = append(list, open("network", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
 	}
-	switch {
-	case !shell:
-	case s.Mode != sandbox.Strong:
-		list = append(list, open("workspace", "In mode "+string(s.Mode)+" commands of a model can change etui.yaml, skills and .git/hooks in the workspace.",
-			"Keep etui.yaml elsewhere (etui --config FILE --workspace FOLDER) and skills in skills.global, or disable exec: tools: {disabled: [exec]}.")...)
-	default:
-		list = append(list, open("workspace", "Commands of a model can make files that other programs trust, where there are none yet: .envrc, .vscode, .git/hooks.",
-			"Look at what is new before you open the workspace with other programs.")...)
-		if missing := looseFolders(w); len(missing) > 0 {
-			list = append(list, open("skills", "Commands of a model can add skills, which etui loads: "+listed(missing, 3)+" can be made or moved by them.",
-				"mkdir skills, and in etui.yaml skills: {dir: skills}")...)
-		}
+	if !shell {
+		return list
 	}
-	return list
-}
-
-// looseFolders are the workspace's folders of skills that commands can make, or
-// whose parents they can move.
-func looseFolders(w *workspace) (list []string) {
-	for _, dir := range folders(w.config.Skills.Dir, workspaceFolders) {
-		below, err := filepath.Rel(w.dir, config.Abs(w.file, dir))
-		if err != nil || !filepath.IsLocal(below) {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(w.dir, below))
-		if err != nil || !info.IsDir() || strings.Contains(filepath.ToSlash(below), "/") {
-			list = append(list, dir)
-		}
+	if hosts := w.config.Sandbox.Network; len(hosts) > 0 {
+		list = append(list, open("sandbox", "Commands of a model reach "+listed(hosts, 3)+", and can send there what they read.", "sandbox.network in etui.yaml")...)
 	}
-	return list
+	return append(list, open("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
+		"Look at what is new before you open the workspace with other programs.")...)
 }
 
 // openCalls are the destructive tools that run without anybody's yes, and what may

@@ -45,7 +45,7 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 	}
 	programs := b.programs.Status()
 	if programs.Mode == sandbox.None {
-		add("commands", programs.Says)
+		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
 	} else if programs.Mode != sandbox.Off {
 		r, err := attackCommands(ctx, b.programs)
 		proven("commands", strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits)), r, err)
@@ -54,7 +54,7 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 	proven("files", fmt.Sprintf("The file tools see %s and nothing else. They cannot change the configuration, the skills and etui's state.", w.dir), r, err)
 	r, err = selftest.Requests(ctx)
 	proven("web", "Tools and skills reach public addresses only, not this machine or your network.", r, err)
-	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Commands are given none.")
+	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs are given those that their skill names.")
 	add("gateway", reachedBy(w))
 	if n := len(w.config.Visibility.Rules); n > 0 {
 		add("visibility", fmt.Sprintf("%s of visibility: docs/visibility.md.", count(n, "rule")))

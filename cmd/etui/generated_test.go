@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -213,6 +216,33 @@ func TestCompletionsAndHelp(t *testing.T) {
 		var out bytes.Buffer
 		if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &out}); code != exitOK || out.Len() < 200 {
 			t.Errorf("%v: code %d, %d bytes", args, code, out.Len())
+		}
+	}
+}
+
+// TestSecurityPage proves that the tests exist that the page names.
+func TestSecurityPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	err = fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
+			tests[string(found[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`\bTest\w+`).FindAllString(string(page), -1) {
+		if !tests[name] {
+			t.Errorf("docs/security.md names %s, which is no test", name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package selftest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +60,7 @@ func writeAny(_ io.Writer, paths []string) (err error) {
 		}
 		err = errors.Join(err, wrong, os.Chmod(path, 0o777), os.WriteFile(path+".new", nil, 0o644), os.Rename(path+".new", path), os.Remove(path))
 	}
-	return err
+	return errors.Join(err, errTried)
 }
 
 func kill(_ io.Writer, args []string) error {
@@ -74,7 +75,8 @@ func kill(_ io.Writer, args []string) error {
 var errTried = errors.New("who looks sees whether it has worked")
 
 func dial(out io.Writer, args []string) error {
-	c, err := net.DialTimeout(args[0], args[1], time.Second)
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(context.Background(), args[0], args[1])
 	if err != nil {
 		return err
 	}

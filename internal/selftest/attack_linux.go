@@ -44,7 +44,7 @@ func readMemory(out io.Writer, proc string) error {
 }
 
 // unshare becomes root of a user name space, and mounts there.
-func unshare(out io.Writer, _ []string) error {
+func unshare(io.Writer, []string) error {
 	id := func(n int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: n, Size: 1}} }
 	child, err := again(&os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, UidMappings: id(os.Getuid()), GidMappings: id(os.Getgid()),

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 )
 
@@ -47,6 +48,7 @@ type trial struct {
 	Config
 	services
 	victim *victim
+	guard  *protect.Guard // nil in mode Off
 }
 
 func newTrial(ctx context.Context, c Config) (t *trial, err error) {
@@ -66,9 +68,16 @@ func newTrial(ctx context.Context, c Config) (t *trial, err error) {
 	if err := t.startVictim(ctx); err != nil {
 		return t, err
 	}
+	if mode := c.Sandbox.Mode(); mode != sandbox.Off {
+		names := []string{s.in("etui.yaml"), s.in("skills"), s.in("more/skills")}
+		if t.guard, err = protect.New(protect.Config{Dir: s.workspace, Names: names, Mode: mode}); err != nil {
+			return t, err
+		}
+		t.close = append(t.close, t.guard.Close)
+	}
 	// Where etui is root and commands are somebody else, who may not get to it.
 	if os.Geteuid() == 0 && c.Sandbox.Mode() == sandbox.Landlock {
-		program := filepath.Join(s.dir, "attacker")
+		program := filepath.Join(s.dir, "bin", filepath.Base(c.Attacker[0]))
 		t.Attacker = append([]string{program}, c.Attacker[1:]...)
 		return t, copyProgram(c.Attacker[0], program)
 	}
@@ -96,7 +105,7 @@ func copyProgram(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, raw, 0o755)
+	return errors.Join(os.Mkdir(filepath.Dir(to), 0o755), os.WriteFile(to, raw, 0o755))
 }
 
 // attack is one of the sample.
@@ -106,6 +115,7 @@ type attack struct {
 	args   []string
 	script string
 	limits sandbox.Limits
+	hosts  []string // that the command is granted
 	// worked reports whether it had an effect that it cannot tell itself.
 	worked func() bool
 	// open are the modes that are known not to stop it.
@@ -118,11 +128,13 @@ func (t *trial) attacks() []attack {
 	list := []attack{
 		{name: "read a file outside of the workspace", args: []string{"read", t.canary, "../out/canary"}},
 		{name: "change files outside of the workspace", args: []string{"write", t.canary}, worked: t.touched},
-		{name: "change etui.yaml and add a skill", args: []string{"write", t.in("etui.yaml"), t.in("skills/new.yaml")}, worked: t.configured, open: weak},
+		{name: "change etui.yaml and add a skill", args: []string{"write", t.in("etui.yaml"), t.in("skills/new.yaml")}, worked: t.configured},
+		{name: "make what other programs trust", script: "mkdir -p more/skills .vscode; echo x > .envrc; echo " + tried, worked: t.trusted},
 		{name: "see what other programs run", args: []string{"cat", "/proc/" + t.victim.pid + "/cmdline"}, open: weak},
 		{name: "read the secrets of another program", args: []string{"memory", t.victim.pid}},
 		{name: "kill another program", args: []string{"kill", t.victim.pid}, worked: func() bool { return !t.victim.lives() }},
 		{name: "reach a service on this machine", args: []string{"dial", "tcp", t.tcp}},
+		{name: "reach a service on this machine, where a host is granted", args: []string{"dial", "tcp", t.tcp}, hosts: []string{publicHost}},
 		{name: "reach a Unix socket", args: []string{"dial", "unix", t.unix}},
 		{name: "send packets to a service on this machine", args: []string{"dial", "udp", t.udp}},
 		{name: "leave a program with other rights behind", args: []string{"setuid", t.in("shell")}, worked: func() bool { return isSetuid(t.in("shell")) }},
@@ -168,7 +180,7 @@ func (t *trial) run(ctx context.Context) (r Report, err error) {
 		}
 	}
 	for _, e := range tasks(t.workspace) {
-		got, err := t.Sandbox.Run(ctx, t.command(sandbox.Limits{}, "sh", "-c", e.script))
+		got, err := t.guarded(ctx, t.command(sandbox.Limits{}, "sh", "-c", e.script))
 		if out := got.Stdout.String(); err == nil && out != e.prints {
 			err = fmt.Errorf("it printed %q and ended with %s %s", out, ending(got), sandbox.Excerpt(got.Stderr.Bytes(), nil))
 		}
@@ -183,7 +195,9 @@ func (t *trial) try(ctx context.Context, a attack) (stopped bool, err error) {
 	if a.script != "" {
 		args = []string{"sh", "-c", a.script}
 	}
-	got, err := t.Sandbox.Run(ctx, t.command(a.limits, args...))
+	c := t.command(a.limits, args...)
+	c.Network = a.hosts
+	got, err := t.guarded(ctx, c)
 	if err != nil {
 		return false, err
 	}
@@ -197,6 +211,21 @@ func (t *trial) try(ctx context.Context, a attack) (stopped bool, err error) {
 		return true, nil
 	}
 	return false, fmt.Errorf("it ended with %s %s", ending(got), sandbox.Excerpt(got.Stderr.Bytes(), nil))
+}
+
+// guarded runs a command as the exec tool does: what is protected is sealed, or put
+// back when it has ended.
+func (t *trial) guarded(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	if t.guard == nil {
+		return t.Sandbox.Run(ctx, c)
+	}
+	var err error
+	if c.Sealed, err = t.guard.Begin(); err != nil {
+		return sandbox.Result{}, err
+	}
+	got, err := t.Sandbox.Run(ctx, c)
+	t.guard.End()
+	return got, err
 }
 
 // ending says how a command ended that should have ended otherwise.
@@ -215,6 +244,6 @@ func (t *trial) command(limits sandbox.Limits, args ...string) sandbox.Command {
 	limits.Wall = maxTrial
 	return sandbox.Command{
 		Args: args, Dir: t.workspace, Workspace: t.workspace, Limits: limits,
-		ReadOnly: []string{t.Attacker[0], t.in("etui.yaml"), t.in("skills")},
+		ReadOnly: t.Attacker[:1],
 	}
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 
 func config(t *testing.T, m sandbox.Mode) Config {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Config{Mode: m})
+	s, err := sandbox.New(sandbox.Config{Mode: m, Dial: new(net.Dialer).DialContext})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestNothingToTest(t *testing.T) {
-	if _, err := Commands(t.Context(), config(t, sandbox.Off)); err != ErrNothingToTest {
+	if _, err := Commands(t.Context(), config(t, sandbox.Off)); !errors.Is(err, ErrNothingToTest) {
 		t.Error(err)
 	}
 }

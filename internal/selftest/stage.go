@@ -72,6 +72,16 @@ func (s *stage) configured() bool {
 	return errors.Join(err, missing) != nil || string(text) != kept || len(skills) != 0
 }
 
+// trusted reports whether there is what other programs, or etui, would trust.
+func (s *stage) trusted() bool {
+	for _, name := range []string{".vscode", ".envrc", "more/skills"} {
+		if _, err := os.Lstat(s.in(name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // repair undoes what an attack that was not stopped has done, for the next one.
 func (s *stage) repair() error {
 	return errors.Join(
