@@ -104,10 +104,9 @@ func disabled(list []string, d tool.Definition) bool {
 
 // openPeople are what callers can say of themselves.
 func (b *built) openPeople(w *workspace) (list []finding) {
-	switch {
-	case w.config.API.Key == "":
+	if w.config.API.Key == "" {
 		list = open("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "api: {key: ${ETUI_KEY}}")
-	default:
+	} else {
 		list = open("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
 	}
 	if !onThisMachine(w.config.Listen) {

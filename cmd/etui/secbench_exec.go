@@ -48,7 +48,7 @@ func benchExec(mode string) benchTool {
 		if err != nil {
 			return benchRefusal(err)
 		}
-		defer guard.Close()
+		defer func() { _ = guard.Close() }() // the workspace is the bench's
 		sealed, err := guard.Begin()
 		if err != nil {
 			return benchRefusal(err)

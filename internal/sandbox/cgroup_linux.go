@@ -268,7 +268,7 @@ func (g *cgroup) remove() {
 	}
 	g.kill()
 	for deadline := time.Now().Add(endTime); unix.Rmdir(g.dir) == unix.EBUSY && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 }
 

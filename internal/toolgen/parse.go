@@ -229,7 +229,7 @@ func oneLine(text string) (joined string) {
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), " ")
 		last, _ := utf8.DecodeLastRuneInString(joined)
-		if first, _ := utf8.DecodeRuneInString(line); joined != "" && line != "" && !(wide(last) && wide(first)) {
+		if first, _ := utf8.DecodeRuneInString(line); joined != "" && line != "" && (!wide(last) || !wide(first)) {
 			joined += " "
 		}
 		joined += line

@@ -47,10 +47,14 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 		}
 		fmt.Fprintf(&text, "%s: %s%s - %s\n", s.Registry, versioned(s.Words(), s.Version), state, excerpt(s.Description))
 	}
+	none := text.Len() == 0
 	for _, err := range errs {
 		fmt.Fprintf(&text, "not asked: %s\n", excerpt(err.Error()))
 	}
-	if text.Len() == 0 {
+	switch {
+	case none && len(errs) > 0:
+		return "", errors.New(text.String())
+	case none:
 		return "No skill fits. Try other words, or go on without one.", nil
 	}
 	return text.String(), nil

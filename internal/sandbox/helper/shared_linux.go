@@ -93,7 +93,7 @@ func (h *helper) share(listener int, q *question) error {
 		return err
 	}
 	flags := int(int32(q.data.args[opens[number]+1]))
-	fd := -1
+	var fd int
 	switch {
 	case isTerminals(path):
 		fd, err = h.newTerminal(flags)
