@@ -141,6 +141,7 @@ func TestEnd(t *testing.T) {
 		{"a repository moved", []string{"move sub/lib lib"}, "", []string{"- sub/lib/.git/HEAD", "- sub/lib/.git/config", "- sub/lib/.git/hooks/post-merge", "lib/.git/HEAD", "lib/.git/config", "lib/.git/hooks/post-merge"}},
 		{"a new repository", []string{"write new/.git/HEAD ref", "write new/.git/config " + userConfig, "write new/.git/hooks/a.sample s"}, "", []string{"new/.git/HEAD", "new/.git/config", "new/.git/hooks/a.sample"}},
 		{"a new repository that runs", []string{"write a/b/.git/HEAD ref", "write a/b/.git/config " + userConfig + "[core]\n\tfsmonitor = evil\n", "write a/b/.git/hooks/pre-commit evil"}, `held settings for which git may run programs ("[core] fsmonitor = evil")`, []string{"a/b/.git/HEAD", "a/b/.git/config"}},
+		{"a repository elsewhere that runs", []string{"write new/.git/config " + plainConfig + "[remote \"o\"]\n\turl = ext:\":\"sh -c evil\n"}, "held settings", nil},
 		{"a file for a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write t/.git gitdir: ../.git/worktrees/t\n"}, "", []string{"t/.git", ".git/worktrees/t/commondir"}},
 		{"a file for a repository", []string{"write sub/x/.git gitdir: ../evil"}, "sub/x/.git is a name that other programs trust", nil},
 		{"a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write .git/worktrees/t/HEAD ref"}, "", []string{".git/worktrees/t/commondir", ".git/worktrees/t/HEAD"}},
