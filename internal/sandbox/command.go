@@ -224,6 +224,10 @@ func look(c Command) (v view, err error) {
 	if v.dir, err = add(nil, "the folder to run in", c.Dir); err != nil {
 		return v, err
 	}
+	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace)}) && !within(v.dir, v.writable) {
+		// A program that still runs may have put a link there.
+		return v, fmt.Errorf("the folder to run in, %s, leads out of the workspace", c.Dir)
+	}
 	if !v.sees(v.dir) {
 		v.readable = append(v.readable, v.dir)
 	}
