@@ -419,6 +419,18 @@ func TestWallInsideWorkspace(t *testing.T) {
 	}
 }
 
+// A program can make the helper compute, and must not be able to end it by that.
+func TestWallLimitsComputing(t *testing.T) {
+	p := newPlace(t)
+	for _, m := range walls {
+		c := p.command(`until test "$(ulimit -Ht)" = 8; do :; done; ulimit -St; awk '/cpu/ {print $4, $5}' /proc/$PPID/limits`)
+		c.Limits = sandbox.Limits{CPU: 7 * time.Second, Wall: 20 * time.Second}
+		if _, out := run(t, wall(t, m), c); out != "7\nunlimited unlimited\n" {
+			t.Errorf("%s: %s", m, out)
+		}
+	}
+}
+
 // A link that a program puts in the way gives it nothing to read, and nothing to own.
 func TestWallFollowsNoLink(t *testing.T) {
 	p := newPlace(t)
