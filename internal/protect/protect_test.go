@@ -195,6 +195,35 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestAnotherFolder: commands run in no folder that has taken the workspace's place.
+func TestAnotherFolder(t *testing.T) {
+	w := newWorkspace(t, sandbox.Landlock, nil)
+	w.must(os.Rename(w.dir, w.dir+".away"))
+	w.must(os.Symlink(t.TempDir(), w.dir))
+	if _, err := w.Begin(); err == nil || !strings.Contains(err.Error(), "is not the folder that it was") {
+		t.Error(err)
+	}
+	w.must(os.Remove(w.dir))
+	w.must(os.Rename(w.dir+".away", w.dir))
+	if _, err := w.Begin(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondName: what can be changed by another name is not sealed, but put back.
+func TestSecondName(t *testing.T) {
+	w := newWorkspace(t, sandbox.Strong, map[string]string{"etui.yaml": "good", ".mcp.json": "{}"})
+	w.must(os.Link(w.path("etui.yaml"), w.path("other")))
+	sealed, err := w.Begin()
+	if err != nil || !slices.Equal(sealed, []string{w.path(".mcp.json")}) {
+		t.Fatal(sealed, err)
+	}
+	w.must(os.WriteFile(w.path("other"), []byte("evil"), 0o644))
+	if done := w.End(); len(done) == 0 || w.files()["etui.yaml"] != "good" {
+		t.Errorf("it says %q, and etui.yaml is %q", done, w.files()["etui.yaml"])
+	}
+}
+
 // TestTogether: what one program has done before another one began is known by how
 // everything stood before both.
 func TestTogether(t *testing.T) {
