@@ -346,7 +346,7 @@ func Float[T ~float32 | ~float64](b []byte, v T) []byte {
 		return append(b, "null"...)
 	}
 	bits := 64
-	if _, ok := any(v).(float32); ok {
+	if float64(T(1)/3) != 1.0/3 { // also of a type with a name
 		bits = 32
 	}
 	return strconv.AppendFloat(b, float64(v), 'g', -1, bits)
