@@ -22,7 +22,7 @@ func TestMultiEdit(t *testing.T) {
 	}
 	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"two"},{"old":"two","new":"2","all":true}]}`, "Made 2 edits in a.")
 	w.want("multi_edit", `{"path":"crlf","edits":[{"old":"a\nb","new":"x\ny\nz"},{"old":"z\nc","new":"end"}]}`, "Made 2")
-	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 5 bytes to crlf, which has 17 now.")
+	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 6 bytes to crlf, which has 17 now.")
 	w.want("edit_file", `{"path":"mixed","old":"a\nb","new":"x\ny"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"mixed","old":"c","new":"z"}`, "Replaced 1")
 	for name, want := range map[string]string{"a": "2\n2\nthree\n", "crlf": "x\r\ny\r\nend\r\nmore\r\n", "mixed": "x\r\ny\nz\r\n"} {

@@ -58,9 +58,10 @@ func (p Picture) Fits() bool { return len(p.Data) <= maxBytes && max(p.Width, p.
 // ErrTooLarge says that a picture does not fit and cannot be made smaller.
 var ErrTooLarge = fmt.Errorf("pictures up to 3 MiB and %d pixels on a side are shown", maxSide)
 
-// Smaller returns the picture with at most 2000 pixels on a side, as JPEG. It takes
-// up to 150 MB of memory meanwhile. It wraps ErrTooLarge for WebP, and for what has
-// more than 30 million pixels.
+// Smaller returns the picture with at most 2000 pixels on a side, as JPEG. Meanwhile
+// it takes memory for what the picture is before: 4 bytes a pixel mostly, up to 20 of
+// a progressive JPEG. It wraps ErrTooLarge for WebP, and for what has more than 30
+// million pixels.
 func (p Picture) Smaller() (Picture, error) {
 	if p.MediaType == "image/webp" || p.Width*p.Height > maxPixels {
 		return Picture{}, ErrTooLarge
