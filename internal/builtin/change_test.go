@@ -47,7 +47,7 @@ func TestAppendRenameRemove(t *testing.T) {
 	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
 	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
 	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
-	w.want("remove_file", `{"path":"d"}`, "! d: directory not empty")
+	w.want("remove_file", `{"path":"d"}`, "! d is not empty; recursive removes it with all in it")
 	w.want("remove_file", `{"path":"d","recursive":true}`, "Removed d with all in it: 2 files and folders.")
 	w.want("remove_file", `{"path":".","recursive":true}`, "! . stays")
 	w.want("remove_file", `{"path":"`+w.dir+`","recursive":true}`, "! . stays")
