@@ -200,6 +200,8 @@ func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, e
 		switch {
 		case done:
 			return fmt.Sprintf("%s%s\n(%v)", text, v.told(), v.process.Err()), nil
+		case text != "" && v.over():
+			return text + "\n(it has ended; there is more output)", nil
 		case text != "":
 			return text + "\n(it runs on)", nil
 		}
