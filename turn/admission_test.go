@@ -105,8 +105,12 @@ func TestAdmission(t *testing.T) {
 		if known := d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
 			t.Errorf("%+v", d)
 		}
-		// Without a model it is the same.
+		// Trying it says the same.
 		records = nil
+		if j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments); (j.Effect == visibility.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(records) != 0 {
+			t.Errorf("%s %s is judged %+v, recorded %+v", c.call.Name, c.call.Arguments, j, d)
+		}
+		// Without a model it is the same.
 		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
 		var refused *policy.Refused
 		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
@@ -122,6 +126,9 @@ func TestAdmission(t *testing.T) {
 	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there false <nil>} {look allow   tools of risk read are allowed by default false <nil>} {none deny unknown   false <nil>} {secret_tool deny visibility  allowed only by rule hr, which does not hold false <nil>}]"
 	if got != want || len(records) != 0 {
 		t.Errorf("%s\n%v", got, records)
+	}
+	if j := b.JudgeCall(t.Context(), turn.Input{}, selection.FindTools, json.RawMessage(`{"queries":["a"]}`)); j.Effect != visibility.Allow || j.Stage != "" {
+		t.Errorf("a search is judged %+v", j)
 	}
 }
 

@@ -203,7 +203,7 @@ func (a *app) toolsCallCommand() *cobra.Command {
 			}
 			return a.with(cmd.Context(), true, func(c *client) error {
 				var r chat.Result
-				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+args[0], call, &r); err != nil {
+				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
 				if a.json {
