@@ -16,8 +16,8 @@
 //
 // Values of fewer than [Shortest] bytes are not looked for: they would be found
 // everywhere. Nor is a value found that is compressed, encrypted, cut into pieces
-// (as in the columns of a hex dump) or shifted by a program that means to hide it: what such a program must not have
-// it must not be given.
+// (as in the columns of a hex dump) or shifted by a program that means to hide it: what
+// such a program must not have it must not be given.
 package secret
 
 import (
