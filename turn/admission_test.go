@@ -191,7 +191,7 @@ func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
 	known.Set("test", key)
-	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak", Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
+	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak " + key, Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
 		tool.Report(ctx, tool.Progress{Text: "with " + key})
 		if c.City == "error" {
 			return chat.Result{}, errors.New("401 for " + key)
@@ -238,6 +238,28 @@ func TestSecrets(t *testing.T) {
 		if strings.Contains(got, form) {
 			t.Errorf("%s stands in\n%s", form, got)
 		}
+	}
+}
+
+// TestStoredSecrets: what a session keeps of its system prompt holds no secret, and is
+// not made anew for that.
+func TestStoredSecrets(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	var known secret.Known
+	known.Set("test", key)
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(tool.Func(tool.Definition{Name: "look", Description: "Looks with " + key}, func(context.Context, city) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operates with " + key, Guide: files{"": "How to."}})
+	runner := turn.New(fake.New(), selection.Follow(r, selection.Config{Mode: selection.Preselect, Limit: 1, Directory: 500}), prompt.New(prompt.Config{}), turn.Config{Secrets: &known})
+	in := turn.Input{Text: "?", Facts: chat.Facts{Agent: "main"}}
+	_, in.Session.State = runner.Replay(t.Context(), in)
+	if s := in.Session.State; strings.Contains(s.Directory+s.SkillList, key) || !strings.Contains(s.Directory, "(hidden)") || !strings.Contains(s.SkillList, "(hidden)") {
+		t.Errorf("%+v", s)
+	}
+	if _, again := runner.Replay(t.Context(), in); again.Directory != in.Session.Directory || again.SkillList != in.Session.SkillList {
+		t.Errorf("%+v", again)
 	}
 }
 
