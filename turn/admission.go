@@ -197,26 +197,35 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 	if args == nil {
 		args = json.RawMessage("{}")
 	}
-	t := r.direct(ctx, in)
-	switch name {
-	case selection.FindTools, selection.DescribeTool:
+	return r.direct(ctx, in).foresee(name, args)
+}
+
+// foresee judges a call that is not made. Nil arguments are not known.
+func (t *run) foresee(name string, args json.RawMessage) Judgement {
+	switch {
+	case name == selection.FindTools || name == selection.DescribeTool:
 		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "it tells of what the caller may use, and runs nothing"}
-	case selection.UseSkill:
-		asked := skillAsked(args)
-		return t.foreseeSkill(asked.Name, asked.File)
+	case args == nil && (name == selection.CallTool || name == selection.UseSkill):
+		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "what it names is judged", Depends: true}
+	case name == selection.UseSkill:
+		return t.foreseeSkill(skillAsked(args).Name, args)
 	}
-	if e, _ := t.admit(name); e == nil { // a skill may be called like a tool
-		return t.foreseeSkill(name, skillAsked(args).File)
+	e, stage := t.admit(name)
+	if e == nil { // a skill may be called like a tool
+		return t.foreseeSkill(name, args)
 	}
-	return t.foresee(name, args)
+	return t.foreseeTool(e, stage, args)
 }
 
 // foreseeSkill judges the taking up of a skill, or the reading of a file of it.
-func (t *run) foreseeSkill(name, file string) Judgement {
+func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 	if _, ok := t.admitSkill(name); !ok {
 		return Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
 	}
-	return foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}))
+	if args != nil {
+		args = fileArguments(skillAsked(args).File)
+	}
+	return foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}))
 }
 
 // foreseen is what becomes of a call of which the policy says d.
@@ -228,13 +237,10 @@ func foreseen(name string, d policy.Decision) Judgement {
 	return j
 }
 
-// foresee judges a call of a tool that is not made. Nil arguments are not known.
-func (t *run) foresee(name string, args json.RawMessage) Judgement {
-	refused := Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
-	e, stage := t.admit(name)
-	if e == nil {
-		return refused
-	}
+// foreseeTool judges a call of a tool that was admitted, or not, at a stage.
+func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
+	name := e.Definition.Name
+	refused := Judgement{Tool: name, Effect: visibility.Deny}
 	if !stage.Usable() {
 		refused.Stage, refused.Reason = stage.String(), t.reason(e, stage)
 		return refused
