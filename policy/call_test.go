@@ -64,6 +64,9 @@ func TestCalls(t *testing.T) {
 	for condition, want := range map[string]string{
 		`"delete" in command.risks`:                        `etui.yaml:3:5: policy rule: "delete" is no risk of a command; did you mean "deletes"?; the risks are deletes, disk, `,
 		`command.risks.exists(r, r in ["disk", "powers"])`: `etui.yaml:3:5: policy rule: "powers" is no risk of a command; did you mean "power"?`,
+		`["disk", "wipes"].exists(r, r in command.risks)`:  `etui.yaml:3:5: policy rule: "wipes" is no risk of a command`,
+		`command.risks == ["erases"]`:                      `etui.yaml:3:5: policy rule: "erases" is no risk of a command`,
+		`command.risks[0] == "erases"`:                     `etui.yaml:3:5: policy rule: "erases" is no risk of a command`,
 		`command.risks.exists(r, "killed" == r)`:           `etui.yaml:3:5: policy rule: "killed" is no risk of a command`,
 		`"rm" in command.program`:                          `etui.yaml:3:13: policy rule: the condition reads "command.program", which is no fact and no function; did you mean "command.programs"?`,
 	} {
@@ -71,6 +74,10 @@ func TestCalls(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", condition, err, want)
 		}
+	}
+	// Variables of one name may go through different lists.
+	if _, err := policy.Compile([]visibility.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
+		t.Error(err)
 	}
 	_, err = visibility.Compile([]visibility.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "args.path": what a caller sees is decided before there is a call. Write a rule under policy`) {

@@ -42,7 +42,12 @@ func NewRedactor(values ...Value) Redactor {
 				plain = append(plain, string(v.text))
 			}
 		}
-		encoded := append(inBase64(text), hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))))
+		encoded := encodings(text)
+		for _, once := range encoded {
+			if len(once) >= 2*Shortest { // what comes of shorter ones is found by chance
+				encoded = append(encoded, encodings(once)...)
+			}
+		}
 		exact = append(append(exact, plain...), encoded...)
 		for _, e := range encoded {
 			loose = append(loose, fold(e))
@@ -58,6 +63,12 @@ func NewRedactor(values ...Value) Redactor {
 		return Redactor{}
 	}
 	return Redactor{w}
+}
+
+// encodings returns a text in hexadecimal and base64.
+func encodings(text string) []string {
+	digits := hex.EncodeToString([]byte(text))
+	return append(inBase64(text), digits, strings.ToUpper(digits))
 }
 
 // inBase64 returns what base64 makes of a text wherever it stands in other data:

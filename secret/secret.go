@@ -9,14 +9,15 @@
 //   - base64 with either alphabet, with or without padding, in the midst of other
 //     data and wrapped into lines;
 //   - hexadecimal in either case, with spaces, colons or hyphens between;
+//   - hexadecimal or base64 of these two, once more;
 //   - percent-encoded, with + for a space, and with the escapes of JSON, Go, HTML
 //     and their mixtures, several times over;
 //   - backwards.
 //
 // Values of fewer than [Shortest] bytes are not looked for: they would be found
 // everywhere. Nor is a value found that is compressed, encrypted, cut into pieces
-// or shifted by a program that means to hide it: what such a program must not have
-// it must not be given.
+// (as in the columns of a hex dump) or shifted by a program that means to hide it: what
+// such a program must not have it must not be given.
 package secret
 
 import (

@@ -163,7 +163,7 @@ type Judgement struct {
 	// Effect is allow, ask or deny.
 	Effect visibility.Effect `json:"effect"`
 	// Stage is where the call would be refused: unknown, one of the selection's
-	// stages, or policy. It is empty where it would run, if its arguments fit.
+	// stages, arguments, or policy. It is empty where it would run.
 	Stage string `json:"stage,omitempty"`
 	// Rule is the rule of the policy that decides, and Reason says why.
 	Rule   string `json:"rule,omitempty"`
@@ -185,8 +185,8 @@ func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgeme
 	return list
 }
 
-// JudgeCall tells what would become of a call in a turn of in. Nothing runs and
-// nothing is recorded.
+// JudgeCall tells what would become of a call in a turn of in: of a tool, a skill, or
+// one of the selection's own tools. Nothing runs and nothing is recorded.
 func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json.RawMessage) Judgement {
 	if name == selection.CallTool {
 		var err error
@@ -202,11 +202,45 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 
 // foresee judges a call that is not made. Nil arguments are not known.
 func (t *run) foresee(name string, args json.RawMessage) Judgement {
-	refused := Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
-	e, stage := t.admit(name)
-	if e == nil {
-		return refused
+	switch {
+	case name == selection.FindTools || name == selection.DescribeTool:
+		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "it tells of what the caller may use, and runs nothing"}
+	case args == nil && (name == selection.CallTool || name == selection.UseSkill):
+		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "what it names is judged", Depends: true}
+	case name == selection.UseSkill:
+		return t.foreseeSkill(skillAsked(args).Name, args)
 	}
+	e, stage := t.admit(name)
+	if e == nil { // a skill may be called like a tool
+		return t.foreseeSkill(name, args)
+	}
+	return t.foreseeTool(e, stage, args)
+}
+
+// foreseeSkill judges the taking up of a skill, or the reading of a file of it.
+func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
+	if _, ok := t.admitSkill(name); !ok {
+		return Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
+	}
+	if args != nil {
+		args = fileArguments(skillAsked(args).File)
+	}
+	return foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}))
+}
+
+// foreseen is what becomes of a call of which the policy says d.
+func foreseen(name string, d policy.Decision) Judgement {
+	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
+	if d.Effect != visibility.Allow {
+		j.Stage = StagePolicy
+	}
+	return j
+}
+
+// foreseeTool judges a call of a tool that was admitted, or not, at a stage.
+func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
+	name := e.Definition.Name
+	refused := Judgement{Tool: name, Effect: visibility.Deny}
 	if !stage.Usable() {
 		refused.Stage, refused.Reason = stage.String(), t.reason(e, stage)
 		return refused
@@ -222,11 +256,7 @@ func (t *run) foresee(name string, args json.RawMessage) Judgement {
 			return refused
 		}
 	}
-	d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args})
-	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
-	if d.Effect != visibility.Allow {
-		j.Stage = StagePolicy
-	}
+	j := foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}))
 	var read map[string]any
 	if json.Unmarshal(args, &read) == nil { // else there are none
 		if facts, ok := shelltext.OfArguments(read); ok {

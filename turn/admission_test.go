@@ -105,8 +105,12 @@ func TestAdmission(t *testing.T) {
 		if known := d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
 			t.Errorf("%+v", d)
 		}
-		// Without a model it is the same.
+		// Trying it says the same.
 		records = nil
+		if j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments); (j.Effect == visibility.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(records) != 0 {
+			t.Errorf("%s %s is judged %+v, recorded %+v", c.call.Name, c.call.Arguments, j, d)
+		}
+		// Without a model it is the same.
 		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
 		var refused *policy.Refused
 		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
@@ -122,6 +126,9 @@ func TestAdmission(t *testing.T) {
 	want := "[{exec deny policy rule no-shell rule no-shell denies: strangers are there false <nil>} {look allow   tools of risk read are allowed by default false <nil>} {none deny unknown   false <nil>} {secret_tool deny visibility  allowed only by rule hr, which does not hold false <nil>}]"
 	if got != want || len(records) != 0 {
 		t.Errorf("%s\n%v", got, records)
+	}
+	if j := b.JudgeCall(t.Context(), turn.Input{}, selection.FindTools, json.RawMessage(`{"queries":["a"]}`)); j.Effect != visibility.Allow || j.Stage != "" {
+		t.Errorf("a search is judged %+v", j)
 	}
 }
 
@@ -184,7 +191,7 @@ func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
 	known.Set("test", key)
-	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak", Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
+	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak " + key, Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
 		tool.Report(ctx, tool.Progress{Text: "with " + key})
 		if c.City == "error" {
 			return chat.Result{}, errors.New("401 for " + key)
@@ -231,6 +238,28 @@ func TestSecrets(t *testing.T) {
 		if strings.Contains(got, form) {
 			t.Errorf("%s stands in\n%s", form, got)
 		}
+	}
+}
+
+// TestStoredSecrets: what a session keeps of its system prompt holds no secret, and is
+// not made anew for that.
+func TestStoredSecrets(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	var known secret.Known
+	known.Set("test", key)
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(tool.Func(tool.Definition{Name: "look", Description: "Looks with " + key}, func(context.Context, city) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operates with " + key, Guide: files{"": "How to."}})
+	runner := turn.New(fake.New(), selection.Follow(r, selection.Config{Mode: selection.Preselect, Limit: 1, Directory: 500}), prompt.New(prompt.Config{}), turn.Config{Secrets: &known})
+	in := turn.Input{Text: "?", Facts: chat.Facts{Agent: "main"}}
+	_, in.Session.State = runner.Replay(t.Context(), in)
+	if s := in.Session.State; strings.Contains(s.Directory+s.SkillList, key) || !strings.Contains(s.Directory, "(hidden)") || !strings.Contains(s.SkillList, "(hidden)") {
+		t.Errorf("%+v", s)
+	}
+	if _, again := runner.Replay(t.Context(), in); again.Directory != in.Session.Directory || again.SkillList != in.Session.SkillList {
+		t.Errorf("%+v", again)
 	}
 }
 

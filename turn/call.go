@@ -236,6 +236,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		record := t.record(j.entry)
 		record.Stage, record.Reason = StageArguments, err.Error()
 		t.decided(record, j.args)
+		j.err = t.config.Secrets.Redactor().Error(&tool.Mismatch{Problems: []string{err.Error()}})
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
 	}
 	args = fitting(j.entry, args)

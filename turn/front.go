@@ -104,15 +104,24 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	for i, e := range sel.Declared {
 		state.Declared[i] = e.Definition.Name
 	}
-	state.Directory = sel.Directory(state.Directory)
+	state.Directory = r.stored(state.Directory, sel.Directory(state.Directory))
 	if len(sel.Request.IncludeSkills) == 0 { // else the list is of this request alone
-		state.SkillList = sel.SkillList
+		state.SkillList = r.stored(state.SkillList, sel.SkillList)
 	}
 	state.Front = session.Front{
 		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(), Groups: in.Groups,
 		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time,
 	}
 	return state
+}
+
+// stored is a text of the system prompt as a session keeps it: without secrets. Most
+// stay as they were.
+func (r *Runner) stored(before, now string) string {
+	if now == before {
+		return before
+	}
+	return r.config.Secrets.Redactor().Text(now)
 }
 
 // Replay makes the selection and the message of a turn, and the state after it,

@@ -267,46 +267,54 @@ func badZone(checked *ast.AST) (zone string, err error) {
 // unknownRisk finds a name that is compared to the risks of a command and is none of
 // them: a rule with a slip in it would never hold.
 func unknownRisk(checked *ast.AST) (problem string) {
-	is := func(e ast.Expr, names ...string) bool {
-		return e.Kind() == ast.IdentKind && slices.Contains(names, e.AsIdent())
-	}
-	var each []string // variables that go through the risks
-	all := ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher())
-	for _, e := range all {
-		if e.Kind() == ast.ComprehensionKind && is(e.AsComprehension().IterRange(), commandRisks.String()) {
-			each = append(each, e.AsComprehension().IterVar())
-		}
-	}
-	check := func(e ast.Expr) {
-		if name, ok := literal(e); ok && !slices.Contains(shelltext.Risks(), name) {
-			problem = fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
-		}
-	}
-	for _, e := range all {
-		if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 2 {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
+		if !slices.Contains([]string{operators.In, operators.Equals, operators.NotEquals}, e.AsCall().FunctionName()) {
 			continue
 		}
 		a, b := e.AsCall().Args()[0], e.AsCall().Args()[1]
-		switch e.AsCall().FunctionName() {
-		case operators.In:
-			if is(b, commandRisks.String()) {
-				check(a)
-			}
-			if is(a, each...) && b.Kind() == ast.ListKind {
-				for _, item := range b.AsList().Elements() {
-					check(item)
-				}
-			}
-		case operators.Equals, operators.NotEquals:
-			if is(a, each...) {
-				check(b)
-			}
-			if is(b, each...) {
-				check(a)
-			}
+		if ofRisks(e, a) {
+			problem = cmp.Or(problem, noRisk(e, b))
+		}
+		if ofRisks(e, b) {
+			problem = cmp.Or(problem, noRisk(e, a))
 		}
 	}
 	return problem
+}
+
+// ofRisks reports whether a part of e is the risks of a command, or one of them.
+func ofRisks(e ast.NavigableExpr, part ast.Expr) bool {
+	if part.Kind() == ast.CallKind && part.AsCall().FunctionName() == operators.Index {
+		part = part.AsCall().Args()[0]
+	}
+	part = through(e, part)
+	return part.Kind() == ast.IdentKind && part.AsIdent() == commandRisks.String()
+}
+
+// noRisk says which of the names that a part of e is, or goes through, is no risk.
+func noRisk(e ast.NavigableExpr, part ast.Expr) string {
+	part = through(e, part)
+	names := []ast.Expr{part}
+	if part.Kind() == ast.ListKind {
+		names = part.AsList().Elements()
+	}
+	for _, n := range names {
+		if name, ok := literal(n); ok && !slices.Contains(shelltext.Risks(), name) {
+			return fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
+		}
+	}
+	return ""
+}
+
+// through returns what a part of e goes through where it is the variable of a macro
+// such as exists, else the part.
+func through(e ast.NavigableExpr, part ast.Expr) ast.Expr {
+	for around, ok := e.Parent(); ok && part.Kind() == ast.IdentKind; around, ok = around.Parent() {
+		if around.Kind() == ast.ComprehensionKind && around.AsComprehension().IterVar() == part.AsIdent() {
+			return around.AsComprehension().IterRange()
+		}
+	}
+	return part
 }
 
 func literal(e ast.Expr) (string, bool) {

@@ -48,7 +48,7 @@ func (a *app) printDecisions(list []audit.Decision) error {
 		_, err := fmt.Fprintln(a.out, "There are no decisions.")
 		return err
 	}
-	rows := [][]string{{"TIME", "TOOL", "USER", "CHANNEL", "DECISION", "WHY"}}
+	rows := [][]string{{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"}}
 	for _, d := range list {
 		what, decision := d.Tool, "allowed"
 		if d.Skill != "" {
@@ -57,8 +57,14 @@ func (a *app) printDecisions(list []audit.Decision) error {
 		if !d.Allowed {
 			decision = "refused: " + d.Stage
 		}
-		rows = append(rows, []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision, strings.TrimSpace(d.Reason + " " + d.Arguments)})
+		rows = append(rows, []string{d.Time.Local().Format(time.DateTime), what, d.User, d.Channel, decision})
 	}
-	_, err := fmt.Fprint(a.out, layout(rows, 5, width()))
+	lines := strings.SplitAfter(layout(rows, 4, width()), "\n")
+	var b strings.Builder
+	b.WriteString(lines[0])
+	for i, d := range list {
+		b.WriteString(lines[i+1] + hanging("    ", d.Reason, width()) + hanging("    ", d.Arguments, width()))
+	}
+	_, err := fmt.Fprint(a.out, b.String())
 	return err
 }

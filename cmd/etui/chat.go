@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/gateway"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 func (a *app) chatCommand() *cobra.Command {
@@ -105,6 +106,8 @@ func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
 				progress = now
 				note("%s", now)
 			}
+		case e.Result != nil && e.Result.Failed:
+			note("· ✗ %s", printable.Line(e.Result.Text, maxFailure))
 		case e.Result != nil && e.Result.View != nil:
 			if e.Result.View.Text != "" {
 				note("%s", e.Result.View.Text)
@@ -121,6 +124,9 @@ func (a *app) say(ctx context.Context, c *client, m gateway.Message) error {
 	}
 	return nil
 }
+
+// maxFailure is how many characters of a failed call's result are shown.
+const maxFailure = 200
 
 func (a *app) faint() lipgloss.Style {
 	if !isTerminal(a.err) || os.Getenv("NO_COLOR") != "" {

@@ -38,7 +38,9 @@ func (b *built) openCommands(w *workspace) (list []finding) {
 	exec, shell := b.registry.Catalog().Get("exec")
 	shell = shell && !disabled(w.config.Tools.Disabled, exec.Definition)
 	weaker := "Mode strong closes more: docs/sandbox.md, When a mode is not there."
-	if len(s.Missing) > 0 {
+	if w.config.Sandbox.Mode == string(s.Mode) {
+		weaker = "sandbox: {mode: auto} takes mode strong where it works, which closes more."
+	} else if len(s.Missing) > 0 {
 		weaker = "Mode strong closes more. Here: " + s.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
 	}
 	switch {
@@ -49,14 +51,11 @@ func (b *built) openCommands(w *workspace) (list []finding) {
 	case s.Mode != sandbox.Strong:
 		list = open("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
 	}
-	if hosts, err := shellHosts(w.config.Sandbox, b.programs); shell && err == nil && len(hosts) > 0 {
-		list = append(list, open("network", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
-	}
 	if !shell {
 		return list
 	}
-	if hosts := w.config.Sandbox.Network; len(hosts) > 0 {
-		list = append(list, open("sandbox", "Commands of a model reach "+listed(hosts, 3)+", and can send there what they read.", "sandbox.network in etui.yaml")...)
+	if hosts, err := shellHosts(w.config.Sandbox, b.programs); err == nil && len(hosts) > 0 {
+		list = append(list, open("sandbox", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
 	}
 	return append(list, open("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
 		"Look at what is new before you open the workspace with other programs.")...)
@@ -70,12 +69,20 @@ func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)
-		if !ok || disabled(w.config.Tools.Disabled, d) || b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e}).Effect != visibility.Allow {
+		if !ok || disabled(w.config.Tools.Disabled, d) {
+			continue
+		}
+		decision := b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
+		if decision.Effect != visibility.Allow && !decision.Depends {
 			continue
 		}
 		switch d.Risk {
 		case tool.Destructive:
-			destructive = append(destructive, d.Name)
+			name := d.Name
+			if decision.Depends {
+				name += " (depending on its arguments)"
+			}
+			destructive = append(destructive, name)
 		case tool.Write:
 			changing = append(changing, d.Name)
 		}
@@ -105,7 +112,7 @@ func disabled(list []string, d tool.Definition) bool {
 // openPeople are what callers can say of themselves.
 func (b *built) openPeople(w *workspace) (list []finding) {
 	if w.config.API.Key == "" {
-		list = open("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "api: {key: ${ETUI_KEY}}")
+		list = open("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
 		list = open("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
 	}
@@ -207,19 +214,42 @@ func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
 // openPlace is what is wrong with where etui works.
 func openPlace(w *workspace) (list []finding) {
 	home, err := os.UserHomeDir()
-	if err == nil && (w.dir == home || strings.HasPrefix(home, strings.TrimSuffix(w.dir, "/")+"/")) {
-		list = open("workspace", "The workspace "+w.dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")
-	}
-	if below, err := filepath.Rel(w.dir, w.state); err == nil && filepath.IsLocal(below) {
-		list = append(list, open("state", "The state folder is in the workspace: tools can read what all users wrote.", "state: a folder elsewhere")...)
-	}
-	if keys := keyFiles(w.dir); len(keys) > 0 {
-		list = append(list, open("keys", "Tools and commands can read "+listed(keys, 4)+" in the workspace.", "Move them out of it.")...)
+	for _, dir := range workspaces(w) {
+		place := "the workspace"
+		if dir != w.dir {
+			place += " " + dir
+		}
+		if err == nil && within(dir, home) {
+			list = append(list, open("workspace", "The workspace "+dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
+		}
+		if within(dir, w.state) {
+			list = append(list, open("state", "The state folder is in "+place+": tools can read what all users wrote.", "state: a folder elsewhere")...)
+		}
+		if keys := keyFiles(dir); len(keys) > 0 {
+			list = append(list, open("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them out of it.")...)
+		}
 	}
 	if os.Geteuid() == 0 {
 		list = append(list, open("root", "etui runs as root: a mistake in etui itself has no bounds.", "Run it as an ordinary user.")...)
 	}
 	return list
+}
+
+// workspaces are the folders that tools work in, each once.
+func workspaces(w *workspace) []string {
+	list := []string{w.dir}
+	for _, a := range w.config.Agents {
+		if dir := config.Abs(w.file, a.Workspace); dir != "" && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// within reports whether a path is a folder or lies in it.
+func within(dir, path string) bool {
+	below, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // keyFiles are the files at the top of a folder that look like keys.

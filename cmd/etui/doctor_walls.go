@@ -51,7 +51,7 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 		proven("commands", strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits)), r, err)
 	}
 	r, err := selftest.Files(ctx)
-	proven("files", fmt.Sprintf("The file tools see %s and nothing else. They cannot change the configuration, the skills and etui's state.", w.dir), r, err)
+	proven("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")), r, err)
 	r, err = selftest.Requests(ctx)
 	proven("web", "Tools and skills reach public addresses only, not this machine or your network.", r, err)
 	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs are given those that their skill names.")
@@ -62,7 +62,7 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 	if n := len(w.config.Policy.Rules); n > 0 {
 		add("policy", fmt.Sprintf("%s about calls: docs/policy.md.", count(n, "rule")))
 	}
-	add("audit", "Every call is recorded, allowed or refused, with who and why: etui audit.")
+	add("audit", "Every call of a tool or skill is recorded, allowed or refused, with who and why: etui audit.")
 	return list
 }
 

@@ -31,8 +31,8 @@ const (
 )
 
 // reloader puts the rules and toolsets of a changed configuration, and which skills
-// it allows, in force while etui serves. A file that cannot be used, is empty or has gone changes nothing:
-// what was in force stays, and the status says why.
+// it allows, in force while etui serves. A file that cannot be used, is empty or has
+// gone changes nothing: what was in force stays, and the status says why.
 type reloader struct {
 	file     string
 	environ  []string

@@ -100,7 +100,7 @@ func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	}
 	programs, err := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: []string{w.dir, w.file, w.state}, Dial: out.DialContext,
+		Read: c.Sandbox.Read, Closed: append(workspaces(w), w.file, w.state), Dial: out.DialContext,
 	})
 	if err != nil {
 		return nil, nil, usagef("%s: %w", w.file, err)

@@ -171,7 +171,7 @@ type shownTool struct {
 func judged(j turn.Judgement) string {
 	says := map[visibility.Effect]string{visibility.Allow: "a call is let through", visibility.Ask: "a call needs an approval", visibility.Deny: "a call is refused"}[j.Effect]
 	if j.Depends {
-		says = map[visibility.Effect]string{visibility.Ask: "some calls need an approval", visibility.Deny: "some calls are refused"}[j.Effect]
+		says = map[visibility.Effect]string{visibility.Allow: "some calls are let through", visibility.Ask: "some calls need an approval", visibility.Deny: "some calls are refused"}[j.Effect]
 	}
 	if j.Stage != "" && j.Stage != turn.StagePolicy {
 		says += " at the stage " + j.Stage
@@ -203,7 +203,7 @@ func (a *app) toolsCallCommand() *cobra.Command {
 			}
 			return a.with(cmd.Context(), true, func(c *client) error {
 				var r chat.Result
-				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+args[0], call, &r); err != nil {
+				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
 				if a.json {

@@ -123,7 +123,7 @@ func TestMistakes(t *testing.T) {
 		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: the key "visibility" stands twice in the file`},
 		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: the key "deny" stands twice in visibility.rules[0]`},
 		{"sessions: {links: {a: b, a: c}}\n", "", `the key "a" stands twice in sessions.links`},
-		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?`},
+		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?; variables that begin with ETUI_ are keys`},
 		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
 		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},
 		{"a: &a [*a]\n", "", "unknown key"},

@@ -163,7 +163,7 @@ func (d *decoder) override(root *yaml.Node, env map[string]string) {
 						return
 					}
 				}
-			})})
+			}) + "; variables that begin with " + Prefix + " are keys of the configuration, call others otherwise"})
 			continue
 		}
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: env[name]}

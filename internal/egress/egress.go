@@ -164,6 +164,12 @@ func (g *Guard) lookUp(ctx context.Context, network, host string) ([]netip.Addr,
 		family = "ip6"
 	}
 	addresses, err := g.cfg.Lookup(ctx, family, host)
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) { // a model need not know who was asked
+		nameless := *unknown
+		nameless.Server = ""
+		err = &nameless
+	}
 	if err == nil && len(addresses) == 0 {
 		err = fmt.Errorf("%s has no address", host)
 	}

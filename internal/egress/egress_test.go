@@ -38,7 +38,7 @@ func (w *web) guard(t *testing.T, h http.HandlerFunc, cfg egress.Config) *egress
 		name = strings.ToLower(strings.TrimSuffix(name, "."))
 		answers := w.names[name]
 		if len(answers) == 0 {
-			return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+			return nil, &net.DNSError{Err: "no such host", Name: name, Server: "10.0.0.53:53", IsNotFound: true}
 		}
 		n := min(w.looked[name], len(answers)-1)
 		w.looked[name]++
@@ -171,6 +171,14 @@ func TestAllow(t *testing.T) {
 	}
 	if _, err := get(t, client, "http://localhost:8081/"); err == nil {
 		t.Error("a connection from before was used")
+	}
+}
+
+// TestUnknownName: an error does not tell which name server was asked.
+func TestUnknownName(t *testing.T) {
+	g := new(web).guard(t, hello, egress.Config{})
+	if _, err := get(t, g.Client(egress.Limits{}), "http://nowhere.test/"); err == nil || !strings.HasSuffix(err.Error(), "lookup nowhere.test: no such host") {
+		t.Error(err)
 	}
 }
 

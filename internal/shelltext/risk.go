@@ -44,6 +44,11 @@ var signs = []sign{
 	{Deletes, "git", verb("clean", "rm")},
 	{Deletes, "git", both(verb("reset"), has("--hard"))},
 	{Deletes, "git", both(verb("checkout", "switch"), has("-f", "--force", "--discard-changes"))},
+	{Deletes, "git", both(verb("checkout"), has("--", "."))},
+	{Deletes, "git", both(verb("restore"), lacks("--staged", "-S"))},
+	{Deletes, "git", verb("stash drop", "stash clear")},
+	{Deletes, "git", both(verb("branch"), has("-D"))},
+	{Deletes, "tar", has("--remove-files")},
 	{Deletes, "rsync", begins("--delete", "--remove-source-files")},
 	{Deletes, "docker podman nerdctl", verb("rm", "rmi", "prune", "system prune", "volume rm", "volume prune", "image rm", "image prune", "container rm", "container prune")},
 	{Deletes, "kubectl oc", verb("delete")},
@@ -137,6 +142,11 @@ func has(these ...string) func([]string) bool {
 	return func(args []string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(these, a) })
 	}
+}
+
+// lacks: none of the arguments is one of these.
+func lacks(these ...string) func([]string) bool {
+	return func(args []string) bool { return !has(these...)(args) }
 }
 
 // begins: one of the arguments begins with one of these.

@@ -26,7 +26,7 @@ var wrappers = map[string]wrapper{
 	"parallel": {valued: "-j --jobs -a --arg-file -I -n -N -L --max-args --delay --timeout"},
 	"sudo":     {valued: "-u -g -h -p -C -T -R -D -r -t -U --user --group --host --prompt --chdir --chroot --close-from --role --type"},
 	"doas":     {valued: "-u -C"}, "run0": {valued: "-u --user"}, "pkexec": {valued: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "runas": {},
-	"chroot": {skip: 1}, "unshare": {}, "nsenter": {valued: "-t --target"}, "setpriv": {}, "fakeroot": {}, "proot": {},
+	"chroot": {skip: 1}, "unshare": {}, "nsenter": {valued: "-t --target"}, "setpriv": {valued: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --selinux-label --apparmor-profile"}, "fakeroot": {}, "proot": {},
 	"busybox": {}, "toybox": {}, "flock": {valued: "-w --timeout -E --conflict-exit-code", code: "-c --command", skip: 1},
 	"watch": {valued: "-n --interval", text: true}, "script": {code: "-c --command", skip: 1}, "start": {}, "unbuffer": {},
 	"strace": {valued: "-o -e -p -s -u"}, "ltrace": {valued: "-o -e -p -s -u"}, "caffeinate": {valued: "-t -w"},
