@@ -114,7 +114,7 @@ func read(s stamp) (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", nil //nolint:nilerr // the next look sees what it is
+		return "", nil // the next look sees what it is
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile))
 	if err != nil {

@@ -125,7 +125,7 @@ func (o owner) giveIn(folder *os.File, name string) error {
 	}
 	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // gone meanwhile
+		return nil // gone meanwhile
 	}
 	defer unix.Close(fd)
 	if err := unix.Fstat(fd, &st); err != nil || st.Uid != 0 || st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Nlink > 1 {

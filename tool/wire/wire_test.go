@@ -27,7 +27,7 @@ func TestErrors(t *testing.T) {
 		r := wire.Read([]byte(text))
 		r.Object()
 		for name, ok := r.Field(); ok; name, ok = r.Field() {
-			switch string(name) {
+			switch name {
 			case "n":
 				n = r.Int(64)
 			case "s":
