@@ -33,13 +33,22 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.L
 		return err
 	}
 	own := map[string][]tool.Tool{}
+	// Who works in the same folder has the same tools: one guard is to know of all that
+	// runs there.
+	in := map[string][]tool.Tool{realFolder(w.dir): tools}
 	for _, a := range w.config.Agents {
 		if a.Workspace == "" {
 			continue
 		}
-		if own[a.Name], err = b.toolsIn(w, config.Abs(w.file, a.Workspace), log); err != nil {
-			return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
+		dir := config.Abs(w.file, a.Workspace)
+		list, ok := in[realFolder(dir)]
+		if !ok {
+			if list, err = b.toolsIn(w, dir, log); err != nil {
+				return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
+			}
+			in[realFolder(dir)] = list
 		}
+		own[a.Name] = slices.Clone(list)
 	}
 	for i, t := range tools {
 		if len(own) > 0 {
@@ -50,6 +59,14 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.L
 		return err
 	}
 	return addWeb(registry, w)
+}
+
+// realFolder is a folder's path without links, as far as it can be told.
+func realFolder(dir string) string {
+	if place, err := filepath.EvalSymlinks(dir); err == nil {
+		return place
+	}
+	return filepath.Clean(dir)
 }
 
 // toolsIn are the tools that work in a folder, those that run commands where the
