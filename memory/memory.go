@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -104,7 +105,7 @@ func read(s stamp) (string, error) {
 	if s.size <= 0 {
 		return "", nil
 	}
-	f, err := os.Open(s.path)
+	f, err := os.OpenFile(s.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -112,6 +113,9 @@ func read(s stamp) (string, error) {
 		return "", fmt.Errorf("reading the memory: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", nil //nolint:nilerr // the next look sees what it is
+	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile))
 	if err != nil {
 		return "", fmt.Errorf("reading the memory: %w", err)

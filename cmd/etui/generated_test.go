@@ -130,7 +130,7 @@ const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" 
   edited; of longer ones, up to 64 MiB, parts are read and lines found.
 - **Results** have at most 30 KiB, less than what a turn keeps of one (` + "`limits.result`" + `, 32 KiB), and say at their end how to get the rest. A search looks at 50,000 files and
   folders and 256 MiB; it finds 100 lines, or 500 names.
-- **Pictures** that read_image shows, of 20 MiB and 30 million pixels at most, are made smaller when they have more than 3 MiB or 8000 pixels on a side. They are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
+- **Pictures** that read_image shows, of 20 MiB and 30 million pixels at most, are made smaller when they have more than 3 MiB or 8000 pixels on a side; WebP is not, and is refused then. They are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
 - **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. Of a page 5 MiB are read, within 30 seconds and 5 redirects. web_search is there when ` + "`tools.search`" + ` names a service; each one has
   12 seconds before the next one is asked: Perplexity, Brave, SearXNG, DuckDuckGo.
 - **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result

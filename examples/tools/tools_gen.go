@@ -92,7 +92,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 	v.Limit = 10
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "part":
 			v.Part = r.String()
 		case "shelf":
@@ -125,7 +125,7 @@ func appendLotJSON(b []byte, v *Lot) []byte {
 func readMoveInputJSON(r *wire.Reader, v *moveInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "moves":
 			if r.Null() {
 				v.Moves = nil
@@ -149,7 +149,7 @@ func readMoveInputJSON(r *wire.Reader, v *moveInput) {
 func readLotJSON(r *wire.Reader, v *Lot) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "part":
 			v.Part = r.String()
 		case "shelf":

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/etui-run/etui/internal/textcode"
 )
 
 type appendInput struct {
@@ -37,47 +39,68 @@ func (f *Files) appendFile(in appendInput) (string, error) {
 	case err != nil:
 		return "", say(s.shown, err)
 	}
-	size, err := s.append(in.Content)
+	added, size, err := s.append(in.Content)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Added %d bytes to %s, which has %d now.", len(in.Content), s.shown, size), nil
+	return fmt.Sprintf("Added %d bytes to %s, which has %d now.", added, s.shown, size), nil
 }
 
 // append writes at the end of a file. What has a second name is not changed: that
 // could be a file outside of the workspace.
-func (s spot) append(text string) (size int64, err error) {
+func (s spot) append(text string) (added int, size int64, err error) {
 	if s, err = s.enter(false); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer s.close()
 	file, err := s.root.OpenFile(s.name, os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return 0, say(s.shown, err)
+		return 0, 0, say(s.shown, err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return 0, say(s.shown, err)
+		return 0, 0, say(s.shown, err)
 	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is not a regular file", path.Base(s.shown))
+		return 0, 0, fmt.Errorf("%s is not a regular file", path.Base(s.shown))
 	case !s.is(info):
-		return 0, fmt.Errorf("%s was changed by another program meanwhile", path.Base(s.shown))
+		return 0, 0, fmt.Errorf("%s was changed by another program meanwhile", path.Base(s.shown))
 	case names(info) > 1:
-		return 0, fmt.Errorf("%s has a second name (a hard link); write the whole file instead", s.shown)
+		return 0, 0, fmt.Errorf("%s has a second name (a hard link); write the whole file instead", s.shown)
 	case info.Size()+int64(len(text)) > maxScan:
-		return 0, fmt.Errorf("%s has %d bytes; files grow up to 64 MiB", s.shown, info.Size())
+		return 0, 0, fmt.Errorf("%s has %d bytes; files grow up to 64 MiB", s.shown, info.Size())
 	}
 	head := make([]byte, min(info.Size(), 64<<10))
 	if _, err := file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return 0, say(s.shown, err)
+		return 0, 0, say(s.shown, err)
 	}
-	text = withEnds(text, string(head))
-	if _, err := file.WriteString(text); err != nil {
-		return 0, say(s.shown, err)
+	raw, err := s.alike(text, head)
+	if err != nil {
+		return 0, 0, err
 	}
-	return info.Size() + int64(len(text)), nil
+	if _, err := file.Write(raw); err != nil {
+		return 0, 0, say(s.shown, err)
+	}
+	return len(raw), info.Size() + int64(len(raw)), nil
+}
+
+// alike is a text with the line ends and in the code of a file, of which the first
+// bytes are known.
+func (s spot) alike(text string, head []byte) ([]byte, error) {
+	code, isText := textcode.Of(head)
+	if !isText {
+		return nil, fmt.Errorf("%s is a binary file, or a text in an unknown code, and nothing is added to it", s.shown)
+	}
+	have, err := code.Decode(head)
+	if err != nil {
+		return nil, say(s.shown, err)
+	}
+	raw, err := code.EncodeMore(withEnds(text, have))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; write_file writes them, in UTF-8", s.shown, err)
+	}
+	return raw, nil
 }
 
 // is reports whether a file stands at the name itself, and not behind a link.

@@ -22,7 +22,7 @@ func TestMultiEdit(t *testing.T) {
 	}
 	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"two"},{"old":"two","new":"2","all":true}]}`, "Made 2 edits in a.")
 	w.want("multi_edit", `{"path":"crlf","edits":[{"old":"a\nb","new":"x\ny\nz"},{"old":"z\nc","new":"end"}]}`, "Made 2")
-	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 5 bytes to crlf, which has 17 now.")
+	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 6 bytes to crlf, which has 17 now.")
 	w.want("edit_file", `{"path":"mixed","old":"a\nb","new":"x\ny"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"mixed","old":"c","new":"z"}`, "Replaced 1")
 	for name, want := range map[string]string{"a": "2\n2\nthree\n", "crlf": "x\r\ny\r\nend\r\nmore\r\n", "mixed": "x\r\ny\nz\r\n"} {
@@ -47,7 +47,7 @@ func TestAppendRenameRemove(t *testing.T) {
 	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
 	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
 	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
-	w.want("remove_file", `{"path":"d"}`, "! d: directory not empty")
+	w.want("remove_file", `{"path":"d"}`, "! d is not empty; recursive removes it with all in it")
 	w.want("remove_file", `{"path":"d","recursive":true}`, "Removed d with all in it: 2 files and folders.")
 	w.want("remove_file", `{"path":".","recursive":true}`, "! . stays")
 	w.want("remove_file", `{"path":"`+w.dir+`","recursive":true}`, "! . stays")

@@ -34,7 +34,11 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 		return "", say(s.shown, err)
 	}
 	if !info.IsDir() || !in.Recursive {
-		return fmt.Sprintf("Removed %s.", s.shown), say(s.shown, s.root.Remove(s.name))
+		err := s.root.Remove(s.name)
+		if errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("%s is not empty; recursive removes it with all in it", s.shown)
+		}
+		return fmt.Sprintf("Removed %s.", s.shown), say(s.shown, err)
 	}
 	count, err := s.count(ctx)
 	if err != nil {

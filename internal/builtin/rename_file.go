@@ -28,8 +28,11 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
-	if _, err := f.root.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
+	switch _, err := f.root.Lstat(to.name); {
+	case err == nil:
 		return "", fmt.Errorf("%s is there already; remove it first, or choose another name", to.shown)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", say(to.shown, err)
 	}
 	if from, err = from.enter(false); err != nil {
 		return "", err

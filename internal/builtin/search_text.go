@@ -49,9 +49,9 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 		return "", err
 	}
 	if h.count == 0 {
-		return fmt.Sprintf("No line matches %s.%s", in.Pattern, h.note), nil
+		return fmt.Sprintf("No line matches %s.%s", in.Pattern, h.note+h.part), nil
 	}
-	return h.text.String() + h.note, nil
+	return h.text.String() + h.note + h.part, nil
 }
 
 // hits are the lines that match.
@@ -63,7 +63,8 @@ type hits struct {
 	text  strings.Builder
 	count int
 	bytes int64  // that were looked at
-	note  string // why these are not all
+	note  string // why no more are looked for
+	part  string // which file was not looked at whole
 }
 
 // search finds lines in a file, or in the files below a folder whose names match.
@@ -130,8 +131,8 @@ func (h *hits) find(s spot) error {
 		return h.note == ""
 	})
 	h.bytes += file.bytes
-	if err == nil && !file.whole && h.note == "" {
-		h.note = fmt.Sprintf("\n(of %s, only the first 64 MiB were looked at)", s.shown)
+	if err == nil && !file.whole {
+		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were looked at)", s.shown)
 	}
 	return err
 }

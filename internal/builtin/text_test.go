@@ -27,13 +27,18 @@ func TestCodes(t *testing.T) {
 	w.want("read_file", `{"path":"latin"}`, "Café naïve")
 	w.want("edit_file", `{"path":"latin","old":"Café","new":"Thé"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"latin","old":"Thé","new":"茶"}`, "! latin: the text holds characters that Windows-1252 does not have; write_file writes them, in UTF-8")
+	w.want("append_file", `{"path":"gbk","content":"3,王\n"}`, "Added 6 bytes to gbk, which has")
+	w.want("append_file", `{"path":"utf16","content":"a\n"}`, "Added 4 bytes")
+	w.want("append_file", `{"path":"latin","content":"茶"}`, "! latin: the text holds characters that Windows-1252 does not have")
+	w.want("append_file", `{"path":"bin","content":"x"}`, "! bin is a binary file")
 	w.want("write_file", `{"path":"bom","content":"c\n"}`, "Wrote 5 bytes to bom.")
+	w.want("append_file", `{"path":"bom","content":"d\n"}`, "Added 2 bytes")
 	w.want("read_file", `{"path":"bad"}`, "正常\n\uFFFD\n")
 	w.want("edit_file", `{"path":"bad","old":"\n正常\n正常\n正常\n正常\n正常\n正常\n正常\n正常\n","new":"\n"}`, "Replaced 1")
 	w.want("read_file", `{"path":"bin"}`, "! bin is a binary file of 5 bytes, or a text in an unknown code")
 	for name, want := range map[string]string{
-		"gbk":   "\xb1\xe0\xba\xc5,\xd0\xd5\xc3\xfb\r\n1,\xd5\xc5\xc8\xfd\x94\x39\xfc\x36\r\n2,\xc0\xee\r\n",
-		"utf16": "\xff\xfe\x60\x4f\n\x00", "latin": "Th\xe9 na\xefve, and many letters besides\n", "bom": "\xef\xbb\xbfc\n", "bad": "正常\n\xff\n",
+		"gbk":   "\xb1\xe0\xba\xc5,\xd0\xd5\xc3\xfb\r\n1,\xd5\xc5\xc8\xfd\x94\x39\xfc\x36\r\n2,\xc0\xee\r\n3,\xcd\xf5\r\n",
+		"utf16": "\xff\xfe\x60\x4f\n\x00a\x00\n\x00", "latin": "Th\xe9 na\xefve, and many letters besides\n", "bom": "\xef\xbb\xbfc\nd\n", "bad": "正常\n\xff\n",
 	} {
 		if got := w.text(name); got != want {
 			t.Errorf("%s became %q, want %q", name, got, want)

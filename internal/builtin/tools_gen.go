@@ -377,7 +377,7 @@ func Groups() map[string][]string {
 func readTimeInputJSON(r *wire.Reader, v *timeInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "zone":
 			v.Zone = r.String()
 		default:
@@ -389,7 +389,7 @@ func readTimeInputJSON(r *wire.Reader, v *timeInput) {
 func readAppendInputJSON(r *wire.Reader, v *appendInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "content":
@@ -403,7 +403,7 @@ func readAppendInputJSON(r *wire.Reader, v *appendInput) {
 func readDiffInputJSON(r *wire.Reader, v *diffInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "from":
 			v.From = r.String()
 		case "to":
@@ -417,7 +417,7 @@ func readDiffInputJSON(r *wire.Reader, v *diffInput) {
 func readEditInputJSON(r *wire.Reader, v *editInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "old":
@@ -435,7 +435,7 @@ func readEditInputJSON(r *wire.Reader, v *editInput) {
 func readFindInputJSON(r *wire.Reader, v *findInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "pattern":
 			v.Pattern = r.String()
 		case "path":
@@ -449,7 +449,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 func readListInputJSON(r *wire.Reader, v *listInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		default:
@@ -461,7 +461,7 @@ func readListInputJSON(r *wire.Reader, v *listInput) {
 func readMakeDirInputJSON(r *wire.Reader, v *makeDirInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		default:
@@ -473,7 +473,7 @@ func readMakeDirInputJSON(r *wire.Reader, v *makeDirInput) {
 func readMultiEditInputJSON(r *wire.Reader, v *multiEditInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "edits":
@@ -497,7 +497,7 @@ func readMultiEditInputJSON(r *wire.Reader, v *multiEditInput) {
 func readReadInputJSON(r *wire.Reader, v *readInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "start":
@@ -513,7 +513,7 @@ func readReadInputJSON(r *wire.Reader, v *readInput) {
 func readImageInputJSON(r *wire.Reader, v *imageInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		default:
@@ -525,7 +525,7 @@ func readImageInputJSON(r *wire.Reader, v *imageInput) {
 func readRemoveInputJSON(r *wire.Reader, v *removeInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "recursive":
@@ -539,7 +539,7 @@ func readRemoveInputJSON(r *wire.Reader, v *removeInput) {
 func readRenameInputJSON(r *wire.Reader, v *renameInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "from":
 			v.From = r.String()
 		case "to":
@@ -553,7 +553,7 @@ func readRenameInputJSON(r *wire.Reader, v *renameInput) {
 func readSearchInputJSON(r *wire.Reader, v *searchInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "pattern":
 			v.Pattern = r.String()
 		case "path":
@@ -571,7 +571,7 @@ func readSearchInputJSON(r *wire.Reader, v *searchInput) {
 func readWriteInputJSON(r *wire.Reader, v *writeInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "path":
 			v.Path = r.String()
 		case "content":
@@ -585,7 +585,7 @@ func readWriteInputJSON(r *wire.Reader, v *writeInput) {
 func readCalculateInputJSON(r *wire.Reader, v *calculateInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "expression":
 			v.Expression = r.String()
 		default:
@@ -597,7 +597,7 @@ func readCalculateInputJSON(r *wire.Reader, v *calculateInput) {
 func readReplacementJSON(r *wire.Reader, v *replacement) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "old":
 			v.Old = r.String()
 		case "new":

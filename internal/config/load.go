@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v4"
 
@@ -50,7 +51,8 @@ func Load(path string, optional bool, environ []string) (*Config, error) {
 // Read reads a configuration's text. A file that does not exist is
 // [fs.ErrNotExist], and one of more than 1 MiB an [*Error].
 func Read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	// What stands there may be anybody's making: a pipe is not waited for.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
 	}
@@ -58,6 +60,9 @@ func Read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading the configuration: %s is no file", path)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)

@@ -58,9 +58,10 @@ func (p Picture) Fits() bool { return len(p.Data) <= maxBytes && max(p.Width, p.
 // ErrTooLarge says that a picture does not fit and cannot be made smaller.
 var ErrTooLarge = fmt.Errorf("pictures up to 3 MiB and %d pixels on a side are shown", maxSide)
 
-// Smaller returns the picture with at most 2000 pixels on a side, as JPEG. It takes
-// up to 150 MB of memory meanwhile. It wraps ErrTooLarge for WebP, and for what has
-// more than 30 million pixels.
+// Smaller returns the picture with at most 2000 pixels on a side, as JPEG. Meanwhile
+// it takes memory for what the picture is before: 4 bytes a pixel mostly, up to 20 of
+// a progressive JPEG. It wraps ErrTooLarge for WebP, for what has more than 30
+// million pixels, and for what is too large all the same, as noise is.
 func (p Picture) Smaller() (Picture, error) {
 	if p.MediaType == "image/webp" || p.Width*p.Height > maxPixels {
 		return Picture{}, ErrTooLarge
@@ -72,7 +73,11 @@ func (p Picture) Smaller() (Picture, error) {
 	to := scaled(from)
 	var b bytes.Buffer
 	err = jpeg.Encode(&b, to, &jpeg.Options{Quality: 85})
-	return Picture{MediaType: "image/jpeg", Width: to.Rect.Dx(), Height: to.Rect.Dy(), Data: b.Bytes()}, err
+	small := Picture{MediaType: "image/jpeg", Width: to.Rect.Dx(), Height: to.Rect.Dy(), Data: b.Bytes()}
+	if err == nil && !small.Fits() {
+		err = ErrTooLarge
+	}
+	return small, err
 }
 
 // scaled is a picture of at most smallSide pixels on a side. Each of its pixels is

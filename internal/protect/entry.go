@@ -101,18 +101,27 @@ func (r *reading) shallow(name string) *entry {
 
 // read reads a file if that is possible.
 func read(root *os.Root, name string) ([]byte, bool) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := open(root, name)
 	if err != nil {
 		return nil, false
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, false // a program that still runs has put something else there
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	return text, err == nil && len(text) <= maxText
 }
 
+// open opens a file or folder to read it. A program may have put a pipe there, which
+// is not waited for.
+func open(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // list are the names in a folder. More than most are an error.
 func list(root *os.Root, name string, most int) ([]string, error) {
-	f, err := root.Open(name)
+	f, err := open(root, name)
 	if err != nil {
 		return nil, err
 	}

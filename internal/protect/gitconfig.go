@@ -31,6 +31,7 @@ var harmlessKeys = map[string][]string{
 
 var (
 	gitSection = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "(?:[^"\\]|\\.)*")?\]$`)
+	unquote    = strings.NewReplacer(`"`, "", `\`, "") // git joins what is quoted and what is not
 	gitKey     = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*(.*))?$`)
 )
 
@@ -64,7 +65,7 @@ func isHarmless(section, line string) bool {
 	if m == nil || !isPlain(line) || strings.HasSuffix(line, `\`) {
 		return false
 	}
-	if strings.Contains(m[2], "::") { // a program that reaches a repository
+	if strings.Contains(unquote.Replace(m[2]), "::") { // a program that reaches a repository
 		return false
 	}
 	keys := harmlessKeys[section]

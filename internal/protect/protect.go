@@ -131,6 +131,9 @@ func (g *Guard) name(abs string) (string, bool) {
 func (g *Guard) Begin() (seal []string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.there(); err != nil {
+		return nil, err
+	}
 	if g.running == 0 && g.before != nil { // the last time not all could be put back
 		if _, err := g.settle(); err != nil {
 			return nil, err
@@ -152,6 +155,19 @@ func (g *Guard) Begin() (seal []string, err error) {
 	g.running++
 	g.begun++
 	return seal, nil
+}
+
+// there checks that the workspace is still the folder that it was. A command of an
+// agent whose workspace it lies in may have put something else in its place.
+func (g *Guard) there() error {
+	was, err := g.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("looking at the workspace: %w", err)
+	}
+	if now, err := os.Stat(g.dirs[0]); err != nil || !os.SameFile(was, now) {
+		return fmt.Errorf("the workspace %s is not the folder that it was when etui started; put it back, or restart etui", g.dirs[0])
+	}
+	return nil
 }
 
 // toSeal are the names that the sandbox seals for a program.
@@ -241,8 +257,8 @@ func (g *Guard) steady(name string) bool {
 	return was != nil && was.sealed && now != nil && os.SameFile(was.info, now)
 }
 
-// sealable is what stands at a name if the sandbox seals it: it is a file or a
-// folder, and there is no link on the way to it.
+// sealable is what stands at a name if the sandbox seals it: it is a folder, or a file
+// that can be changed by no other name, and there is no link on the way to it.
 func (g *Guard) sealable(name string) fs.FileInfo {
 	if g.mode != sandbox.Strong {
 		return nil
@@ -253,7 +269,7 @@ func (g *Guard) sealable(name string) fs.FileInfo {
 		}
 	}
 	info, err := g.root.Lstat(name)
-	if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+	if err != nil || !info.IsDir() && (!info.Mode().IsRegular() || links(info) > 1) {
 		return nil
 	}
 	return info

@@ -141,6 +141,7 @@ func TestEnd(t *testing.T) {
 		{"a repository moved", []string{"move sub/lib lib"}, "", []string{"- sub/lib/.git/HEAD", "- sub/lib/.git/config", "- sub/lib/.git/hooks/post-merge", "lib/.git/HEAD", "lib/.git/config", "lib/.git/hooks/post-merge"}},
 		{"a new repository", []string{"write new/.git/HEAD ref", "write new/.git/config " + userConfig, "write new/.git/hooks/a.sample s"}, "", []string{"new/.git/HEAD", "new/.git/config", "new/.git/hooks/a.sample"}},
 		{"a new repository that runs", []string{"write a/b/.git/HEAD ref", "write a/b/.git/config " + userConfig + "[core]\n\tfsmonitor = evil\n", "write a/b/.git/hooks/pre-commit evil"}, `held settings for which git may run programs ("[core] fsmonitor = evil")`, []string{"a/b/.git/HEAD", "a/b/.git/config"}},
+		{"a repository elsewhere that runs", []string{"write new/.git/config " + plainConfig + "[remote \"o\"]\n\turl = ext:\":\"sh -c evil\n"}, "held settings", nil},
 		{"a file for a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write t/.git gitdir: ../.git/worktrees/t\n"}, "", []string{"t/.git", ".git/worktrees/t/commondir"}},
 		{"a file for a repository", []string{"write sub/x/.git gitdir: ../evil"}, "sub/x/.git is a name that other programs trust", nil},
 		{"a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write .git/worktrees/t/HEAD ref"}, "", []string{".git/worktrees/t/commondir", ".git/worktrees/t/HEAD"}},
@@ -191,6 +192,35 @@ func TestEnd(t *testing.T) {
 				t.Errorf("a second look finds something, or fails: %v", err)
 			}
 		})
+	}
+}
+
+// TestAnotherFolder: commands run in no folder that has taken the workspace's place.
+func TestAnotherFolder(t *testing.T) {
+	w := newWorkspace(t, sandbox.Landlock, nil)
+	w.must(os.Rename(w.dir, w.dir+".away"))
+	w.must(os.Symlink(t.TempDir(), w.dir))
+	if _, err := w.Begin(); err == nil || !strings.Contains(err.Error(), "is not the folder that it was") {
+		t.Error(err)
+	}
+	w.must(os.Remove(w.dir))
+	w.must(os.Rename(w.dir+".away", w.dir))
+	if _, err := w.Begin(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondName: what can be changed by another name is not sealed, but put back.
+func TestSecondName(t *testing.T) {
+	w := newWorkspace(t, sandbox.Strong, map[string]string{"etui.yaml": "good", ".mcp.json": "{}"})
+	w.must(os.Link(w.path("etui.yaml"), w.path("other")))
+	sealed, err := w.Begin()
+	if err != nil || !slices.Equal(sealed, []string{w.path(".mcp.json")}) {
+		t.Fatal(sealed, err)
+	}
+	w.must(os.WriteFile(w.path("other"), []byte("evil"), 0o644))
+	if done := w.End(); len(done) == 0 || w.files()["etui.yaml"] != "good" {
+		t.Errorf("it says %q, and etui.yaml is %q", done, w.files()["etui.yaml"])
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -140,7 +142,7 @@ func (r *repair) entry(name string, was *entry) {
 	case was.same(now):
 	case now == nil:
 		if r.restore(name, was) {
-			r.say("%s was removed; it is there again", name)
+			r.say("%s was removed; it is there again", told(name))
 		}
 	case now.isDir() && was == nil && r.isHooks(name):
 		r.children(name, &entry{})
@@ -153,7 +155,7 @@ func (r *repair) entry(name string, was *entry) {
 		r.aside(name, "is a name that other programs trust")
 	default:
 		if r.aside(name, "was changed") && r.restore(name, was) {
-			r.say("%s is as it was before", name)
+			r.say("%s is as it was before", told(name))
 		}
 	}
 }
@@ -163,7 +165,7 @@ func (r *repair) children(name string, was *entry) {
 	names, err := list(r.guard.root, name, len(was.list)+maxNew)
 	if err != nil {
 		if r.aside(name, "was changed") && r.restore(name, was) {
-			r.say("%s is as it was before", name)
+			r.say("%s is as it was before", told(name))
 		}
 		return
 	}
@@ -227,16 +229,28 @@ func (r *repair) clean(name string, now *entry) {
 	risks, clean := gitRisks(string(now.text))
 	now.text = []byte(clean)
 	if r.aside(name, fmt.Sprintf("held settings for which git may run programs (%s)", shown(risks))) && r.restore(name, now) {
-		r.say("%s is there without them", name)
+		r.say("%s is there without them", told(name))
 	}
 }
 
-func shown(risks []string) string {
-	text := strings.Join(risks, "; ")
+func shown(risks []string) string { return quoted(strings.Join(risks, "; ")) }
+
+// plainName are names that cannot be taken for anything else.
+var plainName = regexp.MustCompile(`^[\p{L}\p{N}._/@+-]{1,200}$`)
+
+// told is a name as it is told: programs choose some of them.
+func told(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return quoted(name)
+}
+
+func quoted(text string) string {
 	if len(text) > 200 {
 		text = strings.ToValidUTF8(text[:200], "") + "…"
 	}
-	return fmt.Sprintf("%q", text)
+	return strconv.Quote(text)
 }
 
 // aside moves what stands at a name to the top of the workspace, under a name that
@@ -257,13 +271,13 @@ func (r *repair) aside(name, why string) bool {
 			return true
 		}
 		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("%s: %w", name, err))
+			r.errs = append(r.errs, fmt.Errorf("%s: %w", told(name), err))
 			return false
 		}
-		r.say("%s %s; it is %s now", name, why, to)
+		r.say("%s %s; it is %s now", told(name), why, told(to))
 		return true
 	}
-	r.errs = append(r.errs, fmt.Errorf("there are %d names like etui-aside-1-%s already; look at them and remove them", maxAside, flat))
+	r.errs = append(r.errs, fmt.Errorf("there are %d names like etui-aside-1-%s already; look at them and remove them", maxAside, told(flat)))
 	return false
 }
 
@@ -274,7 +288,7 @@ func (r *repair) restore(name string, was *entry) bool {
 	}
 	err := r.try(name, func() error { return r.put(name, was) })
 	if err != nil {
-		r.errs = append(r.errs, fmt.Errorf("%s: %w", name, err))
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", told(name), err))
 	}
 	return err == nil
 }
@@ -288,7 +302,7 @@ func (r *repair) put(name string, was *entry) error {
 	}
 	switch {
 	case was.isDir() && was.list == nil, was.isFile() && !was.kept:
-		r.say("%s cannot be put back: what was in it is not kept", name)
+		r.say("%s cannot be put back: what was in it is not kept", told(name))
 		return nil
 	case was.isDir():
 		if err := root.Mkdir(name, was.info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrExist) {

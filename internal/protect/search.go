@@ -60,7 +60,7 @@ func (s *search) repositories(root *os.Root, dir string) (gits []string) {
 func (f *folder) read(root *os.Root, name string) {
 	_, err := root.Lstat(path.Join(name, ".git"))
 	f.git = err == nil
-	d, err := root.Open(name)
+	d, err := open(root, name)
 	if err != nil {
 		return
 	}

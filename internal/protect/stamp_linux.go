@@ -25,3 +25,12 @@ func stampOf(info fs.FileInfo) stamp {
 // settled reports whether the next change will have another stamp: clocks of file
 // systems tick in milliseconds.
 func (s stamp) settled() bool { return time.Since(time.Unix(s.changed.Unix())) > time.Second }
+
+// links is how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(s.Nlink) //nolint:unconvert // other processors have other types
+}

@@ -18,3 +18,6 @@ func stampOf(info fs.FileInfo) stamp { return stamp{info.ModTime(), info.Size()}
 
 // settled is false: programs can set the time of a change here.
 func (stamp) settled() bool { return false }
+
+// links is how many names a file has. Only where names are sealed that matters.
+func links(fs.FileInfo) uint64 { return 1 }

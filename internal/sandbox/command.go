@@ -21,7 +21,7 @@ type Command struct {
 	// in the modes that isolate, PATH is that of what the program sees.
 	Args []string
 	// Dir is the folder that it runs in, as an absolute path. It can be read, also
-	// when no other field names it.
+	// when no other field names it. One below Workspace by name must be in it.
 	Dir string
 	// Workspace is a folder that it may write, as an absolute path. Empty: none but
 	// TMPDIR, which is its own and gone with it.
@@ -35,8 +35,8 @@ type Command struct {
 	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
 	// etui: names, each with or without a port ("api.example.org",
 	// "api.example.org:8443"); "*." in front stands for all names below; without a
-	// port 80 and 443 are meant. Empty: none. Only mode Strong grants any, see
-	// [Sandbox.Network]; mode Off does not keep a program from any.
+	// port 80 and 443 are meant. Empty: none. Modes Strong and Landlock grant
+	// them, see [Sandbox.Network]; mode Off does not keep a program from any.
 	Network []string
 	// Limits are those of its resources.
 	Limits Limits
@@ -223,6 +223,10 @@ func look(c Command) (v view, err error) {
 	}
 	if v.dir, err = add(nil, "the folder to run in", c.Dir); err != nil {
 		return v, err
+	}
+	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace)}) && !within(v.dir, v.writable) {
+		// A program that still runs may have put a link there.
+		return v, fmt.Errorf("the folder to run in, %s, leads out of the workspace", c.Dir)
 	}
 	if !v.sees(v.dir) {
 		v.readable = append(v.readable, v.dir)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -79,25 +80,58 @@ func (o owner) give(path string) error {
 // another name may be outside.
 func (o owner) handOver(folders []string) error {
 	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil //nolint:nilerr // gone meanwhile, or not to be read
-			}
-			info, err := d.Info()
-			if err != nil {
-				return nil //nolint:nilerr // gone meanwhile
-			}
-			st, ok := info.Sys().(*syscall.Stat_t)
-			if !ok || st.Uid != 0 || !d.IsDir() && st.Nlink > 1 {
-				return nil
-			}
-			return o.give(path)
-		})
+		root, err := os.OpenRoot(folder)
+		if err == nil {
+			err = errors.Join(o.handOverAll(root), root.Close())
+		}
 		if err != nil {
 			return fmt.Errorf("giving %s to user %d, whom programs run as: %w", folder, o.uid, err)
 		}
 	}
 	return nil
+}
+
+// handOverAll does so with a folder and what is in it. Another program may be at work
+// there and put links in the way: what is given is held before it is looked at.
+func (o owner) handOverAll(root *os.Root) error {
+	for todo := []string{"."}; len(todo) > 0; {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		folder, err := root.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue // gone meanwhile, or not to be read
+		}
+		err = o.giveIn(folder, ".")
+		entries, _ := folder.ReadDir(-1) // the same
+		for _, e := range entries {
+			if below := path.Join(name, e.Name()); !e.IsDir() {
+				err = errors.Join(err, o.giveIn(folder, e.Name()))
+			} else if len(below) < unix.PathMax {
+				todo = append(todo, below)
+			}
+		}
+		if err = errors.Join(err, folder.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveIn gives a file in a folder, or the folder itself, if it is root's.
+func (o owner) giveIn(folder *os.File, name string) error {
+	var st unix.Stat_t
+	if unix.Fstatat(int(folder.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Uid != 0 {
+		return nil // gone meanwhile, or not root's, as most
+	}
+	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil //nolint:nilerr // gone meanwhile
+	}
+	defer unix.Close(fd)
+	if err := unix.Fstat(fd, &st); err != nil || st.Uid != 0 || st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Nlink > 1 {
+		return err
+	}
+	return unix.Fchownat(fd, "", o.uid, o.gid, unix.AT_EMPTY_PATH)
 }
 
 // enters checks that the program's user can get to folders.

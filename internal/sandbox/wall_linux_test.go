@@ -419,6 +419,39 @@ func TestWallInsideWorkspace(t *testing.T) {
 	}
 }
 
+// A program can make the helper compute, and must not be able to end it by that.
+func TestWallLimitsComputing(t *testing.T) {
+	p := newPlace(t)
+	for _, m := range walls {
+		c := p.command(`until test "$(ulimit -Ht)" = 8; do :; done; ulimit -St; awk '/cpu/ {print $4, $5}' /proc/$PPID/limits`)
+		c.Limits = sandbox.Limits{CPU: 7 * time.Second, Wall: 20 * time.Second}
+		if _, out := run(t, wall(t, m), c); out != "7\nunlimited unlimited\n" {
+			t.Errorf("%s: %s", m, out)
+		}
+	}
+}
+
+// A link that a program puts in the way gives it nothing to read, and nothing to own.
+func TestWallFollowsNoLink(t *testing.T) {
+	p := newPlace(t)
+	if err := errors.Join(os.Symlink(p.outside, p.ws+"/out"), os.MkdirAll(p.ws+"/a/b", 0o755), os.WriteFile(p.ws+"/a/b/c", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range walls {
+		c := p.command("cat secret.txt")
+		c.Dir = p.ws + "/out"
+		if r, err := wall(t, m).Run(t.Context(), c); err == nil || strings.Contains(r.Stdout.String(), "SECRET") {
+			t.Errorf("%s: %q, %v", m, r.Stdout, err)
+		}
+		if _, out := run(t, wall(t, m), p.command("echo x >> a/b/c && echo made > a/b/d && cat a/b/*")); !strings.Contains(out, "x\nmade\n") {
+			t.Errorf("%s: %s", m, out)
+		}
+	}
+	if info, err := os.Stat(p.secret); err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		t.Errorf("%s has another owner: %v", p.secret, err)
+	}
+}
+
 func TestRequire(t *testing.T) {
 	if _, err := sandbox.New(sandbox.Config{Mode: sandbox.Off, Require: sandbox.Landlock}); err == nil || !strings.Contains(err.Error(), "sandbox.require is landlock") {
 		t.Error(err)

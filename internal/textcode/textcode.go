@@ -19,6 +19,7 @@ import (
 type Code struct {
 	name  string
 	codec encoding.Encoding // nil for UTF-8
+	mark  int               // bytes of the mark with which such a text begins
 }
 
 // Of tells from the beginning of a text, as long as possible, how it is written, or
@@ -30,21 +31,21 @@ func Of(head []byte) (c Code, isText bool) {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")):
 		return c, false // UTF-32, which nobody writes
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
-		return Code{"UTF-16", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)}, true
+		return Code{"UTF-16", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), 2}, true
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return Code{"UTF-16", unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}, true
+		return Code{"UTF-16", unicode.UTF16(unicode.BigEndian, unicode.UseBOM), 2}, true
 	case bytes.IndexByte(head, 0) >= 0:
 		return c, false
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		return Code{"UTF-8 with a byte order mark", unicode.UTF8BOM}, true
+		return Code{"UTF-8 with a byte order mark", unicode.UTF8BOM, 3}, true
 	case isUTF8(head):
 		return c, true
 	case bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\b\x1b", r) }):
 		return c, false
 	case isGB(head):
-		return Code{"GB18030", simplifiedchinese.GB18030}, true
+		return Code{"GB18030", simplifiedchinese.GB18030, 0}, true
 	case isLatin(head):
-		return Code{"Windows-1252", charmap.Windows1252}, true
+		return Code{"Windows-1252", charmap.Windows1252, 0}, true
 	}
 	return c, false
 }
@@ -139,4 +140,10 @@ func (c Code) Encode(text string) ([]byte, error) {
 		return nil, fmt.Errorf("the text holds characters that %s does not have", c.name)
 	}
 	return raw, nil
+}
+
+// EncodeMore is Encode for what is added to a text: without a mark at its beginning.
+func (c Code) EncodeMore(text string) ([]byte, error) {
+	raw, err := c.Encode(text)
+	return raw[min(c.mark, len(raw)):], err
 }

@@ -28,7 +28,9 @@ func forecasts() map[string]tool.Tool {
 	}
 }
 
-// forecast is the bare function.
+// forecast is the bare function. It is not inlined, as one in a tool is not.
+//
+//go:noinline
 func forecast(in sample.Forecast) (*sample.Weather, error) { return &sample.Weather{Input: in}, nil }
 
 // What calling a tool costs beside the function: generated, and by reflection.

@@ -112,11 +112,17 @@ func (g *generator) reader(t types.Type) string {
 func (g *generator) read(into string, t types.Type) {
 	g.depth++
 	defer func() { g.depth-- }()
+	item := "e" + strconv.Itoa(g.depth)
 	if k := g.wellKnown(t); k != nil {
-		g.printf("%s\n", strings.ReplaceAll(k.read, "%s", into))
+		if !strings.Contains(k.read, "&%s") {
+			g.printf("%s\n", strings.ReplaceAll(k.read, "%s", into))
+			return
+		}
+		// A variable of its own: else all arguments had to be on the heap.
+		g.readNew(item, t)
+		g.printf("%s = %s\n", into, item)
 		return
 	}
-	item := "e" + strconv.Itoa(g.depth)
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		g.printf("%s = %s\n", into, g.readBasic(t, u))
@@ -133,10 +139,14 @@ func (g *generator) read(into string, t types.Type) {
 		g.readNew(item, u.Elem())
 		g.printf("if i < len(%s) {\n%s[i] = %s\n}\n}\n", into, into, item)
 	case *types.Map:
-		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nkey := %s(name)\n",
-			into, into, g.typeName(t), g.typeName(u.Key()))
+		g.printf("if r.Null() {\n%s = nil\n} else {\n%s = %s{}\nr.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\n",
+			into, into, g.typeName(t))
 		g.readNew(item, u.Elem())
-		g.printf("%s[key] = %s\n}\n}\n", into, item)
+		key := "name"
+		if of := g.typeName(u.Key()); of != "string" {
+			key = of + "(name)"
+		}
+		g.printf("%s[%s] = %s\n}\n}\n", into, key, item)
 	case *types.Struct:
 		g.readStruct(into, t, u)
 	}
@@ -151,6 +161,8 @@ func (g *generator) readNew(name string, t types.Type) {
 		g.printf("%s := %s\n", name, g.readBasic(t, b))
 	case k != nil && slices.Contains([]string{"time.Duration", "encoding/json.RawMessage", "any", "interface{}", "[]byte"}, types.TypeString(t, nil)):
 		g.printf("%s\n", strings.ReplaceAll(strings.Replace(k.read, "=", ":=", 1), "%s", name))
+	case k != nil:
+		g.printf("var %s %s\n%s\n", name, g.typeName(t), strings.ReplaceAll(k.read, "%s", name))
 	default:
 		g.printf("var %s %s\n", name, g.typeName(t))
 		g.read(name, t)
@@ -178,7 +190,7 @@ func (g *generator) readFields(into string, u *types.Struct) {
 			g.printf("%s.%s = %s\n", into, f.selector, text)
 		}
 	}
-	g.printf("r.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch string(name) {\n")
+	g.printf("r.Object()\nfor name, ok := r.Field(); ok; name, ok = r.Field() {\nswitch name {\n")
 	for _, f := range fields {
 		g.printf("case %q:\n", f.name)
 		g.read(into+"."+f.selector, f.typ)

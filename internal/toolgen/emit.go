@@ -173,7 +173,7 @@ func (g *generator) taken(name string) bool {
 }
 
 // locals matches the names that the written functions give to their variables.
-var locals = regexp.MustCompile(`^(registry|made|ctx|args|in|out|err|r|b|v|i|name|ok|key|[eik]\d+)$`)
+var locals = regexp.MustCompile(`^(registry|made|ctx|args|in|out|err|r|b|v|i|name|ok|[eik]\d+)$`)
 
 // local reports whether a name means something else in the written functions than
 // in the package around them.

@@ -98,6 +98,10 @@ var directiveNames = []string{"tool", "alias", "example", "translate", "zh"}
 // meant matches a comment that is meant as a directive.
 var meant = regexp.MustCompile(`(?i)^/[/*][ \t+@]*etui:tools?\b`)
 
+func misspelt(c *ast.Comment) bool {
+	return meant.MatchString(c.Text) && !strings.HasPrefix(c.Text, prefix)
+}
+
 // stray reports what is meant as a directive and stands where none is read.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
@@ -105,17 +109,19 @@ func (g *generator) stray(file *ast.File) {
 		read[m.doc] = true
 	}
 	for _, group := range file.Comments {
+		// Beside one that is meant, the others are right.
+		mistaken := slices.ContainsFunc(group.List, misspelt)
 		for _, c := range group.List {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
-			case !directive && meant.MatchString(c.Text):
+			case misspelt(c):
 				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
 			case directive && !slices.Contains(directiveNames, name) && name != "tools":
 				g.fail(c.Pos(), "there is no directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
 				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
-			case directive && !read[group]:
+			case directive && !read[group] && !mistaken:
 				g.fail(c.Pos(), "%s%s has no %stool beside it in the doc comment of a function", prefix, name, prefix)
 			}
 		}

@@ -265,7 +265,11 @@ func (g *generator) object(u *types.Struct, pos token.Pos, above []types.Type) *
 		if strings.ContainsFunc(f.name, func(r rune) bool { return !nameRune(r) }) {
 			g.fail(f.pos, "%q is no name that all models take: only letters from a to z, digits, '_', '-' and '.'; say json:\"…\"", f.name)
 		}
+		before := len(g.problems)
 		p := g.schema(f.typ, f.pos, above)
+		if len(g.problems) > before {
+			continue // its tags would only be wrong as well
+		}
 		switch text := g.comment(f); {
 		case text != "" && p.Description != "":
 			p.Description = text + " (" + p.Description + ")"
@@ -570,7 +574,7 @@ func representable(text string, b *types.Basic) bool {
 // fits checks that a tag makes sense for a type.
 func (g *generator) fits(s *schema, key, of string, pos token.Pos) {
 	if s.Type == "" || !strings.Contains(of, s.Type) {
-		g.fail(pos, "the tag %s is for %s, and this field is %s", key, strings.ReplaceAll(of, " ", " or "), s.Type)
+		g.fail(pos, "the tag %s is for %s, and this field is %s", key, strings.ReplaceAll(of, " ", " or "), cmp.Or(s.Type, "anything"))
 	}
 }
 

@@ -78,7 +78,7 @@ func ReadUseSkill(args json.RawMessage) (in UseSkill, err error) {
 func readCallToolJSON(r *wire.Reader, v *CallTool) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "name":
 			v.Name = r.String()
 		case "arguments":
@@ -88,9 +88,8 @@ func readCallToolJSON(r *wire.Reader, v *CallTool) {
 				v.Arguments = map[string]json.RawMessage{}
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					key := string(name)
 					e1 := r.Raw()
-					v.Arguments[key] = e1
+					v.Arguments[name] = e1
 				}
 			}
 		default:
@@ -102,7 +101,7 @@ func readCallToolJSON(r *wire.Reader, v *CallTool) {
 func readDescribeToolJSON(r *wire.Reader, v *DescribeTool) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "name":
 			v.Name = r.String()
 		default:
@@ -114,7 +113,7 @@ func readDescribeToolJSON(r *wire.Reader, v *DescribeTool) {
 func readFindToolsJSON(r *wire.Reader, v *FindTools) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "queries":
 			if r.Null() {
 				v.Queries = nil
@@ -135,7 +134,7 @@ func readFindToolsJSON(r *wire.Reader, v *FindTools) {
 func readUseSkillJSON(r *wire.Reader, v *UseSkill) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "name":
 			v.Name = r.String()
 		case "file":

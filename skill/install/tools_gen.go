@@ -83,7 +83,7 @@ func Groups() map[string][]string {
 func readFindInputJSON(r *wire.Reader, v *findInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "query":
 			v.Query = r.String()
 		default:
@@ -95,7 +95,7 @@ func readFindInputJSON(r *wire.Reader, v *findInput) {
 func readInstallInputJSON(r *wire.Reader, v *installInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "name":
 			v.Name = r.String()
 		case "registry":

@@ -3,13 +3,13 @@
 package wire
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -17,22 +17,23 @@ import (
 // Reader walks through a JSON value. Its methods return zero values after the
 // first error, which [Reader.End] returns. The zero Reader is at its end.
 type Reader struct {
-	data []byte
+	data string
 	at   int
-	name []byte // of the field that is read
+	name string // of the field that is read
 	err  error
 }
 
 // Read begins with a JSON value, which is checked as a whole first. Empty data
-// stands for an empty object.
+// stands for an empty object. The data is copied once; the texts that are read are
+// parts of the copy, and keep it in memory for as long as they are used.
 func Read(data []byte) Reader {
 	switch {
 	case len(data) == 0:
-		return Reader{data: []byte("{}")}
+		return Reader{data: "{}"}
 	case !json.Valid(data):
 		return Reader{err: errors.New("the arguments are not JSON")}
 	}
-	return Reader{data: data}
+	return Reader{data: string(data)}
 }
 
 // End returns the first error.
@@ -44,14 +45,14 @@ func (r *Reader) fail(at int, want string) {
 	r.at = at
 	r.peek()
 	r.broken(fmt.Errorf("%s is needed, not %.40s", want, r.token()))
-	r.data, r.at = nil, 0
+	r.data, r.at = "", 0
 }
 
 // broken keeps the first error, with the field that it is about.
 func (r *Reader) broken(err error) {
 	switch {
 	case r.err != nil || err == nil:
-	case r.name == nil:
+	case r.name == "":
 		r.err = fmt.Errorf("the arguments: %w", err)
 	default:
 		r.err = fmt.Errorf("%s: %w", r.name, err)
@@ -100,23 +101,16 @@ func (r *Reader) next(end byte) bool {
 	return r.err == nil
 }
 
-// Field goes to the next field of an object, and returns its name. The name is
-// only good until the next call.
-func (r *Reader) Field() (name []byte, ok bool) {
+// Field goes to the next field of an object, and returns its name.
+func (r *Reader) Field() (name string, ok bool) {
 	if !r.next('}') {
-		return nil, false
+		return "", false
 	}
 	r.peek()
-	raw := r.token()
+	r.name = unquoted(r.token())
 	r.peek()
 	r.at++ // the colon
-	if name = raw[1 : len(raw)-1]; !plain(name) {
-		var text string
-		_ = json.Unmarshal(raw, &text) // it is valid
-		name = []byte(text)
-	}
-	r.name = name
-	return name, true
+	return r.name, true
 }
 
 // Null reports whether the value is null, and then skips it.
@@ -142,11 +136,11 @@ func (r *Reader) Raw() json.RawMessage {
 		return nil
 	}
 	r.peek()
-	return append(json.RawMessage(nil), r.token()...)
+	return json.RawMessage(r.token())
 }
 
 // token returns the value that begins here.
-func (r *Reader) token() []byte {
+func (r *Reader) token() string {
 	begin, depth := r.at, 0
 	for r.at < len(r.data) {
 		switch c := r.data[r.at]; c {
@@ -195,17 +189,18 @@ func (r *Reader) String() string {
 		r.fail(r.at, "a text")
 		return ""
 	}
-	raw := r.token()
-	if inner := raw[1 : len(raw)-1]; plain(inner) {
-		return string(inner)
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text) // it is valid
-	return text
+	return unquoted(r.token())
 }
 
-// plain reports whether a quoted text stands for itself.
-func plain(text []byte) bool { return bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) }
+// unquoted is the text that a quoted one stands for.
+func unquoted(raw string) string {
+	if inner := raw[1 : len(raw)-1]; strings.IndexByte(inner, '\\') < 0 && utf8.ValidString(inner) {
+		return inner
+	}
+	var text string
+	_ = json.Unmarshal([]byte(raw), &text) // it is valid
+	return text
+}
 
 // Bool reads true or false.
 func (r *Reader) Bool() bool {
@@ -226,11 +221,11 @@ func (r *Reader) Bool() bool {
 func (r *Reader) Int(bits int) int64 {
 	at := r.at
 	text := r.number()
-	if n, err := strconv.ParseInt(string(text), 10, bits); err == nil {
+	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
 		return n
 	}
 	// Above 2^53 a float holds no whole number exactly.
-	x, err := strconv.ParseFloat(string(text), 64)
+	x, err := strconv.ParseFloat(text, 64)
 	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
 		r.fail(at, fmt.Sprintf("a whole number of %d bits", bits))
 		return 0
@@ -242,10 +237,10 @@ func (r *Reader) Int(bits int) int64 {
 func (r *Reader) Uint(bits int) uint64 {
 	at := r.at
 	text := r.number()
-	if n, err := strconv.ParseUint(string(text), 10, bits); err == nil {
+	if n, err := strconv.ParseUint(text, 10, bits); err == nil {
 		return n
 	}
-	x, err := strconv.ParseFloat(string(text), 64)
+	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || x != math.Trunc(x) || x < 0 || x >= math.Ldexp(1, min(bits, 53)) {
 		r.fail(at, fmt.Sprintf("a whole number of %d bits that is not negative", bits))
 		return 0
@@ -256,7 +251,7 @@ func (r *Reader) Uint(bits int) uint64 {
 // Float reads a number.
 func (r *Reader) Float(bits int) float64 {
 	at := r.at
-	x, err := strconv.ParseFloat(string(r.number()), bits)
+	x, err := strconv.ParseFloat(r.number(), bits)
 	if err != nil {
 		r.fail(at, fmt.Sprintf("a number of %d bits", bits))
 		return 0
@@ -268,16 +263,16 @@ func (r *Reader) Float(bits int) float64 {
 func (r *Reader) Number() json.Number {
 	at := r.at
 	text := r.number()
-	if text == nil {
+	if text == "" {
 		r.fail(at, "a number")
 	}
 	return json.Number(text)
 }
 
 // number returns the number that stands here; nothing when it is none.
-func (r *Reader) number() []byte {
+func (r *Reader) number() string {
 	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
-		return nil
+		return ""
 	}
 	return r.token()
 }
@@ -351,7 +346,7 @@ func Float[T ~float32 | ~float64](b []byte, v T) []byte {
 		return append(b, "null"...)
 	}
 	bits := 64
-	if _, ok := any(v).(float32); ok {
+	if float64(T(1)/3) != 1.0/3 { // also of a type with a name
 		bits = 32
 	}
 	return strconv.AppendFloat(b, float64(v), 'g', -1, bits)
@@ -360,7 +355,17 @@ func Float[T ~float32 | ~float64](b []byte, v T) []byte {
 // String appends a quoted text. Bytes that are no UTF-8 are replaced.
 func String[T ~string](b []byte, v T) []byte {
 	b = append(b, '"')
-	for _, c := range string(v) {
+	for at := range len(v) {
+		if c := v[at]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return append(escaped(append(b, v[:at]...), string(v[at:])), '"')
+		}
+	}
+	return append(append(b, v...), '"')
+}
+
+// escaped appends a text as it stands between quotes.
+func escaped(b []byte, text string) []byte {
+	for _, c := range text {
 		switch {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', byte(c))
@@ -374,12 +379,15 @@ func String[T ~string](b []byte, v T) []byte {
 			b = utf8.AppendRune(b, c)
 		}
 	}
-	return append(b, '"')
+	return b
 }
 
 // Value appends what encoding/json makes of a value, or null when it makes
 // nothing.
 func Value(b []byte, v any) []byte {
+	if v == nil {
+		return append(b, "null"...)
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return append(b, "null"...)

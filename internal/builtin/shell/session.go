@@ -142,11 +142,12 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// told is what the guard says about a command that has ended.
-func (v *session) told() string {
+// told is what the guard says about a command that has ended. It says it once.
+func (v *session) told() (notes string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.notes
+	notes, v.notes = v.notes, ""
+	return notes
 }
 
 // stop ends the command and waits until the workspace is in order.
@@ -199,6 +200,8 @@ func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, e
 		switch {
 		case done:
 			return fmt.Sprintf("%s%s\n(%v)", text, v.told(), v.process.Err()), nil
+		case text != "" && v.over():
+			return text + "\n(it has ended; there is more output)", nil
 		case text != "":
 			return text + "\n(it runs on)", nil
 		}

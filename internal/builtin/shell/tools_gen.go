@@ -107,7 +107,7 @@ func readOutputInputJSON(r *wire.Reader, v *outputInput) {
 	v.Wait = 5
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "id":
 			v.ID = r.String()
 		case "wait":
@@ -122,7 +122,7 @@ func readExecInputJSON(r *wire.Reader, v *execInput) {
 	v.Timeout = 50
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "command":
 			v.Command = r.String()
 		case "dir":
@@ -140,7 +140,7 @@ func readExecInputJSON(r *wire.Reader, v *execInput) {
 func readStopInputJSON(r *wire.Reader, v *stopInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "id":
 			v.ID = r.String()
 		default:

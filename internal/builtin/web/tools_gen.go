@@ -87,7 +87,7 @@ func Groups() map[string][]string {
 func readFetchInputJSON(r *wire.Reader, v *fetchInput) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "url":
 			v.URL = r.String()
 		case "start":
@@ -104,7 +104,7 @@ func readSearchInputJSON(r *wire.Reader, v *searchInput) {
 	v.Count = 5
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "query":
 			v.Query = r.String()
 		case "count":

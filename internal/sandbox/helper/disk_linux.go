@@ -47,7 +47,7 @@ func (h *helper) watchDisk(d disk) {
 		if bytes <= h.spec.Growth && files <= h.spec.Files && began < next {
 			continue
 		}
-		if h.made(d.since, bytes) {
+		if h.made(d.since, bytes, files) {
 			h.stop("disk")
 		}
 		ended := clock(unix.CLOCK_MONOTONIC)
@@ -67,7 +67,7 @@ func clock(id int32) int64 {
 // made reports whether the program has made more, since a time, than it may: of
 // files that it has changed, of files without a name that it has open, or out of
 // sight: then the growth as a whole is taken to be its own.
-func (h *helper) made(since int64, grown uint64) bool {
+func (h *helper) made(since int64, bytes, files uint64) bool {
 	w := walk{since: since, maxBytes: h.spec.Growth, maxFiles: h.spec.Files}
 	for _, folder := range h.spec.Writable {
 		w.folder(folder)
@@ -75,7 +75,7 @@ func (h *helper) made(since int64, grown uint64) bool {
 	for _, pid := range h.tree() {
 		w.open(pid)
 	}
-	return w.full() || w.hidden && grown > h.spec.Growth
+	return w.full() || w.hidden && (bytes > h.spec.Growth || files > h.spec.Files)
 }
 
 // walk adds up what was changed since a time.
@@ -85,6 +85,10 @@ type walk struct {
 	maxBytes, maxFiles uint64
 	hidden             bool // there are folders that could not be looked into
 }
+
+// maxPath bounds the names of the folders that are to be looked into: the helper
+// remembers as many of them as a program can make.
+const maxPath = 1024
 
 func (w *walk) full() bool { return w.bytes > w.maxBytes || w.files > w.maxFiles }
 
@@ -109,7 +113,7 @@ func (w *walk) folder(root string) {
 		}
 		for {
 			n, err := unix.ReadDirent(fd, buf)
-			if err != nil || n <= 0 {
+			if err != nil || n <= 0 || w.full() {
 				break
 			}
 			_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
@@ -119,8 +123,13 @@ func (w *walk) folder(root string) {
 					continue
 				}
 				w.add(&st)
-				if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-					todo = append(todo, path+"/"+name)
+				if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+					continue
+				}
+				if below := path + "/" + name; len(below) <= maxPath {
+					todo = append(todo, below)
+				} else {
+					w.hidden = true
 				}
 			}
 		}

@@ -16,7 +16,7 @@ func (h *helper) limits() error {
 		what       int
 		soft, hard uint64
 	}{
-		{unix.RLIMIT_CPU, s.CPU, s.CPU + 1},
+		{unix.RLIMIT_CPU, s.CPU, unix.RLIM_INFINITY}, // see limitCPU
 		{unix.RLIMIT_DATA, s.Data, s.Data},
 		{unix.RLIMIT_FSIZE, s.FileSize, s.FileSize},
 		{unix.RLIMIT_NPROC, tasks, tasks},
@@ -37,6 +37,21 @@ func (h *helper) limits() error {
 		}
 	}
 	return nil
+}
+
+// limitCPU makes what the program has inherited a limit that it cannot raise, and takes
+// it from the helper: a program can make that compute by what it asks of it, and would
+// be without one who ends it.
+func (h *helper) limitCPU() error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CPU, &now); err != nil {
+		return err
+	}
+	limit := unix.Rlimit{Cur: now.Cur, Max: min(now.Cur+1, now.Max)}
+	if err := unix.Prlimit(h.child, unix.RLIMIT_CPU, &limit, nil); err != nil && err != unix.ESRCH {
+		return err
+	}
+	return unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: now.Max, Max: now.Max})
 }
 
 // drop gives up everything that is above an ordinary user, for this thread and

@@ -71,6 +71,9 @@ func (h *helper) run() {
 		send(wire.Ended, (&wire.Ending{}).Body())
 		unix.Exit(0)
 	}
+	if err := h.limitCPU(); err != nil {
+		h.stop("")
+	}
 	h.guard()
 }
 

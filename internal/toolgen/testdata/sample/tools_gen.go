@@ -138,7 +138,7 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 	v.Days = 3
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "city":
 			v.City = r.String()
 		case "days":
@@ -169,7 +169,9 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 		case "extra":
 			v.Extra = r.Raw()
 		case "since":
-			r.Text(&v.Since)
+			var e1 time.Time
+			r.Text(&e1)
+			v.Since = e1
 		case "wait":
 			v.Wait = r.Duration()
 		case "tags":
@@ -179,9 +181,8 @@ func readForecastJSON(r *wire.Reader, v *Forecast) {
 				v.Tags = map[string]int{}
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					key := string(name)
 					e1 := int(r.Int(64))
-					v.Tags[key] = e1
+					v.Tags[name] = e1
 				}
 			}
 		case "grid":
@@ -238,7 +239,7 @@ func appendWeatherJSON(b []byte, v *Weather) []byte {
 func readStruct1JSON(r *wire.Reader, v *struct1) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "who":
 			v.Who = r.String()
 		default:
@@ -250,7 +251,7 @@ func readStruct1JSON(r *wire.Reader, v *struct1) {
 func readPlaceJSON(r *wire.Reader, v *Place) {
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "lat":
 			v.Latitude = r.Float(64)
 		case "lon":
@@ -265,7 +266,7 @@ func readRingBellJSON(r *wire.Reader, v *ringBell) {
 	v.Times = 1
 	r.Object()
 	for name, ok := r.Field(); ok; name, ok = r.Field() {
-		switch string(name) {
+		switch name {
 		case "times":
 			v.Times = int(r.Int(64))
 		case "notes":
@@ -275,9 +276,8 @@ func readRingBellJSON(r *wire.Reader, v *ringBell) {
 				v.Notes = map[string]any{}
 				r.Object()
 				for name, ok := r.Field(); ok; name, ok = r.Field() {
-					key := string(name)
 					e1 := r.Any()
-					v.Notes[key] = e1
+					v.Notes[name] = e1
 				}
 			}
 		case "chime":
