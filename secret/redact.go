@@ -43,14 +43,15 @@ func NewRedactor(values ...Value) Redactor {
 			}
 		}
 		encoded := encodings(text)
-		for _, once := range encoded {
-			if len(once) >= 2*Shortest { // what comes of shorter ones is found by chance
-				encoded = append(encoded, encodings(once)...)
-			}
-		}
 		exact = append(append(exact, plain...), encoded...)
-		for _, e := range encoded {
-			loose = append(loose, fold(e))
+		for _, once := range slices.Compact(slices.Sorted(slices.Values(encoded))) {
+			loose = append(loose, fold(once))
+			if len(once) < 2*Shortest {
+				continue // what comes of short ones is found by chance
+			}
+			for _, twice := range encodings(once) {
+				loose = append(loose, fold(twice))
+			}
 		}
 		for _, p := range []string{text, reversed(text)} {
 			if p = fold(p); len(p) >= shortestFolded {

@@ -214,7 +214,11 @@ func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
 // openPlace is what is wrong with where etui works.
 func openPlace(w *workspace) (list []finding) {
 	home, err := os.UserHomeDir()
-	for _, dir := range workspaces(w) {
+	dirs := workspaces(w)
+	if !w.config.Tools.Builtin {
+		dirs = nil // nothing looks into them
+	}
+	for _, dir := range dirs {
 		place := "the workspace"
 		if dir != w.dir {
 			place += " " + dir

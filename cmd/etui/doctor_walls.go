@@ -50,10 +50,16 @@ func (a *app) protections(ctx context.Context, w *workspace, b *built) (list []f
 		r, err := attackCommands(ctx, b.programs)
 		proven("commands", strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits)), r, err)
 	}
-	r, err := selftest.Files(ctx)
-	proven("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")), r, err)
-	r, err = selftest.Requests(ctx)
-	proven("web", "Tools and skills reach public addresses only, not this machine or your network.", r, err)
+	if w.config.Tools.Builtin {
+		r, err := selftest.Files(ctx)
+		proven("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")), r, err)
+	}
+	r, err := selftest.Requests(ctx)
+	reach := "Tools and skills reach public addresses only, not this machine or your network"
+	if len(w.config.Skills.Local)+len(w.config.Tools.Local) > 0 {
+		reach += ", but for the addresses below"
+	}
+	proven("web", reach+".", r, err)
 	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs are given those that their skill names.")
 	add("gateway", reachedBy(w))
 	if n := len(w.config.Visibility.Rules); n > 0 {
