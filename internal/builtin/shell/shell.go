@@ -178,7 +178,7 @@ func (s *Shell) ended(r sandbox.Result) string {
 	case r.Limit == sandbox.LimitTime:
 		how += ": its time is over; use background for what takes long"
 	case r.Exit == noProgram && r.Mode != sandbox.Off:
-		how += ": programs outside of the system's folders need sandbox.read in etui.yaml"
+		how += ": a program was not found; one that is installed outside of the system's folders is seen with sandbox.read in etui.yaml"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
