@@ -269,6 +269,17 @@ func TestWallLimits(t *testing.T) {
 	}
 }
 
+// TestWallAllocates: room that is taken without writing is counted at once.
+func TestWallAllocates(t *testing.T) {
+	for _, m := range walls {
+		c := newPlace(t).command(`fallocate -l 4000000 f && echo one; for i in $(seq 40); do fallocate -l 4000000 f$i; done 2>&1 | tail -n 1; du -sk . | awk '$1 < 17000 {print "little"}'; rm f*; echo x > g && cat g`)
+		c.Limits = sandbox.Limits{Disk: 16 << 20}
+		if got, out := run(t, wall(t, m), c); got.Exit != 0 || out != "one\nfallocate: fallocate failed: No space left on device\nlittle\nx\n" {
+			t.Errorf("%s: limit %q, exit %d: %s", m, got.Limit, got.Exit, out)
+		}
+	}
+}
+
 // TestWallBombs starts as many processes as there may be, all of which compute. The
 // helper is held to that limit, too, and must end them all the same.
 func TestWallBombs(t *testing.T) {

@@ -78,7 +78,9 @@ func (h *helper) decide(listener int) {
 		}
 		a := answer{id: q.id}
 		judge := h.change
-		if q.data.number == unix.SYS_CONNECT {
+		if q.data.number == unix.SYS_FALLOCATE {
+			judge = h.allocate
+		} else if q.data.number == unix.SYS_CONNECT {
 			judge = h.connect
 		} else if _, ok := signals[q.data.number]; ok {
 			judge = h.signal

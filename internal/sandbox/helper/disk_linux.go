@@ -33,6 +33,20 @@ func (d disk) grown(folders []string) (bytes, files uint64) {
 	return bytes, files
 }
 
+// allocate lets a program have room for a file without writing it, which takes no
+// time: between two looks it would fill any disk.
+func (h *helper) allocate(_ int, q *question) error {
+	mode, length := q.data.args[1], q.data.args[3]
+	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_COLLAPSE_RANGE) != 0 || length > h.spec.FileSize {
+		return errProceed // it gives room, or fails
+	}
+	if h.grown.Load()+h.promised.Add(length) > h.spec.Growth {
+		h.promised.Add(-length)
+		return unix.ENOSPC
+	}
+	return errProceed
+}
+
 // watchDisk ends a program that fills the disk through a folder that it may write.
 // It asks the file system how much is free, which costs nothing, and looks for the
 // cause when that has changed by as much as the limit. Others may make room
@@ -42,13 +56,18 @@ func (h *helper) watchDisk(d disk) {
 	next := clock(unix.CLOCK_MONOTONIC) + lookEvery
 	for len(d.first) > 0 {
 		pause(watchEvery)
+		promised := h.promised.Load()
 		bytes, files := d.grown(h.spec.Writable)
+		h.promised.Add(-promised) // it can be seen now
+		h.grown.Store(bytes)
 		began := clock(unix.CLOCK_MONOTONIC)
 		if bytes <= h.spec.Growth && files <= h.spec.Files && began < next {
 			continue
 		}
 		if h.made(d.since, bytes, files) {
 			h.stop("disk")
+		} else if bytes > h.spec.Growth {
+			h.grown.Store(0) // it was others
 		}
 		ended := clock(unix.CLOCK_MONOTONIC)
 		next = ended + max(lookEvery, 20*(ended-began))

@@ -48,17 +48,15 @@ const otherUser = unix.S_ISUID | unix.S_ISGID
 func (h *helper) filter() error {
 	program := assemble(h.calls())
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	flags := uintptr(0)
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if !h.spec.Isolate {
-		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // what is asked changes things: not twice
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return errno
 	}
-	if !h.spec.Isolate {
-		go h.decide(int(fd))
-	}
+	go h.decide(int(fd))
 	return nil
 }
 
@@ -97,7 +95,8 @@ func (h *helper) calls() (list []call) {
 	when(unix.SYS_UNSHARE, eperm, all{has(0, newSpaces)})
 	when(unix.SYS_PERSONALITY, eperm, all{isnt(0, 0), isnt(0, 0xffffffff), isnt(0, noRandom)})
 	when(unix.SYS_SECCOMP, eperm, all{has(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)})
-	ioctls := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS, fioSetOwn, siocSetOwn}
+	always(unix.SECCOMP_RET_USER_NOTIF, unix.SYS_FALLOCATE) // see allocate
+	ioctls := []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS, fioSetOwn, siocSetOwn, reserve, reserve64, zeroRange}
 	if !h.spec.Isolate {
 		ioctls = append(ioctls, unix.FS_IOC_SETFLAGS, fsSetXattr) // of files that may only be read
 	}
@@ -126,6 +125,9 @@ const noRandom = 0x40000
 
 const (
 	fsSetXattr = 0x401c5820 // FS_IOC_FSSETXATTR
+	reserve    = 0x40305828 // FS_IOC_RESVSP: fallocate by another name
+	reserve64  = 0x4030582a // FS_IOC_RESVSP64
+	zeroRange  = 0x40305839 // FS_IOC_ZERO_RANGE
 	fioSetOwn  = 0x8901     // FIOSETOWN
 	siocSetOwn = 0x8902     // SIOCSPGRP
 )

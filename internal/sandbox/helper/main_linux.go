@@ -11,6 +11,7 @@ package main
 import (
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,9 @@ type helper struct {
 	stopped bool // the stream has ended
 	started chan struct{}
 	proxy   *door // nil: the program has no network, or its own
+
+	grown    atomic.Uint64 // bytes that the disk had lost at the last look
+	promised atomic.Uint64 // bytes that were allocated since
 
 	common    int      // the folder that stands for /dev/shm, once it is opened
 	terminals []uint32 // the numbers of those that the program was given
