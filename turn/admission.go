@@ -98,10 +98,17 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) e
 	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
 
-func (t *run) decide(ctx context.Context, c policy.Call) policy.Decision {
+// decide asks the policy, which may be a program's own code. One that panics lets
+// nothing through.
+func (t *run) decide(ctx context.Context, c policy.Call) (d policy.Decision) {
 	if t.config.Decide == nil {
 		return policy.Decision{Effect: visibility.Allow, Reason: "there is no policy"}
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			d = policy.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
+		}
+	}()
 	c.Facts = t.selected.Request.Facts
 	return t.config.Decide(ctx, c)
 }

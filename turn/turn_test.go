@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -210,6 +211,20 @@ func TestDecide(t *testing.T) {
 				t.Errorf("asked %q, ran %v, %q", asked, ran, r.Text)
 			}
 		})
+	}
+}
+
+// TestDecidePanics: a policy that fails lets nothing through, and ends no turn.
+func TestDecidePanics(t *testing.T) {
+	ran, why := false, ""
+	runs := func(context.Context, city) (chat.Result, error) { ran = true; return chat.Result{}, nil }
+	b := newBench(t, turn.Config{
+		Decide: func(context.Context, policy.Call) policy.Decision { panic("no rules") },
+		Audit:  func(d audit.Decision, _ json.RawMessage) { why = d.Reason },
+	}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "ok"})
+	r := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]
+	if ran || !r.Failed || strings.Contains(r.Text, "no rules") || why != "the policy panicked: no rules" {
+		t.Errorf("ran %v, %q, %q", ran, r.Text, why)
 	}
 }
 

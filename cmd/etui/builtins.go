@@ -28,7 +28,11 @@ const webTime = 30 * time.Second
 // addBuiltin registers the tools that etui brings. Agents with a workspace of their
 // own have the same tools, at work there.
 func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
-	tools, err := b.toolsIn(w, w.dir, log)
+	hosts, err := shellHosts(w.config.Sandbox, b.programs)
+	if err != nil {
+		b.warnings = append(b.warnings, err)
+	}
+	tools, err := b.toolsIn(w, w.dir, hosts, log)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.L
 		dir := config.Abs(w.file, a.Workspace)
 		list, ok := in[realFolder(dir)]
 		if !ok {
-			if list, err = b.toolsIn(w, dir, log); err != nil {
+			if list, err = b.toolsIn(w, dir, hosts, log); err != nil {
 				return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
 			}
 			in[realFolder(dir)] = list
@@ -70,8 +74,8 @@ func realFolder(dir string) string {
 }
 
 // toolsIn are the tools that work in a folder, those that run commands where the
-// sandbox runs any.
-func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool, error) {
+// sandbox runs any; these reach hosts.
+func (b *built) toolsIn(w *workspace, dir string, hosts []string, log *slog.Logger) ([]tool.Tool, error) {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: append(trusted(w, dir), protected(w)...), ReadOnly: skillFolders(w)})
 	if err != nil {
 		return nil, err
@@ -87,10 +91,6 @@ func (b *built) toolsIn(w *workspace, dir string, log *slog.Logger) ([]tool.Tool
 		return nil, err
 	}
 	b.guards = append(b.guards, guard)
-	hosts, err := shellHosts(w.config.Sandbox, b.programs)
-	if err != nil && !slices.ContainsFunc(b.warnings, func(w error) bool { return w.Error() == err.Error() }) {
-		b.warnings = append(b.warnings, err)
-	}
 	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
 	b.close = append(b.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil

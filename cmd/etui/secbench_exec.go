@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
 )
@@ -65,7 +66,7 @@ func benchExec(mode string) benchTool {
 			return benchFailure(err)
 		}
 		return map[string]any{
-			"ok": result.Exit == 0, "exit": result.Exit, "output": sandbox.Plain(result.Stdout) + sandbox.Plain(result.Stderr),
+			"ok": result.Exit == 0, "exit": result.Exit, "output": printable.Text(result.Stdout.String()) + printable.Text(result.Stderr.String()),
 			"refused": false, "error": string(result.Limit), "mode": string(result.Mode),
 			"put_back": done,
 		}

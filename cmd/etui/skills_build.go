@@ -112,9 +112,9 @@ func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 }
 
 // shellHosts are the hosts that commands of the exec tool may reach. Where nothing
-// is isolated they reach all, and the model need not be told of any.
+// is isolated they reach all, and where none runs there is nothing to tell a model.
 func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
-	if len(c.Network) == 0 || programs.Mode() == sandbox.Off {
+	if len(c.Network) == 0 || slices.Contains([]sandbox.Mode{sandbox.Off, sandbox.None}, programs.Mode()) {
 		return nil, nil
 	}
 	if err := programs.Network(); err != nil {

@@ -48,21 +48,7 @@ func isInside(t *testing.T) bool { return os.Getenv("INSIDE") == t.Name() }
 // TestWallNetworkHolds tries all ways to a service of this machine that a program
 // with a network may think of, which is none but the proxy.
 func TestWallNetworkHolds(t *testing.T) {
-	target, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	go func() {
-		for {
-			c, err := target.Accept()
-			if err != nil {
-				return
-			}
-			t.Error("the program reached a service of this machine")
-			c.Close()
-		}
-	}()
+	target := unreachable(t)
 	for _, m := range walls {
 		t.Run(string(m), func(t *testing.T) {
 			c := inside(t, "TestInsideAttacks")

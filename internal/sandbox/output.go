@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Output is what a program has written, bounded.
@@ -26,17 +27,6 @@ func (o Output) String() string {
 		return string(o.Bytes())
 	}
 	return fmt.Sprintf("%s\n... (%d bytes left out) ...\n%s", o.Head, o.Dropped, o.Tail)
-}
-
-// Plain returns what a program has written as a text that may be shown: valid
-// UTF-8 without control characters but tabs and ends of lines.
-func Plain(o Output) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
-			return r
-		}
-		return -1
-	}, strings.ToValidUTF8(o.String(), "\uFFFD"))
 }
 
 // Keeper is a writer that keeps the first and the last of what is written. It is
@@ -93,25 +83,14 @@ const (
 )
 
 // Excerpt returns what a program has written, fit to be shown to a model: the
-// first line and the last 7, 2,000 bytes at most, valid UTF-8 without control
-// characters, and without what hide takes out. A nil hide takes out nothing.
+// first line and the last 7, 2,000 bytes at most, as [printable.Text] leaves it, and
+// without what hide takes out. A nil hide takes out nothing.
 func Excerpt(output []byte, hide func(string) string) string {
 	text := strings.ToValidUTF8(string(output), "\uFFFD")
 	if hide != nil {
 		text = hide(text) // before a cut can leave half of a secret
 	}
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, text)
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(printable.Text(text)), "\n")
 	if len(lines) > excerptLines {
 		lines = slices.Concat(lines[:1], []string{"..."}, lines[len(lines)-excerptLines+1:])
 	}

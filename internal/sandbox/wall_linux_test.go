@@ -161,16 +161,17 @@ func TestWallLetsWork(t *testing.T) {
 	}
 }
 
-// TestWallHolds tries what a program must not reach. The next one must run.
-func TestWallHolds(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// unreachable is a service of this machine that no program may reach.
+func unreachable(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
-			c, err := listener.Accept()
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
@@ -178,6 +179,12 @@ func TestWallHolds(t *testing.T) {
 			c.Close()
 		}
 	}()
+	return l
+}
+
+// TestWallHolds tries what a program must not reach. The next one must run.
+func TestWallHolds(t *testing.T) {
+	listener := unreachable(t)
 	inherited, err := os.Open("/etc/hostname")
 	if err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func TestFailureIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = s.Execute(t.Context(), []byte("{}")); err == nil || err.Error() != "the skill failed: exit status 3: first\n[31mno such city" {
+	if _, err = s.Execute(t.Context(), []byte("{}")); err == nil || err.Error() != "the skill failed: exit status 3: first\nno such city" {
 		t.Error(err)
 	}
 }

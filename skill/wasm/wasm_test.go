@@ -90,7 +90,7 @@ func TestProgram(t *testing.T) {
 	for does, want := range map[string]string{
 		"echo":     `{"got":{"does":"echo"}}`,
 		"escape":   `[]`,
-		"fail":     "the skill failed: exit code 3: first\n[31mno such city",
+		"fail":     "the skill failed: exit code 3: first\nno such city",
 		"panic":    "panic: oh no",
 		"nothing":  "the skill failed: the answer is empty, not JSON",
 		"text":     "not one JSON value",
