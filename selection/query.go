@@ -84,6 +84,7 @@ type parser struct {
 // parse turns a query into the terms to search for.
 func (x *Index) parse(q Query, s *scratch) question {
 	p := parser{Index: x, scratch: s, list: make([]queryTerm, 0, maxTerms)}
+	defer p.take() // However parse returns, the slots are empty for the next question.
 	text := withoutAddresses(head(q.Text, maxQuery))
 	p.read(text, 1, true)
 	if !p.asked {
