@@ -17,7 +17,7 @@ build:
 
 # What the tests need from npm: OpenAI's own client, which drives the gateway, the
 # compiler of the example module, an MCP server, and the clients of registries.
-FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm skill/install/installtest/testdata/clients
+FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm hub/hubtest/testdata/clients
 
 test: $(FROM_NPM:%=%/node_modules)
 	go test -race ./...

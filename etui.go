@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -39,7 +39,7 @@ type Config struct {
 // Agent answers messages. It is safe for concurrent use.
 type Agent struct {
 	// Gateway is what runs the agent; its Handler serves it over HTTP.
-	*gateway.Gateway
+	*engine.Gateway
 	// Registry is where tools are added and removed while the agent serves.
 	Registry *catalog.Registry
 }
@@ -57,9 +57,9 @@ func New(m model.Model, cfg Config) (*Agent, error) {
 	if _, err := registry.SetToolsets(cfg.Toolsets...); err != nil {
 		return nil, err
 	}
-	g, err := gateway.New(gateway.Config{
+	g, err := engine.New(engine.Config{
 		Registry: registry, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,
-		Agents: []gateway.Agent{{Name: cfg.Name, Model: m, Instructions: cfg.Instructions}},
+		Agents: []engine.Agent{{Name: cfg.Name, Model: m, Instructions: cfg.Instructions}},
 	})
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func New(m model.Model, cfg Config) (*Agent, error) {
 // who asks, or to see what happens, use Send.
 func (a *Agent) Ask(ctx context.Context, question string) (string, error) {
 	var reply strings.Builder
-	for e, err := range a.Send(ctx, gateway.Message{Text: question}) {
+	for e, err := range a.Send(ctx, engine.Message{Text: question}) {
 		if err != nil {
 			return reply.String(), err
 		}

@@ -18,14 +18,14 @@ var layers = [][]string{
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
 	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
-	{"model", "route", "internal/store/*", "internal/eval", "internal/toolgen", "tool/*"},
+	{"model", "route", "store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
-	{"selection", "visibility", "skill", "internal/builtin", "internal/builtin/*"},
+	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
 	{"skill/markdown", "policy", "internal/selftest"},
-	{"prompt", "embedding", "internal/tune", "skill/*", "skill/install/installtest"},
+	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
-	{"gateway"},
+	{"engine"},
 	{".", "internal/replay"},
 	{"cmd/*", "examples/*"},
 }
@@ -39,8 +39,8 @@ var allowed = map[string][]string{
 	"tool":       {"chat"},
 	"catalog":    {"chat", "tool"},
 	"selection":  {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
-	"visibility": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
-	"policy":     {"chat", "tool", "catalog", "visibility"},
+	"rules": {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
+	"policy":     {"chat", "tool", "catalog", "rules"},
 	"skill":      {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }
 
@@ -77,9 +77,9 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s imports %s: it may import %v only", name, other, list)
 			}
 		}
-		if name == "." || name == "gateway" {
+		if name == "." || name == "engine" {
 			for _, imported := range p.Imports {
-				if strings.HasPrefix(imported, module+"/model/") || strings.HasPrefix(imported, module+"/internal/store/") {
+				if strings.HasPrefix(imported, module+"/model/") || strings.HasPrefix(imported, module+"/store/") {
 					t.Errorf("%s links the adapter %s: adapters are passed in", name, imported)
 				}
 			}

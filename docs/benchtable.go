@@ -314,8 +314,8 @@ func functions(b *strings.Builder) {
 		{"BenchmarkCall/generated", "the same as a generated tool", "< + 2 µs", "./internal/toolgen"},
 		{"BenchmarkCall/reflection", "the same as a tool.Func", "-", "./internal/toolgen"},
 		{"BenchmarkGenerate200", "`tools gen`, 200 tools", "≤ 2 s", "./internal/toolgen"},
-		{"BenchmarkOpen", "opening the database", "-", "./internal/store/sqlite"},
-		{"BenchmarkAppendTwo", "storing two messages", "-", "./internal/store/sqlite"},
+		{"BenchmarkOpen", "opening the database", "-", "./store/sqlite"},
+		{"BenchmarkAppendTwo", "storing two messages", "-", "./store/sqlite"},
 	}
 	args := []string{"test", "-run", "^$", "-bench", ".", "-count=5", "-benchtime=200ms", "-p=1"}
 	for _, r := range rows {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/policy"
-	"github.com/etui-run/etui/visibility"
+	"github.com/etui-run/etui/rules"
 )
 
 // TestCalls: conditions read the arguments of a call, and what its command would do.
 func TestCalls(t *testing.T) {
 	_, now := newCatalog(t)
-	rules := []visibility.Rule{
+	list := []rules.Rule{
 		{Name: "secrets", Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
 		{Name: "many", Deny: []string{"look"}, When: `has(args.limit) && args.limit > 100`},
 		{Name: "careless", Deny: []string{"wipe"}, When: `args.all`},
@@ -20,7 +20,7 @@ func TestCalls(t *testing.T) {
 		{Name: "known", Allow: []string{"exec"}, When: `command.programs.all(p, p in ["ls", "cat", "rm"]) && channel != "web"`},
 		{Name: "drafts", Allow: []string{"draft"}, When: `args.to[0].endsWith("@example.com")`},
 	}
-	p, err := policy.Compile(rules, nil)
+	p, err := policy.Compile(list, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 
-	at := visibility.Place{File: "etui.yaml", Line: 3, Column: 5}
+	at := rules.Place{File: "etui.yaml", Line: 3, Column: 5}
 	for condition, want := range map[string]string{
 		`"delete" in command.risks`:                        `etui.yaml:3:5: policy rule: "delete" is no risk of a command; did you mean "deletes"?; the risks are deletes, disk, `,
 		`command.risks.exists(r, r in ["disk", "powers"])`: `etui.yaml:3:5: policy rule: "powers" is no risk of a command; did you mean "power"?`,
@@ -70,20 +70,20 @@ func TestCalls(t *testing.T) {
 		`command.risks.exists(r, "killed" == r)`:           `etui.yaml:3:5: policy rule: "killed" is no risk of a command`,
 		`"rm" in command.program`:                          `etui.yaml:3:13: policy rule: the condition reads "command.program", which is no fact and no function; did you mean "command.programs"?`,
 	} {
-		_, err := policy.Compile([]visibility.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
+		_, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", condition, err, want)
 		}
 	}
 	// Variables of one name may go through different lists.
-	if _, err := policy.Compile([]visibility.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
+	if _, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
 		t.Error(err)
 	}
-	_, err = visibility.Compile([]visibility.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
+	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "args.path": what a caller sees is decided before there is a call. Write a rule under policy`) {
 		t.Error(err)
 	}
-	_, err = visibility.Compile([]visibility.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}})
+	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}})
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "command.risks": what`) {
 		t.Error(err)
 	}
@@ -91,7 +91,7 @@ func TestCalls(t *testing.T) {
 
 func BenchmarkCalls(b *testing.B) {
 	_, now := newCatalog(b)
-	p, err := policy.Compile([]visibility.Rule{
+	p, err := policy.Compile([]rules.Rule{
 		{Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
 		{Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
 	}, nil)

@@ -15,7 +15,7 @@
 // ask and deny rules do what they say.
 //
 // Conditions may also read the call: its arguments, and what its shell command would
-// do, see [visibility.CompileCalls]. Such a rule asks or spares a question; it is no
+// do, see [rules.CompileCalls]. Such a rule asks or spares a question; it is no
 // wall, which the sandbox is.
 package policy
 
@@ -28,8 +28,8 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/visibility"
 )
 
 // Call is a call that is about to run.
@@ -49,7 +49,7 @@ type Call struct {
 
 // Decision is the answer to a call. Its zero value refuses.
 type Decision struct {
-	Effect visibility.Effect
+	Effect rules.Effect
 	// Rule is the name and place of the rule that decided; empty when none did.
 	Rule string
 	// Reason says to operators why. It may have words of the arguments.
@@ -67,7 +67,7 @@ type Refused struct {
 }
 
 func (e *Refused) Error() string {
-	if e.Effect == visibility.Ask {
+	if e.Effect == rules.Ask {
 		return fmt.Sprintf("%s was not called: the call needs an approval, and approvals cannot be given here yet. The operator can allow it under policy in etui.yaml", e.Name)
 	}
 	return fmt.Sprintf("%s was not called: the operator's policy does not allow this call here. Calling it again will not help; tell the user", e.Name)
@@ -75,7 +75,7 @@ func (e *Refused) Error() string {
 
 // Policy judges calls. It is safe for concurrent use, and nil allows every call.
 type Policy struct {
-	rules *visibility.Rules
+	rules *rules.Rules
 	// known are the judges of the catalogs that were asked for last: turns that are
 	// under way hold older ones.
 	known [4]atomic.Pointer[bound]
@@ -84,14 +84,14 @@ type Policy struct {
 
 type bound struct {
 	catalog *catalog.Catalog
-	judge   *visibility.Judge
+	judge   *rules.Judge
 }
 
 // Compile checks rules and makes them ready. The defaults say by risk what holds
 // for tools about which no rule decides; a risk that they leave out is allowed. The
 // error joins a [*visibility.Error] for everything that is wrong.
-func Compile(rules []visibility.Rule, defaults map[tool.Risk]visibility.Effect) (*Policy, error) {
-	compiled, err := visibility.CompileCalls(rules, defaults)
+func Compile(list []rules.Rule, defaults map[tool.Risk]rules.Effect) (*Policy, error) {
+	compiled, err := rules.CompileCalls(list, defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -102,18 +102,18 @@ func Compile(rules []visibility.Rule, defaults map[tool.Risk]visibility.Effect) 
 func (p *Policy) Decide(_ context.Context, c Call) Decision {
 	switch {
 	case p == nil:
-		return Decision{Effect: visibility.Allow, Reason: "there is no policy"}
+		return Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	case c.Entry != nil:
 		return Decision(p.judge(c.Catalog).Tool(&c.Facts, c.Entry, c.Arguments))
 	}
 	place := slices.IndexFunc(c.Catalog.Toolsets(), func(s catalog.Toolset) bool { return s.Name == c.Skill })
 	if place < 0 {
-		return Decision{Effect: visibility.Deny, Reason: "there is no such skill"}
+		return Decision{Effect: rules.Deny, Reason: "there is no such skill"}
 	}
 	return Decision(p.judge(c.Catalog).Skill(&c.Facts, place, c.Arguments))
 }
 
-func (p *Policy) judge(c *catalog.Catalog) *visibility.Judge {
+func (p *Policy) judge(c *catalog.Catalog) *rules.Judge {
 	for i := range p.known {
 		if b := p.known[i].Load(); b != nil && b.catalog == c {
 			return b.judge
@@ -125,9 +125,9 @@ func (p *Policy) judge(c *catalog.Catalog) *visibility.Judge {
 }
 
 // Status tells how the rules do, in their order.
-func (p *Policy) Status() []visibility.Status {
+func (p *Policy) Status() []rules.Status {
 	if p == nil {
-		return []visibility.Status{}
+		return []rules.Status{}
 	}
 	return p.rules.Status()
 }

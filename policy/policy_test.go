@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/visibility"
 )
 
 func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
@@ -36,14 +36,14 @@ func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
 // fails guards.
 func TestDecide(t *testing.T) {
 	_, now := newCatalog(t)
-	rules := []visibility.Rule{
-		{Name: "admins", Allow: []string{"wipe"}, When: `"admin" in user.roles`, Place: visibility.Place{File: "dir/etui.yaml", Line: 7}},
+	list := []rules.Rule{
+		{Name: "admins", Allow: []string{"wipe"}, When: `"admin" in user.roles`, Place: rules.Place{File: "dir/etui.yaml", Line: 7}},
 		{Name: "night", Deny: []string{"group:shell"}, When: `channel == "telegram"`, Reason: "no shell on Telegram"},
 		{Name: "careful", Ask: []string{"group:shell"}, When: `attrs.plan == "free"`},
 		{Name: "drafts", Allow: []string{"draft"}},
 		{Name: "closed", Ask: []string{"skill:ops"}, When: `channel == "web"`},
 	}
-	p, err := policy.Compile(rules, map[tool.Risk]visibility.Effect{tool.Destructive: visibility.Ask})
+	p, err := policy.Compile(list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,20 +51,20 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		facts chat.Facts
-		want  visibility.Effect
+		want  rules.Effect
 		why   string
 	}{
-		{"look", chat.Facts{}, visibility.Allow, "tools of risk read are allowed by default"},
-		{"draft", chat.Facts{}, visibility.Allow, "rule drafts allows"},
-		{"wipe", chat.Facts{}, visibility.Deny, "allowed only by rule admins (etui.yaml:7), which does not hold"},
-		{"wipe", chat.Facts{Roles: []string{"admin"}}, visibility.Allow, "rule admins (etui.yaml:7) allows"},
-		{"exec", chat.Facts{Channel: "telegram"}, visibility.Deny, "rule night denies: no shell on Telegram"},
-		{"exec", chat.Facts{}, visibility.Ask, "rule careful failed, which asks for an approval: no such key"},
-		{"exec", chat.Facts{Attrs: paid}, visibility.Allow, "tools of risk write are allowed by default"},
-		{"skill ops", chat.Facts{Channel: "web"}, visibility.Ask, "rule closed asks for an approval"},
-		{"skill ops", chat.Facts{}, visibility.Allow, ""},
-		{"skill read", chat.Facts{Channel: "web"}, visibility.Allow, ""},
-		{"skill other", chat.Facts{}, visibility.Deny, "there is no such skill"},
+		{"look", chat.Facts{}, rules.Allow, "tools of risk read are allowed by default"},
+		{"draft", chat.Facts{}, rules.Allow, "rule drafts allows"},
+		{"wipe", chat.Facts{}, rules.Deny, "allowed only by rule admins (etui.yaml:7), which does not hold"},
+		{"wipe", chat.Facts{Roles: []string{"admin"}}, rules.Allow, "rule admins (etui.yaml:7) allows"},
+		{"exec", chat.Facts{Channel: "telegram"}, rules.Deny, "rule night denies: no shell on Telegram"},
+		{"exec", chat.Facts{}, rules.Ask, "rule careful failed, which asks for an approval: no such key"},
+		{"exec", chat.Facts{Attrs: paid}, rules.Allow, "tools of risk write are allowed by default"},
+		{"skill ops", chat.Facts{Channel: "web"}, rules.Ask, "rule closed asks for an approval"},
+		{"skill ops", chat.Facts{}, rules.Allow, ""},
+		{"skill read", chat.Facts{Channel: "web"}, rules.Allow, ""},
+		{"skill other", chat.Facts{}, rules.Deny, "there is no such skill"},
 	} {
 		call := policy.Call{Facts: c.facts, Catalog: now()}
 		if skill, ok := strings.CutPrefix(c.name, "skill "); ok {
@@ -82,7 +82,7 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	var none *policy.Policy
-	if d := none.Decide(t.Context(), policy.Call{}); d.Effect != visibility.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
+	if d := none.Decide(t.Context(), policy.Call{}); d.Effect != rules.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
 		t.Errorf("%+v", d)
 	}
 	if s := p.Status(); len(s) != 5 || s[2].Failures == 0 || s[2].Ask[0] != "group:shell" {
@@ -92,22 +92,22 @@ func TestDecide(t *testing.T) {
 
 func TestCompile(t *testing.T) {
 	_, now := newCatalog(t)
-	at := visibility.Place{File: "etui.yaml", Line: 3, Column: 5}
-	for want, rule := range map[string]visibility.Rule{
+	at := rules.Place{File: "etui.yaml", Line: 3, Column: 5}
+	for want, rule := range map[string]rules.Rule{
 		"etui.yaml:3:5: policy rule: it must name tools under allow, ask or deny":                    {Place: at},
 		"etui.yaml:3:5: policy rule a: it has both ask and another effect: make two rules of it":     {Name: "a", Ask: []string{"x"}, Deny: []string{"y"}, Place: at},
 		`etui.yaml:3:5: policy rule: the condition reads "chanel", which is no fact and no function`: {Ask: []string{"x"}, When: `chanel == "a"`, Place: at, WhenPlace: at},
 	} {
-		_, err := policy.Compile([]visibility.Rule{rule}, nil)
-		var e *visibility.Error
+		_, err := policy.Compile([]rules.Rule{rule}, nil)
+		var e *rules.Error
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := visibility.Compile([]visibility.Rule{{Ask: []string{"x"}}}); err == nil {
+	if _, err := rules.Compile([]rules.Rule{{Ask: []string{"x"}}}); err == nil {
 		t.Error("visibility asks")
 	}
-	p, err := policy.Compile([]visibility.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
+	p, err := policy.Compile([]rules.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestCompile(t *testing.T) {
 // TestCatalogs: tools come and go while others are judged, with older catalogs, too.
 func TestCatalogs(t *testing.T) {
 	registry, now := newCatalog(t)
-	p, err := policy.Compile([]visibility.Rule{{Deny: []string{"new_*"}}}, nil)
+	p, err := policy.Compile([]rules.Rule{{Deny: []string{"new_*"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,14 +133,14 @@ func TestCatalogs(t *testing.T) {
 					t.Error(err)
 				}
 				c := now()
-				for name, want := range map[string]visibility.Effect{name: visibility.Deny, "exec": visibility.Allow} {
+				for name, want := range map[string]rules.Effect{name: rules.Deny, "exec": rules.Allow} {
 					e, _ := c.Get(name)
 					if d := p.Decide(t.Context(), policy.Call{Catalog: c, Entry: e}); d.Effect != want {
 						t.Errorf("%s: %+v", name, d)
 					}
 				}
 				e, _ := old.Get("exec")
-				if d := p.Decide(t.Context(), policy.Call{Catalog: old, Entry: e}); d.Effect != visibility.Allow {
+				if d := p.Decide(t.Context(), policy.Call{Catalog: old, Entry: e}); d.Effect != rules.Allow {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -151,11 +151,11 @@ func TestCatalogs(t *testing.T) {
 
 func BenchmarkDecide(b *testing.B) {
 	_, now := newCatalog(b)
-	var rules []visibility.Rule
+	var list []rules.Rule
 	for i := range 100 {
-		rules = append(rules, visibility.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
+		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
 	}
-	p, err := policy.Compile(rules, nil)
+	p, err := policy.Compile(list, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

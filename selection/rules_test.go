@@ -9,14 +9,14 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/visibility"
 )
 
-func compile(tb testing.TB, rules ...visibility.Rule) *visibility.Rules {
+func compile(tb testing.TB, list ...rules.Rule) *rules.Rules {
 	tb.Helper()
-	r, err := visibility.Compile(rules)
+	r, err := rules.Compile(list)
 	must(tb, err)
 	return r
 }
@@ -27,9 +27,9 @@ func TestRulesHideAtTheStageVisibility(t *testing.T) {
 	follow := selection.Follow(r, selection.Config{Direct: -1})
 	before := follow()
 	r.SetRules(compile(t,
-		visibility.Rule{Name: "clerks", Allow: []string{"group:finance"}, When: `"clerk" in user.roles`, Place: visibility.Place{File: "etui.yaml", Line: 3}},
-		visibility.Rule{Allow: []string{"read_salaries"}},
-		visibility.Rule{Name: "late", Deny: []string{"send_mail"}, When: `attrs.late == "yes"`},
+		rules.Rule{Name: "clerks", Allow: []string{"group:finance"}, When: `"clerk" in user.roles`, Place: rules.Place{File: "etui.yaml", Line: 3}},
+		rules.Rule{Allow: []string{"read_salaries"}},
+		rules.Rule{Name: "late", Deny: []string{"send_mail"}, When: `attrs.late == "yes"`},
 	))
 	s := follow()
 	if s == before || s.Catalog() != r.Catalog() {
@@ -78,9 +78,9 @@ func TestRulesHideAtTheStageVisibility(t *testing.T) {
 func TestRulesAreSwappedWhileSelecting(t *testing.T) {
 	r := office(t)
 	follow := selection.Follow(r, selection.Config{})
-	var sets []*visibility.Rules
+	var sets []*rules.Rules
 	for _, group := range []string{"mail", "finance"} {
-		sets = append(sets, compile(t, visibility.Rule{Deny: []string{"group:" + group}, When: `user.id != "boss"`}))
+		sets = append(sets, compile(t, rules.Rule{Deny: []string{"group:" + group}, When: `user.id != "boss"`}))
 	}
 	r.SetRules(sets[0])
 	var readers, writer sync.WaitGroup
@@ -124,14 +124,14 @@ func TestRulesAreSwappedWhileSelecting(t *testing.T) {
 // caller of the benchmarks see all, so that what is measured is the rules.
 func hundredRules(tb testing.TB, n int) *catalog.Registry {
 	r := crowd(tb, n, 0)
-	var rules []visibility.Rule
+	var list []rules.Rule
 	for i := range 50 {
-		rules = append(rules,
-			visibility.Rule{Allow: []string{fmt.Sprintf("*%d", i)}, When: fmt.Sprintf(`"role%d" in user.roles || channel == "web"`, i)},
-			visibility.Rule{Deny: []string{fmt.Sprintf("*_%d?", i%10)}, When: fmt.Sprintf(`user.id == "user%d" && attrs.plan == "free"`, i)},
+		list = append(list,
+			rules.Rule{Allow: []string{fmt.Sprintf("*%d", i)}, When: fmt.Sprintf(`"role%d" in user.roles || channel == "web"`, i)},
+			rules.Rule{Deny: []string{fmt.Sprintf("*_%d?", i%10)}, When: fmt.Sprintf(`user.id == "user%d" && attrs.plan == "free"`, i)},
 		)
 	}
-	r.SetRules(compile(tb, rules...))
+	r.SetRules(compile(tb, list...))
 	return r
 }
 
@@ -169,10 +169,10 @@ func BenchmarkSelectRules(b *testing.B) {
 	}
 	_, err := hiding.SetToolsets(skills...)
 	must(b, err)
-	hiding.SetRules(compile(b, visibility.Rule{Deny: []string{"skill:*"}}))
+	hiding.SetRules(compile(b, rules.Rule{Deny: []string{"skill:*"}}))
 	run("tools=1000/rules=1/hidden=skills", hiding, same)
 	r := crowd(b, 1000, 0)
-	r.SetRules(compile(b, visibility.Rule{Deny: []string{"risk:destructive"}, When: "time.getHours() > 17"}))
+	r.SetRules(compile(b, rules.Rule{Deny: []string{"risk:destructive"}, When: "time.getHours() > 17"}))
 	run("tools=1000/rules=1/new=second", r, func(i int) { req.Facts.Time = time.Unix(int64(i), 0) })
 }
 
@@ -180,12 +180,12 @@ func BenchmarkSelectRules(b *testing.B) {
 func BenchmarkSwapRules(b *testing.B) {
 	r := hundredRules(b, 1000)
 	follow := selection.Follow(r, selection.Config{})
-	rules := compile(b, visibility.Rule{Deny: []string{"risk:" + string(tool.Destructive)}, When: `channel == "web"`})
+	list := compile(b, rules.Rule{Deny: []string{"risk:" + string(tool.Destructive)}, When: `channel == "web"`})
 	req := selection.Request{Query: "invoice"}
 	follow().Select(req)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.SetRules(rules)
+		r.SetRules(list)
 		follow().Select(req)
 	}
 }

@@ -3,8 +3,8 @@ package session_test
 import (
 	"testing"
 
-	"github.com/etui-run/etui/internal/store/storetest"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/storetest"
 )
 
 func TestMemoryStore(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/etui-run/etui/internal/shelltext"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/visibility"
 )
 
 // Every call passes here, by whatever name it was made and whoever made it: first
@@ -88,7 +88,7 @@ func fileArguments(file string) json.RawMessage {
 func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) error {
 	d := t.decide(ctx, c)
 	record.Rule, record.Reason = d.Rule, d.Reason
-	if record.Allowed = d.Effect == visibility.Allow; !record.Allowed {
+	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
 		record.Stage = StagePolicy
 	}
 	t.decided(record, c.Arguments)
@@ -102,7 +102,7 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) e
 // nothing through.
 func (t *run) decide(ctx context.Context, c policy.Call) (d policy.Decision) {
 	if t.config.Decide == nil {
-		return policy.Decision{Effect: visibility.Allow, Reason: "there is no policy"}
+		return policy.Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,7 +168,7 @@ func (t *run) decided(d audit.Decision, args json.RawMessage) {
 type Judgement struct {
 	Tool string `json:"tool"`
 	// Effect is allow, ask or deny.
-	Effect visibility.Effect `json:"effect"`
+	Effect rules.Effect `json:"effect"`
 	// Stage is where the call would be refused: unknown, one of the selection's
 	// stages, arguments, or policy. It is empty where it would run.
 	Stage string `json:"stage,omitempty"`
@@ -198,7 +198,7 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 	if name == selection.CallTool {
 		var err error
 		if name, args, err = target(args); err != nil {
-			return Judgement{Tool: selection.CallTool, Effect: visibility.Deny, Stage: StageArguments, Reason: err.Error()}
+			return Judgement{Tool: selection.CallTool, Effect: rules.Deny, Stage: StageArguments, Reason: err.Error()}
 		}
 	}
 	if args == nil {
@@ -211,9 +211,9 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 func (t *run) foresee(name string, args json.RawMessage) Judgement {
 	switch {
 	case name == selection.FindTools || name == selection.DescribeTool:
-		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "it tells of what the caller may use, and runs nothing"}
+		return Judgement{Tool: name, Effect: rules.Allow, Reason: "it tells of what the caller may use, and runs nothing"}
 	case args == nil && (name == selection.CallTool || name == selection.UseSkill):
-		return Judgement{Tool: name, Effect: visibility.Allow, Reason: "what it names is judged", Depends: true}
+		return Judgement{Tool: name, Effect: rules.Allow, Reason: "what it names is judged", Depends: true}
 	case name == selection.UseSkill:
 		return t.foreseeSkill(skillAsked(args).Name, args)
 	}
@@ -227,7 +227,7 @@ func (t *run) foresee(name string, args json.RawMessage) Judgement {
 // foreseeSkill judges the taking up of a skill, or the reading of a file of it.
 func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 	if _, ok := t.admitSkill(name); !ok {
-		return Judgement{Tool: name, Effect: visibility.Deny, Stage: StageUnknown}
+		return Judgement{Tool: name, Effect: rules.Deny, Stage: StageUnknown}
 	}
 	if args != nil {
 		args = fileArguments(skillAsked(args).File)
@@ -238,7 +238,7 @@ func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 // foreseen is what becomes of a call of which the policy says d.
 func foreseen(name string, d policy.Decision) Judgement {
 	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
-	if d.Effect != visibility.Allow {
+	if d.Effect != rules.Allow {
 		j.Stage = StagePolicy
 	}
 	return j
@@ -247,7 +247,7 @@ func foreseen(name string, d policy.Decision) Judgement {
 // foreseeTool judges a call of a tool that was admitted, or not, at a stage.
 func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
 	name := e.Definition.Name
-	refused := Judgement{Tool: name, Effect: visibility.Deny}
+	refused := Judgement{Tool: name, Effect: rules.Deny}
 	if !stage.Usable() {
 		refused.Stage, refused.Reason = stage.String(), t.reason(e, stage)
 		return refused

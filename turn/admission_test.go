@@ -16,11 +16,11 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
-	"github.com/etui-run/etui/visibility"
 )
 
 // TestAdmission: however a call is made it is judged in the same way, and each
@@ -37,16 +37,16 @@ func TestAdmission(t *testing.T) {
 	if err := r.Register(named("look", tool.Read), named("exec", tool.Write), named("wipe", tool.Destructive), named("secret_tool", tool.Read), named("off", tool.Read)); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := visibility.Compile([]visibility.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}})
+	seen, err := rules.Compile([]rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.SetRules(seen)
 	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Toolset{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
-	calls, err := policy.Compile([]visibility.Rule{
+	calls, err := policy.Compile([]rules.Rule{
 		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
 		{Name: "no-ops", Deny: []string{"skill:ops"}},
-	}, map[tool.Risk]visibility.Effect{tool.Destructive: visibility.Ask})
+	}, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAdmission(t *testing.T) {
 		}
 		// Trying it says the same.
 		records = nil
-		if j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments); (j.Effect == visibility.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(records) != 0 {
+		if j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments); (j.Effect == rules.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(records) != 0 {
 			t.Errorf("%s %s is judged %+v, recorded %+v", c.call.Name, c.call.Arguments, j, d)
 		}
 		// Without a model it is the same.
@@ -127,7 +127,7 @@ func TestAdmission(t *testing.T) {
 	if got != want || len(records) != 0 {
 		t.Errorf("%s\n%v", got, records)
 	}
-	if j := b.JudgeCall(t.Context(), turn.Input{}, selection.FindTools, json.RawMessage(`{"queries":["a"]}`)); j.Effect != visibility.Allow || j.Stage != "" {
+	if j := b.JudgeCall(t.Context(), turn.Input{}, selection.FindTools, json.RawMessage(`{"queries":["a"]}`)); j.Effect != rules.Allow || j.Stage != "" {
 		t.Errorf("a search is judged %+v", j)
 	}
 }
@@ -149,7 +149,7 @@ func TestCommandRules(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	rules, err := policy.Compile([]visibility.Rule{
+	list, err := policy.Compile([]rules.Rule{
 		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
 	}, nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestCommandRules(t *testing.T) {
 	}
 	var records []audit.Decision
 	b := &bench{turn.New(fake.New(), selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{
-		Decide: rules.Decide, Audit: func(d audit.Decision, _ json.RawMessage) { records = append(records, d) },
+		Decide: list.Decide, Audit: func(d audit.Decision, _ json.RawMessage) { records = append(records, d) },
 	}), nil}
 	for _, c := range []struct{ name, args, stage, why string }{
 		{"exec", `{"command":"ls"}`, "", "tools of risk write are allowed by default"},
@@ -180,7 +180,7 @@ func TestCommandRules(t *testing.T) {
 			t.Errorf("%s: %+v", c.args, j)
 		}
 	}
-	if j := b.Judge(t.Context(), turn.Input{}, "exec")[0]; j.Effect != visibility.Ask || !j.Depends {
+	if j := b.Judge(t.Context(), turn.Input{}, "exec")[0]; j.Effect != rules.Ask || !j.Depends {
 		t.Errorf("%+v", j)
 	}
 }
@@ -276,11 +276,11 @@ func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decisio
 // BenchmarkCall tells what a policy of 20 rules, the record and 50 secrets cost a
 // call with a result of 1 KiB.
 func BenchmarkCall(b *testing.B) {
-	var rules []visibility.Rule
+	var list []rules.Rule
 	for i := range 20 {
-		rules = append(rules, visibility.Rule{Name: fmt.Sprint("r", i), Deny: []string{"get_weather"}, When: fmt.Sprintf(`channel == "c%d"`, i)})
+		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"get_weather"}, When: fmt.Sprintf(`channel == "c%d"`, i)})
 	}
-	calls, err := policy.Compile(rules, nil)
+	calls, err := policy.Compile(list, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

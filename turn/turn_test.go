@@ -21,11 +21,11 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
-	"github.com/etui-run/etui/visibility"
 )
 
 type city struct {
@@ -204,7 +204,7 @@ func TestDecide(t *testing.T) {
 			runs := func(context.Context, city) (chat.Result, error) { ran = true; return chat.Result{}, nil }
 			b := newBench(t, turn.Config{Decide: func(_ context.Context, c policy.Call) policy.Decision {
 				asked = fmt.Sprintf("%s %s %s", c.Facts.User, c.Entry.Definition.Name, c.Arguments)
-				return policy.Decision{Effect: visibility.Ask}
+				return policy.Decision{Effect: rules.Ask}
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
 			if asked != c.asked || ran || !strings.Contains(r.Text, c.says) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 )
 
 func (a *app) agentsCommand() *cobra.Command {
@@ -20,7 +20,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		Use: "list", Short: "List the agents: their models, tools and skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var agents []gateway.AgentStatus
+				var agents []engine.AgentStatus
 				if err := c.do(cmd.Context(), http.MethodGet, "/api/agents", nil, &agents); err != nil {
 					return err
 				}
@@ -39,7 +39,7 @@ func (a *app) agentsSetCommand() *cobra.Command {
 		Use: "set NAME", Short: "Change an agent of a running gateway, from its next turn on", Args: cobra.ExactArgs(1),
 		Example: "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var change gateway.Control
+			var change engine.Control
 			if cmd.Flags().Changed("skill") {
 				change.Skill = &skill
 			}
@@ -61,21 +61,21 @@ func (a *app) agentsSetCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) setAgent(ctx context.Context, c *client, name string, change gateway.Control) error {
+func (a *app) setAgent(ctx context.Context, c *client, name string, change engine.Control) error {
 	if c.where == thisProcess {
 		return usagef("no gateway is running; change the agent in etui.yaml instead")
 	}
-	var s gateway.AgentStatus
+	var s engine.AgentStatus
 	if err := c.do(ctx, http.MethodPut, "/api/agents/"+url.PathEscape(name), change, &s); err != nil {
 		return err
 	}
 	if a.json {
 		return json.NewEncoder(a.out).Encode(s)
 	}
-	return a.printAgents([]gateway.AgentStatus{s})
+	return a.printAgents([]engine.AgentStatus{s})
 }
 
-func (a *app) printAgents(agents []gateway.AgentStatus) error {
+func (a *app) printAgents(agents []engine.AgentStatus) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(agents)
 	}

@@ -20,33 +20,33 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
-	"github.com/etui-run/etui/visibility"
 )
 
 // built is a workspace's gateway, ready to serve.
 type built struct {
-	gateway *gateway.Gateway
+	gateway *engine.Gateway
 	// config is what the gateway was made of.
-	config gateway.Config
+	config engine.Config
 	// models names the model of each agent, in the order of the configuration.
 	models []string
 	// source says why these models, when the configuration does not.
@@ -63,7 +63,7 @@ type built struct {
 	// guards keep the protected names of the workspaces that programs may write.
 	guards []*protect.Guard
 	// usage is what is kept of past turns.
-	usage gateway.Usage
+	usage engine.Usage
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
 	// warnings are about what the configuration asks for and is not to be had.
@@ -163,7 +163,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 	if err != nil {
 		return b, err
 	}
-	b.config = gateway.Config{
+	b.config = engine.Config{
 		Registry: registry, Agents: agents, Store: store, Scope: scope, Links: c.Sessions.Links,
 		Selection: selection.Config{
 			Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
@@ -179,11 +179,11 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		},
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
 		Skills:        b.skills.admin(),
-		Policy:        func() []visibility.Status { return b.calls.Load().Status() },
-		Configuration: func() gateway.Configuration { return *b.reloader.status.Load() },
+		Policy:        func() []rules.Status { return b.calls.Load().Status() },
+		Configuration: func() engine.Configuration { return *b.reloader.status.Load() },
 		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
 	}
-	b.gateway, err = gateway.New(b.config)
+	b.gateway, err = engine.New(b.config)
 	b.reloader.gateway = b.gateway
 	if err != nil {
 		return b, err
@@ -207,9 +207,9 @@ func (b *built) decide(ctx context.Context, c policy.Call) policy.Decision {
 // are to be kept and the command stores what it does. A file that cannot be
 // opened stops nothing: then nothing is kept or learnt, and who asks for it is
 // told why.
-func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) gateway.Usage {
+func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) engine.Usage {
 	c := w.config.Usage
-	u := gateway.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
+	u := engine.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
 	file := filepath.Join(w.state, "usage.db")
 	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
 		return u
@@ -349,13 +349,13 @@ func modeOf(models []config.Model, name string) string {
 }
 
 // agents makes the agents.
-func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.Agent, error) {
+func (b *built) agents(models map[string]model.Model, w *workspace) ([]engine.Agent, error) {
 	c := w.config
 	list := c.Agents
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main"}}
 	}
-	agents := make([]gateway.Agent, len(list))
+	agents := make([]engine.Agent, len(list))
 	for i, a := range list {
 		chain := []model.Model{models[a.Model]}
 		for _, name := range a.Fallback {
@@ -366,7 +366,7 @@ func (b *built) agents(models map[string]model.Model, w *workspace) ([]gateway.A
 		if err != nil {
 			return nil, err
 		}
-		agents[i] = gateway.Agent{
+		agents[i] = engine.Agent{
 			Name: a.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: a.Instructions, Groups: a.Groups,
 			Skill: cmp.Or(a.Skill, c.Workflow.DefaultSkill), Skills: a.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
 			Mode: selection.Mode(cmp.Or(a.Mode, modeOf(c.Models, a.Model))),

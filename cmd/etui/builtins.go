@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
@@ -18,7 +19,6 @@ import (
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -180,5 +180,5 @@ func addWeb(registry *catalog.Registry, w *workspace) error {
 // definitions.
 func allBuiltin() []tool.Tool {
 	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
-		install.Tools(&install.Finder{}, &install.Installer{}))
+		hub.Tools(&hub.Finder{}, &hub.Installer{}))
 }

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 )
 
 // client talks to a gateway: one that runs, or one that was made for this
@@ -111,7 +111,7 @@ func isGateway(ctx context.Context, url string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	var h gateway.Health
+	var h engine.Health
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&h) == nil && h.Service == "etui"
 }
 
@@ -156,7 +156,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var p gateway.Problem
+	var p engine.Problem
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
 		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.where, resp.StatusCode)
 	}
@@ -169,7 +169,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 // inForce reports whether the gateway could use its configuration as it is now;
 // the error says why not.
 func (c *client) inForce(ctx context.Context) error {
-	var s gateway.Status
+	var s engine.Status
 	if err := c.do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
@@ -180,26 +180,26 @@ func (c *client) inForce(ctx context.Context) error {
 }
 
 // chat sends a message and yields what happens.
-func (c *client) chat(ctx context.Context, m gateway.Message) iter.Seq2[gateway.Event, error] {
-	return func(yield func(gateway.Event, error) bool) {
+func (c *client) chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Event, error] {
+	return func(yield func(engine.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		resp, err := c.send(ctx, http.MethodPost, "/api/chat", m)
 		if err != nil {
-			yield(gateway.Event{}, err)
+			yield(engine.Event{}, err)
 			return
 		}
 		defer resp.Body.Close()
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(make([]byte, 64<<10), 64<<20)
 		for lines.Scan() {
-			var e gateway.Event
+			var e engine.Event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				yield(gateway.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
+				yield(engine.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
 				return
 			}
 			if e.Error != "" {
-				yield(gateway.Event{}, errors.New(e.Error))
+				yield(engine.Event{}, errors.New(e.Error))
 				return
 			}
 			if !yield(e, nil) {
@@ -207,7 +207,7 @@ func (c *client) chat(ctx context.Context, m gateway.Message) iter.Seq2[gateway.
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(gateway.Event{}, err)
+			yield(engine.Event{}, err)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/store/sqlite"
+	"github.com/etui-run/etui/store/sqlite"
 )
 
 // finding is a line of the doctor's report.

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/visibility"
 )
 
 // gaps say what does not protect the user, of this configuration and on this
@@ -73,7 +73,7 @@ func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
 			continue
 		}
 		decision := b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
-		if decision.Effect != visibility.Allow && !decision.Depends {
+		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}
 		switch d.Risk {
@@ -204,7 +204,7 @@ func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
 		return nil // the same
 	}
 	for _, i := range installed {
-		if _, err := b.skills.table.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != install.Verified {
+		if _, err := b.skills.table.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
 			names = append(names, i.Name)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -29,8 +29,8 @@ const (
 )
 
 // newInstaller makes what installs skills into a workspace.
-func newInstaller(w *workspace, log *slog.Logger) (*install.Installer, error) {
-	c := install.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
+func newInstaller(w *workspace, log *slog.Logger) (*hub.Installer, error) {
+	c := hub.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
 	list := w.config.Skills.Registries
 	if list == nil {
 		list = defaultRegistries
@@ -48,7 +48,7 @@ func newInstaller(w *workspace, log *slog.Logger) (*install.Installer, error) {
 			return nil, usagef("%s: skills.registries: %s: roots: %w", w.file, r.Name, err)
 		}
 	}
-	return install.New(c), nil
+	return hub.New(c), nil
 }
 
 // installFolder is where skills are installed: the first folder of the workspace.
@@ -65,25 +65,25 @@ func installFolder(w *workspace) string {
 
 // newRegistry makes a registry. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *workspace, r config.Registry) (install.Registry, error) {
+func newRegistry(w *workspace, r config.Registry) (hub.Registry, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
 		}
-		return install.NewFolder(r.Name, config.Abs(w.file, r.URL)), nil
+		return hub.NewFolder(r.Name, config.Abs(w.file, r.URL)), nil
 	}
 	client, err := registryClient(w, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	c := install.HTTPConfig{URL: r.URL, Client: client, Token: r.Token}
+	c := hub.HTTPConfig{URL: r.URL, Client: client, Token: r.Token}
 	switch r.Type {
 	case "clawhub":
-		return install.NewClawHub(r.Name, c)
+		return hub.NewClawHub(r.Name, c)
 	case "wellknown":
-		return install.NewWellKnown(r.Name, c)
+		return hub.NewWellKnown(r.Name, c)
 	}
-	return install.NewGit(r.Name, c, r.Repositories...)
+	return hub.NewGit(r.Name, c, r.Repositories...)
 }
 
 // registryClient reaches public addresses, and the registry's own wherever it is:
@@ -137,24 +137,24 @@ func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	find := &install.Finder{Installer: in, Loaded: b.loaded}
+	find := &hub.Finder{Installer: in, Loaded: b.loaded}
 	if w.config.Skills.Model == "find" {
 		in = nil // without it there is no install_skill
 	}
-	return install.Register(b.registry, find, in)
+	return hub.Register(b.registry, find, in)
 }
 
 // loaded finds what is loaded and the caller may use.
-func (b *built) loaded(ctx context.Context, text string) []install.Found {
-	var list []install.Found
+func (b *built) loaded(ctx context.Context, text string) []hub.Found {
+	var list []hub.Found
 	c := b.registry.Catalog()
 	for _, d := range c.Definitions(tool.Caller(ctx)) {
 		if d.Source == skill.Source {
-			list = append(list, install.Found{Name: d.Name, Description: d.Description})
+			list = append(list, hub.Found{Name: d.Name, Description: d.Description})
 		}
 	}
 	for _, t := range c.Toolsets() {
-		list = append(list, install.Found{Name: t.Name, Description: t.Description})
+		list = append(list, hub.Found{Name: t.Name, Description: t.Description})
 	}
-	return install.Best(list, text, maxLoaded)
+	return hub.Best(list, text, maxLoaded)
 }

@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/replay"
-	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/sqlite"
 )
 
 // replayFlags are what a replay is asked for.
@@ -225,7 +225,7 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 	for _, mode := range f.chosen() {
 		for _, p := range replay.Providers() {
 			run, err := replay.Play(ctx, replay.Config{Gateway: b.config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
-			if errors.Is(err, gateway.ErrUnknown) {
+			if errors.Is(err, engine.ErrUnknown) {
 				err = usagef("on %s: %w", w.file, err)
 			}
 			if err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
-	"github.com/etui-run/etui/visibility"
 )
 
 // rulebook is what of the configuration takes effect while etui serves: the skills,
 // the rules of visibility, and those of calls.
 type rulebook struct {
 	toolsets []catalog.Toolset
-	rules    *visibility.Rules // nil when there are none
-	calls    *policy.Policy    // nil when every call is allowed
+	rules    *rules.Rules   // nil when there are none
+	calls    *policy.Policy // nil when every call is allowed
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
@@ -29,7 +29,7 @@ func rulebookOf(c *config.Config) (r rulebook, err error) {
 	return r, errors.Join(configErrors(wrong), configErrors(alsoWrong))
 }
 
-func visibleRules(c config.Visibility) (*visibility.Rules, error) {
+func visibleRules(c config.Visibility) (*rules.Rules, error) {
 	var hidden []tool.Risk
 	for risk, effect := range map[tool.Risk]string{tool.Read: c.Default.Read, tool.Write: c.Default.Write, tool.Destructive: c.Default.Destructive} {
 		if effect == "deny" {
@@ -39,28 +39,28 @@ func visibleRules(c config.Visibility) (*visibility.Rules, error) {
 	if len(c.Rules) == 0 && len(hidden) == 0 {
 		return nil, nil
 	}
-	rules := make([]visibility.Rule, len(c.Rules))
+	list := make([]rules.Rule, len(c.Rules))
 	for i, r := range c.Rules {
-		rules[i] = visibility.Rule{
+		list[i] = rules.Rule{
 			Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason,
-			Place: visibility.Place(r.Place), WhenPlace: visibility.Place(r.WhenPlace),
+			Place: rules.Place(r.Place), WhenPlace: rules.Place(r.WhenPlace),
 		}
 	}
-	return visibility.Compile(rules, hidden...)
+	return rules.Compile(list, hidden...)
 }
 
 func callRules(c config.Policy) (*policy.Policy, error) {
-	defaults := map[tool.Risk]visibility.Effect{
-		tool.Read: visibility.Effect(c.Default.Read), tool.Write: visibility.Effect(c.Default.Write), tool.Destructive: visibility.Effect(c.Default.Destructive),
+	defaults := map[tool.Risk]rules.Effect{
+		tool.Read: rules.Effect(c.Default.Read), tool.Write: rules.Effect(c.Default.Write), tool.Destructive: rules.Effect(c.Default.Destructive),
 	}
-	rules := make([]visibility.Rule, len(c.Rules))
+	list := make([]rules.Rule, len(c.Rules))
 	for i, r := range c.Rules {
-		rules[i] = visibility.Rule{
+		list[i] = rules.Rule{
 			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason,
-			Place: visibility.Place(r.Place), WhenPlace: visibility.Place(r.WhenPlace),
+			Place: rules.Place(r.Place), WhenPlace: rules.Place(r.WhenPlace),
 		}
 	}
-	return policy.Compile(rules, defaults)
+	return policy.Compile(list, defaults)
 }
 
 // configErrors gives what is wrong with rules the form of all that is wrong with
@@ -74,7 +74,7 @@ func configErrors(err error) error {
 		list = joined.Unwrap()
 	}
 	for i, err := range list {
-		var e *visibility.Error
+		var e *rules.Error
 		if errors.As(err, &e) {
 			list[i] = &config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Reason: e.Reason}
 		}
@@ -84,11 +84,11 @@ func configErrors(err error) error {
 
 // apply puts the rules in force.
 func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[policy.Policy]) ([]catalog.UnknownTarget, error) {
-	var rules catalog.Rules
+	var list catalog.Rules
 	if r.rules != nil {
-		rules = r.rules
+		list = r.rules
 	}
-	unknown, err := registry.Update(r.toolsets, rules)
+	unknown, err := registry.Update(r.toolsets, list)
 	if err == nil {
 		calls.Store(r.calls)
 	}

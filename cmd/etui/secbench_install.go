@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/etui-run/etui/skill/install"
+	"github.com/etui-run/etui/hub"
 )
 
 // benchInstall answers install_skill: it installs an archive as `etui skills
@@ -25,17 +25,17 @@ func benchInstall(ctx context.Context, request json.RawMessage) any {
 	if err == nil && r.Slug == "" {
 		err = errors.New("the request has no slug")
 	}
-	var file *install.File
+	var file *hub.File
 	if err == nil {
-		file, err = install.NewFile(r.Archive)
+		file, err = hub.NewFile(r.Archive)
 	}
 	if err == nil {
-		_, err = install.New(install.Config{Folder: r.Folder}).Install(ctx, file, install.Ref{Name: r.Slug}, install.Options{})
+		_, err = hub.New(hub.Config{Folder: r.Folder}).Install(ctx, file, hub.Ref{Name: r.Slug}, hub.Options{})
 	}
 	if answer.OK = err == nil; err != nil {
 		answer.Error = err.Error()
 	}
-	var ask *install.NeedsYesError
+	var ask *hub.NeedsYesError
 	if errors.As(err, &ask) {
 		for _, f := range ask.Flags {
 			answer.Flags = append(answer.Flags, f.String())
@@ -52,7 +52,7 @@ func benchRemove(ctx context.Context, request json.RawMessage) any {
 	}
 	err := json.Unmarshal(request, &r)
 	if err == nil {
-		err = install.New(install.Config{Folder: r.Folder}).Remove(ctx, r.Slug)
+		err = hub.New(hub.Config{Folder: r.Folder}).Remove(ctx, r.Slug)
 	}
 	if err != nil {
 		return map[string]any{"ok": false, "error": err.Error()}

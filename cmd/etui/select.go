@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -70,9 +70,9 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if m.Session == "" {
 		m.History = []chat.Message{} // a new conversation
 	}
-	q := gateway.Question{Message: m, Try: ask.try}
+	q := engine.Question{Message: m, Try: ask.try}
 	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
-	var x gateway.Answer
+	var x engine.Answer
 	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}

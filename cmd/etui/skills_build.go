@@ -18,20 +18,20 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/internal/store/sqlite"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
-	"github.com/etui-run/etui/skill/install"
 	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/skill/mcp"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -187,8 +187,8 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 }
 
 // admin is what the admin API shows and changes.
-func (s *skills) admin() gateway.SkillAdmin {
-	return gateway.SkillAdmin{
+func (s *skills) admin() engine.SkillAdmin {
+	return engine.SkillAdmin{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
 		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
 		Reload: func(ctx context.Context, by, why string) (any, error) {
@@ -287,7 +287,7 @@ func ownNames() []string {
 	for _, d := range meta.Definitions() {
 		names = append(names, d.Name)
 	}
-	for _, t := range install.Tools(&install.Finder{}, &install.Installer{}) {
+	for _, t := range hub.Tools(&hub.Finder{}, &hub.Installer{}) {
 		names = append(names, t.Definition().Name)
 	}
 	return names
@@ -405,7 +405,7 @@ func outcome(err error) string {
 }
 
 // withAdmin serves a gateway and its admin API.
-func withAdmin(g *gateway.Gateway) http.Handler {
+func withAdmin(g *engine.Gateway) http.Handler {
 	public, admin := g.Handler(), g.AdminHandler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/admin/") {

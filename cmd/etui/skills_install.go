@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/skill/install"
 )
 
 // skillsInstallCommands find skills in registries and install them.
@@ -25,7 +25,7 @@ func (a *app) skillsInstallCommands() []*cobra.Command {
 
 // installer is the one of the workspace. What it logs is told by the commands
 // themselves.
-func (a *app) installer() (*install.Installer, error) {
+func (a *app) installer() (*hub.Installer, error) {
 	w, err := a.open()
 	if err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (a *app) skillsFindCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if limit < 1 || limit > install.MaxFound {
-				return usagef("--limit is 1 to %d", install.MaxFound)
+			if limit < 1 || limit > hub.MaxFound {
+				return usagef("--limit is 1 to %d", hub.MaxFound)
 			}
 			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
 			if len(found) == 0 && len(errs) > 0 {
@@ -62,10 +62,10 @@ func (a *app) skillsFindCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printFound(found []install.Found) error {
+func (a *app) printFound(found []hub.Found) error {
 	if a.json {
 		if found == nil {
-			found = []install.Found{}
+			found = []hub.Found{}
 		}
 		return json.NewEncoder(a.out).Encode(found)
 	}
@@ -87,7 +87,7 @@ func (a *app) printFound(found []install.Found) error {
 
 func (a *app) skillsInstallCommand() *cobra.Command {
 	var registry, version string
-	var o install.Options
+	var o hub.Options
 	c := &cobra.Command{
 		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
 		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or
@@ -102,10 +102,10 @@ at first is told with file and line, and is installed with --yes only.`,
 			if err != nil {
 				return err
 			}
-			var r install.Registry
-			ref := install.Ref{Version: version}
+			var r hub.Registry
+			ref := hub.Ref{Version: version}
 			if isFile(args[0]) {
-				r, err = install.NewFile(args[0])
+				r, err = hub.NewFile(args[0])
 			} else {
 				r, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
 			}
@@ -134,11 +134,11 @@ func isFile(words string) bool {
 }
 
 // progress tells how far a download is, on a terminal.
-func (a *app) progress() func(install.Progress) {
+func (a *app) progress() func(hub.Progress) {
 	if a.json || !isTerminal(a.err) {
 		return nil
 	}
-	return func(p install.Progress) {
+	return func(p hub.Progress) {
 		line := p.Step + " " + p.Name
 		switch {
 		case p.Step == "done":
@@ -154,19 +154,19 @@ func (a *app) progress() func(install.Progress) {
 
 // outcome is what skills install prints as JSON.
 type installOutcome struct {
-	OK    bool               `json:"ok"`
-	Skill *install.Installed `json:"skill,omitempty"`
-	Error string             `json:"error,omitempty"`
+	OK    bool           `json:"ok"`
+	Skill *hub.Installed `json:"skill,omitempty"`
+	Error string         `json:"error,omitempty"`
 	// Flags are what somebody has to look at before --yes.
-	Flags []install.Flag `json:"flags,omitempty"`
+	Flags []hub.Flag `json:"flags,omitempty"`
 }
 
 // installed prints what became of an installation.
-func (a *app) installed(done *install.Installed, words string, err error) error {
+func (a *app) installed(done *hub.Installed, words string, err error) error {
 	if isTerminal(a.err) && !a.json {
 		fmt.Fprint(a.err, "\r\x1b[K")
 	}
-	var ask *install.NeedsYesError
+	var ask *hub.NeedsYesError
 	if a.json {
 		out := installOutcome{OK: err == nil, Skill: done}
 		if err != nil {
@@ -198,8 +198,8 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-func describeSignature(o *install.Origin) string {
-	if o.Signature == install.Verified {
+func describeSignature(o *hub.Origin) string {
+	if o.Signature == hub.Verified {
 		return "signed by " + printable.OneLine(o.Signer)
 	}
 	return string(o.Signature)
@@ -234,7 +234,7 @@ func (a *app) skillsInstalledCommand() *cobra.Command {
 			}
 			if a.json {
 				if list == nil {
-					list = []install.Installed{}
+					list = []hub.Installed{}
 				}
 				return json.NewEncoder(a.out).Encode(list)
 			}
@@ -252,7 +252,7 @@ func (a *app) skillsInstalledCommand() *cobra.Command {
 	}
 }
 
-func installedRow(s install.Installed) []string {
+func installedRow(s hub.Installed) []string {
 	if s.Origin == nil {
 		return []string{s.Name, "-", "", "", "", "made here"}
 	}
@@ -267,7 +267,7 @@ func installedRow(s install.Installed) []string {
 }
 
 func (a *app) skillsUpdateCommand() *cobra.Command {
-	var o install.Options
+	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Bring installed skills to their newest version; without names, all",
 		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do those whose
@@ -290,16 +290,16 @@ files were changed here, unless --force. A skill that its registry calls malicio
 	return c
 }
 
-func (a *app) printUpdates(list []install.Outcome) error {
+func (a *app) printUpdates(list []hub.Outcome) error {
 	var failed error
 	for _, u := range list {
-		if u.Err != nil && u.State != install.Skipped {
+		if u.Err != nil && u.State != hub.Skipped {
 			failed = errors.New("not every skill could be updated")
 		}
 	}
 	if a.json {
 		if list == nil {
-			list = []install.Outcome{}
+			list = []hub.Outcome{}
 		}
 		return errors.Join(json.NewEncoder(a.out).Encode(list), failed)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/turn"
-	"github.com/etui-run/etui/visibility"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -26,8 +26,8 @@ func (a *app) toolsCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) listTools(cmd *cobra.Command, c *client) ([]gateway.Tool, error) {
-	var list []gateway.Tool
+func (a *app) listTools(cmd *cobra.Command, c *client) ([]engine.Tool, error) {
+	var list []engine.Tool
 	err := c.do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
 	return list, err
 }
@@ -58,7 +58,7 @@ func (a *app) toolsListCommand() *cobra.Command {
 				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
 					return usagef("there is no risk %q; it is read, write or destructive", risk)
 				}
-				list = slices.DeleteFunc(list, func(t gateway.Tool) bool {
+				list = slices.DeleteFunc(list, func(t engine.Tool) bool {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
 					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 				})
@@ -72,10 +72,10 @@ func (a *app) toolsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printTools(list []gateway.Tool) error {
+func (a *app) printTools(list []engine.Tool) error {
 	if a.json {
 		if list == nil {
-			list = []gateway.Tool{}
+			list = []engine.Tool{}
 		}
 		return json.NewEncoder(a.out).Encode(list)
 	}
@@ -116,7 +116,7 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				i := slices.IndexFunc(list, func(t gateway.Tool) bool { return t.Name == args[0] && !t.Shadowed })
+				i := slices.IndexFunc(list, func(t engine.Tool) bool { return t.Name == args[0] && !t.Shadowed })
 				if i < 0 {
 					return usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 						for _, t := range list {
@@ -163,15 +163,15 @@ func (a *app) toolsShowCommand() *cobra.Command {
 
 // shownTool is a tool with what would become of a call of it.
 type shownTool struct {
-	gateway.Tool
+	engine.Tool
 	Call turn.Judgement `json:"call"`
 }
 
 // judged says what would become of a call.
 func judged(j turn.Judgement) string {
-	says := map[visibility.Effect]string{visibility.Allow: "a call is let through", visibility.Ask: "a call needs an approval", visibility.Deny: "a call is refused"}[j.Effect]
+	says := map[rules.Effect]string{rules.Allow: "a call is let through", rules.Ask: "a call needs an approval", rules.Deny: "a call is refused"}[j.Effect]
 	if j.Depends {
-		says = map[visibility.Effect]string{visibility.Allow: "some calls are let through", visibility.Ask: "some calls need an approval", visibility.Deny: "some calls are refused"}[j.Effect]
+		says = map[rules.Effect]string{rules.Allow: "some calls are let through", rules.Ask: "some calls need an approval", rules.Deny: "some calls are refused"}[j.Effect]
 	}
 	if j.Stage != "" && j.Stage != turn.StagePolicy {
 		says += " at the stage " + j.Stage
@@ -190,7 +190,7 @@ func (a *app) toolsCallCommand() *cobra.Command {
 		Example: `  etui tools call list_pods '{"namespace":"prod"}'
   etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call := gateway.Call{Message: who.message, Arguments: json.RawMessage("{}")}
+			call := engine.Call{Message: who.message, Arguments: json.RawMessage("{}")}
 			call.Roles, call.Attrs = who.roles, who.attrs
 			if len(args) == 2 {
 				if !json.Valid([]byte(args[1])) {
@@ -223,7 +223,7 @@ func (a *app) toolsCallCommand() *cobra.Command {
 }
 
 // judge prints what would become of a call.
-func (a *app) judge(ctx context.Context, c *client, name string, call gateway.Call) error {
+func (a *app) judge(ctx context.Context, c *client, name string, call engine.Call) error {
 	var j turn.Judgement
 	if err := c.do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
@@ -183,7 +183,7 @@ func (a *app) lessons(ctx context.Context, w *workspace, dir string) (tools *cat
 		}
 	}
 	tools, err = tune.Open(b.registry.Catalog())
-	return tools, gateway.Asked(turns, false), err
+	return tools, engine.Asked(turns, false), err
 }
 
 // writeWeights replaces the file in one go, so that half a file is never read.

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/secret"
 )
 
 // demoGateway is the gateway of `etui demo`, with its database.
-func demoGateway(tb testing.TB) *gateway.Gateway {
+func demoGateway(tb testing.TB) *engine.Gateway {
 	dir := tb.TempDir()
 	c, err := config.Parse("etui.yaml", []byte("demo: true\nmodels: [{name: offline, provider: offline}]\n"), nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func demoGateway(tb testing.TB) *gateway.Gateway {
 func BenchmarkOfflineTurn(b *testing.B) {
 	g := demoGateway(b)
 	for b.Loop() {
-		for _, err := range g.Send(b.Context(), gateway.Message{Text: "show me the error logs of the checkout pod in namespace prod", Session: newSession()}) {
+		for _, err := range g.Send(b.Context(), engine.Message{Text: "show me the error logs of the checkout pod in namespace prod", Session: newSession()}) {
 			if err != nil {
 				b.Fatal(err)
 			}

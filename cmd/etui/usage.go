@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 )
 
 func (a *app) usageCommand() *cobra.Command {
@@ -57,7 +57,7 @@ func (a *app) usageShowCommand() *cobra.Command {
 		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var kept gateway.PastTurns
+				var kept engine.PastTurns
 				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
@@ -73,7 +73,7 @@ func (a *app) usageShowCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printUsage(kept gateway.PastTurns) error {
+func (a *app) printUsage(kept engine.PastTurns) error {
 	state := "Turns are not being kept; usage: {keep: true} in etui.yaml would."
 	switch {
 	case kept.Vote:
@@ -112,7 +112,7 @@ func (a *app) usageExportCommand() *cobra.Command {
 		Example: "  etui usage export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var kept gateway.PastTurns
+				var kept engine.PastTurns
 				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
@@ -146,7 +146,7 @@ touched. The user is named as messages name them, on whatever channel.`,
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var f gateway.Forgotten
+				var f engine.Forgotten
 				if err := c.do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
 					return err
 				}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 )
@@ -15,8 +15,8 @@ import (
 func (a *app) why(ctx context.Context, c *client, who caller) error {
 	m := who.message
 	m.Roles, m.Attrs = who.roles, who.attrs
-	var turns []gateway.Turn
-	if err := c.do(ctx, http.MethodPost, "/api/why", gateway.Look{Message: m}, &turns); err != nil {
+	var turns []engine.Turn
+	if err := c.do(ctx, http.MethodPost, "/api/why", engine.Look{Message: m}, &turns); err != nil {
 		return err
 	}
 	switch {
@@ -30,7 +30,7 @@ func (a *app) why(ctx context.Context, c *client, who caller) error {
 }
 
 // renderTurn writes what a message got, for people.
-func renderTurn(t gateway.Turn, width int) string {
+func renderTurn(t engine.Turn, width int) string {
 	c := t.Selection
 	rows := [][]string{{"", t.Time.Local().Format("2006-01-02 15:04"), "", strings.Join(strings.Fields(t.Text), " ")}}
 	left := c.Tools

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 )
@@ -52,7 +52,7 @@ func ParseMode(name string) (Mode, error) {
 }
 
 // apply makes a gateway bring tools to the model in this mode.
-func (m Mode) apply(g *gateway.Config) {
+func (m Mode) apply(g *engine.Config) {
 	switch m {
 	case Configured:
 		return

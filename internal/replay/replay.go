@@ -19,7 +19,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -29,7 +29,7 @@ import (
 type Config struct {
 	// Gateway is as for serving. Of its agents' models, of its store, clock and log,
 	// and of what it keeps of past turns nothing is used.
-	Gateway gateway.Config
+	Gateway engine.Config
 	Mode    Mode
 	// Provider is whose bill is computed.
 	Provider Provider
@@ -127,7 +127,7 @@ var dawn = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, error) {
 	run := Run{Mode: cfg.Mode, Provider: cfg.Provider.Name, Model: cfg.Provider.Model}
 	s := &script{provider: cfg.Provider, cache: newCache(cfg.Provider), now: dawn, naive: cfg.Mode == Naive}
-	g, err := gateway.New(cfg.gateway(s))
+	g, err := engine.New(cfg.gateway(s))
 	if err != nil {
 		return run, err
 	}
@@ -149,8 +149,8 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 // gateway is the configuration as it is replayed: what decides which tools are
 // sent, and nothing that keeps or learns, or asks a model or a server: the
 // recommender's rules decide, and words alone count.
-func (c Config) gateway(s *script) gateway.Config {
-	g := gateway.Config{
+func (c Config) gateway(s *script) engine.Config {
+	g := engine.Config{
 		Registry:  c.Gateway.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
 		Agents:    slices.Clone(c.Gateway.Agents),
 		Store:     &session.MemoryStore{},
@@ -169,7 +169,7 @@ func (c Config) gateway(s *script) gateway.Config {
 }
 
 // play replays one conversation.
-func play(ctx context.Context, g *gateway.Gateway, s *script, c Conversation) (Replayed, error) {
+func play(ctx context.Context, g *engine.Gateway, s *script, c Conversation) (Replayed, error) {
 	done := Replayed{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {
@@ -180,7 +180,7 @@ func play(ctx context.Context, g *gateway.Gateway, s *script, c Conversation) (R
 			}
 		}
 		s.begin(t)
-		m := gateway.Message{
+		m := engine.Message{
 			Agent: c.Agent, Text: t.Text, Skill: t.Skill, Session: "replay " + c.ID,
 			Channel: c.Channel, Chat: c.Chat, User: c.User, Roles: c.Roles, Attrs: c.Attrs,
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/gateway"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/replay"
@@ -40,8 +40,8 @@ func play(tb testing.TB, cfg replay.Config, list []replay.Conversation) replay.R
 }
 
 // serve is a configuration with one agent.
-func serve(r *catalog.Registry, s selection.Config) gateway.Config {
-	return gateway.Config{Registry: r, Agents: []gateway.Agent{{Name: "main", Model: fake.New()}}, Selection: s}
+func serve(r *catalog.Registry, s selection.Config) engine.Config {
+	return engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: fake.New()}}, Selection: s}
 }
 
 func named(name, description string) tool.Tool {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 // TestGenerated proves that the generated tools of this module are up to date.
 // `make generate` rewrites them, also when they no longer compile.
 func TestGenerated(t *testing.T) {
-	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../selection/meta", "../../skill/install", "../../examples/tools")
+	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../selection/meta", "../../hub", "../../examples/tools")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,567 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+type word struct {
+	Word string `json:"word"`
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func registry(tb testing.TB) *catalog.Registry {
+	r := catalog.NewRegistry(nil)
+	must(tb, r.Register(
+		tool.Func(tool.Definition{Name: "echo", Description: "Say a word again", Groups: []string{"talk"}, Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil }),
+		tool.Func(tool.Definition{Name: "get_weather", Description: "Tell the weather", Groups: []string{"world"}}, func(context.Context, struct{}) (string, error) { return "sunny", nil }),
+	))
+	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
+		func(f chat.Facts) bool { return f.HasRole("admin") }))
+	_, err := r.SetToolsets(catalog.Toolset{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
+	must(tb, err)
+	return r
+}
+
+func newGateway(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Gateway, *fake.Model) {
+	m := fake.New(steps...)
+	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}, Version: "test"}
+	if change != nil {
+		change(&cfg)
+	}
+	g, err := engine.New(cfg)
+	must(tb, err)
+	return g, m
+}
+
+func send(g *engine.Gateway, ctx context.Context, m engine.Message) (text string, err error) {
+	for e, failure := range g.Send(ctx, m) {
+		text += e.Text
+		if failure != nil {
+			err = failure
+		}
+	}
+	return text, err
+}
+
+func TestSessionsAreKeptApart(t *testing.T) {
+	store := &session.MemoryStore{}
+	g, m := newGateway(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, message := range []engine.Message{{Text: "a", User: "ann", Channel: "web"}, {Text: "b", User: "ann", Channel: "web"}, {Text: "c", User: "bob", Channel: "web"}} {
+		if _, err := send(g, t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requests := m.Requests()
+	if n := len(requests[1].Messages); n != 3 {
+		t.Errorf("ann's second question comes with %d messages, want 3", n)
+	}
+	if n := len(requests[2].Messages); n != 1 {
+		t.Errorf("bob's first question comes with %d messages, want 1", n)
+	}
+	list, err := store.List(t.Context(), 0)
+	must(t, err)
+	if len(list) != 2 {
+		t.Errorf("sessions: %+v", list)
+	}
+}
+
+func TestRefusedMessages(t *testing.T) {
+	g, _ := newGateway(t, func(c *engine.Config) { c.MaxMessage = 10 })
+	for says, m := range map[string]engine.Message{
+		"the message is empty":                                 {},
+		"the message is too long: 11 bytes, at most 10":        {Text: "12345678901"},
+		`agent "mian": not found; did you mean "main"?`:        {Text: "x", Agent: "mian"},
+		`skill "talkin": not found; did you mean "talking"?`:   {Text: "x", Skill: "talkin"},
+		`tool "ecko": not found; did you mean "echo"?`:         {Text: "x", Include: []string{"ecko"}},
+		"unknown strategy \"max\": it is full, lite or custom": {Text: "x", Strategy: "max"},
+	} {
+		if _, err := send(g, t.Context(), m); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want it to say %q", m, err, says)
+		}
+	}
+}
+
+func TestOneTurnAtATimeInOrder(t *testing.T) {
+	const n = 20
+	var steps []fake.Step
+	var mu sync.Mutex
+	running, order := 0, []string{}
+	for range n {
+		steps = append(steps, fake.Step{Text: "ok", Check: func(r model.Request) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if running++; running > 1 {
+				return errors.New("two turns of one session run at once")
+			}
+			order = append(order, r.Messages[len(r.Messages)-1].Text)
+			running--
+			return nil
+		}})
+	}
+	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = n }, steps...)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if _, err := send(g, t.Context(), engine.Message{Text: fmt.Sprint(i), Session: "s"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(order) != n {
+		t.Errorf("%d turns ran", len(order))
+	}
+}
+
+// TestCustomStrategy: a message chooses what goes into its prompt.
+func TestCustomStrategy(t *testing.T) {
+	g, m := newGateway(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, message := range []engine.Message{
+		{Strategy: "custom", NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}},
+		{Strategy: "custom", IncludeSkills: []string{"talking"}}, {Strategy: "lite"},
+	} {
+		message.Text, message.Session = "x", message.Strategy+fmt.Sprint(message.NoRuntime)
+		if _, err := send(g, t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := m.Requests()
+	if strings.Contains(r[0].System, "talking") || r[0].Messages[0].Note != "" || len(r[0].Tools) != 2 {
+		t.Errorf("first: %+v", r[0])
+	}
+	if !strings.Contains(r[1].System, "talking") || r[1].Messages[0].Note == "" || strings.Contains(r[2].System, "talking") {
+		t.Errorf("second: %q, third: %q", r[1].System, r[2].System)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Text: "x", IncludeSkills: []string{"nope"}}); !errors.Is(err, engine.ErrUnknown) {
+		t.Errorf("an unknown skill: %v", err)
+	}
+}
+
+// TestShadowedToolsAreListed, for operators.
+func TestShadowedToolsAreListed(t *testing.T) {
+	g, _ := newGateway(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "echo", Source: "later"}, func(context.Context, struct{}) (string, error) { return "", nil })))
+	})
+	resp, err := http.Get(serve(t, g) + "/api/tools")
+	must(t, err)
+	defer resp.Body.Close()
+	var list []engine.Tool
+	must(t, json.NewDecoder(resp.Body).Decode(&list))
+	last := list[len(list)-1]
+	if len(list) != 4 || !last.Shadowed || last.Name != "echo" || last.Source != "" {
+		t.Errorf("listed %+v", list)
+	}
+}
+
+func TestTooManyWaiting(t *testing.T) {
+	hold := make(chan struct{})
+	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})
+	errs := make(chan error, 3)
+	for range 3 {
+		go func() {
+			_, err := send(g, t.Context(), engine.Message{Text: "x", Session: "s"})
+			errs <- err
+		}()
+	}
+	if err := <-errs; !errors.Is(err, engine.ErrBusy) {
+		t.Errorf("the third message: %v", err)
+	}
+	close(hold)
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSkillSwitch(t *testing.T) {
+	g, m := newGateway(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	ask := func(message engine.Message) string {
+		message.Text = "x"
+		if _, err := send(g, t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		requests := m.Requests()
+		var names []string
+		for _, d := range requests[len(requests)-1].Tools {
+			names = append(names, d.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	if name, n, err := g.Skill(""); name != "full" || n != 3 || err != nil {
+		t.Errorf("Skill = %s, %d, %v", name, n, err)
+	}
+	if got := ask(engine.Message{Session: "a"}); got != "use_skill echo get_weather" {
+		t.Errorf("full gets %q", got)
+	}
+	must(t, g.SetSkill("", "talking"))
+	if name, n, _ := g.Skill("main"); name != "talking" || n != 1 {
+		t.Errorf("Skill = %s, %d", name, n)
+	}
+	if got := ask(engine.Message{Session: "a"}); got != "use_skill echo" {
+		t.Errorf("after the switch a running session gets %q", got)
+	}
+	if got := ask(engine.Message{Session: "b", Skill: "full"}); got != "use_skill echo get_weather" {
+		t.Errorf("a message with its own skill gets %q", got)
+	}
+	if g.SetSkill("", "nope") == nil {
+		t.Error("an unknown skill was set")
+	}
+}
+
+// TestSkillThatIsGone: a session whose skill was removed goes on with the
+// agent's.
+func TestSkillThatIsGone(t *testing.T) {
+	var r *catalog.Registry
+	g, m := newGateway(t, func(c *engine.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	if _, err := send(g, t.Context(), engine.Message{Text: "x", Skill: "talking"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.SetToolsets()
+	must(t, err)
+	if _, err := send(g, t.Context(), engine.Message{Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Requests()[1].Tools); n != 2 {
+		t.Errorf("%d tools, want 2", n)
+	}
+}
+
+// TestSkillsChangeWhileTurnsRun is for the race detector.
+func TestSkillsChangeWhileTurnsRun(t *testing.T) {
+	g, _ := newGateway(t, nil)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 50 {
+				if i%2 == 0 {
+					if err := g.SetSkill("main", []string{"full", "talking"}[i/2%2]); err != nil {
+						t.Error(err)
+					}
+				} else if _, err := g.Select(t.Context(), engine.Message{Text: "echo"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestLateOutcome(t *testing.T) {
+	var finish func(chat.Result)
+	setUp := func(c *engine.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "slow"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+			finish, _ = tool.Later(ctx)
+			if finish == nil {
+				return tool.Text("at once"), nil
+			}
+			return chat.Result{Text: "started", Pending: true}, nil
+		})))
+	}
+	call := fake.Step{Calls: []chat.Call{fake.Call("1", "slow", "{}")}}
+	t.Run("waited for", func(t *testing.T) {
+		g, m := newGateway(t, setUp, call, fake.Step{Text: "It is running."}, fake.Step{Text: " It is done."})
+		text := ""
+		for e, err := range g.Send(t.Context(), engine.Message{Text: "go", Wait: true}) {
+			must(t, err)
+			text += e.Text
+			if e.Done != nil && e.Done.Reply == "It is running." {
+				finish(tool.Text("42"))
+			}
+		}
+		last := m.Requests()[2].Messages
+		if text != "It is running. It is done." || !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
+			t.Errorf("said %q, asked %+v", text, last[len(last)-1])
+		}
+	})
+	t.Run("stored", func(t *testing.T) {
+		store := &session.MemoryStore{}
+		g, m := newGateway(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
+		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		finish(tool.Text("42"))
+		g.Wait(t.Context())
+		if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
+			t.Fatal(err)
+		}
+		messages := m.Requests()[2].Messages
+		if note := messages[len(messages)-2].Note; !strings.Contains(note, "42") {
+			t.Errorf("the outcome is not in the conversation: %+v", messages)
+		}
+	})
+}
+
+func TestEverythingThatWasDoneIsStored(t *testing.T) {
+	store := &session.MemoryStore{}
+	g, _ := newGateway(t, func(c *engine.Config) { c.Store = store },
+		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
+	if _, err := send(g, t.Context(), engine.Message{Text: "go"}); !errors.Is(err, model.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	list, _ := store.List(t.Context(), 0)
+	s, _ := store.Load(t.Context(), list[0].Key, 0)
+	if len(s.Messages) != 3 || s.Messages[2].Result.Text != "a" {
+		t.Errorf("stored %+v", s.Messages)
+	}
+}
+
+func serve(t *testing.T, g *engine.Gateway) string {
+	server := httptest.NewServer(g.Handler())
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func post(t *testing.T, url, body string, header ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	must(t, err)
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	must(t, err)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return resp.StatusCode, string(raw)
+}
+
+func TestCompletions(t *testing.T) {
+	g, m := newGateway(t, func(c *engine.Config) { c.Now = func() time.Time { return time.Unix(1700000000, 0) } },
+		fake.Step{Text: "Looking.", Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}, Usage: model.Usage{Input: 5, Output: 2}}, fake.Step{Text: "Done.", Usage: model.Usage{Input: 7, Output: 1, CacheRead: 3}},
+		fake.Step{Text: "streamed"}, fake.Step{Text: "first"}, fake.Step{Text: "second"})
+	url := serve(t, g) + "/v1/chat/completions"
+	status, body := post(t, url, `{"model":"main","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},{"role":"user","content":[{"type":"text","text":"echo a"}]}]}`)
+	for _, part := range []string{`"object":"chat.completion"`, `"content":"Looking.\n\nDone."`, `"finish_reason":"stop"`, `"prompt_tokens":12`, `"total_tokens":15`, `"cached_tokens":3`, `"created":1700000000`} {
+		if status != 200 || !strings.Contains(body, part) {
+			t.Errorf("status %d, no %s in %s", status, part, body)
+		}
+	}
+	if r := m.Requests()[0]; !strings.Contains(r.System, "\n\nBe kind.") || len(r.Messages) != 3 || r.Messages[2].Text != "echo a" {
+		t.Errorf("asked %+v", r)
+	}
+	status, body = post(t, url, `{"model":"main","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`)
+	lines := strings.Split(strings.TrimSpace(body), "\n\n")
+	if status != 200 || len(lines) != 4 || !strings.Contains(lines[0], `"delta":{"role":"assistant","content":"streamed"}`) || !strings.Contains(lines[1], `"finish_reason":"stop"`) || !strings.Contains(lines[2], `"choices":[],"usage":{`) || lines[3] != "data: [DONE]" {
+		t.Errorf("status %d, stream:\n%s", status, body)
+	}
+	for range 2 {
+		if status, body = post(t, url, `{"model":"main","messages":[{"role":"user","content":"hi"}]}`, "X-Etui-Session", "s1", "X-Etui-User", "ann"); status != 200 {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if n := len(m.Requests()[4].Messages); n != 3 {
+		t.Errorf("the stored conversation has %d messages, want 3", n)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	g, _ := newGateway(t, func(c *engine.Config) { c.MaxMessage = 100; c.Hosts = []string{"agent.example.com"} })
+	base := serve(t, g)
+	user := `"messages":[{"role":"user","content":"x"}]`
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+		header     []string
+	}{
+		{"/v1/chat/completions", `{`, 400, "not the JSON", nil},
+		{"/v1/chat/completions", `{"model":"mian",` + user + `}`, 404, `did you mean \"main\"`, nil},
+		{"/v1/chat/completions", `{"model":"main","messages":[]}`, 400, "must not be empty", nil},
+		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "last message must be the user's", nil},
+		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url", nil},
+		{"/v1/chat/completions", `{"model":"main","tools":[{}],` + user + `}`, 400, "tools", nil},
+		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 413, "too long", nil},
+		{"/api/chat", `{"text":"` + strings.Repeat("x", 10<<20) + `"}`, 413, "longer than", nil},
+		{"/api/select", `{"text":""}`, 400, "empty", nil},
+		{"/api/tools/nope", `{}`, 404, "there is no tool", nil},
+		{"/api/tools/admin_only", `{}`, 404, "there is no tool", nil},
+		{"/api/select", `{"text":"x"}`, 421, "evil.example", []string{"Host", "evil.example"}},
+		{"/api/select", `{"text":"x"}`, 200, "funnel", []string{"Host", "agent.example.com:3884"}},
+		{"/api/select", `{"text":"x"}`, 403, "other sites", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}},
+	} {
+		status, body := post(t, base+c.path, c.body, c.header...)
+		if status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s %.60s: %d %.200s; want %d and %q", c.path, c.body, status, body, c.status, c.says)
+		}
+	}
+}
+
+func TestAPIKey(t *testing.T) {
+	g, _ := newGateway(t, func(c *engine.Config) { c.Key = "right" })
+	base := serve(t, g)
+	for header, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer right": 200} {
+		if status, body := post(t, base+"/api/select", `{"text":"x"}`, "Authorization", header); status != want || strings.Contains(body, "right") {
+			t.Errorf("%q gives %d, want %d", header, status, want)
+		}
+	}
+	resp, err := http.Get(base + "/healthz")
+	must(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("/healthz gives %d without a key", resp.StatusCode)
+	}
+}
+
+func TestAPI(t *testing.T) {
+	g, _ := newGateway(t, nil, fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Text: "a"})
+	base := serve(t, g)
+	_, body := post(t, base+"/api/chat", `{"text":"echo a"}`)
+	var kinds []string
+	for line := range strings.Lines(body) {
+		var e map[string]json.RawMessage
+		must(t, json.Unmarshal([]byte(line), &e))
+		for kind := range e {
+			kinds = append(kinds, kind)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "selected call result text done" {
+		t.Errorf("events %s", got)
+	}
+	if status, body := post(t, base+"/api/tools/echo", `{"arguments":{"word":"b"}}`); status != 200 || !strings.Contains(body, `"text":"b"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := post(t, base+"/api/tools/admin_only", `{"roles":["admin"]}`); status != 200 || !strings.Contains(body, `"text":"done"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	get := func(path string) string {
+		resp, err := http.Get(base + path)
+		must(t, err)
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		must(t, err)
+		return string(raw)
+	}
+	for path, part := range map[string]string{
+		"/healthz": `"service":"etui"`, "/readyz": `"status":"ready"`, "/v1/models": `"id":"other"`, "/api/tools": `"filtered":true`, "/api/skills": `"active":"full"`,
+	} {
+		if body := get(path); !strings.Contains(body, part) {
+			t.Errorf("%s gives %s", path, body)
+		}
+	}
+}
+
+// TestStatelessRequestsShareTheirBeginning: a client that sends its whole
+// conversation gets the same tools in front each time.
+func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
+	clock := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	g, m := newGateway(t, func(c *engine.Config) {
+		c.Selection = selection.Config{Direct: -1, Limit: 1}
+		c.Now = func() time.Time { return clock }
+	}, fake.Step{Text: "a"}, fake.Step{Text: "b"})
+	history := []chat.Message{}
+	for _, text := range []string{"weather", "echo"} {
+		reply, err := send(g, t.Context(), engine.Message{Text: text, History: history})
+		must(t, err)
+		clock = clock.Add(time.Hour)
+		history = append(history, chat.Message{Role: chat.User, Text: text}, chat.Message{Role: chat.Assistant, Text: reply})
+	}
+	r := m.Requests()
+	before, _ := json.Marshal(r[0].Tools)
+	after, _ := json.Marshal(r[1].Tools)
+	if first, again := r[0].Messages[0].Note, r[1].Messages[0].Note; first != again || !strings.Contains(first, "2026-03-01") {
+		t.Errorf("the first question's note was %q and is %q", first, again)
+	}
+	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, "echo(") {
+		t.Errorf("tools before %s\nafter %s\nnote %s", before, after, r[1].Messages[2].Note)
+	}
+}
+
+// TestWhatWasDoneIsStoredWhenTheCallerHasGone: the caller leaves while a call
+// runs; its result is in the session all the same.
+func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
+	store := &session.MemoryStore{}
+	g, m := newGateway(t, func(c *engine.Config) { c.Store = store },
+		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "never asked"})
+	for e, err := range g.Send(t.Context(), engine.Message{Text: "go"}) {
+		must(t, err)
+		if e.Result != nil {
+			break
+		}
+	}
+	list, err := store.List(t.Context(), 0)
+	must(t, err)
+	s, err := store.Load(t.Context(), list[0].Key, 0)
+	must(t, err)
+	if len(s.Messages) != 4 || s.Messages[2].Result.Text != "a" || !strings.Contains(s.Messages[3].Result.Text, "before this call was run") || len(m.Requests()) != 1 {
+		t.Errorf("stored %+v after %d requests", s.Messages, len(m.Requests()))
+	}
+}
+
+// TestStatelessRequestsDoNotWait for each other: they share nothing.
+func TestStatelessRequestsDoNotWait(t *testing.T) {
+	hold := make(chan struct{})
+	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2", Wait: hold}, fake.Step{Text: "3", Wait: hold})
+	errs := make(chan error, 3)
+	var began sync.WaitGroup
+	began.Add(3)
+	for range 3 {
+		go func() {
+			var err error
+			for e, failure := range g.Send(t.Context(), engine.Message{Text: "x", History: []chat.Message{}}) {
+				if e.Selection != nil {
+					began.Done()
+				}
+				err = errors.Join(err, failure)
+			}
+			errs <- err
+		}()
+	}
+	began.Wait() // all three run at once
+	close(hold)
+	for range 3 {
+		must(t, <-errs)
+	}
+}
+
+// TestStatus counts why prompt caches were broken, and says how tools are
+// delivered.
+func TestStatus(t *testing.T) {
+	g, _ := newGateway(t, func(c *engine.Config) { c.Agents[1].Mode = selection.Bridge }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	for _, skill := range []string{"", "", "talking"} {
+		if _, err := send(g, t.Context(), engine.Message{Text: "x", Session: "s", Skill: skill}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.Get(serve(t, g) + "/api/status")
+	must(t, err)
+	defer resp.Body.Close()
+	var s engine.Status
+	must(t, json.NewDecoder(resp.Body).Decode(&s))
+	if len(s.Agents) != 2 || s.Agents[0].Mode != selection.Auto || s.Agents[1].Mode != selection.Bridge || s.Agents[0].Skill != "full" {
+		t.Errorf("status %+v", s)
+	}
+	if got := fmt.Sprint(s.Agents[0].CacheBreaks, s.Agents[1].CacheBreaks); got != "map[new_session:1 skill_switch:1] map[]" {
+		t.Errorf("breaks %s", got)
+	}
+}

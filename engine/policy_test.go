@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// TestPolicyOverHTTP: the API judges as a turn does, and no secret passes: neither
+// one that a tool gives, nor one that a user writes.
+func TestPolicyOverHTTP(t *testing.T) {
+	const key = "tr0ub4dor&3"
+	known := &secret.Known{}
+	known.Set("test", key)
+	r := catalog.NewRegistry(nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	leak := func(name string, risk tool.Risk) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Description: name, Risk: risk}, func(_ context.Context, in in) (string, error) {
+			return "got " + in.Text + " with " + key, nil
+		})
+	}
+	if err := r.Register(leak("look", tool.Read), leak("wipe", tool.Destructive)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := policy.Compile([]rules.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "memory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "memory", "MEMORY.md"), []byte("The key is "+key+"."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := &session.MemoryStore{}
+	m := fake.New(fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
+	recorder := audit.NewRecorder(nil, known, nil)
+	g, err := engine.New(engine.Config{
+		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(folder)}}, Store: store, Policy: list.Status,
+		Turn:   turn.Config{Decide: list.Decide, Audit: recorder.Decide, Secrets: known},
+		Skills: engine.SkillAdmin{Calls: recorder},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(g.Handler())
+	defer server.Close()
+	ask := func(method, path, body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body) // to the end: who leaves early ends the turn
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/api/tools/look", `{"arguments":{"text":"x"}}`, 200, `"text":"got x with (hidden)"`},
+		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{"text":"x"}}`, 403, "needs an approval"},
+		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{}}`, 400, "do not fit"},
+		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "stands twice"},
+		{"POST", "/api/tools/find_tools/judge", `{}`, 200, `"effect":"allow"`},
+		{"POST", "/api/tools/use_skill/judge", `{}`, 200, `"depends":true`},
+		{"POST", "/api/tools/wipe", `{"user":"ann","arguments":{"text":"x"}}`, 200, "got x with"},
+		{"POST", "/api/tools/none", `{}`, 404, "there is no tool"},
+		{"POST", "/api/tools/wipe/judge", `{"user":"bob"}`, 200, `"effect":"ask","stage":"policy","rule":"rule careful","reason":"rule careful asks for an approval"`},
+		{"POST", "/api/tools/wipe/judge", `{"user":"ann"}`, 200, `{"tool":"wipe","effect":"allow"`},
+		{"POST", "/api/select", `{"text":"wipe it","user":"bob"}`, 200, `"refused":[{"tool":"wipe","effect":"ask"`},
+		{"POST", "/api/chat", `{"text":"my key is ` + key + `","user":"bob","session":"s"}`, 200, `"usable"`},
+		{"POST", "/v1/chat/completions", `{"messages":[{"role":"system","content":"` + key + `"},{"role":"user","content":"` + key + `"},{"role":"assistant","content":"` + key + `"},{"role":"user","content":"Which?"}]}`, 200, "ok"},
+		{"POST", "/api/why", `{"user":"bob","session":"s"}`, 200, `"text":"my key is (hidden)"`},
+		{"POST", "/api/why", `{"user":"bob","session":"s","own":true}`, 200, `"refused":[{"tool":"wipe","effect":"ask","stage":"policy"}]`},
+		{"GET", "/api/status", "", 200, `"policy":[{"rule":"rule careful","ask":["wipe"]`},
+	} {
+		status, text := ask(c.method, c.path, c.body)
+		if status != c.status || !strings.Contains(text, c.says) || strings.Contains(text, "tr0ub4dor") {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
+		}
+	}
+	asked, _ := json.Marshal(m.Requests())
+	if strings.Contains(string(asked), "tr0ub4dor") || strings.Count(string(asked), "You know (hidden)") != 2 || strings.Count(string(asked), "The key is (hidden).") != 2 {
+		t.Errorf("the model was told %s", asked)
+	}
+}

@@ -1,0 +1,142 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/usage"
+)
+
+// turns is a usage log in memory.
+type turns struct {
+	mu   sync.Mutex
+	list []usage.Turn
+}
+
+func (l *turns) Add(_ context.Context, t usage.Turn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, t)
+	return nil
+}
+
+func (l *turns) List(_ context.Context, f usage.Filter) ([]usage.Turn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.list), func(t usage.Turn) bool {
+		return f.Agent != "" && t.Agent != f.Agent || f.User != "" && t.User != f.User
+	}), nil
+}
+
+func (l *turns) Erase(_ context.Context, user string, everybody bool) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := len(l.list)
+	l.list = slices.DeleteFunc(l.list, func(t usage.Turn) bool { return everybody || t.User == user })
+	return before - len(l.list), nil
+}
+
+// learnt runs a turn of alice's in which a tool succeeds and one fails, and
+// returns what another question finds then.
+func learnt(t *testing.T, u engine.Usage, m engine.Message) (g *engine.Gateway, found string) {
+	t.Helper()
+	g, _ = newGateway(t, func(c *engine.Config) {
+		c.Usage, c.Selection = u, selection.Config{Direct: -1}
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"get_weather","arguments":{}}`)}},
+		fake.Step{Calls: []chat.Call{fake.Call("2", "echo", `{"word":{}}`)}}, fake.Step{Text: "sunny"})
+	_, err := send(g, t.Context(), engine.Message{Text: "shall my aunt bring her parasol, 4711?", User: "alice"})
+	must(t, err)
+	g.Wait(t.Context())
+	return g, finds(t, g, m)
+}
+
+func finds(t *testing.T, g *engine.Gateway, m engine.Message) (found string) {
+	t.Helper()
+	sel, err := g.Select(t.Context(), m)
+	must(t, err)
+	for _, m := range sel.Ranked {
+		found += m.Definition.Name
+	}
+	return found
+}
+
+func TestTurnsAreKeptAndVote(t *testing.T) {
+	log := &turns{}
+	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
+	g, found := learnt(t, engine.Usage{Log: log, Keep: true, Vote: true}, again)
+	if found != "get_weather" {
+		t.Errorf("finds %q, want what answered a similar question", found)
+	}
+	want := "[main alice shall my aunt bring her parasol, ? [get_weather] [echo]]"
+	if len(log.list) != 1 {
+		t.Fatalf("kept %+v", log.list)
+	}
+	if k := log.list[0]; fmt.Sprint([]any{k.Agent, k.User, k.Text, k.Tools, k.Failed}) != want {
+		t.Errorf("kept %+v, want %s", k, want)
+	}
+	if found := finds(t, g, engine.Message{Text: again.Text, Agent: "other"}); found != "" {
+		t.Errorf("another agent finds %q", found)
+	}
+	url := serve(t, g)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{http.MethodGet, "/api/usage?limit=x", 400, "limit must be a number"},
+		{http.MethodGet, "/api/usage?agent=mian", 404, `did you mean "main"`},
+		{http.MethodGet, "/api/usage?user=bob", 200, `{"keep":true,"vote":true,"turns":[]}`},
+		{http.MethodGet, "/api/usage", 200, `"text":"shall my aunt`},
+		{http.MethodDelete, "/api/usage", 400, "say whose"},
+		{http.MethodDelete, "/api/usage?user=bob", 200, `{"erased":0}`},
+		{http.MethodDelete, "/api/usage?user=alice", 200, `{"erased":1}`},
+		{http.MethodGet, "/api/usage", 200, `"turns":[]`},
+	} {
+		req, err := http.NewRequest(c.method, url+c.path, nil)
+		must(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		must(t, err)
+		raw, err := io.ReadAll(resp.Body)
+		must(t, err)
+		must(t, resp.Body.Close())
+		if body := strings.ReplaceAll(string(raw), `\"`, `"`); resp.StatusCode != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, resp.StatusCode, body, c.status, c.says)
+		}
+	}
+	if found := finds(t, g, again); found != "" {
+		t.Errorf("what was erased still finds %q", found)
+	}
+}
+
+func TestUsageIsAChoice(t *testing.T) {
+	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
+	own := again
+	own.User = "alice"
+	for name, c := range map[string]struct {
+		usage engine.Usage
+		ask   engine.Message
+		kept  int
+		found string
+	}{
+		"nothing is kept":   {engine.Usage{Vote: true}, again, 0, ""},
+		"nothing votes":     {engine.Usage{Keep: true}, again, 1, ""},
+		"not for others":    {engine.Usage{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
+		"for the user only": {engine.Usage{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weather"},
+	} {
+		log := &turns{}
+		c.usage.Log = log
+		if _, found := learnt(t, c.usage, c.ask); found != c.found || len(log.list) != c.kept {
+			t.Errorf("%s: finds %q, %d kept", name, found, len(log.list))
+		}
+	}
+}

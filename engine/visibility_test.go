@@ -1,0 +1,251 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// tenants is a house with tools for everybody, for administrators, for a VIP
+// chat and for one channel each.
+func tenants(tb testing.TB) *catalog.Registry {
+	r := catalog.NewRegistry(nil)
+	for name, description := range map[string]string{
+		"list_tickets":     "List open tickets",
+		"restart_server":   "Restart a server",
+		"concierge":        "Book anything for important guests",
+		"telegram_poll":    "Start a poll on Telegram",
+		"telegram_sticker": "Send a sticker on Telegram",
+		"slack_huddle":     "Start a huddle on Slack",
+		"slack_workflow":   "Run a workflow on Slack",
+		"wecom_approval":   "Ask for an approval on WeCom 企业微信审批",
+		"wecom_meeting":    "Set up a meeting on WeCom 企业微信会议",
+		"export_customers": "Export all customers",
+	} {
+		d := tool.Definition{Name: name, Description: description, Risk: tool.Read}
+		channel, _, found := strings.Cut(name, "_")
+		if found && slices.Contains([]string{"telegram", "slack", "wecom"}, channel) {
+			d.Groups = []string{channel}
+		}
+		run := tool.Func(d, func(context.Context, struct{}) (string, error) { return "did " + name, nil })
+		if name == "export_customers" {
+			must(tb, r.RegisterWithFilter(run, func(f chat.Facts) bool { return f.Channel == "web" }))
+			continue
+		}
+		must(tb, r.Register(run))
+	}
+	list, err := rules.Compile([]rules.Rule{
+		{Name: "admins", Allow: []string{"restart_server", "export_*"}, When: `"admin" in user.roles`},
+		{Name: "vip", Allow: []string{"concierge"}, When: `chat == "chat123" || has(attrs.plan) && attrs.plan == "vip"`},
+		{Name: "guests", Deny: []string{"*"}, When: `user.id == ""`},
+		{Name: "telegram", Deny: []string{"group:telegram"}, When: `channel != "telegram"`, Reason: "polls and stickers exist on Telegram only"},
+		{Name: "slack", Deny: []string{"group:slack"}, When: `channel != "slack"`},
+		{Name: "wecom", Deny: []string{"group:wecom"}, When: `channel != "wecom"`},
+	})
+	must(tb, err)
+	r.SetRules(list)
+	return r
+}
+
+// request posts something to a handler and returns its status and answer.
+func request(tb testing.TB, h http.Handler, path string, body any) (int, string) {
+	tb.Helper()
+	raw, err := json.Marshal(body)
+	must(tb, err)
+	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(raw))
+	req.Host = "localhost"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w.Code, w.Body.String()
+}
+
+// Each caller sees, finds and can call just what the rules give them, by every
+// way there is.
+func TestTenants(t *testing.T) {
+	for name, c := range map[string]struct {
+		message engine.Message
+		sees    string
+	}{
+		"admin":             {engine.Message{User: "ann", Channel: "web", Roles: []string{"user", "admin"}}, "list_tickets restart_server export_customers"},
+		"admin on irc":      {engine.Message{User: "ann", Channel: "irc", Roles: []string{"admin"}}, "list_tickets restart_server"},
+		"user":              {engine.Message{User: "bob", Channel: "web", Roles: []string{"user"}}, "list_tickets"},
+		"user who boasts":   {engine.Message{User: "admin", Channel: "web", Roles: []string{"administrator"}, Attrs: map[string]string{"role": "admin"}}, "list_tickets"},
+		"VIP chat":          {engine.Message{User: "bob", Channel: "telegram", Chat: "chat123"}, "list_tickets concierge telegram_poll telegram_sticker"},
+		"VIP by attribute":  {engine.Message{User: "eve", Channel: "slack", Attrs: map[string]string{"plan": "vip"}}, "list_tickets concierge slack_huddle slack_workflow"},
+		"user on WeCom":     {engine.Message{User: "wei", Channel: "wecom"}, "list_tickets wecom_approval wecom_meeting"},
+		"guest":             {engine.Message{Channel: "telegram"}, ""},
+		"guest in VIP chat": {engine.Message{Channel: "web", Chat: "chat123"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tenants(t)
+			for e := range r.Catalog().All() {
+				target := e.Definition.Name
+				visible := slices.Contains(strings.Fields(c.sees), target)
+				m := c.message
+				m.Text, m.Session = "use "+target, target
+				g, model := newGateway(t, func(cfg *engine.Config) { cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1} },
+					fake.Step{Calls: []chat.Call{
+						fake.Call("1", target, `{}`),
+						fake.Call("2", "call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, target)),
+						fake.Call("3", "find_tools", fmt.Sprintf(`{"query":%q,"limit":20}`, target)),
+					}}, fake.Step{Text: "done"})
+				h := g.Handler()
+
+				if code, answer := request(t, h, "/api/chat", m); code != http.StatusOK || !strings.Contains(answer, `"reply":"done"`) {
+					t.Fatalf("chat: %d %s", code, answer)
+				}
+				for _, d := range model.Requests()[0].Tools {
+					if d.Name == target && !visible {
+						t.Errorf("the model was shown %s", target)
+					}
+				}
+				for _, said := range model.Requests()[1].Messages {
+					if said.Result == nil {
+						continue
+					}
+					did, found := said.Result.Text == "did "+target, strings.Contains(said.Result.Text, target+"(")
+					if said.Result.Name == "find_tools" && found != visible || said.Result.Name != "find_tools" && did != visible {
+						t.Errorf("%s by %s (visible: %v): %s", target, said.Result.Name, visible, said.Result.Text)
+					}
+				}
+				if code, answer := request(t, h, "/api/tools/"+target, m); (code == http.StatusOK) != visible || !visible && code != http.StatusNotFound {
+					t.Errorf("calling %s (visible: %v): %d %s", target, visible, code, answer)
+				}
+				_, answer := request(t, h, "/api/select", m)
+				var x selection.Explanation
+				must(t, json.Unmarshal([]byte(answer), &x))
+				for _, v := range x.Tools {
+					if v.Tool == target && (v.Stage == selection.Visibility) == visible {
+						t.Errorf("%s is at stage %v: %s", target, v.Stage, v.Reason)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A skill of whose tools a caller may see none does not exist for the model.
+func TestSkillsOfHiddenTools(t *testing.T) {
+	for name, recommends := range map[string]bool{"all skills": false, "recommended skills": true} {
+		t.Run(name, func(t *testing.T) {
+			r := tenants(t)
+			_, err := r.SetToolsets(
+				catalog.Toolset{Name: "servers", Description: "Look after a server", Tools: []string{"restart_server"}},
+				catalog.Toolset{Name: "support", Description: "Tickets about a server", Tools: []string{"list_tickets", "restart_server"}})
+			must(t, err)
+			var steps []fake.Step
+			for range 2 {
+				steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call("1", "use_skill", `{"name":"server"}`), fake.Call("2", "use_skill", `{"name":"servers"}`)}}, fake.Step{Text: "done"})
+			}
+			g, model := newGateway(t, func(cfg *engine.Config) {
+				cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1, Recommend: selection.Recommend{On: recommends}}
+			}, steps...)
+			for i, m := range []engine.Message{{User: "ann", Roles: []string{"admin"}}, {User: "bob"}} {
+				m.Text, m.Channel = "server", "web"
+				_, err := send(g, t.Context(), m)
+				must(t, err)
+				asked := model.Requests()[2*i+1]
+				said, _ := json.Marshal(asked)
+				answers := asked.Messages[len(asked.Messages)-2:]
+				told, switched := strings.Contains(string(said), "Look after a server"), !answers[1].Result.Failed
+				if admin := i == 0; told != admin || switched != admin || strings.Contains(answers[0].Result.Text, "servers") != admin || !strings.Contains(string(said), "- support") {
+					t.Errorf("%s: %s", m.User, said)
+				}
+				sel, err := g.Select(t.Context(), m)
+				must(t, err)
+				for _, v := range sel.Skills() {
+					if v.Skill == "servers" && v.Told != (i == 0) {
+						t.Errorf("%s: %+v", m.User, v)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What a mistaken message is answered names no tool that its caller may not see.
+func TestHintsNameWhatTheCallerSees(t *testing.T) {
+	r := tenants(t)
+	_, err := r.SetToolsets(catalog.Toolset{Name: "servers", Tools: []string{"restart_server"}})
+	must(t, err)
+	g, _ := newGateway(t, func(cfg *engine.Config) { cfg.Registry = r })
+	for _, c := range []struct {
+		roles []string
+		hint  bool
+	}{{nil, false}, {[]string{"admin"}, true}} {
+		for name, m := range map[string]engine.Message{
+			"restart_server": {Include: []string{"list_tickets", "restart_serve"}},
+			"servers":        {Skill: "server"},
+		} {
+			m.Text, m.User, m.Roles, m.Channel = "x", "ann", c.roles, "web"
+			if _, err := g.Select(t.Context(), m); err == nil || strings.Contains(err.Error(), fmt.Sprintf("did you mean %q", name)) != c.hint {
+				t.Errorf("%v: %v", c.roles, err)
+			}
+		}
+	}
+}
+
+// A turn logs the first rules that failed, and how many more there are; all are
+// counted.
+func TestFailedRulesAreLogged(t *testing.T) {
+	r := tenants(t)
+	list, err := rules.Compile(slices.Repeat([]rules.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8))
+	must(t, err)
+	r.SetRules(list)
+	var log bytes.Buffer
+	g, _ := newGateway(t, func(cfg *engine.Config) { cfg.Registry, cfg.Log = r, slog.New(slog.NewTextHandler(&log, nil)) }, fake.Step{Text: "done"})
+	_, err = send(g, t.Context(), engine.Message{Text: "x"})
+	must(t, err)
+	if text := log.String(); strings.Count(text, "could not be judged") != 5 || !strings.Contains(text, "more=3") {
+		t.Error(text)
+	}
+	for _, s := range g.Status().Rules {
+		if s.Failures != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A change of rules takes what a session was shown away, from its next message on.
+func TestRulesChangeWithinASession(t *testing.T) {
+	r := tenants(t)
+	g, model := newGateway(t, func(cfg *engine.Config) { cfg.Registry = r },
+		fake.Step{Calls: []chat.Call{fake.Call("1", "list_tickets", `{}`)}}, fake.Step{Text: "1"},
+		fake.Step{Calls: []chat.Call{fake.Call("2", "list_tickets", `{}`)}}, fake.Step{Text: "2"})
+	m := engine.Message{Text: "tickets", User: "bob", Channel: "web"}
+	_, err := send(g, t.Context(), m)
+	must(t, err)
+	list, err := rules.Compile([]rules.Rule{{Deny: []string{"list_tickets"}}})
+	must(t, err)
+	r.SetRules(list)
+	_, err = send(g, t.Context(), m)
+	must(t, err)
+	last := func(i int) string {
+		messages := model.Requests()[i].Messages
+		return messages[len(messages)-1].Result.Text
+	}
+	if last(1) != "did list_tickets" || !strings.Contains(last(3), `there is no tool "list_tickets"`) {
+		t.Errorf("before: %s; after: %s", last(1), last(3))
+	}
+	if tools := model.Requests()[2].Tools; len(tools) == 0 || slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "list_tickets" }) {
+		t.Errorf("declared after the change: %v", tools)
+	}
+	if s := g.Status(); len(s.Rules) != 1 || s.Rules[0].Deny[0] != "list_tickets" {
+		t.Errorf("status %+v", s)
+	}
+}

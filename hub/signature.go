@@ -1,0 +1,220 @@
+package hub
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SignatureState says what is known about who made a skill.
+type SignatureState string
+
+// The states. An invalid signature has none: its skill is refused.
+const (
+	// Unsigned: there is no signature, or it fits the files but nobody's is
+	// trusted, because no roots are given.
+	Unsigned SignatureState = "unsigned"
+	// Verified: the signature fits the files, and leads to a root.
+	Verified SignatureState = "verified"
+)
+
+// signatureFile is the detached signature of a skill: a Sigstore bundle (v0.3)
+// around an in-toto statement of the OpenSSF model signing format, which lists
+// the SHA-256 of every file.
+const signatureFile = "skill.oms.sig"
+
+const maxSignature = 4 << 20
+
+// bundle is what is read of a signature.
+type bundle struct {
+	MediaType            string `json:"mediaType"`
+	VerificationMaterial struct {
+		Chain struct {
+			Certificates []rawCertificate `json:"certificates"`
+		} `json:"x509CertificateChain"`
+		Certificate rawCertificate `json:"certificate"`
+	} `json:"verificationMaterial"`
+	Envelope struct {
+		Payload     []byte `json:"payload"`
+		PayloadType string `json:"payloadType"`
+		Signatures  []struct {
+			Sig []byte `json:"sig"`
+		} `json:"signatures"`
+	} `json:"dsseEnvelope"`
+}
+
+type rawCertificate struct {
+	RawBytes []byte `json:"rawBytes"`
+}
+
+// statement is what was signed.
+type statement struct {
+	Subject []struct {
+		Digest map[string]string `json:"digest"`
+	} `json:"subject"`
+	PredicateType string `json:"predicateType"`
+	Predicate     struct {
+		Serialization struct {
+			Method      string   `json:"method"`
+			HashType    string   `json:"hash_type"`
+			IgnorePaths []string `json:"ignore_paths"`
+		} `json:"serialization"`
+		Resources []struct {
+			Name, Algorithm, Digest string
+		} `json:"resources"`
+	} `json:"predicate"`
+}
+
+const (
+	payloadType   = "application/vnd.in-toto+json"
+	predicateType = "https://model_signing/signature/v1.0"
+)
+
+// checkSignature holds the files of a skill against its signature, when it has
+// one. signer is the name in the certificate.
+func (in *Installer) checkSignature(registry string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
+	roots := in.c.Roots[registry]
+	raw, err := readBounded(folder, signatureFile, maxSignature)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Unsigned, "", nil
+	}
+	if err == nil {
+		signer, err = verify(raw, files, roots, in.c.Now())
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("the signature in %s is not valid: %w", signatureFile, err)
+	}
+	if roots == nil {
+		return Unsigned, "", nil
+	}
+	return Verified, signer, nil
+}
+
+// verify checks a signature. Without roots anybody may have made it.
+func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.Time) (signer string, err error) {
+	var b bundle
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return "", fmt.Errorf("it is no Sigstore bundle: %w", err)
+	}
+	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
+		return "", errors.New("it is no Sigstore bundle with one signed in-toto statement")
+	}
+	leaf, err := b.signer(roots, now)
+	if err != nil {
+		return "", err
+	}
+	if !signed(leaf, b.Envelope.PayloadType, b.Envelope.Payload, b.Envelope.Signatures[0].Sig) {
+		return "", errors.New("it was not made with the key of its certificate")
+	}
+	return leaf.Subject.CommonName, covers(b.Envelope.Payload, files)
+}
+
+// signer returns the signer's certificate, once it leads to a root.
+func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate, error) {
+	list := b.VerificationMaterial.Chain.Certificates
+	if len(list) == 0 {
+		list = []rawCertificate{b.VerificationMaterial.Certificate}
+	}
+	var leaf *x509.Certificate
+	between := x509.NewCertPool()
+	for i, raw := range list[:min(len(list), 10)] {
+		c, err := x509.ParseCertificate(raw.RawBytes)
+		if err != nil {
+			return nil, fmt.Errorf("its certificate cannot be read: %w", err)
+		}
+		if i == 0 {
+			leaf = c
+		} else {
+			between.AddCert(c)
+		}
+	}
+	if roots == nil {
+		return leaf, nil
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("its certificate does not lead to a trusted root: %w", err)
+	}
+	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 || leaf.IsCA {
+		return nil, errors.New("its certificate is not one for signing")
+	}
+	return leaf, nil
+}
+
+// signed checks a DSSE signature: over the payload with its type before it.
+func signed(leaf *x509.Certificate, kind string, payload, sig []byte) bool {
+	message := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
+	s256, s384, s512 := sha256.Sum256(message), sha512.Sum384(message), sha512.Sum512(message)
+	switch key := leaf.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		sums := map[int][]byte{256: s256[:], 384: s384[:], 521: s512[:]}
+		sum := sums[key.Curve.Params().BitSize]
+		return sum != nil && ecdsa.VerifyASN1(key, sum, sig)
+	case ed25519.PublicKey:
+		return ed25519.Verify(key, message, sig)
+	case *rsa.PublicKey:
+		return leaf.CheckSignature(x509.SHA256WithRSA, message, sig) == nil || leaf.CheckSignature(x509.SHA256WithRSAPSS, message, sig) == nil
+	}
+	return false
+}
+
+// covers holds a signed statement against the files: every one of them has to be
+// listed, and every listed one has to be there.
+func covers(payload []byte, files map[string]string) error {
+	var s statement
+	if err := json.Unmarshal(payload, &s); err != nil {
+		return fmt.Errorf("its statement cannot be read: %w", err)
+	}
+	how := s.Predicate.Serialization
+	if s.PredicateType != predicateType || how.Method != "files" || how.HashType != "sha256" || len(s.Subject) != 1 {
+		return errors.New("its statement is not one about files with SHA-256")
+	}
+	listed := map[string]string{}
+	all := sha256.New()
+	for _, r := range s.Predicate.Resources {
+		sum, err := hex.DecodeString(r.Digest)
+		if err != nil || r.Algorithm != "sha256" || len(sum) != sha256.Size || listed[r.Name] != "" {
+			return fmt.Errorf("its statement about %s is not understood", shown(r.Name))
+		}
+		listed[r.Name] = r.Digest
+		_, _ = all.Write(sum)
+	}
+	if want, err := hex.DecodeString(s.Subject[0].Digest["sha256"]); err != nil || !bytes.Equal(want, all.Sum(nil)) {
+		return errors.New("the digest of all its files is wrong")
+	}
+	for _, name := range drift(listed, files) {
+		switch {
+		case listed[name] != "" && files[name] != "":
+			return fmt.Errorf("%s was changed after it was signed", shown(name))
+		case listed[name] != "":
+			return fmt.Errorf("%s was signed, but is missing", shown(name))
+		case name != signatureFile && name != registryMeta && !ignored(name, how.IgnorePaths):
+			return fmt.Errorf("%s is not among the files that were signed", shown(name))
+		}
+	}
+	return nil
+}
+
+// gitFiles are the names that a signature may leave out.
+var gitFiles = []string{".git", ".gitattributes", ".gitignore", ".github"}
+
+// ignored reports files that the signature leaves out: only those of Git may be.
+func ignored(name string, paths []string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return slices.Contains(paths, top) && slices.Contains(gitFiles, top)
+}

@@ -1,0 +1,326 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/shelltext"
+)
+
+// condition is a question about a caller.
+type condition struct {
+	program  cel.Program
+	facts    factSet
+	failures atomic.Int64
+}
+
+// ask answers it, for a call where it reads one.
+func (c *condition) ask(f *chat.Facts, made *call) outcome {
+	value, _, err := c.program.Eval(caller{f, made})
+	if _, ok := value.(types.Bool); err == nil && !ok {
+		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())
+	}
+	if err != nil {
+		c.failures.Add(1)
+		return outcome{err: err}
+	}
+	return outcome{holds: value == types.True}
+}
+
+// compiler makes conditions, each text once.
+type compiler struct {
+	calls      bool     // they may read facts about calls
+	env        *cel.Env // made when it is first needed: it takes a moment
+	conditions []*condition
+	known      map[string]int
+}
+
+func newCompiler(calls bool) *compiler { return &compiler{calls: calls, known: map[string]int{}} }
+
+// facts are those that conditions may read.
+func (c *compiler) facts() []fact {
+	return slices.DeleteFunc(allFacts(), func(f fact) bool { return f.ofCall() && !c.calls })
+}
+
+// mistake is what is wrong with a condition, and where in its text: line from 1,
+// column from 0; line 0 is the whole.
+type mistake struct {
+	line, column int
+	reason       string
+}
+
+func wrong(format string, args ...any) *mistake {
+	return &mistake{reason: fmt.Sprintf(format, args...)}
+}
+
+// environment is what conditions may use: the facts and CEL's standard library.
+func (c *compiler) environment() (*cel.Env, error) {
+	options := []cel.EnvOption{
+		cel.ParserExpressionSizeLimit(MaxCondition),
+		cel.ParserRecursionLimit(64),
+		cel.ExpressionNodeLimit(MaxCondition),
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateDurationLiterals()),
+	}
+	for _, f := range c.facts() {
+		options = append(options, cel.Variable(f.String(), f.kind()))
+	}
+	return cel.NewEnv(options...)
+}
+
+// compile returns the number of the condition of a text.
+func (c *compiler) compile(text string) (number int, problem *mistake) {
+	if number, ok := c.known[text]; ok {
+		return number, nil
+	}
+	if n := utf8.RuneCountInString(text); n > MaxCondition {
+		return 0, wrong("the condition has %d characters, at most %d are allowed", n, MaxCondition)
+	}
+	if c.env == nil {
+		var err error
+		if c.env, err = c.environment(); err != nil {
+			return 0, wrong("conditions cannot be compiled: %v", err)
+		}
+	}
+	checked, issues := c.env.Compile(text)
+	if issues.Err() != nil {
+		return 0, c.explain(text, issues)
+	}
+	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls) { // what type an argument is shows in the call
+		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
+	}
+	if zone, err := badZone(checked.NativeRep()); err != nil {
+		return 0, wrong("the time zone %q cannot be used: %v; zones are written as in \"Asia/Shanghai\" or \"+08:00\"", zone, err)
+	}
+	estimate, err := c.env.EstimateCost(checked, sizes{})
+	if err != nil {
+		return 0, wrong("the cost of the condition cannot be estimated: %v", err)
+	}
+	if estimate.Max > MaxCost {
+		return 0, wrong("the condition may cost %d, at most %d are allowed: loops within loops and long patterns cost most", estimate.Max, MaxCost)
+	}
+	facts, limit := factsOf(checked.NativeRep()), uint64(MaxCost)
+	if facts.ofCall() {
+		limit = MaxCallCost
+	}
+	if problem := unknownRisk(checked.NativeRep()); problem != "" {
+		return 0, wrong("%s", problem)
+	}
+	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return 0, wrong("the condition cannot be used: %v", err)
+	}
+	c.known[text] = len(c.conditions)
+	c.conditions = append(c.conditions, &condition{program: program, facts: facts})
+	return c.known[text], nil
+}
+
+// sizes bounds the facts for the estimate of what a condition may cost.
+type sizes struct{}
+
+// EstimateCallCost leaves calls to CEL.
+func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+	return nil
+}
+
+// EstimateSize says that lists, maps and texts have up to 64 elements or
+// characters.
+func (sizes) EstimateSize(cost.AstNode) *cost.SizeEstimate { return &cost.SizeEstimate{Max: 64} }
+
+var (
+	undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
+	identifier = regexp.MustCompile(`^[\w.]+`)
+)
+
+// explain puts the first thing that is wrong in words, with the name that was
+// probably meant.
+func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
+	first := issues.Errors()[0]
+	m := &mistake{line: first.Location.Line(), column: max(first.Location.Column(), 0), reason: "the condition is not valid: " + first.Message}
+	found := undeclared.FindStringSubmatch(first.Message)
+	if found == nil {
+		return m
+	}
+	name := found[1]
+	if lines := strings.Split(text, "\n"); 1 <= m.line && m.line <= len(lines) {
+		line := []rune(lines[m.line-1])
+		// The checker points at the dot of user.x, and behind the name of a function.
+		end := min(m.column+utf8.RuneCountInString(name), len(line))
+		if i := strings.LastIndex(string(line[:end]), name); i >= 0 {
+			m.column = utf8.RuneCountInString(string(line[:end])[:i])
+			// It blames user in user == "ann", and in user.x where x is a call.
+			name = cmp.Or(identifier.FindString(string(line[m.column:])), name)
+		}
+	}
+	if begin, _, _ := strings.Cut(name, "."); !c.calls && (begin == "args" || begin == "command") {
+		m.reason = fmt.Sprintf("the condition reads %q: what a caller sees is decided before there is a call. Write a rule under policy", name)
+		return m
+	}
+	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
+	if !strings.Contains(m.reason, "did you mean") {
+		m.reason += "; the facts are " + c.factNames()
+	}
+	return m
+}
+
+func (c *compiler) factNames() string {
+	var names []string
+	for _, f := range c.facts() {
+		names = append(names, f.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// names yields the facts, then the functions.
+func (c *compiler) names() iter.Seq[string] {
+	var names []string
+	for name := range c.env.Functions() {
+		if r, _ := utf8.DecodeRuneInString(name); r >= 'a' && r <= 'z' {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return func(yield func(string) bool) {
+		for _, f := range c.facts() {
+			if !yield(f.String()) {
+				return
+			}
+		}
+		for _, name := range names {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// factsOf finds the facts that a checked condition reads; rather too many than
+// too few. Attributes are told apart where their names stand in the condition.
+func factsOf(checked *ast.AST) factSet {
+	var s factSet
+	named := map[int64]bool{} // places that read one attribute, known by name
+	attribute := func(of ast.Expr, name string) {
+		if of.Kind() == ast.IdentKind && of.AsIdent() == attrs.String() {
+			named[of.ID()] = true
+			s = s.union(factSet{attrs: []string{name}})
+		}
+	}
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher()) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			attribute(e.AsSelect().Operand(), e.AsSelect().FieldName())
+		case ast.CallKind:
+			args := e.AsCall().Args()
+			switch e.AsCall().FunctionName() {
+			case operators.Index:
+				if name, ok := literal(args[1]); ok {
+					attribute(args[0], name)
+				}
+			case operators.In:
+				if name, ok := literal(args[0]); ok {
+					attribute(args[1], name)
+				}
+			}
+		}
+	}
+	for id, ref := range checked.ReferenceMap() {
+		if f, ok := factNamed(ref.Name); ok && !named[id] {
+			s.has[f] = true
+		}
+	}
+	return s
+}
+
+// badZone finds a time zone that is written in the condition and does not exist,
+// as in time.getHours("Asia/Shangai"): nothing but a zone is ever asked of a time.
+func badZone(checked *ast.AST) (zone string, err error) {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
+		call := e.AsCall()
+		if !call.IsMemberFunction() || len(call.Args()) != 1 || !checked.GetType(call.Target().ID()).IsExactType(types.TimestampType) {
+			continue
+		}
+		if zone, ok := literal(call.Args()[0]); ok {
+			answer := types.Timestamp{Time: time.Unix(0, 0)}.Receive(call.FunctionName(), "", []ref.Val{types.String(zone)})
+			if err, failed := answer.(*types.Err); failed {
+				return zone, err
+			}
+		}
+	}
+	return "", nil
+}
+
+// unknownRisk finds a name that is compared to the risks of a command and is none of
+// them: a rule with a slip in it would never hold.
+func unknownRisk(checked *ast.AST) (problem string) {
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
+		if !slices.Contains([]string{operators.In, operators.Equals, operators.NotEquals}, e.AsCall().FunctionName()) {
+			continue
+		}
+		a, b := e.AsCall().Args()[0], e.AsCall().Args()[1]
+		if ofRisks(e, a) {
+			problem = cmp.Or(problem, noRisk(e, b))
+		}
+		if ofRisks(e, b) {
+			problem = cmp.Or(problem, noRisk(e, a))
+		}
+	}
+	return problem
+}
+
+// ofRisks reports whether a part of e is the risks of a command, or one of them.
+func ofRisks(e ast.NavigableExpr, part ast.Expr) bool {
+	if part.Kind() == ast.CallKind && part.AsCall().FunctionName() == operators.Index {
+		part = part.AsCall().Args()[0]
+	}
+	part = through(e, part)
+	return part.Kind() == ast.IdentKind && part.AsIdent() == commandRisks.String()
+}
+
+// noRisk says which of the names that a part of e is, or goes through, is no risk.
+func noRisk(e ast.NavigableExpr, part ast.Expr) string {
+	part = through(e, part)
+	names := []ast.Expr{part}
+	if part.Kind() == ast.ListKind {
+		names = part.AsList().Elements()
+	}
+	for _, n := range names {
+		if name, ok := literal(n); ok && !slices.Contains(shelltext.Risks(), name) {
+			return fmt.Sprintf("%q is no risk of a command%s; the risks are %s", name, nearest.Hint(name, slices.Values(shelltext.Risks())), strings.Join(shelltext.Risks(), ", "))
+		}
+	}
+	return ""
+}
+
+// through returns what a part of e goes through where it is the variable of a macro
+// such as exists, else the part.
+func through(e ast.NavigableExpr, part ast.Expr) ast.Expr {
+	for around, ok := e.Parent(); ok && part.Kind() == ast.IdentKind; around, ok = around.Parent() {
+		if around.Kind() == ast.ComprehensionKind && around.AsComprehension().IterVar() == part.AsIdent() {
+			return around.AsComprehension().IterRange()
+		}
+	}
+	return part
+}
+
+func literal(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := e.AsLiteral().Value().(string)
+	return text, ok
+}

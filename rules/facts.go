@@ -1,0 +1,187 @@
+package rules
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/etui-run/etui/chat"
+)
+
+// fact is something that a condition may read.
+type fact uint8
+
+const (
+	userID fact = iota
+	userRoles
+	channel
+	chatID
+	agent
+	session
+	skill
+	moment
+	attrs
+	// The others are about a call.
+	arguments
+	commandPrograms
+	commandRisks
+	factCount
+)
+
+func (f fact) String() string {
+	return [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}[f]
+}
+
+func (f fact) kind() *cel.Type {
+	switch f {
+	case userRoles, commandPrograms, commandRisks:
+		return cel.ListType(cel.StringType)
+	case arguments:
+		return cel.MapType(cel.StringType, cel.DynType)
+	case moment:
+		return cel.TimestampType
+	case attrs:
+		return cel.MapType(cel.StringType, cel.StringType)
+	default:
+		return cel.StringType
+	}
+}
+
+// ofCall reports whether a fact is about a call, and not about a caller.
+func (f fact) ofCall() bool { return f >= arguments }
+
+// allFacts lists the facts about callers, then those about calls.
+func allFacts() []fact {
+	list := make([]fact, factCount)
+	for i := range list {
+		list[i] = fact(i)
+	}
+	return list
+}
+
+func factNamed(name string) (fact, bool) {
+	for _, f := range allFacts() {
+		if f.String() == name {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+// caller gives a condition the facts that it reads. Where nobody calls anything the
+// call is nil.
+type caller struct {
+	*chat.Facts
+	call *call
+}
+
+// ResolveName returns a fact by its name. A time that is not known does not
+// exist, nor do arguments.
+func (c caller) ResolveName(name string) (any, bool) {
+	f, ok := factNamed(name)
+	if !ok || f.ofCall() && c.call == nil {
+		return nil, false
+	}
+	switch f {
+	case userRoles:
+		return c.Roles, true
+	case moment:
+		return c.Time.Truncate(time.Second), !c.Time.IsZero()
+	case attrs:
+		return c.Attrs, true
+	case arguments:
+		return c.call.args, true
+	case commandPrograms:
+		return c.call.command().Programs, true
+	case commandRisks:
+		return c.call.command().Risks, true
+	default:
+		return c.text(f), true
+	}
+}
+
+// Parent is nil: there are no other facts.
+func (caller) Parent() cel.Activation { return nil }
+
+func (c caller) text(f fact) string {
+	return [factCount]string{userID: c.User, channel: c.Channel, chatID: c.Chat, agent: c.Agent, session: c.Session, skill: c.Skill}[f]
+}
+
+// factSet is the facts that conditions read. Callers for whom these are the same
+// are alike.
+type factSet struct {
+	has [factCount]bool
+	// attrs are the only attributes that are read, sorted, unless has[attrs] says
+	// that all are.
+	attrs []string
+}
+
+// ofCall reports whether facts about calls are among them.
+func (s factSet) ofCall() bool {
+	return s.has[arguments] || s.has[commandPrograms] || s.has[commandRisks]
+}
+
+func (s factSet) union(o factSet) factSet {
+	for f, has := range o.has {
+		s.has[f] = s.has[f] || has
+	}
+	s.attrs = append(slices.Clone(s.attrs), o.attrs...)
+	slices.Sort(s.attrs)
+	s.attrs = slices.Compact(s.attrs)
+	return s
+}
+
+// name is the same for sets of the same facts.
+func (s factSet) name() string { return fmt.Sprintf("%v %q", s.has, strings.Join(s.attrs, "\x00")) }
+
+const (
+	// keyRoom is how many bytes of a key need no allocation.
+	keyRoom = 256
+	// maxKey is how long the key of a caller may be for whom something is kept.
+	maxKey = 1 << 10
+)
+
+// key appends the values of the facts, so that different values have different
+// keys.
+func (s factSet) key(b []byte, f *chat.Facts) []byte {
+	c := caller{Facts: f}
+	for i, has := range s.has {
+		if !has {
+			continue
+		}
+		switch which := fact(i); which {
+		case userRoles:
+			b = binary.AppendUvarint(b, uint64(len(c.Roles)))
+			for _, role := range c.Roles {
+				b = appendText(b, role)
+			}
+		case moment:
+			b = binary.BigEndian.AppendUint64(b, uint64(c.Time.Unix()))
+		case attrs:
+			b = binary.AppendUvarint(b, uint64(len(c.Attrs)))
+			for _, name := range slices.Sorted(maps.Keys(c.Attrs)) {
+				b = appendText(appendText(b, name), c.Attrs[name])
+			}
+		default:
+			b = appendText(b, c.text(which))
+		}
+	}
+	for _, name := range s.attrs {
+		value, ok := c.Attrs[name]
+		if !ok {
+			b = append(b, 0)
+			continue
+		}
+		b = appendText(append(b, 1), value)
+	}
+	return b
+}
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}

@@ -1,0 +1,390 @@
+// Package rules decides from rules which callers may see which tools.
+//
+// A [Rule] names tools and a condition on the facts about the caller:
+//
+//	allow: [group:admin]
+//	when:  '"admin" in user.roles'
+//
+// What rules mean together, for one tool and one caller:
+//
+//  1. A deny rule that names the tool and holds hides it. Deny wins.
+//  2. Else, when allow rules name the tool, it is visible if one of them holds.
+//  3. Else the default of its risk decides, which is to allow.
+//
+// A rule whose condition fails - a missing attribute, too much work - hides what
+// it guards: an allow rule that fails does not open, a deny rule that fails
+// hides. Filters that tools were registered with must agree as well.
+//
+// Conditions are written in CEL (cel.dev) over these facts: user.id, channel,
+// chat, agent, session and skill are strings, user.roles is a list of strings,
+// attrs a map of strings, and time a timestamp, in whole seconds. They are
+// compiled and checked once, and bounded: [MaxRules] rules, conditions of
+// [MaxCondition] characters and a cost of [MaxCost] for each evaluation.
+//
+// [Rules] go into a catalog with [catalog.Registry.SetRules]. Judging takes no
+// lock and no clock. Answers are kept for callers whose facts are the same as
+// far as conditions read them, in tables of fixed size.
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/tool"
+)
+
+const (
+	// MaxRules is how many rules there may be.
+	MaxRules = 10_000
+	// MaxTargets is how many targets a rule may name.
+	MaxTargets = 1000
+	// MaxCondition is how long a condition may be, in characters.
+	MaxCondition = 4096
+	// MaxCost bounds the work of one condition for one caller, in CEL's units:
+	// about one for each call and each element looked at, and well below a
+	// millisecond in all. A condition that could reach it for a caller with 64
+	// roles and attributes is refused; one that does reach it fails.
+	MaxCost = 10_000
+	// MaxCallCost is that of a condition which reads the arguments or the command of a
+	// call: a text costs a tenth for each character, and they may be long. It is a
+	// fraction of a second in all.
+	MaxCallCost = 1_000_000
+)
+
+// Effect is what rules say of a tool.
+type Effect string
+
+// The effects. Ask is one of calls alone: they may run once somebody has approved
+// them. See package policy.
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Rule lets callers see tools, or hides tools from them. Exactly one of Allow
+// and Deny names tools. In rules about calls, see [CompileCalls], it may be Ask.
+type Rule struct {
+	// Name is what messages call the rule; it may be empty.
+	Name string
+	// Allow, Deny and Ask name tools: by name, or as group:, source:, risk: or skill:
+	// and the name of one. Names may be patterns as path.Match has them. What names
+	// a skill names the skill itself and its tools, but not those that its
+	// instructions ask for.
+	Allow, Deny, Ask []string
+	// When is the condition; empty means always.
+	When string
+	// Reason is told to operators where a deny rule hides a tool; it may be
+	// empty.
+	Reason string
+	// Place is where the rule stands, and WhenPlace where its condition begins,
+	// for messages. Zero means unknown.
+	Place, WhenPlace Place
+}
+
+func (r *Rule) String() string {
+	switch place := r.Place.short(); {
+	case r.Name == "" && place == "":
+		return "a rule without a name"
+	case r.Name == "":
+		return "the rule at " + place
+	case place == "":
+		return "rule " + r.Name
+	default:
+		return "rule " + r.Name + " (" + place + ")"
+	}
+}
+
+// Place is where something stands in a file. Line and Column begin at 1; 0
+// means unknown.
+type Place struct {
+	File         string
+	Line, Column int
+}
+
+// short is the place for people who know the folder.
+func (p Place) short() string {
+	if p.File == "" {
+		return ""
+	}
+	if p.Line == 0 {
+		return filepath.Base(p.File)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}
+
+// Error is something in a rule that cannot be used.
+type Error struct {
+	Place Place
+	// Reason says what is wrong, in which rule, and what would be right.
+	Reason string
+}
+
+func (e *Error) Error() string {
+	p := e.Place
+	switch {
+	case p.File == "":
+		return e.Reason
+	case p.Line == 0:
+		return fmt.Sprintf("%s: %s", p.File, e.Reason)
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, e.Reason)
+}
+
+// Rules are compiled rules. They are immutable but for their counters, and safe
+// for concurrent use.
+type Rules struct {
+	rules      []rule
+	conditions []*condition // each text once
+	families   []*family
+	facts      factSet // all that conditions read
+	kind       string  // what messages call one of them
+	defaults   map[tool.Risk]Effect
+}
+
+// rule is a Rule that is ready to judge.
+type rule struct {
+	Rule
+	targets   []target
+	condition int // -1: always
+}
+
+// family is the conditions that read the same facts: their outcomes are kept
+// together.
+type family struct {
+	facts      factSet
+	conditions []int
+	known      *cache[[]outcome]
+}
+
+// outcome is what a condition says of a caller. One that failed has an error.
+type outcome struct {
+	holds bool
+	err   error
+}
+
+// Compile checks rules and makes them ready. The tools of the risks in hidden
+// are hidden unless a rule allows them. The error joins an [*Error] for
+// everything that is wrong.
+func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
+	r := &Rules{kind: "visibility rule", defaults: map[tool.Risk]Effect{}}
+	for _, risk := range hidden {
+		r.defaults[risk] = Deny
+	}
+	return r.compile(rules)
+}
+
+// CompileCalls is Compile for rules that say which calls of visible tools may run.
+// They may have Ask, and the defaults say by risk what holds for the tools that no
+// rule decides about; a risk that they leave out is allowed.
+//
+// Their conditions may also read the call: args is a map of its arguments, so that
+// has(args.path) asks whether there is one; command.programs and command.risks are
+// lists of texts that say what the shell command among the arguments would do, which
+// is the text that they call command. Package internal/shelltext has the risks. Both
+// are empty where there is no such argument.
+func CompileCalls(rules []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
+	return (&Rules{kind: "policy rule", defaults: maps.Clone(defaults)}).compile(rules)
+}
+
+func (r *Rules) compile(rules []Rule) (*Rules, error) {
+	if len(rules) > MaxRules {
+		return nil, &Error{rules[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(rules), MaxRules)}
+	}
+	c := newCompiler(r.kind == "policy rule")
+	var errs []error
+	for _, rule := range rules {
+		if err := r.add(c, rule); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	r.conditions = c.conditions
+	r.group()
+	return r, nil
+}
+
+func (r *Rules) add(c *compiler, from Rule) error {
+	made := rule{Rule: from, condition: -1}
+	fail := func(at Place, format string, args ...any) error {
+		return &Error{at, fmt.Sprintf("%s: ", r.nameOf(from)) + fmt.Sprintf(format, args...)}
+	}
+	targets := slices.Concat(from.Allow, from.Ask, from.Deny)
+	asks := len(from.Ask) > 0
+	switch n := len(targets); {
+	case asks && r.kind == "visibility rule":
+		return fail(from.Place, "nobody can be asked what a caller may see: name tools under allow or under deny")
+	case n == 0 && r.kind == "visibility rule":
+		return fail(from.Place, "it must name tools under allow or under deny")
+	case n == 0:
+		return fail(from.Place, "it must name tools under allow, ask or deny")
+	case len(from.Allow) > 0 && len(from.Deny) > 0:
+		return fail(from.Place, "it has both allow and deny: make two rules of it")
+	case len(from.Allow)+len(from.Deny) > 0 && asks:
+		return fail(from.Place, "it has both ask and another effect: make two rules of it")
+	case n > MaxTargets:
+		return fail(from.Place, "it names %d targets, at most %d are allowed", n, MaxTargets)
+	}
+	for _, text := range targets {
+		t, err := parseTarget(text)
+		if err != nil {
+			return fail(from.Place, "%v", err)
+		}
+		made.targets = append(made.targets, t)
+	}
+	if text := strings.TrimRight(from.When, " \t\r\n"); text != "" {
+		n, err := c.compile(text)
+		if err != nil {
+			return fail(from.WhenPlace.plus(err.line, err.column), "%s", err.reason)
+		}
+		made.condition = n
+	}
+	r.rules = append(r.rules, made)
+	return nil
+}
+
+// nameOf names a rule in a message that begins with its place.
+func (r *Rules) nameOf(rule Rule) string {
+	if rule.Name == "" {
+		return r.kind
+	}
+	return r.kind + " " + rule.Name
+}
+
+// plus is the place of a character of a text that begins at p. The line counts
+// from 1, the column from 0.
+func (p Place) plus(line, column int) Place {
+	switch {
+	case p.Line == 0 || line < 1:
+	case line > 1:
+		p.Line, p.Column = p.Line+line-1, 0
+	case p.Column > 0:
+		p.Column += max(column, 0)
+	}
+	return p
+}
+
+// group sorts the conditions into families, with tables that are the smaller
+// the more there are.
+func (r *Rules) group() {
+	families := map[string]*family{}
+	for i, c := range r.conditions {
+		if c.facts.ofCall() {
+			continue // no two calls are the same
+		}
+		name := c.facts.name()
+		f := families[name]
+		if f == nil {
+			f = &family{facts: c.facts}
+			families[name] = f
+			r.families = append(r.families, f)
+		}
+		f.conditions = append(f.conditions, i)
+		r.facts = r.facts.union(c.facts)
+	}
+	for _, f := range r.families {
+		f.known = newCache[[]outcome](min(1024, max(16, 1<<14/len(r.families))))
+	}
+}
+
+// outcomes finds out what each condition says of a caller. Those that read a call are
+// left open, see hear.
+func (r *Rules) outcomes(f *chat.Facts) []outcome {
+	all := make([]outcome, len(r.conditions))
+	for _, family := range r.families {
+		var room [keyRoom]byte
+		key := family.facts.key(room[:0], f)
+		known, ok := family.known.get(key)
+		if !ok {
+			known = make([]outcome, len(family.conditions))
+			for i, n := range family.conditions {
+				known[i] = r.conditions[n].ask(f, nil)
+			}
+			family.known.put(key, known)
+		}
+		for i, n := range family.conditions {
+			all[n] = known[i]
+		}
+	}
+	return all
+}
+
+// hear finds out what the conditions of a class that read a call say of it, and
+// returns it, or nil where there are none.
+func (r *Rules) hear(of []outcome, c class, f *chat.Facts, arguments json.RawMessage) (made *call) {
+	var err error
+	for _, i := range slices.Concat(c.deny, c.ask, c.allow) {
+		n := r.rules[i].condition
+		if n < 0 || !r.conditions[n].facts.ofCall() {
+			continue
+		}
+		if made == nil && err == nil {
+			made, err = newCall(arguments)
+		}
+		if of[n] = (outcome{err: err}); err == nil {
+			of[n] = r.conditions[n].ask(f, made)
+		}
+	}
+	return made
+}
+
+// outcome is what a rule's condition said.
+func (r *rule) outcome(of []outcome) outcome {
+	if r.condition < 0 {
+		return outcome{holds: true}
+	}
+	return of[r.condition]
+}
+
+// Status is what operators are told of a rule.
+type Status struct {
+	// Rule is its name and place.
+	Rule   string   `json:"rule"`
+	Allow  []string `json:"allow,omitempty"`
+	Deny   []string `json:"deny,omitempty"`
+	Ask    []string `json:"ask,omitempty"`
+	When   string   `json:"when,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+	// Failures counts how often its condition failed. Callers with the same facts
+	// count once while their answer is kept.
+	Failures int64 `json:"failures"`
+}
+
+// Status tells how the rules do, in their order.
+func (r *Rules) Status() []Status {
+	list := make([]Status, len(r.rules))
+	for i := range r.rules {
+		rule := &r.rules[i]
+		list[i] = Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When, Reason: rule.Reason}
+		if rule.condition >= 0 {
+			list[i].Failures = r.conditions[rule.condition].failures.Load()
+		}
+	}
+	return list
+}
+
+// Unknown returns a warning for every target that names nothing in a catalog.
+// That is no error: what it names may come later.
+func (r *Rules) Unknown(c *catalog.Catalog) []error {
+	var warnings []error
+	for i := range r.rules {
+		rule := &r.rules[i]
+		for _, t := range rule.targets {
+			if t.kind != riskKind && !t.names(c) {
+				warnings = append(warnings, &Error{rule.Place, r.nameOf(rule.Rule) + ": " + t.missing(c)})
+			}
+		}
+	}
+	return warnings
+}
