@@ -24,8 +24,8 @@ type Config struct {
 	// Tools are what everybody may use. More can be registered, with filters too,
 	// at any time: see [Agent.Registry].
 	Tools []tool.Tool
-	// Toolsets are the named choices of tools that messages can switch to.
-	Toolsets []catalog.Toolset
+	// Skills are the named choices of tools that messages can switch to.
+	Skills []catalog.Skill
 	// Selection bounds what reaches the model.
 	Selection selection.Config
 	// Turn bounds how turns run.
@@ -54,7 +54,7 @@ func New(m model.Model, cfg Config) (*Agent, error) {
 	if err := registry.Register(cfg.Tools...); err != nil {
 		return nil, err
 	}
-	if _, err := registry.SetToolsets(cfg.Toolsets...); err != nil {
+	if _, err := registry.SetSkills(cfg.Skills...); err != nil {
 		return nil, err
 	}
 	g, err := engine.New(engine.Config{

@@ -33,8 +33,8 @@ type Catalog struct {
 // skills are the toolsets of a catalog. Catalogs that differ in their tools or
 // rules alone share them.
 type skills struct {
-	toolsets    []Toolset // in order of registration, [Full] among them
-	byToolset   map[string]int
+	toolsets    []Skill // in order of registration, [Full] among them
+	bySkill   map[string]int
 	unavailable []Unavailable // by name
 }
 
@@ -163,20 +163,20 @@ func (c *Catalog) AllDefinitions() []tool.Definition {
 	return all
 }
 
-// Toolset finds a toolset by name. The toolset [Full] always exists.
-func (c *Catalog) Toolset(name string) (Toolset, bool) {
-	if i, ok := c.byToolset[name]; ok {
+// Skill finds a toolset by name. The toolset [Full] always exists.
+func (c *Catalog) Skill(name string) (Skill, bool) {
+	if i, ok := c.bySkill[name]; ok {
 		return c.toolsets[i], true
 	}
 	if name == Full {
 		return full, true // of the zero Catalog
 	}
-	return Toolset{}, false
+	return Skill{}, false
 }
 
-// Toolsets returns all toolsets, in order of registration, [Full] among them. The
+// Skills returns all toolsets, in order of registration, [Full] among them. The
 // slice is not to be changed.
-func (c *Catalog) Toolsets() []Toolset {
+func (c *Catalog) Skills() []Skill {
 	if c.toolsets == nil {
 		return onlyFull
 	}
@@ -189,7 +189,7 @@ func (c *Catalog) Unavailable() []Unavailable { return c.unavailable }
 
 // Members returns the tools of a toolset, in order of registration, and those
 // of its targets that name nothing.
-func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
+func (c *Catalog) Members(t Skill) (members []*Entry, unknown []string) {
 	switch {
 	case len(t.Tools) == 0 && t.Guide != nil:
 		return nil, nil
@@ -215,7 +215,7 @@ func (c *Catalog) Members(t Toolset) (members []*Entry, unknown []string) {
 // Switches reports whether taking a skill up changes what tools are shown. One with
 // instructions does so only when it names tools that exist: many are written for
 // other programs, and their names of tools mean nothing here.
-func (c *Catalog) Switches(t Toolset) bool {
+func (c *Catalog) Switches(t Skill) bool {
 	if t.Guide == nil {
 		return true
 	}
@@ -282,13 +282,13 @@ func (t tools) with(s skills, rules Rules) *Catalog {
 const Full = "full"
 
 var (
-	full     = Toolset{Name: Full, Description: "all tools"}
-	onlyFull = []Toolset{full} // what the zero Catalog has
+	full     = Skill{Name: Full, Description: "all tools"}
+	onlyFull = []Skill{full} // what the zero Catalog has
 )
 
-// Toolset is a skill that the model can take up: a named choice of tools, the only
+// Skill is a skill that the model can take up: a named choice of tools, the only
 // ones that are shown while the skill is active, or instructions, or both.
-type Toolset struct {
+type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// Tools are names of tools, or "group:" and the name of a group. An empty
@@ -324,7 +324,7 @@ type Unavailable struct{ Name, Reason string }
 
 // Read reads a file of a skill that has instructions, as its [Guide] does. A guide
 // that panics gives an error.
-func (t Toolset) Read(ctx context.Context, file string) (text string, err error) {
+func (t Skill) Read(ctx context.Context, file string) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the skill %s could not be read: it failed unexpectedly", t.Name)
@@ -335,7 +335,7 @@ func (t Toolset) Read(ctx context.Context, file string) (text string, err error)
 
 // Check reports the first thing that is wrong with t by itself. Whether its
 // tools exist is told by [Catalog.Members].
-func (t Toolset) Check() error {
+func (t Skill) Check() error {
 	if t.Name == "" {
 		return fmt.Errorf("a skill has no name")
 	}

@@ -203,31 +203,31 @@ func TestCall(t *testing.T) {
 func TestToolsets(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "", tool.Read, "g"), newTool("b", "", tool.Read, "g"), newTool("c", "", tool.Read)))
-	unknown, err := r.SetToolsets(catalog.Toolset{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Toolset{Name: "every"})
+	unknown, err := r.SetSkills(catalog.Skill{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Skill{Name: "every"})
 	must(t, err)
 	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Toolset: "some", Target: "nope"}) {
 		t.Errorf("unknown: %v", unknown)
 	}
 	c := r.Catalog()
-	some, _ := c.Toolset("some")
+	some, _ := c.Skill("some")
 	if members, _ := c.Members(some); names(members) != "a b c" {
 		t.Errorf("members: %s", names(members))
 	}
 	for _, name := range []string{"every", catalog.Full} {
-		s, ok := c.Toolset(name)
+		s, ok := c.Skill(name)
 		if members, _ := c.Members(s); !ok || len(members) != 3 {
 			t.Errorf("%s has %d tools", name, len(members))
 		}
 	}
-	if _, ok := c.Toolset("x"); ok {
+	if _, ok := c.Skill("x"); ok {
 		t.Error("there is no toolset x")
 	}
-	for _, bad := range [][]catalog.Toolset{{{}}, {{Name: "a"}, {Name: "a"}}, {{Name: "full", Tools: []string{"a"}}}} {
-		if _, err := r.SetToolsets(bad...); err == nil {
+	for _, bad := range [][]catalog.Skill{{{}}, {{Name: "a"}, {Name: "a"}}, {{Name: "full", Tools: []string{"a"}}}} {
+		if _, err := r.SetSkills(bad...); err == nil {
 			t.Errorf("%v was taken", bad)
 		}
 	}
-	if len(r.Catalog().Toolsets()) != 3 {
+	if len(r.Catalog().Skills()) != 3 {
 		t.Error("a refused change has changed something")
 	}
 }
@@ -250,12 +250,12 @@ func TestWrap(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "s", tool.Read)))
 	must(t, r.RegisterWithFilter(newTool("b", "s", tool.Read), func(f chat.Facts) bool { return f.HasRole("admin") }))
-	_, err := r.SetToolsets(catalog.Toolset{Name: "few", Tools: []string{"a"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "few", Tools: []string{"a"}})
 	must(t, err)
 	r.SetRules(denyAll{})
 	w := r.Wrap(func(tool.Tool) tool.Tool { return newTool("other", "elsewhere", tool.Write) })
 	must(t, w.Register(newTool("c", "s", tool.Read)))
-	if _, ok := w.Catalog().Toolset("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
+	if _, ok := w.Catalog().Skill("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
 		t.Errorf("%d and %d tools", r.Catalog().Len(), w.Catalog().Len())
 	}
 	before, _ := r.Catalog().Get("b")

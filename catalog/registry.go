@@ -21,7 +21,7 @@ type Registry struct {
 
 	mu        sync.Mutex      // guards what follows
 	list      []*Registration // whether or not they are in force
-	toolsets  []Toolset       // of the program
+	toolsets  []Skill       // of the program
 	suppliers []supplier
 	skills    skills // what toolsets and suppliers come to
 	rules     Rules
@@ -199,10 +199,10 @@ func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	return wrapped
 }
 
-// SetToolsets makes the given toolsets the only ones beside those of suppliers, and
+// SetSkills makes the given toolsets the only ones beside those of suppliers, and
 // returns a warning for every target that names no tool or group. A toolset that is not valid or is
 // named twice is an error, and nothing changes.
-func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, err error) {
+func (r *Registry) SetSkills(toolsets ...Skill) (unknown []UnknownTarget, err error) {
 	if err := checkAll(toolsets); err != nil {
 		return nil, err
 	}
@@ -212,12 +212,12 @@ func (r *Registry) SetToolsets(toolsets ...Toolset) (unknown []UnknownTarget, er
 	return r.unknown(), nil
 }
 
-func checkAll(toolsets []Toolset) error {
+func checkAll(toolsets []Skill) error {
 	for i, t := range toolsets {
 		if err := t.Check(); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(toolsets[:i], func(o Toolset) bool { return o.Name == t.Name }) {
+		if slices.ContainsFunc(toolsets[:i], func(o Skill) bool { return o.Name == t.Name }) {
 			return fmt.Errorf("the skill %q is defined twice", t.Name)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *Registry) SetRules(rules Rules) {
 
 // Update does what SetToolsets and SetRules do, in one step: rules may name
 // toolsets. It answers as SetToolsets does.
-func (r *Registry) Update(toolsets []Toolset, rules Rules) (unknown []UnknownTarget, err error) {
+func (r *Registry) Update(toolsets []Skill, rules Rules) (unknown []UnknownTarget, err error) {
 	if err := checkAll(toolsets); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *Registry) Update(toolsets []Toolset, rules Rules) (unknown []UnknownTar
 	return r.unknown(), nil
 }
 
-func (r *Registry) set(toolsets []Toolset, rules Rules) {
+func (r *Registry) set(toolsets []Skill, rules Rules) {
 	r.toolsets, r.rules = toolsets, rules
 	r.skills = skillsOf(toolsets, r.suppliers)
 	r.show(r.current.Load().tools)
@@ -80,7 +80,7 @@ func (c *Catalog) SameTools(o *Catalog) bool {
 
 // SameSkills reports whether two catalogs hold the same toolsets in the same order.
 func (c *Catalog) SameSkills(o *Catalog) bool {
-	a, b := c.Toolsets(), o.Toolsets()
+	a, b := c.Skills(), o.Skills()
 	return len(a) == len(b) && &a[0] == &b[0]
 }
 
@@ -103,7 +103,7 @@ func (c *Catalog) WhyDenied(f *chat.Facts, e *Entry) string {
 }
 
 // DeniedSkills asks the rules which skills a caller may not see, by place in
-// [Catalog.Toolsets], see [SkillGuard]. It is nil when there are none.
+// [Catalog.Skills], see [SkillGuard]. It is nil when there are none.
 func (c *Catalog) DeniedSkills(f *chat.Facts) []bool {
 	if g, ok := c.guard().(SkillGuard); ok {
 		return g.DeniedSkills(f)

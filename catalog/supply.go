@@ -12,7 +12,7 @@ import (
 // Supply is what one supplier gives. Everything in it comes and goes together.
 type Supply struct {
 	Tools    []tool.Tool
-	Toolsets []Toolset
+	Skills []Skill
 	// Unavailable are skills that the supplier knows and that nobody may use now.
 	// Explanations tell why.
 	Unavailable []Unavailable
@@ -21,7 +21,7 @@ type Supply struct {
 // supplier is who supplies, with what it gives beside tools.
 type supplier struct {
 	name        string
-	toolsets    []Toolset
+	toolsets    []Skill
 	unavailable []Unavailable
 }
 
@@ -38,7 +38,7 @@ func (r *Registry) Supply(name string, s Supply) (leftOut []error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list, leftOut := r.supplyTools(name, s.Tools)
-	toolsets, more := r.supplyToolsets(name, s.Toolsets)
+	toolsets, more := r.supplySkills(name, s.Skills)
 	mine := supplier{name, toolsets, s.Unavailable}
 	// Catalogs that are read hold the old slice.
 	r.suppliers = slices.Clone(r.suppliers)
@@ -102,8 +102,8 @@ func same(a, b tool.Tool) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Kind() == reflect.Pointer && a == b
 }
 
-// supplyToolsets returns those toolsets that are valid and whose names are free.
-func (r *Registry) supplyToolsets(name string, toolsets []Toolset) (kept []Toolset, leftOut []error) {
+// supplySkills returns those toolsets that are valid and whose names are free.
+func (r *Registry) supplySkills(name string, toolsets []Skill) (kept []Skill, leftOut []error) {
 	taken := make(map[string]bool, len(toolsets)+1)
 	taken[Full] = true
 	for _, o := range r.suppliers {
@@ -114,7 +114,7 @@ func (r *Registry) supplyToolsets(name string, toolsets []Toolset) (kept []Tools
 			taken[t.Name] = true
 		}
 	}
-	kept = make([]Toolset, 0, len(toolsets))
+	kept = make([]Skill, 0, len(toolsets))
 	for _, t := range toolsets {
 		switch err := t.Check(); {
 		case err != nil:
@@ -131,28 +131,28 @@ func (r *Registry) supplyToolsets(name string, toolsets []Toolset) (kept []Tools
 
 // skillsOf puts the toolsets of the program and of suppliers together. Of two with
 // one name that of the program is in force.
-func skillsOf(own []Toolset, suppliers []supplier) skills {
+func skillsOf(own []Skill, suppliers []supplier) skills {
 	n := len(own) + 1
 	for _, from := range suppliers {
 		n += len(from.toolsets)
 	}
-	s := skills{toolsets: append(make([]Toolset, 0, n), own...), byToolset: make(map[string]int, n)}
+	s := skills{toolsets: append(make([]Skill, 0, n), own...), bySkill: make(map[string]int, n)}
 	for i, t := range own {
-		s.byToolset[t.Name] = i
+		s.bySkill[t.Name] = i
 	}
 	for _, from := range suppliers {
 		for _, t := range from.toolsets {
-			if _, taken := s.byToolset[t.Name]; taken {
+			if _, taken := s.bySkill[t.Name]; taken {
 				s.unavailable = append(s.unavailable, Unavailable{t.Name, "the configuration has a skill of that name"})
 				continue
 			}
-			s.byToolset[t.Name] = len(s.toolsets)
+			s.bySkill[t.Name] = len(s.toolsets)
 			s.toolsets = append(s.toolsets, t)
 		}
 		s.unavailable = append(s.unavailable, from.unavailable...)
 	}
-	if _, ok := s.byToolset[Full]; !ok {
-		s.byToolset[Full] = len(s.toolsets)
+	if _, ok := s.bySkill[Full]; !ok {
+		s.bySkill[Full] = len(s.toolsets)
 		s.toolsets = append(s.toolsets, full)
 	}
 	slices.SortStableFunc(s.unavailable, func(a, b Unavailable) int { return strings.Compare(a.Name, b.Name) })

@@ -30,7 +30,7 @@ func (bare) Call(context.Context, json.RawMessage) (chat.Result, error) {
 func TestSupply(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("own", "", tool.Read)))
-	if _, err := r.SetToolsets(catalog.Toolset{Name: "mine", Tools: []string{"own"}}); err != nil {
+	if _, err := r.SetSkills(catalog.Skill{Name: "mine", Tools: []string{"own"}}); err != nil {
 		t.Fatal(err)
 	}
 	var seen []*catalog.Catalog
@@ -38,7 +38,7 @@ func TestSupply(t *testing.T) {
 	a, b := newTool("a", "", tool.Read), newTool("b", "", tool.Read)
 	left := r.Supply("skills", catalog.Supply{
 		Tools:       []tool.Tool{a, newTool("own", "", tool.Read), b, bare{tool.Definition{Name: "bad name"}}, newTool("b", "", tool.Write)},
-		Toolsets:    []catalog.Toolset{{Name: "guide", Guide: book("How to."), Tools: []string{"Bash"}}, {Name: "mine"}, {Name: "full"}, {Name: "set", Tools: []string{"a", "gone"}}},
+		Skills:    []catalog.Skill{{Name: "guide", Guide: book("How to."), Tools: []string{"Bash"}}, {Name: "mine"}, {Name: "full"}, {Name: "set", Tools: []string{"a", "gone"}}},
 		Unavailable: []catalog.Unavailable{{Name: "x", Reason: "needs y"}},
 	})
 	if len(left) != 4 {
@@ -49,7 +49,7 @@ func TestSupply(t *testing.T) {
 		t.Errorf("tools %s", got)
 	}
 	var sets []string
-	for _, s := range c.Toolsets() {
+	for _, s := range c.Skills() {
 		members, _ := c.Members(s)
 		sets = append(sets, fmt.Sprint(s.Name, len(members), c.Switches(s)))
 	}
@@ -62,7 +62,7 @@ func TestSupply(t *testing.T) {
 	before, _ := c.Get("a")
 	r.Supply("skills", catalog.Supply{Tools: []tool.Tool{a}})
 	now, _ := r.Catalog().Get("a")
-	if got := strings.Join(slices.Collect(r.Catalog().Names()), " "); got != "own a" || now.Registration != before.Registration || len(r.Catalog().Toolsets()) != 2 {
+	if got := strings.Join(slices.Collect(r.Catalog().Names()), " "); got != "own a" || now.Registration != before.Registration || len(r.Catalog().Skills()) != 2 {
 		t.Errorf("afterwards %s", got)
 	}
 	if c.SameTools(r.Catalog()) || c.SameSkills(r.Catalog()) {

@@ -213,7 +213,7 @@ type Skills struct {
 	Active string `json:"active"`
 	// Tools is how many tools the active one has.
 	Tools  int               `json:"tools"`
-	Skills []catalog.Toolset `json:"skills"`
+	Skills []catalog.Skill `json:"skills"`
 	// Counts is how many tools each skill has.
 	Counts map[string]int `json:"counts"`
 }
@@ -232,7 +232,7 @@ func (g *Gateway) replySkills(w http.ResponseWriter, agent string) {
 		agent = g.config.Agents[0].Name
 	}
 	c := g.Catalog()
-	s := Skills{Agent: agent, Active: name, Tools: tools, Skills: c.Toolsets(), Counts: map[string]int{}}
+	s := Skills{Agent: agent, Active: name, Tools: tools, Skills: c.Skills(), Counts: map[string]int{}}
 	for _, t := range s.Skills {
 		members, _ := c.Members(t)
 		s.Counts[t.Name] = len(members)

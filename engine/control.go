@@ -169,17 +169,17 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 		return "", 0, err
 	}
 	name = a.controls.load().skill
-	toolset, _ := g.Catalog().Toolset(name)
+	toolset, _ := g.Catalog().Skill(name)
 	members, _ := g.Catalog().Members(toolset)
 	return name, len(members), nil
 }
 
 func (g *Gateway) checkSkill(name string) error {
-	if _, ok := g.Catalog().Toolset(name); ok {
+	if _, ok := g.Catalog().Skill(name); ok {
 		return nil
 	}
 	var all []string
-	for _, t := range g.Catalog().Toolsets() {
+	for _, t := range g.Catalog().Skills() {
 		all = append(all, t.Name)
 	}
 	return unknownSkill(name, all)

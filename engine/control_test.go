@@ -91,7 +91,7 @@ func TestSkillsThatGo(t *testing.T) {
 	for i, want := range []string{"echo", "", "echo get_weather"} {
 		switch i {
 		case 1:
-			_, err := r.SetToolsets()
+			_, err := r.SetSkills()
 			must(t, err)
 		case 2:
 			must(t, g.SetSkill("main", catalog.Full))
@@ -126,7 +126,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 
 func TestFilterAndMessage(t *testing.T) {
 	g, m := newGateway(t, func(c *engine.Config) {
-		_, err := c.Registry.SetToolsets(catalog.Toolset{Name: "a"}, catalog.Toolset{Name: "b"}, catalog.Toolset{Name: "c"})
+		_, err := c.Registry.SetSkills(catalog.Skill{Name: "a"}, catalog.Skill{Name: "b"}, catalog.Skill{Name: "c"})
 		must(t, err)
 		c.Agents[0].Skills = []string{"a", "b"}
 	}, fake.Step{}, fake.Step{}, fake.Step{}, fake.Step{})
@@ -151,7 +151,7 @@ func TestFilterAndMessage(t *testing.T) {
 func TestToldConversationsBeginTheSame(t *testing.T) {
 	chooses := fake.New(fake.Step{Text: "skill:b"}, fake.Step{Text: "echo"})
 	g, m := newGateway(t, func(c *engine.Config) {
-		_, err := c.Registry.SetToolsets(catalog.Toolset{Name: "a", Description: "Weather"}, catalog.Toolset{Name: "b", Description: "Weather"}, catalog.Toolset{Name: "c", Description: "Words"})
+		_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"}, catalog.Skill{Name: "c", Description: "Words"})
 		must(t, err)
 		c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
 		c.Turn.Chooser = turn.NewChooser(chooses, 0, nil)
@@ -213,7 +213,7 @@ func TestControlsAreConsistent(t *testing.T) {
 		}
 	}
 	g, _ := newGateway(t, func(c *engine.Config) {
-		_, err := c.Registry.SetToolsets(catalog.Toolset{Name: "talking"}, catalog.Toolset{Name: "travel"})
+		_, err := c.Registry.SetSkills(catalog.Skill{Name: "talking"}, catalog.Skill{Name: "travel"})
 		must(t, err)
 	}, steps...)
 	settings := []string{`{"groups":"talk","skills":["talking"]}`, `{"groups":"world","skills":["travel"]}`}

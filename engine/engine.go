@@ -212,7 +212,7 @@ func (g *Gateway) awaits(a Agent) bool {
 	}
 	now := g.config.Skills.Table.Snapshot()
 	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
-		_, there := g.Catalog().Toolset(name)
+		_, there := g.Catalog().Skill(name)
 		_, known := now.Get(name)
 		return name != "" && !there && (known || len(now.Failed()) > 0)
 	})

@@ -43,7 +43,7 @@ func registry(tb testing.TB) *catalog.Registry {
 	))
 	must(tb, r.RegisterWithFilter(tool.Func(tool.Definition{Name: "admin_only", Description: "Restart everything"}, func(context.Context, struct{}) (string, error) { return "done", nil }),
 		func(f chat.Facts) bool { return f.HasRole("admin") }))
-	_, err := r.SetToolsets(catalog.Toolset{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "talking", Description: "Only talk", Tools: []string{"echo"}})
 	must(tb, err)
 	return r
 }
@@ -243,7 +243,7 @@ func TestSkillThatIsGone(t *testing.T) {
 	if _, err := send(g, t.Context(), engine.Message{Text: "x", Skill: "talking"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.SetToolsets()
+	_, err := r.SetSkills()
 	must(t, err)
 	if _, err := send(g, t.Context(), engine.Message{Text: "x"}); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func post(t *testing.T, url, body string, header ...string) (int, string) {
 
 func TestCompletions(t *testing.T) {
 	g, m := newGateway(t, func(c *engine.Config) { c.Now = func() time.Time { return time.Unix(1700000000, 0) } },
-		fake.Step{Text: "Looking.", Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}, Usage: model.Usage{Input: 5, Output: 2}}, fake.Step{Text: "Done.", Usage: model.Usage{Input: 7, Output: 1, CacheRead: 3}},
+		fake.Step{Text: "Looking.", Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}, Usage: model.Tokens{Input: 5, Output: 2}}, fake.Step{Text: "Done.", Usage: model.Tokens{Input: 7, Output: 1, CacheRead: 3}},
 		fake.Step{Text: "streamed"}, fake.Step{Text: "first"}, fake.Step{Text: "second"})
 	url := serve(t, g) + "/v1/chat/completions"
 	status, body := post(t, url, `{"model":"main","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},{"role":"user","content":[{"type":"text","text":"echo a"}]}]}`)

@@ -122,7 +122,7 @@ func (g *Gateway) checkNames(a *agent, m Message) error {
 			return unknownSkill(skill, slices.Collect(g.seen(a, m).OfferedSkills()))
 		}
 	}
-	if _, unknown := c.Members(catalog.Toolset{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+	if _, unknown := c.Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
 		var usable []string
 		for _, e := range g.seen(a, m).Usable() {
 			usable = append(usable, e.Definition.Name)

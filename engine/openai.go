@@ -140,7 +140,7 @@ type completionUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-func usageOf(u model.Usage) *completionUsage {
+func usageOf(u model.Tokens) *completionUsage {
 	out := &completionUsage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
 	out.PromptDetails.CachedTokens = u.CacheRead
 	return out

@@ -144,9 +144,9 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 	for name, recommends := range map[string]bool{"all skills": false, "recommended skills": true} {
 		t.Run(name, func(t *testing.T) {
 			r := tenants(t)
-			_, err := r.SetToolsets(
-				catalog.Toolset{Name: "servers", Description: "Look after a server", Tools: []string{"restart_server"}},
-				catalog.Toolset{Name: "support", Description: "Tickets about a server", Tools: []string{"list_tickets", "restart_server"}})
+			_, err := r.SetSkills(
+				catalog.Skill{Name: "servers", Description: "Look after a server", Tools: []string{"restart_server"}},
+				catalog.Skill{Name: "support", Description: "Tickets about a server", Tools: []string{"list_tickets", "restart_server"}})
 			must(t, err)
 			var steps []fake.Step
 			for range 2 {
@@ -181,7 +181,7 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 // What a mistaken message is answered names no tool that its caller may not see.
 func TestHintsNameWhatTheCallerSees(t *testing.T) {
 	r := tenants(t)
-	_, err := r.SetToolsets(catalog.Toolset{Name: "servers", Tools: []string{"restart_server"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "servers", Tools: []string{"restart_server"}})
 	must(t, err)
 	g, _ := newGateway(t, func(cfg *engine.Config) { cfg.Registry = r })
 	for _, c := range []struct {

@@ -1,7 +1,7 @@
 // Package hub finds skills in registries and installs them into a folder of
 // skills.
 //
-// A [Registry] says what there is and brings it: [ClawHub] and [WellKnown] over
+// A [Source] says what there is and brings it: [ClawHub] and [WellKnown] over
 // HTTP, [Git] as the archive of a repository, [Folder] from this machine. An
 // [Installer] puts it into its folder, in a way that leaves either the whole new
 // skill there or what was there before:

@@ -27,7 +27,7 @@ func (in *Installer) Find(ctx context.Context, registry, text string, limit int)
 		if err != nil {
 			return nil, []error{err}
 		}
-		asked = []Registry{r}
+		asked = []Source{r}
 	}
 	limit = max(1, min(limit, MaxFound))
 	lists, errs := make([][]Found, len(asked)), make([]error, len(asked))

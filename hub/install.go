@@ -23,7 +23,7 @@ type Config struct {
 	// Folder is where skills are installed. It is made when it is missing.
 	Folder string
 	// Registries are asked in this order.
-	Registries []Registry
+	Registries []Source
 	// Roots are the certificates that signatures of a registry's skills must lead
 	// to, by its name; a skill without a signature has a flag there. Without any,
 	// signatures are held against the files, but nobody's is trusted.
@@ -75,7 +75,7 @@ func (o Options) report(name, step string, done, total int64) {
 }
 
 // Registry returns a registry by its name.
-func (in *Installer) Registry(name string) (Registry, error) {
+func (in *Installer) Registry(name string) (Source, error) {
 	var names []string
 	for _, r := range in.c.Registries {
 		if r.Name() == name {
@@ -90,7 +90,7 @@ func (in *Installer) Registry(name string) (Registry, error) {
 // @owner/name, or owner/repository@name for a Git registry. An empty registry
 // means the first one that has the skill; one that does not answer ends the
 // search, so that another's skill is never taken instead.
-func (in *Installer) Lookup(ctx context.Context, registry, words, version string) (Registry, Ref, error) {
+func (in *Installer) Lookup(ctx context.Context, registry, words, version string) (Source, Ref, error) {
 	ref, git, err := parse(words, version)
 	if err != nil {
 		return nil, ref, err
@@ -101,7 +101,7 @@ func (in *Installer) Lookup(ctx context.Context, registry, words, version string
 		if err != nil {
 			return nil, ref, err
 		}
-		candidates = []Registry{r}
+		candidates = []Source{r}
 	}
 	var asked []string
 	for _, r := range candidates {
@@ -148,7 +148,7 @@ func parse(words, version string) (ref Ref, git bool, err error) {
 // Install installs a skill from a registry. The error wraps [ErrInstalled],
 // [ErrRefused], [ErrUnavailable] or skill.ErrNotFound, or is a [*NeedsYesError];
 // the folder is then as it was before.
-func (in *Installer) Install(ctx context.Context, r Registry, ref Ref, o Options) (*Installed, error) {
+func (in *Installer) Install(ctx context.Context, r Source, ref Ref, o Options) (*Installed, error) {
 	p, err := enter(ctx, in.c.Folder)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (in *Installer) Install(ctx context.Context, r Registry, ref Ref, o Options
 	return done, errors.Join(err, p.leave())
 }
 
-func (in *Installer) install(ctx context.Context, p *place, r Registry, ref Ref, o Options) (*Installed, error) {
+func (in *Installer) install(ctx context.Context, p *place, r Source, ref Ref, o Options) (*Installed, error) {
 	if err := in.free(p, ref.Name, o); err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (in *Installer) free(p *place, name string, o Options) error {
 }
 
 // resolve asks the registry, and acts on its verdict.
-func (in *Installer) resolve(ctx context.Context, p *place, r Registry, ref Ref, o Options) (*Release, error) {
+func (in *Installer) resolve(ctx context.Context, p *place, r Source, ref Ref, o Options) (*Release, error) {
 	o.report(ref.Name, "resolve", 0, 0)
 	release, err := r.Resolve(ctx, ref)
 	if err != nil {
@@ -237,7 +237,7 @@ func (in *Installer) withdraw(p *place, registry string, r *Release) (removed st
 
 // prepare downloads a release, and takes and checks it apart into the fresh
 // folder.
-func (in *Installer) prepare(ctx context.Context, p *place, r Registry, release *Release, o Options) (*Origin, []Flag, error) {
+func (in *Installer) prepare(ctx context.Context, p *place, r Source, release *Release, o Options) (*Origin, []Flag, error) {
 	if err := errors.Join(p.Mkdir(incoming, 0o700), p.Mkdir(fresh, 0o755)); err != nil {
 		return nil, nil, err
 	}

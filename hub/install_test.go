@@ -23,7 +23,7 @@ type house struct {
 	dir    string
 	server *hubtest.Server
 	*hub.Installer
-	hub, site, git hub.Registry
+	hub, site, git hub.Source
 }
 
 func begin(t *testing.T, skills ...hubtest.Skill) *house {
@@ -42,7 +42,7 @@ func begin(t *testing.T, skills ...hubtest.Skill) *house {
 		t.Fatal(err)
 	}
 	h.Installer = hub.New(hub.Config{
-		Folder: h.dir, Registries: []hub.Registry{h.hub, h.site, h.git},
+		Folder: h.dir, Registries: []hub.Source{h.hub, h.site, h.git},
 		Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
 	})
 	return h

@@ -223,7 +223,7 @@ func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Optio
 }
 
 // registryOf is where an installed skill came from.
-func (in *Installer) registryOf(o *Origin) (Registry, error) {
+func (in *Installer) registryOf(o *Origin) (Source, error) {
 	if o.Registry == localName {
 		return NewFile(o.Source)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// Registry is a place that skills come from. It is safe for concurrent use.
-type Registry interface {
+// Source is a place that skills come from. It is safe for concurrent use.
+type Source interface {
 	// Name is what commands and the record of an installed skill call it.
 	Name() string
 	// Search returns at most limit skills that fit a text, the best first.

@@ -84,7 +84,7 @@ func TestFallbackInfo(t *testing.T) {
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	good := fake.New(fake.Step{Text: "secret words", Usage: model.Usage{Input: 12, Output: 3}})
+	good := fake.New(fake.Step{Text: "secret words", Usage: model.Tokens{Input: 12, Output: 3}})
 	m := model.Fallback(model.Log(failing(model.ErrUnavailable), log), model.Log(good, log))
 	if _, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{Messages: []chat.Message{{Text: "secret words"}}})); err != nil {
 		t.Fatal(err)

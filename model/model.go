@@ -80,7 +80,7 @@ type Event struct {
 	// Stop says why the answer ended.
 	Stop Stop
 	// Usage is what the provider counted, when it said.
-	Usage *Usage
+	Usage *Tokens
 }
 
 // Stop says why an answer ended.
@@ -98,8 +98,8 @@ const (
 	Refused Stop = "refused"
 )
 
-// Usage counts tokens as the provider bills them.
-type Usage struct {
+// Tokens counts tokens as the provider bills them.
+type Tokens struct {
 	// Input counts all tokens of the request, cached ones included.
 	Input int `json:"input"`
 	// Output counts the tokens of the answer.
@@ -111,7 +111,7 @@ type Usage struct {
 }
 
 // Add adds the counts of v to u.
-func (u *Usage) Add(v Usage) {
+func (u *Tokens) Add(v Tokens) {
 	u.Input += v.Input
 	u.Output += v.Output
 	u.CacheRead += v.CacheRead
@@ -161,9 +161,9 @@ func (e *Error) Unwrap() error { return e.Kind }
 
 // Answer ranges over a stream to its end and returns the whole answer as one
 // message of role assistant.
-func Answer(stream iter.Seq2[Event, error]) (chat.Message, Usage, Stop, error) {
+func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) {
 	m := chat.Message{Role: chat.Assistant}
-	var usage Usage
+	var usage Tokens
 	var stop Stop
 	for e, err := range stream {
 		if err != nil {

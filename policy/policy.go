@@ -106,7 +106,7 @@ func (p *Policy) Decide(_ context.Context, c Call) Decision {
 	case c.Entry != nil:
 		return Decision(p.judge(c.Catalog).Tool(&c.Facts, c.Entry, c.Arguments))
 	}
-	place := slices.IndexFunc(c.Catalog.Toolsets(), func(s catalog.Toolset) bool { return s.Name == c.Skill })
+	place := slices.IndexFunc(c.Catalog.Skills(), func(s catalog.Skill) bool { return s.Name == c.Skill })
 	if place < 0 {
 		return Decision{Effect: rules.Deny, Reason: "there is no such skill"}
 	}

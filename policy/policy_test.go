@@ -26,7 +26,7 @@ func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := r.Update([]catalog.Toolset{{Name: "ops", Tools: []string{"exec"}}, {Name: "read", Tools: []string{"look"}}}, nil); err != nil {
+	if _, err := r.Update([]catalog.Skill{{Name: "ops", Tools: []string{"exec"}}, {Name: "read", Tools: []string{"look"}}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return r, r.Catalog

@@ -111,7 +111,7 @@ type Builder struct {
 type system struct {
 	options Options
 	memory  *memory.Memory
-	skills  []catalog.Toolset
+	skills  []catalog.Skill
 	text    string
 }
 
@@ -166,7 +166,7 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 		}
 	}
 	last := b.cached[opts.Strategy].Load()
-	if last != nil && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Toolsets())) {
+	if last != nil && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
 		return last.text, nil
 	}
 	if opts.SkillList != nil { // and not what it points to, which may change
@@ -175,15 +175,15 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 	}
 	next := &system{options: opts, memory: remembered}
 	if opts.SkillList == nil {
-		next.skills = c.Toolsets()
+		next.skills = c.Skills()
 	}
 	next.text = b.write(next)
 	b.cached[opts.Strategy].Store(next)
 	return next.text, nil
 }
 
-func sameSkills(a, b []catalog.Toolset) bool {
-	return slices.EqualFunc(a, b, func(x, y catalog.Toolset) bool {
+func sameSkills(a, b []catalog.Skill) bool {
+	return slices.EqualFunc(a, b, func(x, y catalog.Skill) bool {
 		return x.Name == y.Name && x.Description == y.Description
 	})
 }
@@ -225,8 +225,8 @@ func (s *system) skillList() string {
 
 // SkillsSummary lists skills in at most 1,500 tokens, see [selection.ListSkills]. An
 // empty include means all of them.
-func SkillsSummary(skills []catalog.Toolset, include, exclude []string) string {
-	var list []*catalog.Toolset
+func SkillsSummary(skills []catalog.Skill, include, exclude []string) string {
+	var list []*catalog.Skill
 	for i := range skills {
 		name := skills[i].Name
 		if (len(include) == 0 || slices.Contains(include, name)) && !slices.Contains(exclude, name) {

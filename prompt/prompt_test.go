@@ -30,7 +30,7 @@ func setUp(tb testing.TB) (dir string, b *prompt.Builder, r *catalog.Registry) {
 	write(tb, dir, "202611/20261119.md", "Yesterday it rained.")
 	write(tb, dir, "202611/20261118.md", "Long ago.")
 	r = catalog.NewRegistry(nil)
-	_, err := r.SetToolsets(catalog.Toolset{Name: "office", Description: "Mail and calendar"}, catalog.Toolset{Name: "oncall", Description: "Production"})
+	_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Mail and calendar"}, catalog.Skill{Name: "oncall", Description: "Production"})
 	must(tb, err)
 	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(dir)}), r
 }
@@ -99,7 +99,7 @@ func TestCacheFollowsContent(t *testing.T) {
 	if changed := build(t, b, r, prompt.Options{}).System; !strings.Contains(changed, "coffee") || strings.Contains(changed, "tea") {
 		t.Errorf("after the memory changed:\n%s", changed)
 	}
-	_, err := r.SetToolsets(catalog.Toolset{Name: "office", Description: "Changed"})
+	_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Changed"})
 	must(t, err)
 	if changed := build(t, b, r, prompt.Options{}).System; !strings.Contains(changed, "office: Changed") || strings.Contains(changed, "oncall") {
 		t.Errorf("after the skills changed:\n%s", changed)

@@ -77,13 +77,13 @@ func (r *Rules) bind(c *catalog.Catalog) *guard {
 // namedSkills returns the rules that name each skill, by its place, and whether
 // any does.
 func (r *Rules) namedSkills(c *catalog.Catalog) (named [][]int, any bool) {
-	named = make([][]int, len(c.Toolsets()))
+	named = make([][]int, len(c.Skills()))
 	for i := range r.rules {
 		for _, t := range r.rules[i].targets {
 			if t.kind != skillKind {
 				continue
 			}
-			for place, s := range c.Toolsets() {
+			for place, s := range c.Skills() {
 				// Full is no skill that could be hidden: it is all tools.
 				if list := named[place]; s.Name != catalog.Full && t.match(s.Name) && (len(list) == 0 || list[len(list)-1] != i) {
 					named[place], any = append(list, i), true
@@ -323,7 +323,7 @@ func (j *Judge) Tool(f *chat.Facts, e *catalog.Entry, arguments json.RawMessage)
 	return j.guard.say(f, j.guard.classes[j.guard.classOf[e.Position()]], arguments)
 }
 
-// Skill judges the skill at a place in [catalog.Catalog.Toolsets], as Tool does.
+// Skill judges the skill at a place in [catalog.Catalog.Skills], as Tool does.
 func (j *Judge) Skill(f *chat.Facts, place int, arguments json.RawMessage) Verdict {
 	if j.guard.skillOf == nil {
 		return Verdict{Effect: Allow, Reason: "no rule names it"}

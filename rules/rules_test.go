@@ -40,7 +40,7 @@ func house(tb testing.TB) *catalog.Registry {
 		described{tool.Definition{Name: "telegram_poll", Groups: []string{"chat"}, Risk: tool.Write}},
 		described{tool.Definition{Name: "note", Risk: tool.Write}},
 	))
-	_, err := r.SetToolsets(catalog.Toolset{Name: "ops", Tools: []string{"restart", "db_query"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "ops", Tools: []string{"restart", "db_query"}})
 	must(tb, err)
 	return r
 }
@@ -123,7 +123,7 @@ func (b book) Read(context.Context, string) (string, error) { return string(b), 
 // and not the tools that they ask for.
 func TestSkillsThemselves(t *testing.T) {
 	r := house(t)
-	r.Supply("skills", catalog.Supply{Toolsets: []catalog.Toolset{{Name: "deploy-guide", Guide: book("x"), Tools: []string{"note", "db_drop"}}}})
+	r.Supply("skills", catalog.Supply{Skills: []catalog.Skill{{Name: "deploy-guide", Guide: book("x"), Tools: []string{"note", "db_drop"}}}})
 	boss, guest := chat.Facts{Roles: []string{"boss"}}, chat.Facts{}
 	for name, c := range map[string]struct {
 		rules                   []rules.Rule

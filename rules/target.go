@@ -108,7 +108,7 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 			}
 		}
 	case skillKind:
-		for _, s := range c.Toolsets() {
+		for _, s := range c.Skills() {
 			// What instructions ask for is their author's wish: a rule that names the skill
 			// neither opens nor hides those tools.
 			if t.match(s.Name) && s.Guide == nil {
@@ -123,7 +123,7 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 // names reports whether t names anything.
 func (t target) names(c *catalog.Catalog) bool {
 	if t.kind == skillKind {
-		return slices.ContainsFunc(c.Toolsets(), func(s catalog.Toolset) bool { return t.match(s.Name) })
+		return slices.ContainsFunc(c.Skills(), func(s catalog.Skill) bool { return t.match(s.Name) })
 	}
 	return len(t.find(c)) > 0
 }
@@ -155,7 +155,7 @@ func (t target) known(c *catalog.Catalog) iter.Seq[string] {
 		}
 	case skillKind:
 		return func(yield func(string) bool) {
-			for _, s := range c.Toolsets() {
+			for _, s := range c.Skills() {
 				if !yield(s.Name) {
 					return
 				}

@@ -81,7 +81,7 @@ func (sel *Selection) variants(try Try) []variant {
 			list = append(list, variant{"channel", channel, f})
 		}
 	}
-	for _, t := range sel.selector.catalog.Toolsets() {
+	for _, t := range sel.selector.catalog.Skills() {
 		if t.Name != facts.Skill && sel.selector.catalog.Switches(t) && (facts.Skill != "" || t.Name != catalog.Full) {
 			f := facts
 			f.Skill = t.Name

@@ -19,7 +19,7 @@ func guarded(tb testing.TB) *catalog.Catalog {
 	r := office(tb)
 	must(tb, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(f chat.Facts) bool { return f.HasRole("hr") }))
 	must(tb, r.RegisterWithFilter(define("read_badge", "Read a badge at the door, earn entry", "hr"), func(f chat.Facts) bool { return f.Channel == "door" }))
-	_, err := r.SetToolsets(catalog.Toolset{Name: "post", Tools: []string{"group:mail"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "post", Tools: []string{"group:mail"}})
 	must(tb, err)
 	return r.Catalog()
 }

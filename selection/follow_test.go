@@ -35,7 +35,7 @@ func TestFollowIsExact(t *testing.T) {
 	cfg := selection.Config{Direct: -1}
 	follow := selection.Follow(registry, cfg)
 	tools := map[string]tool.Tool{}
-	skills := map[string]catalog.Toolset{}
+	skills := map[string]catalog.Skill{}
 	for step := range 60 {
 		for range 1 + r.IntN(6) {
 			name := fmt.Sprint("tool_", r.IntN(60))
@@ -50,7 +50,7 @@ func TestFollowIsExact(t *testing.T) {
 			case 0:
 				delete(tools, name)
 			case 1:
-				skills[name] = catalog.Toolset{Name: "s" + name, Description: said(r, 5), Tools: []string{name}}
+				skills[name] = catalog.Skill{Name: "s" + name, Description: said(r, 5), Tools: []string{name}}
 			case 2:
 				delete(skills, name)
 			}
@@ -62,7 +62,7 @@ func TestFollowIsExact(t *testing.T) {
 				supply.Tools = append(supply.Tools, tools[name])
 			}
 			if s, ok := skills[name]; ok {
-				supply.Toolsets = append(supply.Toolsets, s)
+				supply.Skills = append(supply.Skills, s)
 			}
 		}
 		registry.Supply("test", supply)

@@ -29,10 +29,10 @@ func channels(tb testing.TB) *catalog.Registry {
 		on("get_weather", "Tell the weather of a city"),
 		on("get_news", "Tell the news of a city"),
 	)
-	_, err := r.SetToolsets(
-		catalog.Toolset{Name: "office", Description: "Mail and calendar", Aliases: []string{"日程"}, Tools: []string{"create_poll"}},
-		catalog.Toolset{Name: "travel", Description: "Trips and weather", Examples: []string{"fly to Berlin"}, Tools: []string{"get_weather"}},
-		catalog.Toolset{Name: "huddles", Description: "Talk, mail and calendar", Channels: []string{"slack"}, Tools: []string{"start_huddle"}})
+	_, err := r.SetSkills(
+		catalog.Skill{Name: "office", Description: "Mail and calendar", Aliases: []string{"日程"}, Tools: []string{"create_poll"}},
+		catalog.Skill{Name: "travel", Description: "Trips and weather", Examples: []string{"fly to Berlin"}, Tools: []string{"get_weather"}},
+		catalog.Skill{Name: "huddles", Description: "Talk, mail and calendar", Channels: []string{"slack"}, Tools: []string{"start_huddle"}})
 	must(tb, err)
 	return r
 }

@@ -160,14 +160,14 @@ func BenchmarkSelectRules(b *testing.B) {
 		run(fmt.Sprintf("tools=%d/rules=100/new=user", n), r, func(i int) { req.Facts.User = fmt.Sprint("u", i) })
 	}
 	hiding := crowd(b, 1000, 0)
-	var skills []catalog.Toolset
+	var skills []catalog.Skill
 	for i, d := range hiding.Catalog().AllDefinitions()[:500] {
 		if i%10 == 0 {
-			skills = append(skills, catalog.Toolset{Name: fmt.Sprint("skill", i/10)})
+			skills = append(skills, catalog.Skill{Name: fmt.Sprint("skill", i/10)})
 		}
 		skills[i/10].Tools = append(skills[i/10].Tools, d.Name)
 	}
-	_, err := hiding.SetToolsets(skills...)
+	_, err := hiding.SetSkills(skills...)
 	must(b, err)
 	hiding.SetRules(compile(b, rules.Rule{Deny: []string{"skill:*"}}))
 	run("tools=1000/rules=1/hidden=skills", hiding, same)

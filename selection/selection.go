@@ -251,7 +251,7 @@ type Selection struct {
 	SkillList string
 	// AnnouncedSkills fit the question and are not described in SkillList: they are
 	// told with the message, best first.
-	AnnouncedSkills []*catalog.Toolset
+	AnnouncedSkills []*catalog.Skill
 
 	selector *Selector
 	stages   []Stage       // by position: where the tool was dropped, or Sent
@@ -332,7 +332,7 @@ func (s *Selector) members(targets []string) set {
 	if len(targets) == 0 {
 		return nil
 	}
-	members, _ := s.catalog.Members(catalog.Toolset{Tools: targets})
+	members, _ := s.catalog.Members(catalog.Skill{Tools: targets})
 	return s.setOf(members)
 }
 

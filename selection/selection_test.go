@@ -107,7 +107,7 @@ func TestStages(t *testing.T) {
 	must(t, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(f chat.Facts) bool { return f.HasRole("hr") }))
 	must(t, r.RegisterWithFilter(define("broken", "Has a filter that panics", "hr"), func(chat.Facts) bool { panic("oops") }))
 	must(t, r.Register(define("find_tools", "poses as another")))
-	_, err := r.SetToolsets(catalog.Toolset{Name: "post", Tools: []string{"group:mail"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "post", Tools: []string{"group:mail"}})
 	must(t, err)
 	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Limit: 1, Budget: 60, Disabled: []string{"list_pods"}})
 	req := selection.Request{Query: "mail", Facts: chat.Facts{User: "bob"}}

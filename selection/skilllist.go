@@ -21,8 +21,8 @@ const (
 // with its description, or with the beginning of it, or by names alone, or only
 // how many there are, whatever is the most that fits. The skill of all tools goes
 // without saying.
-func ListSkills(skills []*catalog.Toolset, tokens int) string {
-	skills = slices.DeleteFunc(slices.Clone(skills), func(t *catalog.Toolset) bool { return t.Name == catalog.Full })
+func ListSkills(skills []*catalog.Skill, tokens int) string {
+	skills = slices.DeleteFunc(slices.Clone(skills), func(t *catalog.Skill) bool { return t.Name == catalog.Full })
 	if len(skills) == 0 {
 		return ""
 	}
@@ -45,7 +45,7 @@ func ListSkills(skills []*catalog.Toolset, tokens int) string {
 // skillNames begins the line of a list that has names alone.
 const skillNames = "By name: "
 
-func skillLines(skills []*catalog.Toolset, length, tokens int) (text string, ok bool) {
+func skillLines(skills []*catalog.Skill, length, tokens int) (text string, ok bool) {
 	lines := make([]string, len(skills))
 	for i, t := range skills {
 		lines[i] = skillLine(t, length)
@@ -57,11 +57,11 @@ func skillLines(skills []*catalog.Toolset, length, tokens int) (text string, ok 
 }
 
 // SkillLine tells of a skill in a line, for the message that it fits.
-func SkillLine(t *catalog.Toolset) string { return skillLine(t, maxSkillLine) }
+func SkillLine(t *catalog.Skill) string { return skillLine(t, maxSkillLine) }
 
 // skillLine tells of a skill in a line, with at most so many characters of its
 // description; 0 means all.
-func skillLine(t *catalog.Toolset, length int) string {
+func skillLine(t *catalog.Skill, length int) string {
 	line := "- " + t.Name
 	if t.Description == "" {
 		return line
@@ -111,7 +111,7 @@ func (sel *Selection) listSkills() {
 	if sel.active() {
 		return // an explicit choice wins
 	}
-	var fit []*catalog.Toolset
+	var fit []*catalog.Skill
 	switch {
 	case sel.Recommended != nil:
 		for _, name := range sel.Recommended {
@@ -129,7 +129,7 @@ func (sel *Selection) listSkills() {
 
 // listed returns the skills that a new list is made of: those that are recommended,
 // else all that are offered.
-func (sel *Selection) listed() (list []*catalog.Toolset) {
+func (sel *Selection) listed() (list []*catalog.Skill) {
 	s := &sel.selector.skills
 	for i, skill := range s.list {
 		if sel.offered(i) && (sel.Recommended == nil || slices.Contains(sel.Recommended, skill.Name)) {

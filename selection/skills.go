@@ -15,7 +15,7 @@ import (
 // skills are a catalog's toolsets, made ready for ranking. The one of all tools
 // is not among them: it goes without saying.
 type skills struct {
-	list   []*catalog.Toolset
+	list   []*catalog.Skill
 	places []int              // of each, in [catalog.Catalog.Toolsets]
 	tools  [][]*catalog.Entry // of each: those that it names, in order
 	byName map[string]int     // the place in list
@@ -23,9 +23,9 @@ type skills struct {
 }
 
 func newSkills(c *catalog.Catalog) skills {
-	all := c.Toolsets()
+	all := c.Skills()
 	s := skills{
-		byName: make(map[string]int, len(all)), list: make([]*catalog.Toolset, 0, len(all)), places: make([]int, 0, len(all)), tools: make([][]*catalog.Entry, 0, len(all)),
+		byName: make(map[string]int, len(all)), list: make([]*catalog.Skill, 0, len(all)), places: make([]int, 0, len(all)), tools: make([][]*catalog.Entry, 0, len(all)),
 	}
 	for i := range all {
 		t := &all[i]
@@ -143,13 +143,13 @@ func (sel *Selection) offered(i int) bool {
 
 // AdmitSkill finds a skill that a model may take up, as Select judges it. One
 // that is hidden from the caller is as one that does not exist.
-func (s *Selector) AdmitSkill(req Request, name string) (catalog.Toolset, bool) {
+func (s *Selector) AdmitSkill(req Request, name string) (catalog.Skill, bool) {
 	if name == catalog.Full {
-		return s.catalog.Toolset(name)
+		return s.catalog.Skill(name)
 	}
 	i, ok := s.skills.byName[name]
 	if !ok {
-		return catalog.Toolset{}, false
+		return catalog.Skill{}, false
 	}
 	sel := s.prepare(req)
 	sel.admit()
@@ -170,7 +170,7 @@ func (sel *Selection) OfferedSkills() iter.Seq[string] {
 
 // SearchSkills returns the skills that a request may take up and that its question
 // fits, best first, at most limit of them.
-func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Toolset {
+func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Skill {
 	if len(s.skills.list) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Toolset {
 
 // candidateSkill is a skill that fits a question.
 type candidateSkill struct {
-	skill *catalog.Toolset
+	skill *catalog.Skill
 	*advice
 }
 
@@ -223,7 +223,7 @@ func (sel *Selection) scoreSkills() (scores []float32, best float32) {
 
 // fittingSkills returns the skills that fit the question by their words, best
 // first, at most limit of them.
-func (sel *Selection) fittingSkills(limit int) []*catalog.Toolset {
+func (sel *Selection) fittingSkills(limit int) []*catalog.Skill {
 	s := &sel.selector.skills
 	scores, best := sel.scoreSkills()
 	least := s.index.noise(best)
@@ -235,15 +235,15 @@ func (sel *Selection) fittingSkills(limit int) []*catalog.Toolset {
 			top.add(scoredSkill{s.list[i], score})
 		}
 	}
-	found := make([]*catalog.Toolset, len(top.list))
+	found := make([]*catalog.Skill, len(top.list))
 	for i, c := range top.list {
-		found[i] = c.Toolset
+		found[i] = c.Skill
 	}
 	return found
 }
 
 type scoredSkill struct {
-	*catalog.Toolset
+	*catalog.Skill
 	score float32
 }
 

@@ -115,7 +115,7 @@ func (p *Publisher) publish() {
 	}
 	p.compare()
 	var supply, servers catalog.Supply
-	supply.Tools, supply.Toolsets = make([]tool.Tool, 0, p.count(isTool)), make([]catalog.Toolset, 0, p.count(isToolset))
+	supply.Tools, supply.Skills = make([]tool.Tool, 0, p.count(isTool)), make([]catalog.Skill, 0, p.count(isToolset))
 	for _, s := range p.shown {
 		switch {
 		case s.unavailable != "":
@@ -127,11 +127,11 @@ func (p *Publisher) publish() {
 			supply.Tools = append(supply.Tools, s.tool)
 		}
 		if s.toolset != nil {
-			supply.Toolsets = append(supply.Toolsets, *s.toolset)
+			supply.Skills = append(supply.Skills, *s.toolset)
 		}
 	}
 	supply.Tools = append(supply.Tools, servers.Tools...)
-	supply.Toolsets = append(supply.Toolsets, servers.Toolsets...)
+	supply.Skills = append(supply.Skills, servers.Skills...)
 	p.tell(p.registry.Supply(Source, supply))
 }
 
@@ -235,7 +235,7 @@ type shown struct {
 	enabled     bool
 	unavailable string           // why it cannot be used; empty when it can, or was removed
 	tool        tool.Tool        // nil when it is not callable
-	toolset     *catalog.Toolset // nil when it cannot be taken up
+	toolset     *catalog.Skill // nil when it cannot be taken up
 	server      *server          // nil when it brings no tools
 }
 
@@ -261,9 +261,9 @@ func (p *Publisher) show(s *shown) {
 
 // toolsetOf is what a skill says of itself to those who take it up. It comes from
 // outside: the description is brought into one line.
-func toolsetOf(e *Entry) *catalog.Toolset {
+func toolsetOf(e *Entry) *catalog.Skill {
 	d := e.Details
-	return &catalog.Toolset{
+	return &catalog.Skill{
 		Name: e.Name(), Description: printable.Line(e.Skill.Description(), maxListed), Tools: d.Tools, Manual: d.Hidden,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Channels: d.Channels,
 	}
@@ -526,7 +526,7 @@ func (v *server) supply(e *Entry, to *catalog.Supply) {
 		to.Tools, set.Tools = append(to.Tools, b.shown), append(set.Tools, name)
 	}
 	if len(set.Tools) > 0 {
-		to.Toolsets = append(to.Toolsets, *set)
+		to.Skills = append(to.Skills, *set)
 	}
 }
 

@@ -72,7 +72,7 @@ func tools(r *catalog.Registry) string {
 	for e := range r.Catalog().All() {
 		list = append(list, e.Definition.Source+":"+e.Definition.Name)
 	}
-	for _, t := range r.Catalog().Toolsets() {
+	for _, t := range r.Catalog().Skills() {
 		if t.Name != catalog.Full {
 			list = append(list, fmt.Sprintf("%s%v", t.Name, t.Tools))
 		}
@@ -125,7 +125,7 @@ func TestPublish(t *testing.T) {
 	if got := tools(r); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}
-	guide, _ := r.Catalog().Toolset("guide")
+	guide, _ := r.Catalog().Skill("guide")
 	if text, err := guide.Read(t.Context(), "!"); text != "How to.!" || err != nil || guide.Description != "Says what it is." {
 		t.Errorf("%q %v, described as %q", text, err, guide.Description)
 	}

@@ -42,7 +42,7 @@ func TestAdmission(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.SetRules(seen)
-	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Toolset{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
+	guided(t, r, catalog.Skill{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Skill{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
 	calls, err := policy.Compile([]rules.Rule{
 		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
 		{Name: "no-ops", Deny: []string{"skill:ops"}},
@@ -251,7 +251,7 @@ func TestStoredSecrets(t *testing.T) {
 	if err := r.Register(tool.Func(tool.Definition{Name: "look", Description: "Looks with " + key}, func(context.Context, city) (string, error) { return "", nil })); err != nil {
 		t.Fatal(err)
 	}
-	guided(t, r, catalog.Toolset{Name: "ops", Description: "Operates with " + key, Guide: files{"": "How to."}})
+	guided(t, r, catalog.Skill{Name: "ops", Description: "Operates with " + key, Guide: files{"": "How to."}})
 	runner := turn.New(fake.New(), selection.Follow(r, selection.Config{Mode: selection.Preselect, Limit: 1, Directory: 500}), prompt.New(prompt.Config{}), turn.Config{Secrets: &known})
 	in := turn.Input{Text: "?", Facts: chat.Facts{Agent: "main"}}
 	_, in.Session.State = runner.Replay(t.Context(), in)

@@ -138,7 +138,7 @@ func steadyFront(t *testing.T, mode selection.Mode) (before string) {
 	slices.Reverse(backwards)
 	for _, order := range [][]string{things, backwards} {
 		r := registryOf(t, aboutThings(order)...)
-		if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}, catalog.Toolset{Name: "paying"}); err != nil {
+		if _, err := r.SetSkills(catalog.Skill{Name: "flying", Tools: []string{"get_flight"}}, catalog.Skill{Name: "paying"}); err != nil {
 			t.Fatal(err)
 		}
 		c := newTalk(r, selection.Config{Mode: mode, Direct: -1, Limit: 2, Pinned: []string{"get_pod", "get_flight"}}, 0)
@@ -184,7 +184,7 @@ func TestCacheBreaksHaveACause(t *testing.T) {
 			if err := r.RegisterWithFilter(about("safe"), func(chat.Facts) bool { return allowed }); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Tools: []string{"get_flight"}}); err != nil {
+			if _, err := r.SetSkills(catalog.Skill{Name: "flying", Tools: []string{"get_flight"}}); err != nil {
 				t.Fatal(err)
 			}
 			c := newTalk(r, selection.Config{Direct: -1, Limit: 2}, 500)
@@ -424,7 +424,7 @@ func TestDirectoryForgets(t *testing.T) {
 // TestUseSkill switches at once, for the calls that follow and for later turns.
 func TestUseSkill(t *testing.T) {
 	r := registryOf(t, aboutThings(things)...)
-	if _, err := r.SetToolsets(catalog.Toolset{Name: "flying", Description: "Travel by air", Tools: []string{"get_flight"}}); err != nil {
+	if _, err := r.SetSkills(catalog.Skill{Name: "flying", Description: "Travel by air", Tools: []string{"get_flight"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
@@ -459,8 +459,8 @@ func TestHiddenSkill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	secret := catalog.Toolset{Name: "paying", Tools: []string{"get_bonus"}}
-	if _, err := r.SetToolsets(secret); err != nil {
+	secret := catalog.Skill{Name: "paying", Tools: []string{"get_bonus"}}
+	if _, err := r.SetSkills(secret); err != nil {
 		t.Fatal(err)
 	}
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1, Recommend: selection.Recommend{On: true}}, 0)
@@ -475,7 +475,7 @@ func TestHiddenSkill(t *testing.T) {
 	if c.ask(t, "weather"); !strings.Contains(c.declared(), "use_skill") {
 		t.Errorf("in a hidden skill: declared %s", c.declared())
 	}
-	if _, err := r.SetToolsets(secret, catalog.Toolset{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
+	if _, err := r.SetSkills(secret, catalog.Skill{Name: "incident", Tools: []string{"get_nuke"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.in.Session = session.Session{}

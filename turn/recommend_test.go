@@ -32,7 +32,7 @@ func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
 		other("add_numbers", "Give the sum"), other("read_file", "Give the text of a file"), other("take_note", "Keep a text")); err != nil {
 		tb.Fatal(err)
 	}
-	_, err := r.SetToolsets(catalog.Toolset{Name: "travel", Description: "Trips to a city", Tools: []string{"get_weather"}}, catalog.Toolset{Name: "post", Description: "Mail", Tools: []string{"send_mail"}})
+	_, err := r.SetSkills(catalog.Skill{Name: "travel", Description: "Trips to a city", Tools: []string{"get_weather"}}, catalog.Skill{Name: "post", Description: "Mail", Tools: []string{"send_mail"}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 
 // admitSkill finds a skill that may be taken up: as the turn began, and by what has
 // been taken away since.
-func (t *run) admitSkill(name string) (catalog.Toolset, bool) {
+func (t *run) admitSkill(name string) (catalog.Skill, bool) {
 	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
 	if now := t.Runner.selector(); ok && now.Catalog() != t.selector.Catalog() {
 		_, ok = now.AdmitSkill(t.selected.Request, name)
@@ -67,7 +67,7 @@ func (t *run) unknownSkill(name string) chat.Result {
 // takeUp gives a file of a skill, or its instructions. With those, the session
 // switches to the skill's tools if it has any. Where it has none nothing in front of
 // the conversation changes, and the provider's cache stays good.
-func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
+func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 	if err := t.allowSkill(skill.Name, file); err != nil {
 		return tool.Failure("%v", err)
 	}
@@ -103,7 +103,7 @@ func (t *run) takeUp(skill catalog.Toolset, file string) chat.Result {
 
 // read reads a file of a skill, as long as a call may take. It is cut to what the
 // model may read of it.
-func (t *run) read(skill catalog.Toolset, file string) (string, error) {
+func (t *run) read(skill catalog.Skill, file string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
 	result, err := wait(ctx, func() (chat.Result, error) {
@@ -118,7 +118,7 @@ func (t *run) read(skill catalog.Toolset, file string) (string, error) {
 // is not sent any more.
 func (t *run) withInstructions(note string) string {
 	name := t.selected.Request.Facts.Skill
-	skill, _ := t.selector.Catalog().Toolset(name)
+	skill, _ := t.selector.Catalog().Skill(name)
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
@@ -183,7 +183,7 @@ func (t *run) switchTo(name string) {
 const maxBrought = 10
 
 // brought says what tools a skill brings.
-func (t *run) brought(skill catalog.Toolset) chat.Result {
+func (t *run) brought(skill catalog.Skill) chat.Result {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
 	if skill.Description != "" {

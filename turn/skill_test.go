@@ -30,9 +30,9 @@ func (f files) Read(_ context.Context, file string) (string, error) {
 }
 
 // guided gives the registry skills with instructions.
-func guided(t *testing.T, r *catalog.Registry, skills ...catalog.Toolset) {
+func guided(t *testing.T, r *catalog.Registry, skills ...catalog.Skill) {
 	t.Helper()
-	if left := r.Supply("skills", catalog.Supply{Toolsets: skills}); left != nil {
+	if left := r.Supply("skills", catalog.Supply{Skills: skills}); left != nil {
 		t.Fatal(left)
 	}
 }
@@ -42,7 +42,7 @@ func guided(t *testing.T, r *catalog.Registry, skills ...catalog.Toolset) {
 func TestInstructions(t *testing.T) {
 	r := registryOf(t, aboutThings(things)...)
 	pdf := files{"": "Fill the form.\n" + strings.Repeat("Step by step. ", 4000), "docs/form.md": "The form.", "bad": "panic"}
-	guided(t, r, catalog.Toolset{Name: "pdf-forms", Description: "Fill PDF forms", Guide: pdf, Tools: []string{"Bash"}})
+	guided(t, r, catalog.Skill{Name: "pdf-forms", Description: "Fill PDF forms", Guide: pdf, Tools: []string{"Bash"}})
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	o := c.ask(t, "weather", calling("use_skill", `{"name":"pdf-forms"}`), calling("use_skill", `{"name":"pdf-forms"}`), calling("pdf-forms", `{"file":"docs/form.md"}`),
 		calling("call_tool", `{"name":"pdf-forms","arguments":{}}`), calling("use_skill", `{"name":"pdf-forms","file":"../secret"}`), calling("use_skill", `{"name":"pdf-forms","file":"bad"}`), calling("use_skill", `{"name":"pdf-form"}`))
@@ -71,8 +71,8 @@ func TestInstructionsWithTools(t *testing.T) {
 	if err := r.RegisterWithFilter(about("bonus"), func(f chat.Facts) bool { return f.HasRole("boss") }); err != nil {
 		t.Fatal(err)
 	}
-	guided(t, r, catalog.Toolset{Name: "trips", Description: "Plan trips", Guide: files{"": "How to travel."}, Tools: []string{"get_flight", "get_bonus", "Read"}},
-		catalog.Toolset{Name: "audit", Description: "Left to people", Guide: files{"": "How to audit."}, Manual: true})
+	guided(t, r, catalog.Skill{Name: "trips", Description: "Plan trips", Guide: files{"": "How to travel."}, Tools: []string{"get_flight", "get_bonus", "Read"}},
+		catalog.Skill{Name: "audit", Description: "Left to people", Guide: files{"": "How to audit."}, Manual: true})
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	o := c.ask(t, "weather", calling("use_skill", `{"name":"trips"}`), calling("get_bonus", `{}`), calling("get_weather", `{}`), calling("use_skill", `{"name":"audit"}`))
 	got := o.results()
@@ -105,11 +105,11 @@ func TestManySkills(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := registryOf(t, aboutThings(things)...)
-			all := make([]catalog.Toolset, c.skills, c.skills+2)
+			all := make([]catalog.Skill, c.skills, c.skills+2)
 			for i := range all {
-				all[i] = catalog.Toolset{Name: fmt.Sprint("skill-", i), Description: fmt.Sprintf("Do the thing that is numbered %d, when somebody asks for exactly that one and for nothing else in the world, as far as anybody knows.", i), Guide: files{}}
+				all[i] = catalog.Skill{Name: fmt.Sprint("skill-", i), Description: fmt.Sprintf("Do the thing that is numbered %d, when somebody asks for exactly that one and for nothing else in the world, as far as anybody knows.", i), Guide: files{}}
 			}
-			all = append(all, catalog.Toolset{Name: "embroidery", Description: "Stitch flowers", Guide: files{"": "Thread the needle."}})
+			all = append(all, catalog.Skill{Name: "embroidery", Description: "Stitch flowers", Guide: files{"": "Thread the needle."}})
 			guided(t, r, all...)
 			talk := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 			o := talk.ask(t, "stitch me a flower", calling("find_tools", `{"queries":["stitch flowers"]}`))
@@ -123,7 +123,7 @@ func TestManySkills(t *testing.T) {
 			if note := first.Messages[0].Note; strings.Contains(note, "- embroidery: Stitch flowers") == described || strings.Contains(o.results()[0].Text, "- embroidery") == described {
 				t.Errorf("listed %v, told with the message: %q, found: %q", described, note, o.results()[0].Text)
 			}
-			guided(t, r, append(all, catalog.Toolset{Name: "skill", Description: "Feed lions", Guide: files{}})...)
+			guided(t, r, append(all, catalog.Skill{Name: "skill", Description: "Feed lions", Guide: files{}})...)
 			o = talk.ask(t, "feed the lions", calling("find_tools", `{"queries":["feed lions"]}`))
 			last := talk.last().Messages[:len(talk.last().Messages)-2]
 			if found := o.results()[0].Text; !strings.Contains(found, "- skill: Feed lions") {
@@ -152,7 +152,7 @@ func TestTakenAwayMeanwhile(t *testing.T) {
 	if err := r.Register(says("old"), act); err != nil {
 		t.Fatal(err)
 	}
-	guided(t, r, catalog.Toolset{Name: "trips", Description: "Plan trips", Guide: files{"": "How to travel."}})
+	guided(t, r, catalog.Skill{Name: "trips", Description: "Plan trips", Guide: files{"": "How to travel."}})
 	c := newTalk(r, selection.Config{}, 0)
 	o := c.ask(t, "go", calling("replaced", `{}`), calling("act", `{}`), calling("replaced", `{}`), calling("get_flight", `{}`), calling("get_weather", `{}`), calling("use_skill", `{"name":"trips"}`))
 	for i, want := range []string{"old", "done", "old", `there is no tool "get_flight"`, `there is no tool "get_weather"`, `there is no skill "trips"`} {

@@ -178,7 +178,7 @@ type Done struct {
 	// Stop says why the model's last answer ended.
 	Stop model.Stop `json:"stop"`
 	// Usage adds up what the provider counted.
-	Usage model.Usage `json:"usage"`
+	Usage model.Tokens `json:"usage"`
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`

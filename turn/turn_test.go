@@ -104,8 +104,8 @@ func run(b *bench, ctx context.Context, in turn.Input) *outcome {
 
 func TestTurn(t *testing.T) {
 	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)},
-		fake.Step{Text: "Let me look.", Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Paris"}`)}, Usage: model.Usage{Input: 10, Output: 2}},
-		fake.Step{Text: "It is sunny.", Usage: model.Usage{Input: 20, Output: 3}})
+		fake.Step{Text: "Let me look.", Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Paris"}`)}, Usage: model.Tokens{Input: 10, Output: 2}},
+		fake.Step{Text: "It is sunny.", Usage: model.Tokens{Input: 20, Output: 3}})
 	o := run(b, t.Context(), turn.Input{Text: "weather in Paris?", Facts: chat.Facts{User: "bob"}})
 	want := []string{"selection", "step:1", "text:Let me look.", "call:get_weather", "result:1", "step:2", "text:It is sunny.", "step:1", "done"}
 	if o.err != nil || !slices.Equal(o.events, want) {

@@ -272,10 +272,10 @@ func startDemo(ctx context.Context) (tools []tool.Tool, elsewhere bool, stop fun
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), elsewhere, server.Close, nil
 }
 
-func toolsets(c *config.Config) []catalog.Toolset {
-	list := make([]catalog.Toolset, len(c.Skills.Toolsets))
+func toolsets(c *config.Config) []catalog.Skill {
+	list := make([]catalog.Skill, len(c.Skills.Toolsets))
 	for i, s := range c.Skills.Toolsets {
-		list[i] = catalog.Toolset{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
+		list[i] = catalog.Skill{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
 	}
 	return list
 }

@@ -108,6 +108,6 @@ func (a *app) validate(ctx context.Context) error {
 	if !w.found {
 		what = "There is no " + w.file + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Toolsets()), len(w.config.Visibility.Rules)+len(w.config.Policy.Rules), b.describeModels())
+	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Skills()), len(w.config.Visibility.Rules)+len(w.config.Policy.Rules), b.describeModels())
 	return err
 }

@@ -78,7 +78,7 @@ func TestLanguageModels(t *testing.T) {
 func TestFallbackChain(t *testing.T) {
 	away := modeltest.OpenAI(modeltest.Reply{Status: 503}, modeltest.Reply{Status: 503})
 	defer away.Close()
-	there := modeltest.Anthropic(modeltest.Reply{Text: []string{"Here I am."}, Usage: model.Usage{Input: 3, Output: 3}})
+	there := modeltest.Anthropic(modeltest.Reply{Text: []string{"Here I am."}, Usage: model.Tokens{Input: 3, Output: 3}})
 	defer there.Close()
 	dir := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

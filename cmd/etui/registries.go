@@ -65,7 +65,7 @@ func installFolder(w *workspace) string {
 
 // newRegistry makes a registry. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *workspace, r config.Registry) (hub.Registry, error) {
+func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
@@ -153,7 +153,7 @@ func (b *built) loaded(ctx context.Context, text string) []hub.Found {
 			list = append(list, hub.Found{Name: d.Name, Description: d.Description})
 		}
 	}
-	for _, t := range c.Toolsets() {
+	for _, t := range c.Skills() {
 		list = append(list, hub.Found{Name: t.Name, Description: t.Description})
 	}
 	return hub.Best(list, text, maxLoaded)

@@ -204,7 +204,7 @@ func (r *reloader) apply(ctx context.Context) error {
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
 		active, _, err := r.gateway.Skill(name)
-		_, there := r.registry.Catalog().Toolset(active)
+		_, there := r.registry.Catalog().Skill(active)
 		_, known := r.skills.table.Snapshot().Get(active)
 		if err != nil || there || known { // one that is only disabled is not replaced by more tools
 			continue

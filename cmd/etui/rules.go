@@ -14,7 +14,7 @@ import (
 // rulebook is what of the configuration takes effect while etui serves: the skills,
 // the rules of visibility, and those of calls.
 type rulebook struct {
-	toolsets []catalog.Toolset
+	toolsets []catalog.Skill
 	rules    *rules.Rules   // nil when there are none
 	calls    *policy.Policy // nil when every call is allowed
 }

@@ -64,7 +64,7 @@ func (a *app) skillsListCommand() *cobra.Command {
 					return json.NewEncoder(a.out).Encode(r)
 				}
 				a.printSkillList(r.SkillList)
-				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Toolset) bool {
+				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
 					return slices.ContainsFunc(r.Skills, func(s engine.SkillStatus) bool {
 						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
 					})

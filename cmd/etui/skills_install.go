@@ -102,7 +102,7 @@ at first is told with file and line, and is installed with --yes only.`,
 			if err != nil {
 				return err
 			}
-			var r hub.Registry
+			var r hub.Source
 			ref := hub.Ref{Version: version}
 			if isFile(args[0]) {
 				r, err = hub.NewFile(args[0])

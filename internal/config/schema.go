@@ -24,7 +24,7 @@ func Schema() []byte {
 func schemaOf(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[Skills](): // a plain list stands for toolsets
-		return map[string]any{"anyOf": []any{structSchema(t), schemaOf(reflect.TypeFor[[]Skill]())}}
+		return map[string]any{"anyOf": []any{structSchema(t), schemaOf(reflect.TypeFor[[]Toolset]())}}
 	case reflect.TypeFor[Paths]():
 		return map[string]any{"anyOf": []any{schemaOf(reflect.TypeFor[string]()), schemaOf(reflect.TypeFor[[]string]())}}
 	}

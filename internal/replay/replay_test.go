@@ -259,8 +259,8 @@ func TestDemo(t *testing.T) {
 	if err := r.Register(slices.Concat(builtin.Tools(&builtin.Clock{}, files), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.SetToolsets(catalog.Toolset{Name: "oncall", Tools: []string{"group:kubernetes", "group:logs", "group:metrics", "group:oncall", "group:deploy"}},
-		catalog.Toolset{Name: "office", Tools: []string{"group:calendar", "group:mail", "group:messaging", "group:facilities", "group:travel"}}); err != nil {
+	if _, err := r.SetSkills(catalog.Skill{Name: "oncall", Tools: []string{"group:kubernetes", "group:logs", "group:metrics", "group:oncall", "group:deploy"}},
+		catalog.Skill{Name: "office", Tools: []string{"group:calendar", "group:mail", "group:messaging", "group:facilities", "group:travel"}}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := replay.Read(demo.Conversations(), "conversations.jsonl")

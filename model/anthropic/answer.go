@@ -14,7 +14,7 @@ import (
 type answer struct {
 	names  model.Names
 	calls  []*partial
-	usage  model.Usage
+	usage  model.Tokens
 	fresh  int // input tokens that have nothing to do with the cache
 	reason anthropic.StopReason
 	ended  bool

@@ -16,7 +16,7 @@ import (
 )
 
 // ask plays a reply to a request.
-func ask(t *testing.T, reply modeltest.Reply, req model.Request) (s *modeltest.Server, said chat.Message, usage model.Usage, err error) {
+func ask(t *testing.T, reply modeltest.Reply, req model.Request) (s *modeltest.Server, said chat.Message, usage model.Tokens, err error) {
 	t.Helper()
 	s = modeltest.Anthropic(reply)
 	defer s.Close()
@@ -60,7 +60,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	want := model.Usage{Input: 1000, Output: 20, CacheRead: 700, CacheWrite: 200}
+	want := model.Tokens{Input: 1000, Output: 20, CacheRead: 700, CacheWrite: 200}
 	_, _, usage, err := ask(t, modeltest.Reply{Usage: want}, model.Request{Messages: []chat.Message{user("Hi.")}})
 	if err != nil || usage != want {
 		t.Errorf("got %+v, %v; want %+v", usage, err, want)
@@ -88,7 +88,7 @@ func TestBlocksOfOtherKinds(t *testing.T) {
 	if len(said.Calls) != 1 || string(said.Calls[0].Arguments) != `{"n":1}` || said.Text != "" {
 		t.Errorf("got %+v", said)
 	}
-	if want := (model.Usage{Input: 1, Output: 4}); usage != want {
+	if want := (model.Tokens{Input: 1, Output: 4}); usage != want {
 		t.Errorf("got %+v, want %+v", usage, want)
 	}
 }

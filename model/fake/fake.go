@@ -36,7 +36,7 @@ type Step struct {
 	// Calls, else model.Done.
 	Stop model.Stop
 	// Usage is what the provider counts.
-	Usage model.Usage
+	Usage model.Tokens
 }
 
 // Call makes a call for a step.

@@ -105,10 +105,10 @@ var answers = []testCase{
 	},
 	{
 		name:   "usage",
-		script: []Reply{{Text: []string{"Yes."}, Usage: model.Usage{Input: 1200, Output: 34, CacheRead: 1000}}},
+		script: []Reply{{Text: []string{"Yes."}, Usage: model.Tokens{Input: 1200, Output: 34, CacheRead: 1000}}},
 		test: func(t *testing.T, _ *Server, m model.Model) {
 			_, usage, _ := answer(t, m, question())
-			if want := (model.Usage{Input: 1200, Output: 34, CacheRead: 1000}); usage != want {
+			if want := (model.Tokens{Input: 1200, Output: 34, CacheRead: 1000}); usage != want {
 				t.Errorf("the usage is %+v, want %+v", usage, want)
 			}
 		},

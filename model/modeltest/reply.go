@@ -19,7 +19,7 @@ type Reply struct {
 	// Calls, else model.Done. With model.Refused the text is a refusal.
 	Stop model.Stop
 	// Usage is what is counted.
-	Usage model.Usage
+	Usage model.Tokens
 
 	// Status, when it is 400 or more, makes this an error of that HTTP status.
 	Status int

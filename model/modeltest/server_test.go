@@ -21,7 +21,7 @@ func TestOpenAIForeignClient(t *testing.T) {
 	s := modeltest.OpenAI(
 		modeltest.Reply{
 			Text: []string{"It is ", "sunny."}, Calls: []chat.Call{{ID: "a", Name: "time", Arguments: []byte(`{"n":1}`)}, {Name: "time", Arguments: []byte(`{"n":2}`)}},
-			Usage: model.Usage{Input: 9, Output: 3, CacheRead: 5},
+			Usage: model.Tokens{Input: 9, Output: 3, CacheRead: 5},
 		},
 		modeltest.Reply{Status: 404, Message: "no such model"},
 	)

@@ -67,7 +67,7 @@ func question() model.Request {
 }
 
 // answer asks m and fails the test unless it answers.
-func answer(t *testing.T, m model.Model, req model.Request) (chat.Message, model.Usage, model.Stop) {
+func answer(t *testing.T, m model.Model, req model.Request) (chat.Message, model.Tokens, model.Stop) {
 	t.Helper()
 	said, usage, stop, err := model.Answer(m.Stream(t.Context(), req))
 	if err != nil {

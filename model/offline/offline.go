@@ -57,7 +57,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			yield(model.Event{}, err)
 			return
 		}
-		usage := model.Usage{Input: size(req)}
+		usage := model.Tokens{Input: size(req)}
 		call, text := m.answer(req)
 		if call != nil {
 			usage.Output = chat.Tokens(call.Arguments)

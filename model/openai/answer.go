@@ -93,7 +93,7 @@ type answer struct {
 	// used are the IDs of the conversation's calls; the answer's must differ.
 	used  map[string]bool
 	calls []*partial
-	usage *model.Usage
+	usage *model.Tokens
 	// reason is why the answer ended; empty while it goes on.
 	reason string
 }
@@ -159,7 +159,7 @@ func (a *answer) take(e event) (string, error) {
 		return "", &refusal{http.StatusOK, e.data}
 	}
 	if u := c.Usage; u != nil {
-		a.usage = &model.Usage{Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit)}
+		a.usage = &model.Tokens{Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit)}
 	}
 	if len(c.Choices) == 0 {
 		return "", nil

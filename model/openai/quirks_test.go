@@ -22,7 +22,7 @@ func TestQuirks(t *testing.T) {
 		text            string
 		calls           string // name(arguments)#id, one after the other
 		stop            model.Stop
-		usage           model.Usage
+		usage           model.Tokens
 	}{
 		{
 			name: "comments, CRLF, no space after the colon",
@@ -32,7 +32,7 @@ func TestQuirks(t *testing.T) {
 		{
 			name: "[DONE] is missing",
 			raw:  sse(`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
-			text: "a", stop: model.Done, usage: model.Usage{Input: 3, Output: 1},
+			text: "a", stop: model.Done, usage: model.Tokens{Input: 3, Output: 1},
 		},
 		{
 			name: "the reason is missing",
@@ -52,12 +52,12 @@ func TestQuirks(t *testing.T) {
 		{
 			name: "usage in every piece, as DeepSeek counts it",
 			raw:  sse(`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`, `{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_cache_hit_tokens":7}}`, `[DONE]`),
-			text: "a", stop: model.Done, usage: model.Usage{Input: 9, Output: 2, CacheRead: 7},
+			text: "a", stop: model.Done, usage: model.Tokens{Input: 9, Output: 2, CacheRead: 7},
 		},
 		{
 			name: "whole, not streamed", kind: json,
 			raw:  "{\n \"object\":\"chat.completion\",\n \"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"a\\nb\"},\"finish_reason\":\"stop\"}],\n \"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}\n}\n",
-			text: "a\nb", stop: model.Done, usage: model.Usage{Input: 3, Output: 1},
+			text: "a\nb", stop: model.Done, usage: model.Tokens{Input: 3, Output: 1},
 		},
 		{
 			name: "whole with a call, arguments as an object, no reason", kind: json,
@@ -169,7 +169,7 @@ func sse(events ...string) string {
 }
 
 // ask plays a reply in a conversation with one call, call_1.
-func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Usage, model.Stop, error) {
+func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Tokens, model.Stop, error) {
 	t.Helper()
 	s := modeltest.OpenAI(reply)
 	defer s.Close()
