@@ -34,7 +34,7 @@ type Catalog struct {
 // rules alone share them.
 type skills struct {
 	toolsets    []Skill // in order of registration, [Full] among them
-	bySkill   map[string]int
+	bySkill     map[string]int
 	unavailable []Unavailable // by name
 }
 

@@ -21,7 +21,7 @@ type Registry struct {
 
 	mu        sync.Mutex      // guards what follows
 	list      []*Registration // whether or not they are in force
-	toolsets  []Skill       // of the program
+	toolsets  []Skill         // of the program
 	suppliers []supplier
 	skills    skills // what toolsets and suppliers come to
 	rules     Rules

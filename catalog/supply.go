@@ -11,7 +11,7 @@ import (
 
 // Supply is what one supplier gives. Everything in it comes and goes together.
 type Supply struct {
-	Tools    []tool.Tool
+	Tools  []tool.Tool
 	Skills []Skill
 	// Unavailable are skills that the supplier knows and that nobody may use now.
 	// Explanations tell why.

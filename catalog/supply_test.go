@@ -38,7 +38,7 @@ func TestSupply(t *testing.T) {
 	a, b := newTool("a", "", tool.Read), newTool("b", "", tool.Read)
 	left := r.Supply("skills", catalog.Supply{
 		Tools:       []tool.Tool{a, newTool("own", "", tool.Read), b, bare{tool.Definition{Name: "bad name"}}, newTool("b", "", tool.Write)},
-		Skills:    []catalog.Skill{{Name: "guide", Guide: book("How to."), Tools: []string{"Bash"}}, {Name: "mine"}, {Name: "full"}, {Name: "set", Tools: []string{"a", "gone"}}},
+		Skills:      []catalog.Skill{{Name: "guide", Guide: book("How to."), Tools: []string{"Bash"}}, {Name: "mine"}, {Name: "full"}, {Name: "set", Tools: []string{"a", "gone"}}},
 		Unavailable: []catalog.Unavailable{{Name: "x", Reason: "needs y"}},
 	})
 	if len(left) != 4 {

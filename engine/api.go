@@ -212,7 +212,7 @@ type Skills struct {
 	Agent  string `json:"agent"`
 	Active string `json:"active"`
 	// Tools is how many tools the active one has.
-	Tools  int               `json:"tools"`
+	Tools  int             `json:"tools"`
 	Skills []catalog.Skill `json:"skills"`
 	// Counts is how many tools each skill has.
 	Counts map[string]int `json:"counts"`

@@ -233,10 +233,10 @@ func (p *Publisher) tell(leftOut []error) {
 type shown struct {
 	entry       *Entry
 	enabled     bool
-	unavailable string           // why it cannot be used; empty when it can, or was removed
-	tool        tool.Tool        // nil when it is not callable
+	unavailable string         // why it cannot be used; empty when it can, or was removed
+	tool        tool.Tool      // nil when it is not callable
 	toolset     *catalog.Skill // nil when it cannot be taken up
-	server      *server          // nil when it brings no tools
+	server      *server        // nil when it brings no tools
 }
 
 // show makes of a skill what is put into the catalog.

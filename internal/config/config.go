@@ -93,7 +93,7 @@ type Agent struct {
 type Skills struct {
 	Dir        Paths      `yaml:"dir" help:"Folder of skills inside the workspace, or a list of them. Default: skills, .agents/skills and .claude/skills. SKILLS_DIR is read, too, with : between folders."`
 	Global     Paths      `yaml:"global" help:"Folders outside the workspace that hold skills for all workspaces; ~/ is the home folder. Default: ~/.etui/skills and ~/.agents/skills. An empty list: none."`
-	Toolsets   []Toolset    `yaml:"toolsets" help:"Skills that are nothing but named toolsets. The skill full, all tools, always exists."`
+	Toolsets   []Toolset  `yaml:"toolsets" help:"Skills that are nothing but named toolsets. The skill full, all tools, always exists."`
 	Allow      []string   `yaml:"allow" help:"The only skills of folders that may be enabled, as names or patterns such as db_*. Default: all. Changes take effect while etui serves."`
 	Deny       []string   `yaml:"deny" help:"Skills of folders that may not be enabled, whatever allow says. Changes take effect while etui serves."`
 	Local      []string   `yaml:"local" help:"Private and loopback addresses that skills may reach: 127.0.0.1:8081, 10.0.0.0/8 or 10.0.0.0/8:443; * is any port."`
