@@ -42,7 +42,7 @@ generate:
 	go test -run 'Generated' ./cmd/etui -update
 
 bench: build
-	go run docs/benchtable.go
+	go run ./bench/table
 
 # The words that the ranking knows, made anew from their sources.
 lexicon:

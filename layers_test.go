@@ -26,8 +26,9 @@ var layers = [][]string{
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
-	{".", "internal/replay"},
-	{"cmd/*", "examples/*"},
+	{".", "internal/replay", "internal/client"},
+	{"internal/app"},
+	{"cmd/*", "examples/*", "bench/*"},
 }
 
 // allowed lists what certain packages may import at most, beside the standard

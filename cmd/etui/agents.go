@@ -12,16 +12,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 )
 
-func (a *app) agentsCommand() *cobra.Command {
+func (a *cli) agentsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "agents", Short: "List the agents and change them while they serve", Args: unknownCommand, RunE: group}
 	list := &cobra.Command{
 		Use: "list", Short: "List the agents: their models, tools and skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var agents []engine.AgentStatus
-				if err := c.do(cmd.Context(), http.MethodGet, "/api/agents", nil, &agents); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, "/api/agents", nil, &agents); err != nil {
 					return err
 				}
 				return a.printAgents(agents)
@@ -32,7 +34,7 @@ func (a *app) agentsCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) agentsSetCommand() *cobra.Command {
+func (a *cli) agentsSetCommand() *cobra.Command {
 	var skill, groups string
 	var skills []string
 	c := &cobra.Command{
@@ -50,9 +52,9 @@ func (a *app) agentsSetCommand() *cobra.Command {
 				change.Skills = append([]string{}, skills...)
 			}
 			if change.Skill == nil && change.Groups == nil && change.Skills == nil {
-				return usagef("nothing to change: give --skill, --groups or --skills")
+				return app.Usagef("nothing to change: give --skill, --groups or --skills")
 			}
-			return a.with(cmd.Context(), false, func(c *client) error { return a.setAgent(cmd.Context(), c, args[0], change) })
+			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.setAgent(cmd.Context(), c, args[0], change) })
 		},
 	}
 	c.Flags().StringVar(&skill, "skill", "", "skill that is active where a conversation chose none")
@@ -61,12 +63,12 @@ func (a *app) agentsSetCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) setAgent(ctx context.Context, c *client, name string, change engine.Control) error {
-	if c.where == thisProcess {
-		return usagef("no gateway is running; change the agent in etui.yaml instead")
+func (a *cli) setAgent(ctx context.Context, c *client.Client, name string, change engine.Control) error {
+	if c.Here() {
+		return app.Usagef("no gateway is running; change the agent in etui.yaml instead")
 	}
 	var s engine.AgentStatus
-	if err := c.do(ctx, http.MethodPut, "/api/agents/"+url.PathEscape(name), change, &s); err != nil {
+	if err := c.Do(ctx, http.MethodPut, "/api/agents/"+url.PathEscape(name), change, &s); err != nil {
 		return err
 	}
 	if a.json {
@@ -75,7 +77,7 @@ func (a *app) setAgent(ctx context.Context, c *client, name string, change engin
 	return a.printAgents([]engine.AgentStatus{s})
 }
 
-func (a *app) printAgents(agents []engine.AgentStatus) error {
+func (a *cli) printAgents(agents []engine.AgentStatus) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(agents)
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/internal/client"
 )
 
-func (a *app) auditCommand() *cobra.Command {
+func (a *cli) auditCommand() *cobra.Command {
 	var f audit.DecisionFilter
 	c := &cobra.Command{
 		Use: "audit", Short: "Show which calls were allowed and which refused, newest first", Args: cobra.NoArgs,
@@ -24,9 +25,9 @@ and with which arguments. Secrets are left out and long texts cut. Of either kin
 		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var list []audit.Decision
-				if err := c.do(cmd.Context(), http.MethodGet, "/admin/audit?"+q.Encode(), nil, &list); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, "/admin/audit?"+q.Encode(), nil, &list); err != nil {
 					return err
 				}
 				if a.json {
@@ -43,7 +44,7 @@ and with which arguments. Secrets are left out and long texts cut. Of either kin
 	return c
 }
 
-func (a *app) printDecisions(list []audit.Decision) error {
+func (a *cli) printDecisions(list []audit.Decision) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(a.out, "There are no decisions.")
 		return err

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
 )
 
 // caller holds the flags that say who asks, where and with what.
@@ -43,25 +42,11 @@ func (c *caller) flags(cmd *cobra.Command) {
 func (c *caller) says(text string) (engine.Message, error) {
 	m := c.message
 	if m.Limit < 0 || m.Budget < 0 {
-		return m, usagef("--limit and --budget must not be negative")
+		return m, app.Usagef("--limit and --budget must not be negative")
 	}
 	if strings.TrimSpace(text) == "" {
-		return m, usagef("the message is empty")
+		return m, app.Usagef("the message is empty")
 	}
 	m.Text, m.Roles, m.Attrs = text, c.roles, c.attrs
 	return m, nil
-}
-
-// with runs f with the gateway of the command.
-func (a *app) with(ctx context.Context, stored bool, f func(*client) error) (err error) {
-	c, err := a.connect(ctx, stored)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := c.close(); err == nil && closing != nil {
-			err = fmt.Errorf("closing: %w", closing)
-		}
-	}()
-	return f(c)
 }

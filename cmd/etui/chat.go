@@ -20,11 +20,12 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 )
 
-func (a *app) chatCommand() *cobra.Command {
+func (a *cli) chatCommand() *cobra.Command {
 	var who caller
 	var text string
 	c := &cobra.Command{
@@ -40,7 +41,7 @@ Each start is a new conversation; --session names one to come back to.`,
 			if who.message.Session == "" {
 				who.message.Session = newSession()
 			}
-			return a.with(cmd.Context(), true, func(c *client) error {
+			return a.with(cmd.Context(), true, func(c *client.Client) error {
 				if text == "-" {
 					all, err := io.ReadAll(io.LimitReader(a.in, 64<<20))
 					if err != nil {
@@ -69,11 +70,11 @@ Each start is a new conversation; --session names one to come back to.`,
 func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
-func (a *app) say(ctx context.Context, c *client, m engine.Message) error {
+func (a *cli) say(ctx context.Context, c *client.Client, m engine.Message) error {
 	faint := a.faint()
 	fresh := true // at the beginning of a line
 	progress := ""
-	for e, err := range c.chat(ctx, m) {
+	for e, err := range c.Chat(ctx, m) {
 		if err != nil {
 			if !fresh {
 				fmt.Fprintln(a.out)
@@ -128,7 +129,7 @@ func (a *app) say(ctx context.Context, c *client, m engine.Message) error {
 // maxFailure is how many characters of a failed call's result are shown.
 const maxFailure = 200
 
-func (a *app) faint() lipgloss.Style {
+func (a *cli) faint() lipgloss.Style {
 	if !isTerminal(a.err) || os.Getenv("NO_COLOR") != "" {
 		return lipgloss.NewStyle()
 	}
@@ -157,10 +158,10 @@ const chatHelp = `/skills         list the skills, and which one is active
 Ctrl-C stops a running answer.`
 
 // converse talks until the input ends.
-func (a *app) converse(ctx context.Context, c *client, who caller) error {
+func (a *cli) converse(ctx context.Context, c *client.Client, who caller) error {
 	prompting := isTerminal(a.out)
 	if prompting {
-		fmt.Fprintf(a.out, "Connected to %s. /help lists the commands.\n", c.where)
+		fmt.Fprintf(a.out, "Connected to %s. /help lists the commands.\n", c.Where)
 	}
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
@@ -216,7 +217,7 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 }
 
 // interruptible runs f; Ctrl-C ends f and not the program.
-func (a *app) interruptible(ctx context.Context, f func(context.Context) error) error {
+func (a *cli) interruptible(ctx context.Context, f func(context.Context) error) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt)
 	defer stop()
 	if err := f(ctx); !errors.Is(err, context.Canceled) {
@@ -227,14 +228,14 @@ func (a *app) interruptible(ctx context.Context, f func(context.Context) error) 
 }
 
 // switchSkill makes a skill active for the messages that follow.
-func (a *app) switchSkill(ctx context.Context, c *client, who *caller, name string) error {
+func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *caller, name string) error {
 	if name == "" {
 		name = catalog.Full
 	}
 	m := who.message
 	m.Skill, m.Text = name, "hi"
 	var x struct{ Funnel []struct{ Left int } }
-	if err := c.do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
 		return err
 	}
 	who.message.Skill = name
@@ -242,9 +243,9 @@ func (a *app) switchSkill(ctx context.Context, c *client, who *caller, name stri
 	return nil
 }
 
-func (a *app) printSkills(ctx context.Context, c *client, agent, chosen string) error {
+func (a *cli) printSkills(ctx context.Context, c *client.Client, agent, chosen string) error {
 	var s engine.Skills
-	if err := c.do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
+	if err := c.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}
 	if a.json {

@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 )
 
-func (a *app) configCommand() *cobra.Command {
+func (a *cli) configCommand() *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: unknownCommand, RunE: group}
 	c.AddCommand(&cobra.Command{
 		Use: "validate", Short: "Check the configuration, and everything that it names", Args: cobra.NoArgs,
@@ -27,11 +27,11 @@ func (a *app) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := yaml.Dump(w.config)
+			text, err := yaml.Dump(w.Config)
 			if err != nil {
 				return err
 			}
-			a.secrets.Set(w.file, w.config.Secrets()...) // which may stand in other keys, too
+			a.secrets.Set(w.File, w.Config.Secrets()...) // which may stand in other keys, too
 			out := a.secrets.Writer(a.out)
 			if a.json {
 				var fields map[string]any
@@ -51,13 +51,13 @@ func (a *app) configCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return json.NewEncoder(a.out).Encode(map[string]any{"config": w.file, "exists": w.found, "workspace": w.dir, "state": w.state})
+				return json.NewEncoder(a.out).Encode(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State})
 			}
 			missing := ""
-			if !w.found {
+			if !w.Found {
 				missing = " (does not exist)"
 			}
-			_, err = fmt.Fprintf(a.out, "config     %s%s\nworkspace  %s\nstate      %s\n", w.file, missing, w.dir, w.state)
+			_, err = fmt.Fprintf(a.out, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
 			return err
 		},
 	}, &cobra.Command{
@@ -71,20 +71,20 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 // validate checks the configuration as serve would, and the names in it.
-func (a *app) validate(ctx context.Context) error {
+func (a *cli) validate(ctx context.Context) error {
 	w, err := a.open()
 	if err != nil {
 		return err
 	}
-	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
+	b, err := app.New(ctx, w, a.settings(nil))
 	if err != nil {
 		return err
 	}
 	var errs []error
-	catalog := b.gateway.Catalog()
-	for _, u := range b.unknown {
-		errs = append(errs, usagef("%s: the skill %q names the tool %q, which does not exist%s",
-			config.Place(w.file, w.text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))
+	catalog := b.Gateway.Catalog()
+	for _, u := range b.Unknown {
+		errs = append(errs, app.Usagef("%s: the skill %q names the tool %q, which does not exist%s",
+			config.Place(w.File, w.Text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))
 	}
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {
@@ -96,18 +96,18 @@ func (a *app) validate(ctx context.Context) error {
 	}
 	if a.json {
 		warnings := []string{}
-		for _, warning := range append(b.warnings, b.skills.failures()...) {
+		for _, warning := range append(b.Warnings, b.Failures()...) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.file, "tools": catalog.Len(), "rules": len(w.config.Visibility.Rules) + len(w.config.Policy.Rules), "warnings": warnings})
+		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "rules": len(w.Config.Visibility.Rules) + len(w.Config.Policy.Rules), "warnings": warnings})
 	}
-	for _, warning := range append(b.warnings, b.skills.failures()...) {
+	for _, warning := range append(b.Warnings, b.Failures()...) {
 		fmt.Fprintf(a.err, "warning: %v\n", warning)
 	}
-	what := filepath.Base(w.file) + " is valid"
-	if !w.found {
-		what = "There is no " + w.file + "; the defaults are valid"
+	what := filepath.Base(w.File) + " is valid"
+	if !w.Found {
+		what = "There is no " + w.File + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Skills()), len(w.config.Visibility.Rules)+len(w.config.Policy.Rules), b.describeModels())
+	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Skills()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules), b.Models())
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/selection"
@@ -38,7 +39,7 @@ type evalFlags struct {
 	limit                      int
 }
 
-func (a *app) evalCommand() *cobra.Command {
+func (a *cli) evalCommand() *cobra.Command {
 	var flags evalFlags
 	c := &cobra.Command{
 		Use:   "eval DIR...",
@@ -71,9 +72,9 @@ rankings that are kept are then those with votes.`,
 	return c
 }
 
-func (a *app) eval(ctx context.Context, args []string, flags evalFlags) error {
+func (a *cli) eval(ctx context.Context, args []string, flags evalFlags) error {
 	if flags.limit < 1 {
-		return usagef("--limit must be above zero")
+		return app.Usagef("--limit must be above zero")
 	}
 	dirs, err := setsIn(args)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -184,7 +185,7 @@ func builtinTools(t *testing.T) string {
 	b.WriteString("| tool | groups | risk | tokens | what the model reads |\n|---|---|---|---|---|\n")
 	total := 0
 	var list []tool.Definition
-	for _, tl := range allBuiltin() {
+	for _, tl := range app.Builtin() {
 		list = append(list, tl.Definition())
 	}
 	slices.SortStableFunc(list, func(a, b tool.Definition) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etui-run/etui/internal/app"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -73,7 +75,7 @@ func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: gateway FOLDER")
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		running := readInstance(ts.MkAbs(args[0]))
+		running := instance(ts.MkAbs(args[0]))
 		if url := running.URL; url != "" {
 			ts.Setenv("PID", strconv.Itoa(running.PID))
 			ts.Setenv("URL", url)
@@ -82,6 +84,14 @@ func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no gateway serves %s after 20 s", args[0])
+}
+
+// instance reads which process uses a state folder.
+func instance(state string) (i app.Instance) {
+	if raw, err := os.ReadFile(filepath.Join(state, "instance.json")); err == nil {
+		_ = json.Unmarshal(raw, &i) // it may be written just now
+	}
+	return i
 }
 
 // httpRequest sends a request and writes status and body to standard output: http

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/etui-run/etui/internal/client"
 )
 
 // lockedBuffer takes what several goroutines write.
@@ -49,7 +51,7 @@ func startGateway(t *testing.T, args ...string) string {
 	})
 	for range 2000 {
 		if found, _ := filepath.Glob(filepath.Join(home, "etui", "*", "instance.json")); len(found) == 1 {
-			if url := readInstance(filepath.Dir(found[0])).URL; url != "" && isGateway(ctx, url) {
+			if url := instance(filepath.Dir(found[0])).URL; url != "" && client.IsGateway(ctx, url) {
 				return url
 			}
 		}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/session"
@@ -39,7 +38,7 @@ type replayFlags struct {
 	turns       bool
 }
 
-func (a *app) replayCommand() *cobra.Command {
+func (a *cli) replayCommand() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, at what cost, and are the right tools at hand",
@@ -78,7 +77,7 @@ func join(modes []replay.Mode) string {
 	return strings.Join(names, ", ")
 }
 
-func (a *app) replay(ctx context.Context, files []string, f replayFlags) error {
+func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	least, err := f.check()
 	if err != nil {
 		return err
@@ -104,23 +103,23 @@ func (a *app) replay(ctx context.Context, files []string, f replayFlags) error {
 // check reads the flags that are more than texts.
 func (f *replayFlags) check() (least map[string]float64, err error) {
 	if f.against != "" && f.baseline != "" {
-		return nil, usagef("--against and --baseline both say what to compare with: give one of them")
+		return nil, app.Usagef("--against and --baseline both say what to compare with: give one of them")
 	}
 	if f.failOnWorse && f.against == "" && f.baseline == "" {
-		return nil, usagef("--fail-on-worse needs --against or --baseline to compare with")
+		return nil, app.Usagef("--fail-on-worse needs --against or --baseline to compare with")
 	}
 	least = map[string]float64{}
 	for name, text := range f.failUnder {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0 && v <= 1) || name != "recall" && name != "reached" {
-			return nil, usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
+			return nil, app.Usagef("--fail-under %s=%s: give recall or reached, and a share from 0 to 1", name, text)
 		}
 		least[name] = v
 	}
 	var once []string
 	for _, name := range f.modes {
 		if _, err := replay.ParseMode(name); err != nil {
-			return nil, usageError{err}
+			return nil, app.Usagef("%w", err)
 		}
 		if !slices.Contains(once, name) {
 			once = append(once, name)
@@ -131,10 +130,10 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 }
 
 // conversations finds what is to be replayed.
-func (a *app) conversations(ctx context.Context, w *workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
+func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
-		return nil, usagef("give files or --session, not both")
+		return nil, app.Usagef("give files or --session, not both")
 	case len(files) > 0:
 		return readConversations(a.in, files)
 	case a.demo && len(f.sessions) == 0:
@@ -150,24 +149,24 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 		if name != "-" {
 			file, err := os.Open(name)
 			if err != nil {
-				return nil, usagef("reading conversations: %w", err)
+				return nil, app.Usagef("reading conversations: %w", err)
 			}
 			defer file.Close()
 			r = file
 		}
 		list, err := replay.Read(r, name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, app.Usagef("%w", err)
 		}
 		for _, c := range list {
 			if slices.ContainsFunc(all, func(x replay.Conversation) bool { return x.ID == c.ID }) {
-				return nil, usagef("%s: the id %q stands in an earlier file, too", name, c.ID)
+				return nil, app.Usagef("%s: the id %q stands in an earlier file, too", name, c.ID)
 			}
 		}
 		all = append(all, list...)
 	}
 	if len(all) == 0 {
-		return nil, usagef("there is no conversation in %s", strings.Join(files, ", "))
+		return nil, app.Usagef("there is no conversation in %s", strings.Join(files, ", "))
 	}
 	return all, nil
 }
@@ -176,10 +175,10 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 const maxSessions = 500
 
 // storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *workspace, f replayFlags) (all []replay.Conversation, err error) {
-	path := filepath.Join(w.state, "etui.db")
+func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) (all []replay.Conversation, err error) {
+	path := w.Database()
 	if _, err := os.Stat(path); err != nil {
-		return nil, usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
+		return nil, app.Usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
 	}
 	store, err := sqlite.Open(ctx, path)
 	if err != nil {
@@ -206,27 +205,27 @@ func storedConversations(ctx context.Context, w *workspace, f replayFlags) (all 
 		if len(c.Turns) > 0 {
 			all = append(all, c)
 		} else if len(f.sessions) > 0 {
-			return nil, usagef("there is no stored conversation %q", key)
+			return nil, app.Usagef("there is no stored conversation %q", key)
 		}
 	}
 	if len(all) == 0 {
-		return nil, usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
+		return nil, app.Usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
 	}
 	return all, nil
 }
 
 // replayOn replays on a workspace, in each mode and at each provider.
-func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (report replay.Report, err error) {
-	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
+func (a *cli) replayOn(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (report replay.Report, err error) {
+	b, err := app.New(ctx, w, a.settings(nil))
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for _, mode := range f.chosen() {
 		for _, p := range replay.Providers() {
-			run, err := replay.Play(ctx, replay.Config{Gateway: b.config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
+			run, err := replay.Play(ctx, replay.Config{Gateway: b.Config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
 			if errors.Is(err, engine.ErrUnknown) {
-				err = usagef("on %s: %w", w.file, err)
+				err = app.Usagef("on %s: %w", w.File, err)
 			}
 			if err != nil {
 				return report, err
@@ -255,7 +254,7 @@ func (f *replayFlags) chosen() []replay.Mode {
 
 // compared replays, and tells what stands before a change and after it. Without a
 // change there is nothing before.
-func (a *app) compared(ctx context.Context, w *workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	if f.baseline != "" {
 		if before, err = f.readBaseline(); err != nil {
 			return before, after, err
@@ -265,7 +264,7 @@ func (a *app) compared(ctx context.Context, w *workspace, conversations []replay
 		return before, after, err
 	}
 	if f.against != "" {
-		changed, err := w.as(f.against)
+		changed, err := w.As(f.against)
 		if err != nil {
 			return before, after, err
 		}
@@ -274,7 +273,7 @@ func (a *app) compared(ctx context.Context, w *workspace, conversations []replay
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {
-		return before, after, usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
+		return before, after, app.Usagef("the baseline %s has none of these conversations in these modes: replay what it was made with, or make a new one with --json", f.baseline)
 	}
 	return before, after, nil
 }
@@ -287,7 +286,7 @@ func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 		err = json.Unmarshal(raw, &before)
 	}
 	if err != nil {
-		return before, usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
+		return before, app.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
 	}
 	if len(f.modes) == 0 {
 		for _, r := range before.Runs {

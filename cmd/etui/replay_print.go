@@ -15,7 +15,7 @@ import (
 )
 
 // printReplay prints what replays gave, and what is different after a change.
-func (a *app) printReplay(before, after replay.Report, f replayFlags) error {
+func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	changes := replay.Compare(before, after)
 	if a.json {
 		e := json.NewEncoder(a.out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/secret"
@@ -31,17 +34,10 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is a mistake in how the program was called or set up.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
-	secrets.Set("environment", secretVariables(os.Environ())...)
+	secrets.Set("environment", app.EnvironmentSecrets(os.Environ())...)
 	log.SetOutput(secrets.Writer(std.err)) // what libraries log by themselves
 	root := newRoot(std, secrets)
 	root.SetArgs(args)
@@ -51,12 +47,13 @@ func run(ctx context.Context, args []string, std streams) int {
 			fmt.Fprintf(w, "etui: %s\n", secrets.Redactor().Error(err))
 		}),
 	)
-	var usage usageError
+	var usage app.UsageError
 	var misconfigured *config.Error
+	var refused *client.Error
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), errors.As(err, &misconfigured), isUsage(err):
+	case errors.As(err, &usage), errors.As(err, &misconfigured), isUsage(err), errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		return exitUsage
 	}
 	return exitFailed
@@ -70,7 +67,7 @@ func isUsage(err error) bool {
 }
 
 // app is what the sub-commands share: the global flags and the streams.
-type app struct {
+type cli struct {
 	streams
 	workspace string
 	config    string
@@ -81,7 +78,7 @@ type app struct {
 }
 
 func newRoot(std streams, secrets *secret.Known) *cobra.Command {
-	a := &app{streams: std, secrets: secrets}
+	a := &cli{streams: std, secrets: secrets}
 	root := &cobra.Command{
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",
@@ -107,10 +104,10 @@ Begin with "etui demo", then, in a second terminal, "etui chat".`,
 	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: the one of the workspace, if it runs)")
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
+		return app.Usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.chatCommand(), a.selectCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.secbenchCommand(), a.attackCommand())
+		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.attackCommand())
 	return root
 }
 
@@ -119,7 +116,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+	return app.Usagef("unknown command %q%s; see %q", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 		for _, sub := range c.Commands() {
 			if sub.IsAvailableCommand() && !yield(sub.Name()) {
 				return

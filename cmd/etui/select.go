@@ -16,10 +16,12 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
 )
 
-func (a *app) selectCommand() *cobra.Command {
+func (a *cli) selectCommand() *cobra.Command {
 	var who caller
 	var ask asked
 	var all, last bool
@@ -38,11 +40,11 @@ channels to try. With --last it tells what the last message of a conversation di
 			text := strings.Join(args, " ")
 			if last {
 				if text != "" {
-					return usagef("--last takes no message: it tells what was stored with one")
+					return app.Usagef("--last takes no message: it tells what was stored with one")
 				}
-				return a.with(cmd.Context(), true, func(c *client) error { return a.why(cmd.Context(), c, who) })
+				return a.with(cmd.Context(), true, func(c *client.Client) error { return a.why(cmd.Context(), c, who) })
 			}
-			return a.with(cmd.Context(), false, func(c *client) error { return a.explain(cmd.Context(), c, who, text, ask, all) })
+			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.explain(cmd.Context(), c, who, text, ask, all) })
 		},
 	}
 	who.flags(c)
@@ -62,7 +64,7 @@ type asked struct {
 }
 
 // explain prints what a message would get.
-func (a *app) explain(ctx context.Context, c *client, who caller, text string, ask asked, all bool) error {
+func (a *cli) explain(ctx context.Context, c *client.Client, who caller, text string, ask asked, all bool) error {
 	m, err := who.says(text)
 	if err != nil {
 		return err
@@ -73,10 +75,10 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	q := engine.Question{Message: m, Try: ask.try}
 	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
 	var x engine.Answer
-	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}
-	if err := c.inForce(ctx); err != nil {
+	if err := c.InForce(ctx); err != nil {
 		fmt.Fprintf(a.err, "warning: %v\n", err)
 	}
 	if a.json {
@@ -86,7 +88,7 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	return err
 }
 
-func (a *app) printJSON(value any) error {
+func (a *cli) printJSON(value any) error {
 	e := json.NewEncoder(a.out)
 	e.SetIndent("", "  ")
 	return e.Encode(value)

@@ -1,19 +1,26 @@
 package main
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/selection"
 )
 
 // TestRenderFits: no line is longer than the terminal, in any script, and the
 // columns stand below each other.
 func TestRenderFits(t *testing.T) {
-	s := selection.New(demoCatalog(t), selection.Config{})
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(demo.Tools("http://127.0.0.1:1", http.DefaultClient)...); err != nil {
+		t.Fatal(err)
+	}
+	s := selection.New(r.Catalog(), selection.Config{})
 	for _, query := range []string{"帮我查一下上个月客户的退款和发票", "show me the error logs of the checkout pod", "\x1b[31mred\x1b[0m \x00 logs"} {
 		for _, width := range []int{60, 80, 120} {
 			sel := s.Select(selection.Request{Query: query, Facts: chat.Facts{Channel: "cli"}})

@@ -20,11 +20,14 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
 
-func (a *app) skillsCommand() *cobra.Command {
+func (a *cli) skillsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "skills", Short: "See and control skills: the abilities in files", Args: unknownCommand, RunE: group,
 		Long: `See and control skills: the abilities that lie in files and come and go while etui runs. What is
@@ -47,17 +50,17 @@ type skillsReport struct {
 	Toolsets engine.Skills `json:"toolsets"`
 }
 
-func (a *app) skillsListCommand() *cobra.Command {
+func (a *cli) skillsListCommand() *cobra.Command {
 	var agent string
 	c := &cobra.Command{
 		Use: "list", Short: "List the skills, the files that give none, and the toolsets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var r skillsReport
-				if err := c.do(cmd.Context(), http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, "/admin/skills", nil, &r.SkillList); err != nil {
 					return err
 				}
-				if err := c.do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
 					return err
 				}
 				if a.json {
@@ -77,7 +80,7 @@ func (a *app) skillsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printSkillList(l engine.SkillList) {
+func (a *cli) printSkillList(l engine.SkillList) {
 	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
@@ -123,7 +126,7 @@ func remarks(s engine.SkillStatus) (notes []string) {
 			notes = append(notes, fmt.Sprintf("the server is %s: %s", server.Phase, server.Err))
 		}
 		if n := len(server.Held); n > 0 {
-			notes = append(notes, count(n, "tool")+" held back, see etui skills show "+s.Name)
+			notes = append(notes, printable.Count(n, "tool")+" held back, see etui skills show "+s.Name)
 		}
 	}
 	for _, other := range s.Shadows {
@@ -134,16 +137,16 @@ func remarks(s engine.SkillStatus) (notes []string) {
 		failures += n
 	}
 	if failures > 0 {
-		notes = append(notes, count(failures, "call")+" failed")
+		notes = append(notes, printable.Count(failures, "call")+" failed")
 	}
 	if len(s.Warnings) > 0 {
-		notes = append(notes, count(len(s.Warnings), "warning"))
+		notes = append(notes, printable.Count(len(s.Warnings), "warning"))
 	}
 	return notes
 }
 
 // printToolsets marks the active one.
-func (a *app) printToolsets(s engine.Skills) error {
+func (a *cli) printToolsets(s engine.Skills) error {
 	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
@@ -156,13 +159,13 @@ func (a *app) printToolsets(s engine.Skills) error {
 	return err
 }
 
-func (a *app) skillsShowCommand() *cobra.Command {
+func (a *cli) skillsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show all that is known of a skill", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var s engine.SkillStatus
-				if err := c.do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s); err != nil {
 					return err
 				}
 				if a.json {
@@ -175,7 +178,7 @@ func (a *app) skillsShowCommand() *cobra.Command {
 	}
 }
 
-func (a *app) printSkill(s engine.SkillStatus) {
+func (a *cli) printSkill(s engine.SkillStatus) {
 	fmt.Fprintf(a.out, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
@@ -262,14 +265,6 @@ func countersText(c audit.Counters) string {
 	return text
 }
 
-// count writes a number of things.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}
-
 func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(name) }
 
 // motive holds the flag that says why a change is made.
@@ -290,7 +285,7 @@ func userName() string {
 }
 
 // skillsChangeCommand makes a command that changes one skill.
-func (a *app) skillsChangeCommand(use, short, method, path string) *cobra.Command {
+func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Command {
 	var why motive
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
@@ -302,10 +297,10 @@ func (a *app) skillsChangeCommand(use, short, method, path string) *cobra.Comman
 	return c
 }
 
-func (a *app) changeSkill(ctx context.Context, method, path string, change engine.Request) error {
-	return a.with(ctx, false, func(c *client) error {
+func (a *cli) changeSkill(ctx context.Context, method, path string, change engine.Request) error {
+	return a.with(ctx, false, func(c *client.Client) error {
 		var s engine.SkillStatus
-		if err := c.do(ctx, method, path, change, &s); err != nil {
+		if err := c.Do(ctx, method, path, change, &s); err != nil {
 			return err
 		}
 		if a.json {
@@ -316,7 +311,7 @@ func (a *app) changeSkill(ctx context.Context, method, path string, change engin
 	})
 }
 
-func (a *app) skillsUseCommand() *cobra.Command {
+func (a *cli) skillsUseCommand() *cobra.Command {
 	var why motive
 	var agent string
 	c := &cobra.Command{
@@ -339,13 +334,13 @@ highest one again. Without, make the skill the active toolset of an agent of a r
 }
 
 // activate makes a toolset the active one of an agent.
-func (a *app) activate(ctx context.Context, agent, name string) error {
-	return a.with(ctx, false, func(c *client) error {
-		if c.where == thisProcess {
-			return usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
+func (a *cli) activate(ctx context.Context, agent, name string) error {
+	return a.with(ctx, false, func(c *client.Client) error {
+		if c.Here() {
+			return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 		}
 		var s engine.Skills
-		if err := c.do(ctx, http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": name}, &s); err != nil {
+		if err := c.Do(ctx, http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": name}, &s); err != nil {
 			return err
 		}
 		if a.json {
@@ -356,7 +351,7 @@ func (a *app) activate(ctx context.Context, agent, name string) error {
 	})
 }
 
-func (a *app) skillsApproveCommand() *cobra.Command {
+func (a *cli) skillsApproveCommand() *cobra.Command {
 	var why motive
 	c := &cobra.Command{
 		Use: "approve NAME [TOOL...]", Short: "Let tools of a server be used that were held back", Args: cobra.MinimumNArgs(1),
@@ -372,17 +367,17 @@ poisoned. etui skills show NAME says which those are, and why. Without TOOL: all
 	return c
 }
 
-func (a *app) skillsReloadCommand() *cobra.Command {
+func (a *cli) skillsReloadCommand() *cobra.Command {
 	var why motive
 	c := &cobra.Command{
 		Use: "reload", Short: "Let a running gateway read all files of skills again", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
-				if c.where == thisProcess {
-					return usagef("no gateway is running; one that starts reads all files")
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
+				if c.Here() {
+					return app.Usagef("no gateway is running; one that starts reads all files")
 				}
 				var r skill.Report
-				if err := c.do(cmd.Context(), http.MethodPost, "/admin/skills/reload", why.request(), &r); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodPost, "/admin/skills/reload", why.request(), &r); err != nil {
 					return err
 				}
 				if a.json {
@@ -391,7 +386,7 @@ func (a *app) skillsReloadCommand() *cobra.Command {
 				for _, p := range r.Problems {
 					fmt.Fprintf(a.out, "failed: %v\n", p)
 				}
-				_, err := fmt.Fprintf(a.out, "%s, %s, %s changed.\n", count(len(r.Loaded), "skill"), count(len(r.Problems), "problem"), count(r.Changed, "file"))
+				_, err := fmt.Fprintf(a.out, "%s, %s, %s changed.\n", printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem"), printable.Count(r.Changed, "file"))
 				return err
 			})
 		},
@@ -400,7 +395,7 @@ func (a *app) skillsReloadCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) skillsCallsCommand() *cobra.Command {
+func (a *cli) skillsCallsCommand() *cobra.Command {
 	var user, outcome string
 	var limit int
 	c := &cobra.Command{
@@ -414,9 +409,9 @@ took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 day
 			if len(args) == 1 {
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var calls []audit.Call
-				if err := c.do(cmd.Context(), http.MethodGet, path, nil, &calls); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, path, nil, &calls); err != nil {
 					return err
 				}
 				if a.json {
@@ -432,7 +427,7 @@ took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 day
 	return c
 }
 
-func (a *app) printCalls(calls []audit.Call) error {
+func (a *cli) printCalls(calls []audit.Call) error {
 	if len(calls) == 0 {
 		_, err := fmt.Fprintln(a.out, "There are no calls.")
 		return err

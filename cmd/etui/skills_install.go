@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
 )
 
 // skillsInstallCommands find skills in registries and install them.
-func (a *app) skillsInstallCommands() []*cobra.Command {
+func (a *cli) skillsInstallCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.skillsFindCommand(), a.skillsInstallCommand(), a.skillsInstalledCommand(), a.skillsUpdateCommand(), a.skillsRemoveCommand(),
 		a.skillsPinCommand("pin", "Leave a skill out of updates", true), a.skillsPinCommand("unpin", "Let a skill be updated again", false),
@@ -25,15 +25,15 @@ func (a *app) skillsInstallCommands() []*cobra.Command {
 
 // installer is the one of the workspace. What it logs is told by the commands
 // themselves.
-func (a *app) installer() (*hub.Installer, error) {
+func (a *cli) installer() (*hub.Installer, error) {
 	w, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	return newInstaller(w, slog.New(slog.DiscardHandler))
+	return w.Installer(nil)
 }
 
-func (a *app) skillsFindCommand() *cobra.Command {
+func (a *cli) skillsFindCommand() *cobra.Command {
 	var registry string
 	var limit int
 	c := &cobra.Command{
@@ -45,7 +45,7 @@ func (a *app) skillsFindCommand() *cobra.Command {
 				return err
 			}
 			if limit < 1 || limit > hub.MaxFound {
-				return usagef("--limit is 1 to %d", hub.MaxFound)
+				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
 			found, errs := in.Find(cmd.Context(), registry, strings.Join(args, " "), limit)
 			if len(found) == 0 && len(errs) > 0 {
@@ -62,7 +62,7 @@ func (a *app) skillsFindCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printFound(found []hub.Found) error {
+func (a *cli) printFound(found []hub.Found) error {
 	if a.json {
 		if found == nil {
 			found = []hub.Found{}
@@ -85,7 +85,7 @@ func (a *app) printFound(found []hub.Found) error {
 	return err
 }
 
-func (a *app) skillsInstallCommand() *cobra.Command {
+func (a *cli) skillsInstallCommand() *cobra.Command {
 	var registry, version string
 	var o hub.Options
 	c := &cobra.Command{
@@ -134,7 +134,7 @@ func isFile(words string) bool {
 }
 
 // progress tells how far a download is, on a terminal.
-func (a *app) progress() func(hub.Progress) {
+func (a *cli) progress() func(hub.Progress) {
 	if a.json || !isTerminal(a.err) {
 		return nil
 	}
@@ -162,7 +162,7 @@ type installOutcome struct {
 }
 
 // installed prints what became of an installation.
-func (a *app) installed(done *hub.Installed, words string, err error) error {
+func (a *cli) installed(done *hub.Installed, words string, err error) error {
 	if isTerminal(a.err) && !a.json {
 		fmt.Fprint(a.err, "\r\x1b[K")
 	}
@@ -184,18 +184,11 @@ func (a *app) installed(done *hub.Installed, words string, err error) error {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, countFiles(len(o.Files)), describeSignature(o))
+	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, printable.Count(len(o.Files), "file"), describeSignature(o))
 	for _, f := range o.Accepted {
 		fmt.Fprintf(a.out, "  accepted: %s\n", f)
 	}
 	return nil
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 func describeSignature(o *hub.Origin) string {
@@ -220,7 +213,7 @@ func shortVersion(v string) string {
 	return v
 }
 
-func (a *app) skillsInstalledCommand() *cobra.Command {
+func (a *cli) skillsInstalledCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "installed", Short: "List the installed skills, and which files were changed since", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -266,7 +259,7 @@ func installedRow(s hub.Installed) []string {
 	return []string{s.Name, s.Origin.Registry, shortVersion(s.Origin.Version), string(s.Origin.Signature), s.Origin.Installed.Format("2006-01-02"), strings.Join(notes, "; ")}
 }
 
-func (a *app) skillsUpdateCommand() *cobra.Command {
+func (a *cli) skillsUpdateCommand() *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Bring installed skills to their newest version; without names, all",
@@ -290,7 +283,7 @@ files were changed here, unless --force. A skill that its registry calls malicio
 	return c
 }
 
-func (a *app) printUpdates(list []hub.Outcome) error {
+func (a *cli) printUpdates(list []hub.Outcome) error {
 	var failed error
 	for _, u := range list {
 		if u.Err != nil && u.State != hub.Skipped {
@@ -322,7 +315,7 @@ func (a *app) printUpdates(list []hub.Outcome) error {
 	return failed
 }
 
-func (a *app) skillsRemoveCommand() *cobra.Command {
+func (a *cli) skillsRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -338,7 +331,7 @@ func (a *app) skillsRemoveCommand() *cobra.Command {
 	}
 }
 
-func (a *app) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
+func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -355,7 +348,7 @@ func (a *app) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 }
 
 // changedSkill tells what was done to a skill.
-func (a *app) changedSkill(done, name string) error {
+func (a *cli) changedSkill(done, name string) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(map[string]any{"ok": true, "skill": name})
 	}

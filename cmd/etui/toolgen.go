@@ -19,7 +19,7 @@ type generatedPackage struct {
 	Tools   []string `json:"tools"`
 }
 
-func (a *app) toolsGenCommand() *cobra.Command {
+func (a *cli) toolsGenCommand() *cobra.Command {
 	var check bool
 	c := &cobra.Command{
 		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
@@ -40,7 +40,7 @@ func (a *app) toolsGenCommand() *cobra.Command {
 
 // printProblems prints what keeps functions from being tools, a line each, as
 // editors read them. Another error is returned as it is.
-func (a *app) printProblems(err error) error {
+func (a *cli) printProblems(err error) error {
 	type problem struct {
 		File    string `json:"file"`
 		Line    int    `json:"line"`
@@ -71,7 +71,7 @@ func (a *app) printProblems(err error) error {
 }
 
 // putAll brings the files of packages up to date, or only looks whether they are.
-func (a *app) putAll(made []toolgen.Package, check bool) error {
+func (a *cli) putAll(made []toolgen.Package, check bool) error {
 	list := []generatedPackage{}
 	stale := 0
 	for _, p := range made {
@@ -122,7 +122,7 @@ func put(p toolgen.Package, check bool) (changed bool, err error) {
 	return true, os.WriteFile(p.Path, p.Text, 0o644)
 }
 
-func (a *app) printGenerated(list []generatedPackage, check bool) error {
+func (a *cli) printGenerated(list []generatedPackage, check bool) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(list)
 	}

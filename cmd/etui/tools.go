@@ -15,30 +15,32 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/turn"
 )
 
-func (a *app) toolsCommand() *cobra.Command {
+func (a *cli) toolsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group}
 	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand())
 	return c
 }
 
-func (a *app) listTools(cmd *cobra.Command, c *client) ([]engine.Tool, error) {
+func (a *cli) listTools(cmd *cobra.Command, c *client.Client) ([]engine.Tool, error) {
 	var list []engine.Tool
-	err := c.do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
+	err := c.Do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
 	return list, err
 }
 
-func (a *app) toolsListCommand() *cobra.Command {
+func (a *cli) toolsListCommand() *cobra.Command {
 	var inGroup, source, risk string
 	c := &cobra.Command{
 		Use: "list", Short: "List the tools", Args: cobra.NoArgs,
 		Example: "  etui tools list --group kubernetes,logs\n  etui tools list --risk destructive --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				list, err := a.listTools(cmd, c)
 				if err != nil {
 					return err
@@ -49,14 +51,14 @@ func (a *app) toolsListCommand() *cobra.Command {
 				}
 				for name := range strings.SplitSeq(inGroup, ",") {
 					if name != "" && !slices.Contains(groups, name) {
-						return usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
+						return app.Usagef("there is no group %q%s", name, nearest.Hint(name, slices.Values(groups)))
 					}
 				}
 				if source != "" && !slices.Contains(sources, source) {
-					return usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
+					return app.Usagef("there is no source %q%s", source, nearest.Hint(source, slices.Values(sources)))
 				}
 				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
-					return usagef("there is no risk %q; it is read, write or destructive", risk)
+					return app.Usagef("there is no risk %q; it is read, write or destructive", risk)
 				}
 				list = slices.DeleteFunc(list, func(t engine.Tool) bool {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
@@ -72,7 +74,7 @@ func (a *app) toolsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printTools(list []engine.Tool) error {
+func (a *cli) printTools(list []engine.Tool) error {
 	if a.json {
 		if list == nil {
 			list = []engine.Tool{}
@@ -105,20 +107,20 @@ func (a *app) printTools(list []engine.Tool) error {
 	return err
 }
 
-func (a *app) toolsShowCommand() *cobra.Command {
+func (a *cli) toolsShowCommand() *cobra.Command {
 	var who caller
 	c := &cobra.Command{
 		Use: "show NAME", Short: "Show a tool with its parameters, and whether a caller may call it", Args: cobra.ExactArgs(1),
 		Example: "  etui tools show write_file --user bob --channel telegram",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				list, err := a.listTools(cmd, c)
 				if err != nil {
 					return err
 				}
 				i := slices.IndexFunc(list, func(t engine.Tool) bool { return t.Name == args[0] && !t.Shadowed })
 				if i < 0 {
-					return usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
+					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 						for _, t := range list {
 							if !yield(t.Name) {
 								return
@@ -130,7 +132,7 @@ func (a *app) toolsShowCommand() *cobra.Command {
 				m := who.message
 				m.Roles, m.Attrs = who.roles, who.attrs
 				var call turn.Judgement
-				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", m, &call); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", m, &call); err != nil {
 					return err
 				}
 				e := json.NewEncoder(a.out)
@@ -182,7 +184,7 @@ func judged(j turn.Judgement) string {
 	return says
 }
 
-func (a *app) toolsCallCommand() *cobra.Command {
+func (a *cli) toolsCallCommand() *cobra.Command {
 	var who caller
 	var dry bool
 	c := &cobra.Command{
@@ -194,16 +196,16 @@ func (a *app) toolsCallCommand() *cobra.Command {
 			call.Roles, call.Attrs = who.roles, who.attrs
 			if len(args) == 2 {
 				if !json.Valid([]byte(args[1])) {
-					return usagef("the arguments are not JSON: %s", args[1])
+					return app.Usagef("the arguments are not JSON: %s", args[1])
 				}
 				call.Arguments = json.RawMessage(args[1])
 			}
 			if dry {
-				return a.with(cmd.Context(), false, func(c *client) error { return a.judge(cmd.Context(), c, args[0], call) })
+				return a.with(cmd.Context(), false, func(c *client.Client) error { return a.judge(cmd.Context(), c, args[0], call) })
 			}
-			return a.with(cmd.Context(), true, func(c *client) error {
+			return a.with(cmd.Context(), true, func(c *client.Client) error {
 				var r chat.Result
-				if err := c.do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
 				if a.json {
@@ -223,9 +225,9 @@ func (a *app) toolsCallCommand() *cobra.Command {
 }
 
 // judge prints what would become of a call.
-func (a *app) judge(ctx context.Context, c *client, name string, call engine.Call) error {
+func (a *cli) judge(ctx context.Context, c *client.Client, name string, call engine.Call) error {
 	var j turn.Judgement
-	if err := c.do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
 		return err
 	}
 	if a.json {

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"time"
@@ -17,54 +15,14 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/usage"
 )
 
-// fitted is the file with the weights that etui tune wrote.
-type fitted struct {
-	Weights selection.Weights `json:"weights"`
-	Made    time.Time         `json:"made"`
-	// From is the folder they were fitted to; empty means past turns.
-	From   string      `json:"from,omitempty"`
-	Report tune.Report `json:"report"`
-}
-
-func weightsFile(state string) string { return filepath.Join(state, "weights.json") }
-
-// loadWeights reads the weights of a workspace. Without a file, or with one that
-// cannot be used, they are the default ones.
-func loadWeights(state string) (selection.Weights, error) {
-	f := fitted{Weights: selection.DefaultWeights()} // for weights that a file does not know
-	raw, err := os.ReadFile(weightsFile(state))
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.Weights, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &f)
-	}
-	if err == nil {
-		err = f.Weights.Check()
-	}
-	if err != nil {
-		return selection.DefaultWeights(), fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", weightsFile(state), err)
-	}
-	return f.Weights, nil
-}
-
-// weights are those of a workspace; what is wrong with them is logged.
-func weights(ctx context.Context, state string, log *slog.Logger) selection.Weights {
-	w, err := loadWeights(state)
-	if err != nil {
-		log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
-	}
-	return w
-}
-
-func (a *app) tuneCommand() *cobra.Command {
+func (a *cli) tuneCommand() *cobra.Command {
 	var limit time.Duration
 	var dry, reset bool
 	c := &cobra.Command{
@@ -84,7 +42,7 @@ taken instead.`,
 				return a.resetWeights(w, dry, args)
 			}
 			if limit <= 0 {
-				return usagef("--time must be above zero")
+				return app.Usagef("--time must be above zero")
 			}
 			return a.tune(cmd.Context(), w, strings.Join(args, ""), limit, dry)
 		},
@@ -95,11 +53,11 @@ taken instead.`,
 	return c
 }
 
-func (a *app) resetWeights(w *workspace, dry bool, args []string) error {
+func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
-		return usagef("--reset goes with nothing else")
+		return app.Usagef("--reset goes with nothing else")
 	}
-	err := os.Remove(weightsFile(w.state))
+	err := os.Remove(app.WeightsFile(w.State))
 	says := "The default weights are used from the next start."
 	if errors.Is(err, fs.ErrNotExist) {
 		says, err = "The default weights were in use already.", nil
@@ -115,8 +73,8 @@ func (a *app) resetWeights(w *workspace, dry bool, args []string) error {
 }
 
 // tune fits weights, reports, and writes them when they are better.
-func (a *app) tune(ctx context.Context, w *workspace, dir string, limit time.Duration, dry bool) error {
-	start, broken := loadWeights(w.state)
+func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
+	start, broken := app.LoadWeights(w.State)
 	if broken != nil {
 		fmt.Fprintf(a.err, "etui: %s\n", broken)
 	}
@@ -127,11 +85,11 @@ func (a *app) tune(ctx context.Context, w *workspace, dir string, limit time.Dur
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	report, err := tune.Run(fitting, tools, questions, tune.Config{
-		Start: start, Votes: dir == "" && w.config.Usage.Vote,
+		Start: start, Votes: dir == "" && w.Config.Usage.Vote,
 		Progress: func(p tune.Progress) { fmt.Fprintf(a.err, "tried %d: nDCG@5 %.1f\n", p.Tried, 100*p.NDCG) },
 	})
 	var few *tune.TooFewError
-	if errors.As(err, &few) && dir == "" && !w.config.Usage.Keep {
+	if errors.As(err, &few) && dir == "" && !w.Config.Usage.Keep {
 		return fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
 	}
 	if err != nil {
@@ -142,8 +100,8 @@ func (a *app) tune(ctx context.Context, w *workspace, dir string, limit time.Dur
 	}
 	written := ""
 	if report.Better && !dry {
-		written = weightsFile(w.state)
-		if err := writeWeights(w.state, fitted{report.Weights, time.Now(), dir, report}); err != nil {
+		written = app.WeightsFile(w.State)
+		if err := (app.Fitted{Weights: report.Weights, Made: time.Now(), From: dir, Report: report}).Write(w.State); err != nil {
 			return err
 		}
 	}
@@ -159,7 +117,7 @@ func (a *app) tune(ctx context.Context, w *workspace, dir string, limit time.Dur
 
 // lessons are the tools and the questions to learn from: those of a folder, or
 // the workspace's and its past turns.
-func (a *app) lessons(ctx context.Context, w *workspace, dir string) (tools *catalog.Catalog, questions []selection.Asked, err error) {
+func (a *cli) lessons(ctx context.Context, w *app.Workspace, dir string) (tools *catalog.Catalog, questions []selection.Asked, err error) {
 	if dir != "" {
 		set, err := eval.Load(dir)
 		if err != nil {
@@ -170,35 +128,19 @@ func (a *app) lessons(ctx context.Context, w *workspace, dir string) (tools *cat
 		}
 		return tune.FromSet(set)
 	}
-	w.config.Log.Level = quieter(w.config.Log.Level)
-	b, err := a.build(ctx, w, false, a.logger(w.config.Log))
+	b, err := app.New(ctx, w, a.settings(a.quiet(w.Config.Log)))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	var turns []usage.Turn
-	if b.usage.Log != nil {
-		if turns, err = b.usage.Log.List(ctx, usage.Filter{}); err != nil {
+	if b.Config.Usage.Log != nil {
+		if turns, err = b.Config.Usage.Log.List(ctx, usage.Filter{}); err != nil {
 			return nil, nil, err
 		}
 	}
-	tools, err = tune.Open(b.registry.Catalog())
+	tools, err = tune.Open(b.Gateway.Catalog())
 	return tools, engine.Asked(turns, false), err
-}
-
-// writeWeights replaces the file in one go, so that half a file is never read.
-func writeWeights(state string, f fitted) error {
-	raw, err := json.MarshalIndent(f, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(state, 0o700)
-	}
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(weightsFile(state), append(raw, '\n')); err != nil {
-		return fmt.Errorf("writing the weights: %w; the state folder must be writable", err)
-	}
-	return nil
 }
 
 func describeTuning(r tune.Report, written string, dry bool) string {

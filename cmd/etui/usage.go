@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 )
 
-func (a *app) usageCommand() *cobra.Command {
+func (a *cli) usageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "usage", Short: "See, export and erase what is kept of past turns", Args: unknownCommand, RunE: group,
 		Long: `See, export and erase what is kept of past turns: what was asked and which tools answered. Nothing is
@@ -50,15 +52,15 @@ func (f *whose) path() string {
 	return "/api/usage?" + q.Encode()
 }
 
-func (a *app) usageShowCommand() *cobra.Command {
+func (a *cli) usageShowCommand() *cobra.Command {
 	var who whose
 	c := &cobra.Command{
 		Use: "show", Short: "Show what is kept of past turns, newest last", Args: cobra.NoArgs,
 		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var kept engine.PastTurns
-				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
 				if a.json {
@@ -73,7 +75,7 @@ func (a *app) usageShowCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printUsage(kept engine.PastTurns) error {
+func (a *cli) printUsage(kept engine.PastTurns) error {
 	state := "Turns are not being kept; usage: {keep: true} in etui.yaml would."
 	switch {
 	case kept.Vote:
@@ -105,15 +107,15 @@ func (a *app) printUsage(kept engine.PastTurns) error {
 	return err
 }
 
-func (a *app) usageExportCommand() *cobra.Command {
+func (a *cli) usageExportCommand() *cobra.Command {
 	var who whose
 	c := &cobra.Command{
 		Use: "export", Short: "Write what is kept of past turns, a line of JSON for each", Args: cobra.NoArgs,
 		Example: "  etui usage export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var kept engine.PastTurns
-				if err := c.do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
 					return err
 				}
 				out := bufio.NewWriter(a.out)
@@ -132,7 +134,7 @@ func (a *app) usageExportCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) usageEraseCommand() *cobra.Command {
+func (a *cli) usageEraseCommand() *cobra.Command {
 	var user string
 	var everybody bool
 	c := &cobra.Command{
@@ -142,12 +144,12 @@ touched. The user is named as messages name them, on whatever channel.`,
 		Example: "  etui usage erase --user alice\n  etui usage erase --everybody",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (user == "") == !everybody {
-				return usagef("say whose turns are to be erased: --user ID, or --everybody")
+				return app.Usagef("say whose turns are to be erased: --user ID, or --everybody")
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
-			return a.with(cmd.Context(), false, func(c *client) error {
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var f engine.Forgotten
-				if err := c.do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
 					return err
 				}
 				if a.json {

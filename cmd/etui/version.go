@@ -24,7 +24,7 @@ func version() string {
 	return "dev"
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -7,21 +7,23 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 )
 
 // why prints what the last message of a conversation got, as it was stored.
-func (a *app) why(ctx context.Context, c *client, who caller) error {
+func (a *cli) why(ctx context.Context, c *client.Client, who caller) error {
 	m := who.message
 	m.Roles, m.Attrs = who.roles, who.attrs
 	var turns []engine.Turn
-	if err := c.do(ctx, http.MethodPost, "/api/why", engine.Look{Message: m}, &turns); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/why", engine.Look{Message: m}, &turns); err != nil {
 		return err
 	}
 	switch {
 	case len(turns) == 0:
-		return usagef("nothing is stored of this conversation; say something first, or name it with --session, or --channel and --user")
+		return app.Usagef("nothing is stored of this conversation; say something first, or name it with --session, or --channel and --user")
 	case a.json:
 		return a.printJSON(turns[0])
 	}

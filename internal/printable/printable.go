@@ -3,6 +3,7 @@
 package printable
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -95,4 +96,12 @@ func Line(s string, most int) string {
 		s = string(runes[:most-1]) + "…"
 	}
 	return s
+}
+
+// Count writes a number of things: "1 tool", "2 tools".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"cmp"
@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/secret"
@@ -59,54 +58,59 @@ var (
 	globalFolders    = []string{"~/.etui/skills", "~/.agents/skills"}
 )
 
-// newSkills loads the skills of a workspace and puts them into the registry.
-// Files that cannot be used stop nothing: they are told in the report, and in the
-// table.
-func (b *built) newSkills(ctx context.Context, w *workspace, out *egress.Guard, stored bool, log *slog.Logger) (*skills, error) {
-	var err error
-	if b.traces, err = newTracing(log); err != nil {
-		return nil, err
+// addSkills loads the skills of the workspace and puts them into the registry. Files
+// that cannot be used stop nothing; the table says what is wrong with them.
+func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (err error) {
+	w, log := a.Workspace, a.log
+	if a.traces, err = tracing.New(os.Getenv, a.version, log); err != nil {
+		return UsageError{err}
 	}
-	b.close = append(b.close, func() error { return endTracing(ctx, b.traces) })
+	a.close = append(a.close, func() error {
+		ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer done()
+		return a.traces.Close(ending)
+	})
 	if !stored {
-		log = slog.New(slog.DiscardHandler) // who looks at skills is told what is wrong with them
+		log = slog.New(slog.DiscardHandler) // the commands print what is wrong with skills
 	}
-	s := &skills{log: log, table: skill.NewTable(log), pins: mcp.NewPins(filepath.Join(w.state, pinsFile)), given: &given{}}
-	providers, err := newProviders(out, b.programs, s.pins, b.traces, log)
+	a.Skills = skill.NewTable(log)
+	s := &skills{log: log, table: a.Skills, pins: mcp.NewPins(filepath.Join(w.State, pinsFile)), given: &given{}}
+	a.skills = s
+	providers, err := newProviders(out, a.programs, s.pins, a.traces, a.version, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, p := range providers {
-		providers[i] = remembering{p, b.secrets, s.given}
+		providers[i] = remembering{p, a.secrets, s.given}
 	}
-	s.control = control.New(filepath.Join(w.state, decisionsFile), s.table, limits(w.config), log)
+	s.control = control.New(filepath.Join(w.State, decisionsFile), s.table, limits(w.Config), log)
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
-		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: b.reserved(), Variables: skill.Variables{Allowed: w.config.Skills.Env}, Steady: b.steady, Log: log,
+		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
 	})
-	s.loader.Load(ctx) // what failed stands in the table and the log
-	s.calls = b.newCalls(w, stored, log)
-	published := skill.Publish(s.table, b.registry, skill.PublishConfig{Observe: observer(s.calls, b.traces), Idle: !stored, Log: log})
-	b.close = append(b.close, published.Close)
-	return s, nil
+	s.loader.Load(ctx) // failures are in the table and the log
+	s.calls = a.newCalls(stored, log)
+	published := skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
+	a.close = append(a.close, published.Close)
+	return nil
 }
 
 // newWalls makes what stands between skills and the network, and between programs
 // and the machine.
-func newWalls(w *workspace) (*egress.Guard, *sandbox.Sandbox, error) {
-	c := w.config
+func newWalls(w *Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
+	c := w.Config
 	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
 	if err != nil {
-		return nil, nil, usagef("%s: skills.local: %w", w.file, err)
+		return nil, nil, w.wrongf("skills.local: %w", err)
 	}
 	programs, err := sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Require: sandbox.Mode(c.Sandbox.Require),
-		Read: c.Sandbox.Read, Closed: append(workspaces(w), w.file, w.state), Dial: out.DialContext,
+		Read: c.Sandbox.Read, Closed: append(workspaces(w), w.File, w.State), Dial: out.DialContext,
 	})
 	if err != nil {
-		return nil, nil, usagef("%s: %w", w.file, err)
+		return nil, nil, w.wrongf("%w", err)
 	}
 	if err := sandbox.CheckHosts(c.Sandbox.Network); err != nil {
-		return nil, nil, usagef("%s: sandbox.network: %w", w.file, err)
+		return nil, nil, w.wrongf("sandbox.network: %w", err)
 	}
 	return out, programs, nil
 }
@@ -125,15 +129,15 @@ func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
 
 // newCalls makes what keeps and counts calls. Commands that store nothing only
 // look at what is kept.
-func (b *built) newCalls(w *workspace, stored bool, log *slog.Logger) *audit.Recorder {
-	kept := sqlite.NewCalls(filepath.Join(w.state, callsFile), sqlite.CallLimits{})
-	b.close = append(b.close, kept.Close)
-	calls := audit.NewRecorder(kept, b.secrets, log)
+func (a *App) newCalls(stored bool, log *slog.Logger) *audit.Recorder {
+	kept := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.CallLimits{})
+	a.close = append(a.close, kept.Close)
+	calls := audit.NewRecorder(kept, a.secrets, log)
 	if stored {
 		running, stop := context.WithCancel(context.Background())
 		var writer sync.WaitGroup
 		writer.Go(func() { calls.Run(running) })
-		b.close = append(b.close, func() error {
+		a.close = append(a.close, func() error {
 			stop()
 			writer.Wait()
 			return nil
@@ -142,9 +146,9 @@ func (b *built) newCalls(w *workspace, stored bool, log *slog.Logger) *audit.Rec
 	return calls
 }
 
-// failures are what is wrong with the files of skills.
-func (s *skills) failures() (list []error) {
-	now := s.table.Snapshot()
+// Failures returns what is wrong with the files of skills.
+func (a *App) Failures() (list []error) {
+	now := a.Skills.Snapshot()
 	for _, source := range slices.Sorted(maps.Keys(now.Failed())) {
 		list = append(list, now.Failed()[source])
 	}
@@ -154,20 +158,6 @@ func (s *skills) failures() (list []error) {
 		}
 	}
 	return list
-}
-
-// describe sums the skills up, for the lines at the start; nothing when there are
-// none.
-func (s *skills) describe() string {
-	all, failed := s.table.Snapshot().All(), s.table.Snapshot().Failed()
-	if len(all)+len(failed) == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("  skills     %d of %d enabled", len(s.table.ListEnabled()), len(all))
-	if len(failed) > 0 {
-		text += ", " + count(len(failed), "file") + " cannot be used"
-	}
-	return text + "; see etui skills list\n"
 }
 
 // run keeps the skills up to date until ctx ends.
@@ -228,8 +218,8 @@ func limits(c *config.Config) control.Limits {
 }
 
 // roots are the folders that skills come from, far ones first.
-func roots(w *workspace) []skill.Root {
-	c := w.config.Skills
+func roots(w *Workspace) []skill.Root {
+	c := w.Config.Skills
 	var list []skill.Root
 	for _, dir := range folders(c.Global, globalFolders) {
 		if dir, ok := strings.CutPrefix(dir, "~/"); ok {
@@ -238,10 +228,10 @@ func roots(w *workspace) []skill.Root {
 			}
 			continue
 		}
-		list = append(list, skill.Root{Dir: config.Abs(w.file, dir), Scope: skill.Global})
+		list = append(list, skill.Root{Dir: config.Abs(w.File, dir), Scope: skill.Global})
 	}
 	for _, dir := range folders(c.Dir, workspaceFolders) {
-		list = append(list, skill.Root{Dir: dir, Scope: skill.Workspace, Within: w.dir})
+		list = append(list, skill.Root{Dir: dir, Scope: skill.Workspace, Within: w.Dir})
 	}
 	return list
 }
@@ -255,21 +245,21 @@ func folders(configured config.Paths, otherwise []string) []string {
 
 // protected are the files and folders that tools may not change: with them an
 // agent could give itself what it was not given.
-func protected(w *workspace) []string {
-	list := []string{w.file}
+func protected(w *Workspace) []string {
+	list := []string{w.File}
 	list = append(list, skillFolders(w)...)
-	if w.state != w.dir {
-		return append(list, w.state)
+	if w.State != w.Dir {
+		return append(list, w.State)
 	}
 	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
-		list = append(list, filepath.Join(w.state, name))
+		list = append(list, filepath.Join(w.State, name))
 	}
 	return list
 }
 
 // skillFolders are the folders that skills come from. What lies in them is read,
 // but not changed, by tools.
-func skillFolders(w *workspace) (list []string) {
+func skillFolders(w *Workspace) (list []string) {
 	for _, r := range roots(w) {
 		dir := r.Dir
 		if !filepath.IsAbs(dir) {
@@ -280,8 +270,8 @@ func skillFolders(w *workspace) (list []string) {
 	return list
 }
 
-// ownNames are those of the tools of etui that are in no catalog, or not in every one,
-// and of the skill of all tools.
+// ownNames returns the names of etui's tools that are not in every catalog, and of the
+// toolset of all tools.
 func ownNames() []string {
 	names := []string{catalog.Full}
 	for _, d := range meta.Definitions() {
@@ -293,35 +283,26 @@ func ownNames() []string {
 	return names
 }
 
+// ReservedNames returns the names that no skill may have where all of etui's own tools
+// are registered.
+func ReservedNames() []string {
+	names := ownNames()
+	for _, t := range Builtin() {
+		names = append(names, t.Definition().Name)
+	}
+	return names
+}
+
 // reserved reports the names that no skill may have: those of the tools that etui
 // itself brings, and of the skill of all tools.
-func (b *built) reserved() func(string) bool {
+func (a *App) reserved() func(string) bool {
 	names := ownNames()
-	for e := range b.registry.Catalog().All() {
+	for e := range a.registry.Catalog().All() {
 		if e.Definition.Source == builtin.Source {
 			names = append(names, e.Definition.Name)
 		}
 	}
 	return func(name string) bool { return slices.Contains(names, name) }
-}
-
-// secretVariable matches names of variables whose values are likely secrets: it is
-// their last word that says so. PWD alone is a folder.
-var secretVariable = regexp.MustCompile(`(?i)(^|_)(api_?key|key|token|secret|passw(or)?d|passphrase|pass)$|.(_pwd|_pat|_credentials?)$`)
-
-// secretVariables are the values of variables that are likely secrets; the path of a
-// file that is there is none.
-func secretVariables(environ []string) (list []secret.Value) {
-	for _, line := range environ {
-		name, value, _ := strings.Cut(line, "=")
-		if !secretVariable.MatchString(name) {
-			continue
-		}
-		if _, err := os.Stat(value); err != nil || !filepath.IsAbs(value) {
-			list = append(list, secret.Value(value))
-		}
-	}
-	return list
 }
 
 // remembering makes the secrets of skills known before their provider has them. They
@@ -349,7 +330,7 @@ func (g *given) note(c skill.Config) {
 		list = append(list, "reaches "+listed(c.Network, 2))
 	}
 	if len(c.Command) > 0 && len(c.Expanded) > 0 {
-		list = append(list, "has "+count(len(c.Expanded), "secret"))
+		list = append(list, "has "+printable.Count(len(c.Expanded), "secret"))
 	}
 	g.skills.Store(c.Name, strings.Join(list, ", "))
 }
@@ -377,21 +358,6 @@ func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc 
 	}
 }
 
-func newTracing(log *slog.Logger) (*tracing.Tracing, error) {
-	traces, err := tracing.New(os.Getenv, version(), log)
-	if err != nil {
-		return nil, usagef("%w", err)
-	}
-	return traces, nil
-}
-
-// endTracing sends what is still to be told.
-func endTracing(ctx context.Context, traces *tracing.Tracing) error {
-	ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
-	defer done()
-	return traces.Close(ending)
-}
-
 func outcome(err error) string {
 	switch kind := skill.Kind(err); {
 	case err == nil:
@@ -402,16 +368,4 @@ func outcome(err error) string {
 		return kind
 	}
 	return skill.Kind(skill.ErrExecutionFailed)
-}
-
-// withAdmin serves a gateway and its admin API.
-func withAdmin(g *engine.Gateway) http.Handler {
-	public, admin := g.Handler(), g.AdminHandler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/admin/") {
-			admin.ServeHTTP(w, r)
-			return
-		}
-		public.ServeHTTP(w, r)
-	})
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"fmt"
@@ -74,12 +74,12 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, log *slog.Logger) ([]skill.Provider, error) {
+func newProviders(out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
 	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
 	if err != nil {
 		return nil, err
 	}
-	servers := mcp.New(mcp.Config{Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, Log: log, Version: version()})
+	servers := mcp.New(mcp.Config{Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, Log: log, Version: version})
 	return []skill.Provider{skillbuiltin.New(functions()), services, servers, command.New(programs), wasm.New()}, nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// instance says which process serves a state folder. It stands beside the lock,
-// for others to find the gateway.
-type instance struct {
+// Instance is the process that uses a state folder. It is written beside the lock, so
+// that other commands find the gateway.
+type Instance struct {
 	PID int    `json:"pid"`
-	URL string `json:"url"`
+	URL string `json:"url"` // empty for a command that serves nothing
 	// Admin is where its admin API is; empty means at URL.
 	Admin string `json:"admin,omitempty"`
 }
@@ -22,7 +22,7 @@ type instance struct {
 // errRunning: another process has the state folder.
 type errRunning struct {
 	state string
-	instance
+	Instance
 }
 
 func (e *errRunning) Error() string {
@@ -35,9 +35,9 @@ func (e *errRunning) Error() string {
 	return fmt.Sprintf("another etui uses the state folder %s; stop it, or choose another folder with state in etui.yaml or ETUI_STATE", e.state)
 }
 
-// lockState makes the state folder this process's own. The lock ends with the
-// process, however it dies.
-func lockState(state, url, admin string) (unlock func() error, err error) {
+// lock makes the state folder this process's own. The lock ends with the process,
+// however it dies.
+func lock(state string, i Instance) (unlock func() error, err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
@@ -49,7 +49,8 @@ func lockState(state, url, admin string) (unlock func() error, err error) {
 	if !ok {
 		return nil, &errRunning{state, readInstance(state)}
 	}
-	raw, err := json.Marshal(instance{os.Getpid(), url, admin})
+	i.PID = os.Getpid()
+	raw, err := json.Marshal(i)
 	if err == nil {
 		err = os.WriteFile(instanceFile(state), raw, 0o600)
 	}
@@ -61,23 +62,24 @@ func lockState(state, url, admin string) (unlock func() error, err error) {
 
 func instanceFile(state string) string { return filepath.Join(state, "instance.json") }
 
-func readInstance(state string) instance {
-	var i instance
+func readInstance(state string) Instance {
+	var i Instance
 	if raw, err := os.ReadFile(instanceFile(state)); err == nil {
 		_ = json.Unmarshal(raw, &i) // half a file says nothing
 	}
 	return i
 }
 
-// running returns the gateway that serves a state folder, or nothing.
-func running(state string) instance {
-	lock := flock.New(filepath.Join(state, "etui.lock"))
+// Running returns the process that uses the workspace's state folder; the zero value
+// means that there is none.
+func (w *Workspace) Running() Instance {
+	lock := flock.New(filepath.Join(w.State, "etui.lock"))
 	if _, err := os.Stat(lock.Path()); err != nil {
-		return instance{}
+		return Instance{}
 	}
 	if ok, err := lock.TryRLock(); err == nil && ok {
-		_ = lock.Unlock() // it was free: nobody serves
-		return instance{}
+		_ = lock.Unlock() // it was free
+		return Instance{}
 	}
-	return readInstance(state)
+	return readInstance(w.State)
 }

@@ -1,9 +1,8 @@
-package main
+package app
 
 import (
 	"context"
-	"io"
-	"log/slog"
+	"crypto/rand"
 	"path/filepath"
 	"testing"
 
@@ -19,17 +18,17 @@ func demoGateway(tb testing.TB) *engine.Gateway {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a := &app{streams: streams{out: io.Discard, err: io.Discard}, secrets: &secret.Known{}}
-	b, err := a.build(context.Background(), &workspace{dir: dir, file: filepath.Join(dir, "etui.yaml"), state: filepath.Join(dir, "state"), config: c}, true, slog.New(slog.DiscardHandler))
+	w := &Workspace{Dir: dir, File: filepath.Join(dir, "etui.yaml"), State: filepath.Join(dir, "state"), Config: c}
+	a, err := New(context.Background(), w, Config{Stored: true, Secrets: &secret.Known{}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := b.Close(); err != nil {
+		if err := a.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	return b.gateway
+	return a.Gateway
 }
 
 // BenchmarkOfflineTurn answers a question of the demo, each time in a new
@@ -37,7 +36,7 @@ func demoGateway(tb testing.TB) *engine.Gateway {
 func BenchmarkOfflineTurn(b *testing.B) {
 	g := demoGateway(b)
 	for b.Loop() {
-		for _, err := range g.Send(b.Context(), engine.Message{Text: "show me the error logs of the checkout pod in namespace prod", Session: newSession()}) {
+		for _, err := range g.Send(b.Context(), engine.Message{Text: "show me the error logs of the checkout pod in namespace prod", Session: rand.Text()}) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -102,4 +102,12 @@ func (r rulebook) unknown(c *catalog.Catalog) []error {
 		warnings = append(r.rules.Unknown(c), warnings...)
 	}
 	return warnings
+}
+
+func toolsets(c *config.Config) []catalog.Skill {
+	list := make([]catalog.Skill, len(c.Skills.Toolsets))
+	for i, s := range c.Skills.Toolsets {
+		list[i] = catalog.Skill{Name: s.Name, Description: s.Description, Tools: s.Tools, Aliases: s.Aliases, Examples: s.Examples, Channels: s.Channels}
+	}
+	return list
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -28,49 +28,49 @@ const (
 	registryBody = 64 << 20
 )
 
-// newInstaller makes what installs skills into a workspace.
-func newInstaller(w *workspace, log *slog.Logger) (*hub.Installer, error) {
+// Installer returns what installs skills into the workspace. A nil logger discards.
+func (w *Workspace) Installer(log *slog.Logger) (*hub.Installer, error) {
 	c := hub.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
-	list := w.config.Skills.Registries
+	list := w.Config.Skills.Registries
 	if list == nil {
 		list = defaultRegistries
 	}
 	for _, r := range list {
 		registry, err := newRegistry(w, r)
 		if err != nil {
-			return nil, usagef("%s: skills.registries: %w", w.file, err)
+			return nil, w.wrongf("skills.registries: %w", err)
 		}
 		c.Registries = append(c.Registries, registry)
 		if len(r.Roots) == 0 {
 			continue
 		}
-		if c.Roots[r.Name], err = readRoots(w.file, r.Roots); err != nil {
-			return nil, usagef("%s: skills.registries: %s: roots: %w", w.file, r.Name, err)
+		if c.Roots[r.Name], err = readRoots(w.File, r.Roots); err != nil {
+			return nil, w.wrongf("skills.registries: %s: roots: %w", r.Name, err)
 		}
 	}
 	return hub.New(c), nil
 }
 
 // installFolder is where skills are installed: the first folder of the workspace.
-func installFolder(w *workspace) string {
-	dir := folders(w.config.Skills.Dir, workspaceFolders)
+func installFolder(w *Workspace) string {
+	dir := folders(w.Config.Skills.Dir, workspaceFolders)
 	if len(dir) == 0 {
 		dir = workspaceFolders
 	}
 	if filepath.IsAbs(dir[0]) {
 		return dir[0]
 	}
-	return filepath.Join(w.dir, dir[0])
+	return filepath.Join(w.Dir, dir[0])
 }
 
 // newRegistry makes a registry. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
+func newRegistry(w *Workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
 		}
-		return hub.NewFolder(r.Name, config.Abs(w.file, r.URL)), nil
+		return hub.NewFolder(r.Name, config.Abs(w.File, r.URL)), nil
 	}
 	client, err := registryClient(w, r)
 	if err != nil {
@@ -88,7 +88,7 @@ func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
 
 // registryClient reaches public addresses, and the registry's own wherever it is:
 // whoever configured it has said so.
-func registryClient(w *workspace, r config.Registry) (*http.Client, error) {
+func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
 	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
 		return nil, err
@@ -129,25 +129,26 @@ const maxLoaded = 5
 
 // addInstallTools gives the model the tools that find and install skills, when the
 // configuration lets it have them.
-func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
-	if w.config.Skills.Model == "off" {
+func (a *App) addInstallTools() error {
+	w := a.Workspace
+	if w.Config.Skills.Model == "off" {
 		return nil
 	}
-	in, err := newInstaller(w, log)
+	in, err := w.Installer(a.log)
 	if err != nil {
 		return err
 	}
-	find := &hub.Finder{Installer: in, Loaded: b.loaded}
-	if w.config.Skills.Model == "find" {
+	find := &hub.Finder{Installer: in, Loaded: a.loaded}
+	if w.Config.Skills.Model == "find" {
 		in = nil // without it there is no install_skill
 	}
-	return hub.Register(b.registry, find, in)
+	return hub.Register(a.registry, find, in)
 }
 
 // loaded finds what is loaded and the caller may use.
-func (b *built) loaded(ctx context.Context, text string) []hub.Found {
+func (a *App) loaded(ctx context.Context, text string) []hub.Found {
 	var list []hub.Found
-	c := b.registry.Catalog()
+	c := a.registry.Catalog()
 	for _, d := range c.Definitions(tool.Caller(ctx)) {
 		if d.Source == skill.Source {
 			list = append(list, hub.Found{Name: d.Name, Description: d.Description})

@@ -1,6 +1,7 @@
-package main
+package app
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -16,82 +17,102 @@ import (
 	"github.com/etui-run/etui/internal/config"
 )
 
-// workspace is a folder with its configuration.
-type workspace struct {
-	file   string // the configuration, which may not exist
-	found  bool   // it exists
-	text   []byte // its content
-	dir    string // the folder
-	state  string // where the database is
-	config *config.Config
-	ports  []uint16 // that this process listens on
+// Workspace is a folder with its configuration.
+type Workspace struct {
+	File   string // the configuration, which may not exist
+	Found  bool   // it exists
+	Text   []byte // its content
+	Dir    string // the folder
+	State  string // the state folder
+	Config *config.Config
+
+	ports []uint16 // that this process listens on
 }
 
 //go:embed demo
 var demoFiles embed.FS
 
-// open finds and reads the workspace that the flags mean.
-func (a *app) open() (*workspace, error) {
-	w := &workspace{file: a.config}
-	if a.demo {
-		dir, err := demoWorkspace()
-		if err != nil {
-			return nil, err
-		}
-		a.workspace = dir
-	}
-	if w.file == "" {
-		w.file = filepath.Join(a.workspace, config.File)
-	}
-	file, err := filepath.Abs(w.file)
+// Open finds and reads a workspace: the folder dir with its etui.yaml, or the
+// configuration file wherever it is. Both may be empty: that is the current folder.
+func Open(dir, file string) (*Workspace, error) {
+	return open(dir, file, file == "")
+}
+
+// OpenDemo reads the demo's workspace, which it makes where it is missing.
+func OpenDemo(file string) (*Workspace, error) {
+	dir, err := demoWorkspace()
 	if err != nil {
 		return nil, err
 	}
-	w.file, w.dir = file, filepath.Dir(file)
-	if a.workspace != "" && a.config != "" {
-		if w.dir, err = filepath.Abs(a.workspace); err != nil {
-			return nil, err
-		}
-	}
-	if info, err := os.Stat(w.dir); err != nil || !info.IsDir() {
-		return nil, usagef("there is no folder %s", w.dir)
-	}
-	optional := a.config == "" && !a.demo
-	if w.config, err = config.Load(w.file, optional, os.Environ()); err != nil {
-		return nil, err
-	}
-	w.text, err = os.ReadFile(w.file)
-	w.found = err == nil
-	w.state = config.Abs(w.file, w.config.State)
-	if w.state == "" {
-		w.state, err = stateFolder(w.dir)
-	}
-	if a.demo && w.config.State == "" {
-		w.state = filepath.Dir(w.dir)
-		err = nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	w, err := open(dir, file, false)
+	if err == nil && w.Config.State == "" {
+		w.State = filepath.Dir(w.Dir)
 	}
 	return w, err
 }
 
-// hasSkills reports whether the workspace has a folder of skills.
-func (w *workspace) hasSkills() bool {
-	return slices.ContainsFunc(folders(w.config.Skills.Dir, workspaceFolders), func(dir string) bool {
-		_, err := os.Stat(config.Abs(w.file, dir))
+func open(dir, file string, optional bool) (*Workspace, error) {
+	w := &Workspace{}
+	var err error
+	if w.File, err = filepath.Abs(cmp.Or(file, filepath.Join(dir, config.File))); err != nil {
+		return nil, err
+	}
+	w.Dir = filepath.Dir(w.File)
+	if dir != "" && file != "" {
+		if w.Dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
+	}
+	if info, err := os.Stat(w.Dir); err != nil || !info.IsDir() {
+		return nil, Usagef("there is no folder %s", w.Dir)
+	}
+	if w.Config, err = config.Load(w.File, optional, os.Environ()); err != nil {
+		return nil, err
+	}
+	if w.Text, err = os.ReadFile(w.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	w.Found = err == nil
+	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
+		w.State, err = stateFolder(w.Dir)
+		return w, err
+	}
+	return w, nil
+}
+
+// UsageError is a mistake in how etui was called or set up.
+type UsageError struct{ error }
+
+// Unwrap returns the mistake itself.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Usagef returns a [UsageError].
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// wrongf returns a mistake in the configuration.
+func (w *Workspace) wrongf(format string, args ...any) error {
+	return UsageError{fmt.Errorf("%s: %w", w.File, fmt.Errorf(format, args...))}
+}
+
+// Database is the file that conversations are stored in.
+func (w *Workspace) Database() string { return filepath.Join(w.State, "etui.db") }
+
+// HasSkills reports whether the workspace has a folder of skills.
+func (w *Workspace) HasSkills() bool {
+	return slices.ContainsFunc(folders(w.Config.Skills.Dir, workspaceFolders), func(dir string) bool {
+		_, err := os.Stat(config.Abs(w.File, dir))
 		return err == nil
 	})
 }
 
-// as is the workspace with another configuration.
-func (w *workspace) as(file string) (*workspace, error) {
+// As returns the workspace with another configuration file.
+func (w *Workspace) As(file string) (*Workspace, error) {
 	changed := *w
 	var err error
-	if changed.file, err = filepath.Abs(file); err != nil {
+	if changed.File, err = filepath.Abs(file); err != nil {
 		return nil, err
 	}
-	changed.config, err = config.Load(changed.file, false, os.Environ())
+	changed.Config, err = config.Load(changed.File, false, os.Environ())
 	return &changed, err
 }
 

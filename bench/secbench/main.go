@@ -1,12 +1,16 @@
+// Secbench is the adapter of a security bench: it answers the bench's requests on
+// standard input with etui's own file tools, sandbox, guard of requests, installer and
+// skills, one JSON object a line. See docs/security.md.
 package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
-
-	"github.com/spf13/cobra"
+	"io"
+	"os"
 )
 
 // benchTool answers a request, which it is given as it came.
@@ -29,25 +33,26 @@ func benchTools(mode string) map[string]benchTool {
 	}
 }
 
-// secbenchCommand answers requests of a security bench, one JSON object a line.
-func (a *app) secbenchCommand() *cobra.Command {
-	mode := "auto"
-	cmd := &cobra.Command{
-		Use: "secbench", Short: "Answer a security bench's requests on standard input", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			tools := benchTools(mode)
-			in := bufio.NewScanner(a.in)
-			in.Buffer(nil, 64<<20)
-			for in.Scan() {
-				if err := json.NewEncoder(a.out).Encode(benchAnswer(cmd.Context(), tools, in.Bytes())); err != nil {
-					return err
-				}
-			}
-			return in.Err()
-		},
+func main() {
+	mode := flag.String("sandbox", "auto", "how commands run: auto, strong, landlock or off")
+	flag.Parse()
+	if err := serve(context.Background(), *mode, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "secbench: %v\n", err)
+		os.Exit(1)
 	}
-	cmd.Flags().StringVar(&mode, "sandbox", mode, "how commands run: auto, strong, landlock, off")
-	return cmd
+}
+
+// serve answers requests, one JSON object a line.
+func serve(ctx context.Context, mode string, in io.Reader, out io.Writer) error {
+	tools := benchTools(mode)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if err := json.NewEncoder(out).Encode(benchAnswer(ctx, tools, lines.Bytes())); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }
 
 func benchAnswer(ctx context.Context, tools map[string]benchTool, line []byte) any {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
@@ -32,7 +33,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 	if err != nil {
 		return nil, err
 	}
-	reserved := reservedNames()
+	reserved := app.ReservedNames()
 	b := &benchSkills{table: skill.NewTable(nil), seen: &benchProvider{Provider: provider, configs: map[string]skill.Config{}}}
 	b.loader = skill.NewLoader(b.table, skill.LoaderConfig{
 		Roots:     []skill.Root{{Dir: dir, Scope: skill.Workspace, Within: workspace}},
@@ -47,15 +48,6 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 		}},
 	})
 	return b, nil
-}
-
-// reservedNames are the names of etui's own tools.
-func reservedNames() []string {
-	names := ownNames()
-	for _, t := range allBuiltin() {
-		names = append(names, t.Definition().Name)
-	}
-	return names
 }
 
 // benchProvider remembers the configurations that it was given.

@@ -1,9 +1,8 @@
-package main
+package app
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
@@ -24,55 +24,57 @@ import (
 
 // gaps say what does not protect the user, of this configuration and on this
 // machine, and what changes that.
-func (b *built) gaps(ctx context.Context, w *workspace) []finding {
-	return slices.Concat(b.openCommands(w), b.openCalls(ctx, w), b.openPeople(w), b.openReaders(w), b.openSkills(ctx, w), openPlace(w))
+func (a *App) gaps(ctx context.Context) []Finding {
+	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace))
 }
 
-func open(check, says, do string) []finding {
-	return []finding{{Check: check, OK: true, Says: says, Do: do, Section: gap}}
+func gapIn(check, says, do string) []Finding {
+	return []Finding{{Check: check, OK: true, Says: says, Do: do, Section: Gap}}
 }
 
 // openCommands are what the mode of the sandbox leaves open.
-func (b *built) openCommands(w *workspace) (list []finding) {
-	s := b.programs.Status()
-	exec, shell := b.registry.Catalog().Get("exec")
-	shell = shell && !disabled(w.config.Tools.Disabled, exec.Definition)
+func (a *App) openCommands() (list []Finding) {
+	w := a.Workspace
+	s := a.programs.Status()
+	exec, shell := a.registry.Catalog().Get("exec")
+	shell = shell && !disabled(w.Config.Tools.Disabled, exec.Definition)
 	weaker := "Mode strong closes more: docs/sandbox.md, When a mode is not there."
-	if w.config.Sandbox.Mode == string(s.Mode) {
+	if w.Config.Sandbox.Mode == string(s.Mode) {
 		weaker = "sandbox: {mode: auto} takes mode strong where it works, which closes more."
 	} else if len(s.Missing) > 0 {
 		weaker = "Mode strong closes more. Here: " + s.Missing[0] + ". docs/sandbox.md, When a mode is not there, helps."
 	}
 	switch {
 	case s.Mode == sandbox.Off:
-		return open("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
+		return gapIn("commands", "Commands, programs of skills and MCP servers run with all your rights: they read your keys, change your files and reach your network.", "sandbox: {mode: auto}")
 	case s.Mode == sandbox.None:
 		return nil
 	case s.Mode != sandbox.Strong:
-		list = open("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
+		list = gapIn("sandbox", "In mode "+string(s.Mode)+" programs see which other programs run, and names and sizes of files elsewhere.", weaker)
 	}
 	if !shell {
 		return list
 	}
-	if hosts, err := shellHosts(w.config.Sandbox, b.programs); err == nil && len(hosts) > 0 {
-		list = append(list, open("sandbox", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+	if hosts, err := shellHosts(w.Config.Sandbox, a.programs); err == nil && len(hosts) > 0 {
+		list = append(list, gapIn("sandbox", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
 	}
-	return append(list, open("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
+	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
 		"Look at what is new before you open the workspace with other programs.")...)
 }
 
 // openCalls are the destructive tools that run without anybody's yes, and what may
 // misuse them.
-func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
-	c := b.registry.Catalog()
-	guest := chat.Facts{Agent: b.gateway.Agents()[0], Time: time.Now()}
+func (a *App) openCalls(ctx context.Context) (list []Finding) {
+	w := a.Workspace
+	c := a.registry.Catalog()
+	guest := chat.Facts{Agent: a.Gateway.Agents()[0], Time: time.Now()}
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)
-		if !ok || disabled(w.config.Tools.Disabled, d) {
+		if !ok || disabled(w.Config.Tools.Disabled, d) {
 			continue
 		}
-		decision := b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
+		decision := a.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
 		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}
@@ -91,12 +93,12 @@ func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
 		}
 	}
 	if n := len(destructive); n > 0 {
-		list = open("asking", fmt.Sprintf("A model runs %s without asking you, for anybody: %s.", count(n, "destructive tool"), listed(destructive, 4)),
+		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anybody: %s.", printable.Count(n, "destructive tool"), listed(destructive, 4)),
 			"policy: {default: {destructive: ask}} refuses them; rules allow some for some: docs/policy.md")
 	}
 	if len(reading) > 0 {
-		list = append(list, open("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
-			listed(reading, 2), count(len(destructive)+len(changing), "changing tool")), "Leave out what you do not need: tools: {disabled: [web_fetch, exec]}; or rules by channel: docs/policy.md")...)
+		list = append(list, gapIn("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
+			listed(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Leave out what you do not need: tools: {disabled: [web_fetch, exec]}; or rules by channel: docs/policy.md")...)
 	}
 	return list
 }
@@ -110,18 +112,19 @@ func disabled(list []string, d tool.Definition) bool {
 }
 
 // openPeople are what callers can say of themselves.
-func (b *built) openPeople(w *workspace) (list []finding) {
-	if w.config.API.Key == "" {
-		list = open("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
+func (a *App) openPeople() (list []Finding) {
+	w := a.Workspace
+	if w.Config.API.Key == "" {
+		list = gapIn("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
-		list = open("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
+		list = gapIn("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
 	}
-	if !onThisMachine(w.config.Listen) {
-		list = append(list, open("network", "The gateway speaks plain HTTP: key and messages can be read on the way.", "listen: 127.0.0.1:3884, with a proxy that speaks TLS in front")...)
+	if !onThisMachine(w.Config.Listen) {
+		list = append(list, gapIn("network", "The gateway speaks plain HTTP: key and messages can be read on the way.", "listen: 127.0.0.1:3884, with a proxy that speaks TLS in front")...)
 	}
-	v := w.config.Visibility
-	if w.config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
-		list = append(list, open("visibility", fmt.Sprintf("All callers see all %s.", count(b.registry.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
+	v := w.Config.Visibility
+	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
+		list = append(list, gapIn("visibility", fmt.Sprintf("All callers see all %s.", printable.Count(a.registry.Catalog().Len(), "tool")), "visibility: {rules: ...}: docs/visibility.md")...)
 	}
 	return list
 }
@@ -138,8 +141,9 @@ func hostname(address string) string {
 
 // openReaders are the services that are sent what people write and tools find, and
 // the private addresses that the operator has opened.
-func (b *built) openReaders(w *workspace) (list []finding) {
-	c := w.config
+func (a *App) openReaders() (list []Finding) {
+	w := a.Workspace
+	c := w.Config
 	models := c.Models
 	if len(models) == 0 {
 		models, _ = modelsOf(os.Getenv)
@@ -162,40 +166,41 @@ func (b *built) openReaders(w *workspace) (list []finding) {
 		add(c.Embeddings.BaseURL, hosts["openai"])
 	}
 	if len(readers) > 0 {
-		list = open("models", listed(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
+		list = gapIn("models", listed(readers, 3)+" read what is written here, and what tools find for it.", "A model of your own: models: [{name: own, provider: openai, base_url: http://127.0.0.1:11434/v1, ...}]")
 	}
 	if opened := slices.Concat(c.Skills.Local, c.Tools.Local); len(opened) > 0 {
-		list = append(list, open("addresses", "Private addresses are open to tools and skills: "+listed(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
+		list = append(list, gapIn("addresses", "Private addresses are open to tools and skills: "+listed(opened, 4)+".", "skills.local and tools.local in etui.yaml")...)
 	}
 	return list
 }
 
 // openSkills are skills that are given more than others, or come from anybody.
-func (b *built) openSkills(ctx context.Context, w *workspace) (list []finding) {
+func (a *App) openSkills(ctx context.Context) (list []Finding) {
+	w := a.Workspace
 	var trusted []string
-	for _, e := range b.skills.table.Snapshot().All() {
+	for _, e := range a.Skills.Snapshot().All() {
 		if e.State == skill.Enabled {
-			if given := b.skills.given.of(e.Name()); given != "" {
+			if given := a.skills.given.of(e.Name()); given != "" {
 				trusted = append(trusted, e.Name()+" ("+given+")")
 			}
 		}
 	}
 	if len(trusted) > 0 {
-		list = open("skills", "Programs of skills are given more than others, and can misuse it: "+listed(trusted, 4)+".", "etui skills disable NAME, where you do not trust who made it")
+		list = gapIn("skills", "Programs of skills are given more than others, and can misuse it: "+listed(trusted, 4)+".", "etui skills disable NAME, where you do not trust who made it")
 	}
-	if unsigned := b.unsigned(ctx, w); len(unsigned) > 0 {
-		list = append(list, open("skills", "Nobody whom you trust has signed "+listed(unsigned, 4)+", from registries.", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+	if unsigned := a.unsigned(ctx); len(unsigned) > 0 {
+		list = append(list, gapIn("skills", "Nobody whom you trust has signed "+listed(unsigned, 4)+", from registries.", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
-	if w.config.Skills.Model == "install" {
-		list = append(list, open("skills", "A model can install skills from registries.", "skills: {model: find}")...)
+	if w.Config.Skills.Model == "install" {
+		list = append(list, gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)
 	}
 	return list
 }
 
 // unsigned are the enabled skills that were installed without a signature that
 // leads to somebody trusted.
-func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
-	in, err := newInstaller(w, slog.New(slog.DiscardHandler))
+func (a *App) unsigned(ctx context.Context) (names []string) {
+	in, err := a.Workspace.Installer(nil)
 	if err != nil {
 		return nil // that is said where skills are installed
 	}
@@ -204,7 +209,7 @@ func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
 		return nil // the same
 	}
 	for _, i := range installed {
-		if _, err := b.skills.table.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
+		if _, err := a.Skills.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
 			names = append(names, i.Name)
 		}
 	}
@@ -212,38 +217,38 @@ func (b *built) unsigned(ctx context.Context, w *workspace) (names []string) {
 }
 
 // openPlace is what is wrong with where etui works.
-func openPlace(w *workspace) (list []finding) {
+func openPlace(w *Workspace) (list []Finding) {
 	home, err := os.UserHomeDir()
 	dirs := workspaces(w)
-	if !w.config.Tools.Builtin {
+	if !w.Config.Tools.Builtin {
 		dirs = nil // nothing looks into them
 	}
 	for _, dir := range dirs {
 		place := "the workspace"
-		if dir != w.dir {
+		if dir != w.Dir {
 			place += " " + dir
 		}
 		if err == nil && within(dir, home) {
-			list = append(list, open("workspace", "The workspace "+dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
+			list = append(list, gapIn("workspace", "The workspace "+dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
 		}
-		if within(dir, w.state) {
-			list = append(list, open("state", "The state folder is in "+place+": tools can read what all users wrote.", "state: a folder elsewhere")...)
+		if within(dir, w.State) {
+			list = append(list, gapIn("state", "The state folder is in "+place+": tools can read what all users wrote.", "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, open("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them out of it.")...)
+			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them out of it.")...)
 		}
 	}
 	if os.Geteuid() == 0 {
-		list = append(list, open("root", "etui runs as root: a mistake in etui itself has no bounds.", "Run it as an ordinary user.")...)
+		list = append(list, gapIn("root", "etui runs as root: a mistake in etui itself has no bounds.", "Run it as an ordinary user.")...)
 	}
 	return list
 }
 
 // workspaces are the folders that tools work in, each once.
-func workspaces(w *workspace) []string {
-	list := []string{w.dir}
-	for _, a := range w.config.Agents {
-		if dir := config.Abs(w.file, a.Workspace); dir != "" && !slices.Contains(list, dir) {
+func workspaces(w *Workspace) []string {
+	list := []string{w.Dir}
+	for _, agent := range w.Config.Agents {
+		if dir := config.Abs(w.File, agent.Workspace); dir != "" && !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
 	}

@@ -1,10 +1,11 @@
-package main
+package app
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
+	"net"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/sandbox"
@@ -25,44 +27,82 @@ import (
 // webTime is how long a page or a search may take.
 const webTime = 30 * time.Second
 
+// addTools registers the tools that etui brings and those of the demo.
+func (a *App) addTools(ctx context.Context) error {
+	if a.Workspace.Config.Tools.Builtin {
+		if err := a.addBuiltin(); err != nil {
+			return err
+		}
+	}
+	if !a.Workspace.Config.Demo {
+		return nil
+	}
+	tools, stop, err := a.startDemo(ctx)
+	if err != nil {
+		return err
+	}
+	a.close = append(a.close, stop)
+	return a.registry.Register(tools...)
+}
+
+// DemoAddress is where the skills of the demo's workspace call its service.
+const DemoAddress = "127.0.0.1:8081"
+
+// startDemo starts the demo's service. If another program has taken the service's
+// address, the demo's skills call that program, and its tools the service.
+func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() error, err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", DemoAddress)
+	if err != nil {
+		a.DemoElsewhere = true
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
+	}
+	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // it ends with server.Close
+	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
+}
+
 // addBuiltin registers the tools that etui brings. Agents with a workspace of their
 // own have the same tools, at work there.
-func (b *built) addBuiltin(registry *catalog.Registry, w *workspace, log *slog.Logger) error {
-	hosts, err := shellHosts(w.config.Sandbox, b.programs)
+func (a *App) addBuiltin() error {
+	w := a.Workspace
+	hosts, err := shellHosts(w.Config.Sandbox, a.programs)
 	if err != nil {
-		b.warnings = append(b.warnings, err)
+		a.Warnings = append(a.Warnings, err)
 	}
-	tools, err := b.toolsIn(w, w.dir, hosts, log)
+	tools, err := a.toolsIn(w.Dir, hosts)
 	if err != nil {
 		return err
 	}
 	own := map[string][]tool.Tool{}
-	// Who works in the same folder has the same tools: one guard is to know of all that
-	// runs there.
-	in := map[string][]tool.Tool{realFolder(w.dir): tools}
-	for _, a := range w.config.Agents {
-		if a.Workspace == "" {
+	// Agents that work in the same folder share its tools, so that one guard knows of
+	// every command that runs there.
+	in := map[string][]tool.Tool{realFolder(w.Dir): tools}
+	for _, agent := range w.Config.Agents {
+		if agent.Workspace == "" {
 			continue
 		}
-		dir := config.Abs(w.file, a.Workspace)
+		dir := config.Abs(w.File, agent.Workspace)
 		list, ok := in[realFolder(dir)]
 		if !ok {
-			if list, err = b.toolsIn(w, dir, hosts, log); err != nil {
-				return usagef("%s: the workspace of the agent %s: %w", w.file, a.Name, err)
+			if list, err = a.toolsIn(dir, hosts); err != nil {
+				return w.wrongf("the workspace of the agent %s: %w", agent.Name, err)
 			}
 			in[realFolder(dir)] = list
 		}
-		own[a.Name] = slices.Clone(list)
+		own[agent.Name] = slices.Clone(list)
 	}
 	for i, t := range tools {
 		if len(own) > 0 {
 			tools[i] = byAgent{t, pick(own, i)}
 		}
 	}
-	if err := registry.Register(tools...); err != nil {
+	if err := a.registry.Register(tools...); err != nil {
 		return err
 	}
-	return addWeb(registry, w)
+	return addWeb(a.registry, w)
 }
 
 // realFolder is a folder's path without links, as far as it can be told.
@@ -75,31 +115,32 @@ func realFolder(dir string) string {
 
 // toolsIn are the tools that work in a folder, those that run commands where the
 // sandbox runs any; these reach hosts.
-func (b *built) toolsIn(w *workspace, dir string, hosts []string, log *slog.Logger) ([]tool.Tool, error) {
+func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
+	w := a.Workspace
 	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: append(trusted(w, dir), protected(w)...), ReadOnly: skillFolders(w)})
 	if err != nil {
 		return nil, err
 	}
-	b.close = append(b.close, files.Close)
+	a.close = append(a.close, files.Close)
 	tools := builtin.Tools(&builtin.Clock{}, files)
-	mode := b.programs.Mode()
+	mode := a.programs.Mode()
 	if mode == sandbox.None {
 		return tools, nil
 	}
-	guard, err := protect.New(protect.Config{Dir: dir, Names: trusted(w, dir), Own: []string{w.state}, Mode: mode, Log: log})
+	guard, err := protect.New(protect.Config{Dir: dir, Names: trusted(w, dir), Own: []string{w.State}, Mode: mode, Log: a.log})
 	if err != nil {
 		return nil, err
 	}
-	b.guards = append(b.guards, guard)
-	s := shell.New(shell.Config{Sandbox: b.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
-	b.close = append(b.close, guard.Close, s.Close)
+	a.guards = append(a.guards, guard)
+	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
+	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
 }
 
 // trusted are the files and folders that etui is told by: those of the workspace, and
 // those that a folder would have if etui were started in it.
-func trusted(w *workspace, dir string) []string {
-	list := append(skillFolders(w), w.file, filepath.Join(dir, config.File))
+func trusted(w *Workspace, dir string) []string {
+	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File))
 	for _, name := range workspaceFolders {
 		list = append(list, filepath.Join(dir, name))
 	}
@@ -140,9 +181,9 @@ func outside(dir string, paths []string) (list []string) {
 }
 
 // steady says whether what stands at a path can be taken up: see [protect.Guard.Steady].
-func (b *built) steady(path string) (still func() bool) {
-	all := make([]func() bool, len(b.guards))
-	for i, g := range b.guards {
+func (a *App) steady(path string) (still func() bool) {
+	all := make([]func() bool, len(a.guards))
+	for i, g := range a.guards {
 		all[i] = g.Steady(path)
 	}
 	return func() bool {
@@ -152,18 +193,18 @@ func (b *built) steady(path string) (still func() bool) {
 
 // addWeb registers the tools that read the web. web_search is there when a service
 // can be asked.
-func addWeb(registry *catalog.Registry, w *workspace) error {
-	c := w.config.Tools
+func addWeb(registry *catalog.Registry, w *Workspace) error {
+	c := w.Config.Tools
 	out, err := egress.New(egress.Config{Allow: c.Local, Own: w.ports, Key: "tools.local"})
 	if err != nil {
-		return usagef("%s: tools.local: %w", w.file, err)
+		return w.wrongf("tools.local: %w", err)
 	}
 	own, err := egress.New(egress.Config{Allow: hostOf(c.Search.SearXNG), Own: w.ports, Key: "tools.search.searxng"})
 	if err == nil && c.Search.SearXNG != "" {
 		_, err = egress.ParseURL(c.Search.SearXNG)
 	}
 	if err != nil {
-		return usagef("%s: tools.search.searxng: %w", w.file, err)
+		return w.wrongf("tools.search.searxng: %w", err)
 	}
 	limits := egress.Limits{Time: webTime}
 	search := web.NewSearcher(web.SearchConfig{
@@ -176,9 +217,9 @@ func addWeb(registry *catalog.Registry, w *workspace) error {
 	return nil
 }
 
-// allBuiltin are all tools that etui brings, wherever they work or not: for their
-// definitions.
-func allBuiltin() []tool.Tool {
+// Builtin returns every tool that etui brings, for its definition: most of them do
+// not work.
+func Builtin() []tool.Tool {
 	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
 		hub.Tools(&hub.Finder{}, &hub.Installer{}))
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -60,9 +60,13 @@ type fileStamp struct {
 	size     int64
 }
 
-func newReloader(w *workspace, b *built, log *slog.Logger) *reloader {
-	r := &reloader{file: w.file, environ: os.Environ(), registry: b.registry, calls: &b.calls, secrets: b.secrets, skills: b.skills, steady: b.steady, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
-	r.status.Store(&engine.Configuration{File: w.file, Since: time.Now()})
+func newReloader(a *App) *reloader {
+	w := a.Workspace
+	r := &reloader{
+		file: w.File, environ: os.Environ(), registry: a.registry, calls: &a.calls, secrets: a.secrets, skills: a.skills, gateway: a.Gateway,
+		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config,
+	}
+	r.status.Store(&engine.Configuration{File: w.File, Since: time.Now()})
 	return r
 }
 

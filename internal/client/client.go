@@ -1,4 +1,5 @@
-package main
+// Package client speaks the API of a gateway, for the commands.
+package client
 
 import (
 	"bufio"
@@ -12,94 +13,53 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/engine"
 )
 
-// client talks to a gateway: one that runs, or one that was made for this
-// command and is reached without a network.
-type client struct {
+// Client talks to a gateway: a running one, or one in this process, which it reaches
+// without a network.
+type Client struct {
+	// Where names the gateway for people: its URL, or "this process".
+	Where string
+
 	url   string
 	admin string // where the admin API is
 	key   string
 	http  *http.Client
-	where string // for people: the URL, or "this process"
-	close func() error
 }
 
-// thisProcess is where a gateway is that was made for a command.
-const thisProcess = "this process"
+// here is where a gateway in this process is.
+const here = "this process"
 
-// connect finds the gateway for a command. With --url it is that one; else the
-// one that serves the workspace, if it runs; else, where no workspace is named and
-// this folder is none, the one on the default address; else one is made in this
-// process. Stored says whether the command changes the workspace's state.
-func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
-	nothing := func() error { return nil }
-	if a.url != "" {
-		u, err := url.Parse(a.url)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
-		}
-		at := strings.TrimSuffix(a.url, "/")
-		return &client{url: at, admin: at, key: os.Getenv("ETUI_API_KEY"), http: &http.Client{}, where: a.url, close: nothing}, nil
-	}
-	w, err := a.open()
-	if err != nil {
-		return nil, err
-	}
-	remote := func(url, admin string) *client {
-		return &client{url: url, admin: cmp.Or(admin, url), key: string(w.config.API.Key), http: &http.Client{}, where: url, close: nothing}
-	}
-	if i := running(w.state); i.URL != "" {
-		return remote(i.URL, i.Admin), nil
-	}
-	if a.workspace == "" && !w.found && !w.hasSkills() {
-		if url := "http://" + w.config.Listen; isGateway(ctx, url) {
-			return remote(url, ""), nil
-		}
-	}
-	var unlock func() error
-	if stored {
-		if unlock, err = lockState(w.state, "", ""); err != nil {
-			return nil, err
-		}
-	}
-	w.config.Log.Level = quieter(w.config.Log.Level)
-	b, err := a.build(ctx, w, stored, a.logger(w.config.Log))
-	if err != nil {
-		if unlock != nil {
-			err = errors.Join(err, unlock())
-		}
-		return nil, err
-	}
-	return &client{
-		url: "http://localhost", admin: "http://localhost", key: string(w.config.API.Key), where: thisProcess,
-		http: &http.Client{Transport: direct{withAdmin(b.gateway)}},
-		close: func() error {
-			err := b.Close()
-			if unlock != nil {
-				err = errors.Join(err, unlock())
-			}
-			return err
-		},
-	}, nil
+// New returns a client of the gateway at a URL. Its admin API is at another one, or
+// empty for the same.
+func New(url, admin, key string) *Client {
+	return &Client{Where: url, url: url, admin: cmp.Or(admin, url), key: key, http: &http.Client{}}
 }
 
-// quieter leaves out what only a server's operator wants to read.
-func quieter(level string) string {
-	if level == "info" {
-		return "warn"
-	}
-	return level
+// Here returns a client of a gateway in this process: of its handler.
+func Here(handler http.Handler, key string) *Client {
+	c := New("http://localhost", "", key)
+	c.Where, c.http.Transport = here, direct{handler}
+	return c
 }
 
-// isGateway reports whether an etui listens at a URL.
-func isGateway(ctx context.Context, url string) bool {
+// Here reports whether the gateway is in this process.
+func (c *Client) Here() bool { return c.Where == here }
+
+// Error is what a gateway answers instead of a result.
+type Error struct {
+	Status  int
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// IsGateway reports whether an etui listens at a URL.
+func IsGateway(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/healthz", nil)
@@ -115,20 +75,20 @@ func isGateway(ctx context.Context, url string) bool {
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&h) == nil && h.Service == "etui"
 }
 
-// do sends a request and decodes the answer.
-func (c *client) do(ctx context.Context, method, path string, body, into any) error {
+// Do sends a request and decodes the answer.
+func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
 	resp, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
-		return fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err)
+		return fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err)
 	}
 	return nil
 }
 
-func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var reader io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -150,7 +110,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the gateway at %s does not answer: %w", c.where, err)
+		return nil, fmt.Errorf("the gateway at %s does not answer: %w", c.Where, err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -158,19 +118,16 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	defer resp.Body.Close()
 	var p engine.Problem
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
-		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.where, resp.StatusCode)
+		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.Where, resp.StatusCode)
 	}
-	if resp.StatusCode == http.StatusNotFound {
-		return nil, usagef("%s", p.Error.Message)
-	}
-	return nil, errors.New(p.Error.Message)
+	return nil, &Error{resp.StatusCode, p.Error.Message}
 }
 
-// inForce reports whether the gateway could use its configuration as it is now;
+// InForce reports whether the gateway could use its configuration as it is now;
 // the error says why not.
-func (c *client) inForce(ctx context.Context) error {
+func (c *Client) InForce(ctx context.Context) error {
 	var s engine.Status
-	if err := c.do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
+	if err := c.Do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
 	if file := s.Configuration; file != nil && file.Error != "" {
@@ -179,8 +136,8 @@ func (c *client) inForce(ctx context.Context) error {
 	return nil
 }
 
-// chat sends a message and yields what happens.
-func (c *client) chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Event, error] {
+// Chat sends a message and yields what happens.
+func (c *Client) Chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Event, error] {
 	return func(yield func(engine.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -195,7 +152,7 @@ func (c *client) chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Ev
 		for lines.Scan() {
 			var e engine.Event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				yield(engine.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
+				yield(engine.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err))
 				return
 			}
 			if e.Error != "" {

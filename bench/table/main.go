@@ -1,5 +1,3 @@
-//go:build ignore
-
 // Benchtable measures etui and rewrites docs/benchmarks.md: `make bench`. The
 // public sets are not part of the repository: SETS names the folder where they
 // are; without it the table that is there stays. See docs/ranking.md.
@@ -126,9 +124,9 @@ func conversations(b *strings.Builder) {
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./cmd/etui`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
 	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
-		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./cmd/etui").CombinedOutput()
+		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./internal/app").CombinedOutput()
 		if err != nil {
 			log.Fatalf("%s", out)
 		}
@@ -296,7 +294,7 @@ func functions(b *strings.Builder) {
 		{"BenchmarkGroupsOf1000", "two groups of a catalog of 1,000", "-", "./catalog"},
 		{"BenchmarkPrompt/full", "full prompt, nothing changed", "≤ 20 µs", "./prompt"},
 		{"BenchmarkPrompt/lite", "lite prompt, nothing changed", "≤ 1 µs", "./prompt"},
-		{"BenchmarkOfflineTurn", "a turn of the demo with the offline model: select, call over HTTP, store", "< 5 ms", "./cmd/etui"},
+		{"BenchmarkOfflineTurn", "a turn of the demo with the offline model: select, call over HTTP, store", "< 5 ms", "./internal/app"},
 		{"BenchmarkTurn", "a turn with one call and a scripted model, nothing stored", "-", "./turn"},
 		{"BenchmarkRegister/100", "registering one skill among 100", "≤ 1 ms", "./skill"},
 		{"BenchmarkRegister/10000", "registering one skill among 10,000", "≤ 1 ms", "./skill"},

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/lmittmann/tint"
+)
+
+// open reads the workspace that the flags name.
+func (a *cli) open() (*app.Workspace, error) {
+	if a.demo {
+		return app.OpenDemo(a.config)
+	}
+	return app.Open(a.workspace, a.config)
+}
+
+// settings are those of an engine that stores nothing.
+func (a *cli) settings(log *slog.Logger) app.Config {
+	return app.Config{Secrets: a.secrets, Version: version(), Log: log}
+}
+
+// logger writes to standard error, in colours on a terminal and without secrets.
+func (a *cli) logger(c config.Log) *slog.Logger {
+	out := a.secrets.Writer(a.err)
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // the configuration allows four words
+	if c.JSON {
+		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewTextHandler(out, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != ""}))
+}
+
+// quiet is a logger that leaves out what only a server's operator wants to read.
+func (a *cli) quiet(c config.Log) *slog.Logger {
+	if c.Level == "info" {
+		c.Level = "warn"
+	}
+	return a.logger(c)
+}
+
+// with runs f with the gateway of the command: the one that --url names; else the one
+// that serves the workspace, if it runs; else, if no workspace is named and this folder
+// is none, the one at the default address; else one in this process. Stored says that
+// the command changes the workspace's state.
+func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) error) (err error) {
+	if a.url != "" {
+		u, err := url.Parse(a.url)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return app.Usagef("--url %q is no address such as http://127.0.0.1:3884", a.url)
+		}
+		return f(client.New(strings.TrimSuffix(a.url, "/"), "", os.Getenv("ETUI_API_KEY")))
+	}
+	w, err := a.open()
+	if err != nil {
+		return err
+	}
+	key := string(w.Config.API.Key)
+	if i := w.Running(); i.URL != "" {
+		return f(client.New(i.URL, i.Admin, key))
+	}
+	if a.workspace == "" && !a.demo && !w.Found && !w.HasSkills() {
+		if url := "http://" + w.Config.Listen; client.IsGateway(ctx, url) {
+			return f(client.New(url, "", key))
+		}
+	}
+	settings := a.settings(a.quiet(w.Config.Log))
+	settings.Stored = stored
+	e, err := app.New(ctx, w, settings)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := e.Close(); err == nil && closing != nil {
+			err = fmt.Errorf("closing: %w", closing)
+		}
+	}()
+	return f(client.Here(e.Handler(), key))
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/embedding"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/memory"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn"
+)
+
+func recommend(c config.Recommend) selection.Recommend {
+	return selection.Recommend{
+		On: c.Mode != "off", Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency),
+	}
+}
+
+// newChooser makes what the recommender consults when it is unsure; nil when it
+// consults nothing.
+func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
+	c := a.Workspace.Config.Recommend
+	if c.Mode != "model" {
+		return nil, nil
+	}
+	m, ok := models[c.Model]
+	if !ok {
+		return nil, a.Workspace.wrongf("recommend.model: there is no model %q%s", c.Model, nearest.Hint(c.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
+	}
+	return turn.NewChooser(m, c.Timeout, a.log), nil
+}
+
+// newEmbedder makes what compares meanings; nil when nothing does. Without a store it
+// only uses the vectors that are already kept: a command that ends at once computes
+// none.
+func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
+	c := a.Workspace.Config.Embeddings
+	if c.Model == "" {
+		return nil, nil
+	}
+	e, err := embedding.New(embedding.Config{
+		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
+		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.close = append(a.close, e.Close)
+	return e, nil
+}
+
+// newModels makes the models by name. The empty name is the first model.
+func (a *App) newModels() (map[string]model.Model, error) {
+	configs := a.Workspace.Config.Models
+	if len(configs) == 0 {
+		configs, a.source = modelsOf(os.Getenv)
+	}
+	models := map[string]model.Model{}
+	for _, m := range configs {
+		made, err := newModel(m, a.registry)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		models[m.Name] = model.Log(made, a.log)
+	}
+	models[""] = models[configs[0].Name]
+	return models, nil
+}
+
+// modeOf returns how the tools reach a model, if its configuration says so. The empty
+// name is the first model.
+func modeOf(models []config.Model, name string) string {
+	for _, m := range models {
+		if name == "" || m.Name == name {
+			return m.Mode
+		}
+	}
+	return ""
+}
+
+// agents makes the agents.
+func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
+	w, c := a.Workspace, a.Workspace.Config
+	list := c.Agents
+	if len(list) == 0 {
+		list = []config.Agent{{Name: "main"}}
+	}
+	agents := make([]engine.Agent, len(list))
+	for i, g := range list {
+		chain := []model.Model{models[g.Model]}
+		for _, name := range g.Fallback {
+			chain = append(chain, models[name])
+		}
+		remembered := memory.New(cmp.Or(config.Abs(w.File, g.Workspace), w.Dir))
+		strategy, err := prompt.ParseStrategy(g.Strategy)
+		if err != nil {
+			return nil, err
+		}
+		agents[i] = engine.Agent{
+			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
+			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+		}
+		a.models = append(a.models, agents[i].Model.Info().Name)
+	}
+	return agents, nil
+}
+
+// Models names the models that answer, and says why they were chosen when the
+// configuration names none.
+func (a *App) Models() string {
+	text := strings.Join(a.models, ", ")
+	if a.source != "" {
+		text += " (" + a.source + ")"
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/etui-run/etui/internal/config"
+)
+
+// Server is an [App] that listens where its configuration says.
+type Server struct {
+	*App
+	// URL is where the gateway listens. Admin is the admin API's own address; empty
+	// means that it has none.
+	URL, Admin string
+
+	listener, operators net.Listener // operators is nil without an address of its own
+}
+
+// Listen opens the ports of a workspace and makes its engine. Requests are answered as
+// soon as [Server.Run] runs.
+func Listen(ctx context.Context, w *Workspace, c Config) (*Server, error) {
+	s := &Server{}
+	if err := s.listen(ctx, w, c); err != nil {
+		return nil, errors.Join(err, s.closePorts())
+	}
+	return s, nil
+}
+
+func (s *Server) listen(ctx context.Context, w *Workspace, c Config) (err error) {
+	if s.listener, err = listen(ctx, w.Config.Listen, "listen"); err != nil {
+		return err
+	}
+	s.URL = "http://" + s.listener.Addr().String()
+	w.ports = []uint16{port(s.listener)}
+	if !s.private() && w.Config.Admin != "" {
+		if s.operators, err = listen(ctx, w.Config.Admin, "admin"); err != nil {
+			return err
+		}
+		s.Admin = "http://" + s.operators.Addr().String()
+		w.ports = append(w.ports, port(s.operators))
+	}
+	c.Stored, c.urls = true, Instance{URL: s.URL, Admin: s.Admin}
+	s.App, err = New(ctx, w, c)
+	return err
+}
+
+func (s *Server) closePorts() (err error) {
+	for _, l := range []net.Listener{s.listener, s.operators} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// private reports whether only this machine reaches the gateway. Its admin API is
+// served on the same port then.
+func (s *Server) private() bool {
+	address, ok := s.listener.Addr().(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
+}
+
+// Run serves until ctx ends, and watches the configuration and the skills. Then it
+// calls stopping, lets running turns end for some seconds, and closes everything.
+func (s *Server) Run(ctx context.Context, stopping func()) error {
+	server, failed := s.server(ctx), make(chan error, 2)
+	if server.Handler = s.Gateway.Handler(); s.private() {
+		server.Handler = s.Handler()
+	}
+	server.Handler = s.traces.Handler(server.Handler)
+	go func() { failed <- server.Serve(s.listener) }()
+	if s.operators != nil {
+		admin := s.server(ctx)
+		admin.Handler = s.Gateway.AdminHandler()
+		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
+		go func() { failed <- admin.Serve(s.operators) }()
+	}
+	watching, unwatch := context.WithCancel(ctx)
+	var watchers sync.WaitGroup
+	watchers.Go(func() { s.reloader.run(watching) })
+	watchers.Go(func() { s.skills.run(watching) })
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		stopping()
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		if err = server.Shutdown(ending); err != nil {
+			err = server.Close() // this cancels what still runs
+			s.wait(ctx)
+		}
+		cancel()
+	}
+	unwatch()
+	watchers.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, s.Close())
+}
+
+func (s *Server) server(ctx context.Context) *http.Server {
+	return &http.Server{
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+}
+
+// Reload reads the configuration and all files of skills again. The configuration
+// takes effect soon after it returns.
+func (s *Server) Reload(ctx context.Context, by string) {
+	s.reloader.again()
+	s.skills.reload(ctx, by, "asked to read everything again")
+}
+
+// Handler serves the gateway and its admin API.
+func (a *App) Handler() http.Handler {
+	public, admin := a.Gateway.Handler(), a.Gateway.AdminHandler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/admin/") {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		public.ServeHTTP(w, r)
+	})
+}
+
+func port(l net.Listener) uint16 {
+	if address, ok := l.Addr().(*net.TCPAddr); ok {
+		return uint16(address.Port)
+	}
+	return 0
+}
+
+// listen opens the port that a key of the configuration names.
+func listen(ctx context.Context, address, key string) (net.Listener, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("the address %s is in use: another etui or program listens there; stop it, or set %s in etui.yaml or %s%s", address, key, config.Prefix, strings.ToUpper(key))
+	case err != nil:
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	return listener, nil
+}
