@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/memory"
@@ -260,114 +258,4 @@ func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, 
 		return nil, err
 	}
 	return a.runner.Select(ctx, g.input(a, m, s)), nil
-}
-
-// maxLoaded is how many messages of a conversation are looked at; the prompt
-// sends fewer.
-const maxLoaded = 2000
-
-func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
-	key := g.key(a, m)
-	if m.History != nil {
-		return g.replay(ctx, a, m, key), nil
-	}
-	s, err := g.config.Store.Load(ctx, key, maxLoaded)
-	if err != nil {
-		return s, fmt.Errorf("loading the session: %w", err)
-	}
-	return s, nil
-}
-
-// maxReplayed is how many messages of a conversation that the client tells are
-// looked at: each question among them is selected for again.
-const maxReplayed = 200
-
-// replay makes the session of a conversation that the client tells: the same
-// selections for the same earlier questions, so that the same bytes come first
-// in every request.
-func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
-	s := session.Session{Key: key}
-	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
-		said = g.cleanSaid(said)
-		if said.Role == chat.User {
-			earlier := m
-			earlier.Text = said.Text
-			in := g.input(a, earlier, s)
-			in.Again = true
-			said, s.State = a.runner.Replay(ctx, in)
-		}
-		s.Messages = append(s.Messages, said)
-	}
-	return s
-}
-
-// Send runs the turn of a message and yields what happens, as [turn.Runner.Run]
-// does. Every step is stored before the turn goes on; the events that carry
-// steps are not yielded. When the caller stops ranging, the turn is cancelled.
-func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
-	return func(yield func(turn.Event, error) bool) {
-		m = g.clean(m)
-		a, err := g.check(m)
-		if err != nil {
-			yield(turn.Event{}, err)
-			return
-		}
-		g.running.Add(1)
-		defer g.running.Done()
-		key := g.key(a, m)
-		if m.History == nil { // else nothing is loaded or stored that others wait for
-			leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)
-			if err != nil {
-				yield(turn.Event{}, err)
-				return
-			}
-			defer leave()
-		}
-		late := g.newLate(key, m)
-		defer late.close()
-		for ok := true; ok; m, ok = late.next(ctx, m) {
-			if !g.turn(ctx, a, m, late, yield) {
-				return
-			}
-		}
-	}
-}
-
-// turn runs one turn, and reports whether the caller still ranges.
-func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yield func(turn.Event, error) bool) bool {
-	s, err := g.load(ctx, a, m)
-	if err != nil {
-		return yield(turn.Event{}, err) && false
-	}
-	in := g.input(a, m, s)
-	if m.History == nil {
-		in.Late = late.take
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	gone := false // the caller; what was done is still to be stored
-	for e, err := range a.runner.Run(ctx, in) {
-		switch {
-		case err != nil:
-			g.config.Log.InfoContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
-			return !gone && yield(turn.Event{}, err) && false
-		case e.Step == nil:
-			if e.Result != nil && e.Result.Pending {
-				late.expect()
-			}
-			if e.Done != nil {
-				g.keep(a, m, e.Done)
-			}
-			if !gone && !yield(e, nil) {
-				gone = true
-				cancel()
-			}
-		case m.History == nil:
-			// What was done is stored even when the one who asked has gone.
-			if err := g.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
-				return !gone && yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
-			}
-		}
-	}
-	return !gone
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"cmp"
 	"fmt"
 	"slices"
@@ -56,9 +57,11 @@ type Message struct {
 	// History, when not nil, is the conversation so far as the client tells it:
 	// nothing is read from the store or written to it. [Usage] is kept all the same.
 	History []chat.Message `json:"history,omitzero"`
-	// note is said by the host in the place of a text: the outcome of a call that
-	// went on.
-	note string
+	// Answers are what people say to the calls for which the session's turn waits. The
+	// message has no text then.
+	Answers []turn.Answer `json:"answers,omitempty"`
+	// outcome of a call that went on, in the place of a text.
+	outcome *turn.Outcome
 	// Wait asks to stay until calls that go on after the reply have finished,
 	// and to hear the model on their outcome.
 	Wait bool `json:"wait,omitempty"`
@@ -93,7 +96,7 @@ func (g *Gateway) check(m Message) (*agent, error) {
 	switch {
 	case len(m.Text) > g.config.MaxMessage:
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are taken", ErrTooLong, len(m.Text), g.config.MaxMessage)
-	case m.Text == "":
+	case m.Text == "" && m.Answers == nil:
 		return nil, ErrEmpty
 	}
 	if _, err := prompt.ParseStrategy(m.Strategy); err != nil {
@@ -107,6 +110,17 @@ func (g *Gateway) check(m Message) (*agent, error) {
 		return nil, err
 	}
 	return a, g.checkNames(a, m)
+}
+
+// stored returns what is kept of a message while its turn is open: all but the text and
+// the conversation, which are stored as messages.
+func (g *Gateway) stored(m Message) json.RawMessage {
+	if m.History != nil {
+		return nil
+	}
+	m.Text, m.Answers, m.Wait = "", nil, false
+	raw, _ := json.Marshal(m) // texts, numbers and lists of them
+	return raw
 }
 
 // checkNames refuses a message that names a skill or tool that does not exist. The
@@ -172,7 +186,7 @@ func (g *Gateway) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Text: m.Text, Note: m.note, Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(selection.Mode(m.Mode), a.Mode),
+		Session: s, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: g.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(selection.Mode(m.Mode), a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),

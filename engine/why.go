@@ -71,6 +71,9 @@ type Look struct {
 
 const maxTurns = 100
 
+// maxLooked is how many messages of a conversation are looked through for them.
+const maxLooked = 2000
+
 // Turn is an earlier message with what it got.
 type Turn struct {
 	Text      string            `json:"text"`
@@ -90,7 +93,7 @@ func (g *Gateway) Why(ctx context.Context, l Look) ([]Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := g.load(ctx, a, l.Message)
+	s, err := g.loadLast(ctx, a, l.Message, maxLooked)
 	if err != nil {
 		return nil, err
 	}

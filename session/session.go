@@ -7,6 +7,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -43,7 +44,47 @@ type State struct {
 	SkillList string `json:"skill_list,omitempty"`
 	// Front is what the newest request of the session began with.
 	Front Front `json:"front,omitzero"`
+	// Sent is how many of the newest messages the next request begins with; 0 means
+	// that nobody has counted them.
+	Sent int `json:"sent,omitempty"`
+	// Turn is the turn under way; zero when there is none.
+	Turn Turn `json:"turn,omitzero"`
+	// Awaits are the calls for which something must come from outside.
+	Awaits []Await `json:"awaits,omitempty"`
 }
+
+// Open reports whether something is left to do: a turn that has not ended, or a call
+// that awaits something.
+func (s State) Open() bool { return s.Turn.ID != "" || len(s.Awaits) > 0 }
+
+// Turn is a turn that has begun and not ended. Any process can take it up again from
+// what is stored.
+type Turn struct {
+	// ID is random. The idempotency keys of the turn's calls begin with it.
+	ID string `json:"id"`
+	// Request is what the host needs to take the turn up again, in its own form.
+	Request json.RawMessage `json:"request,omitempty"`
+	// Resumed is how often the turn was taken up again.
+	Resumed int `json:"resumed,omitempty"`
+}
+
+// Await is a call for which something must come from outside.
+type Await struct {
+	// Call is the call's ID, and Tool the name of the tool that it reaches.
+	Call string `json:"call"`
+	Tool string `json:"tool"`
+	// For is what must come.
+	For Awaited `json:"for"`
+}
+
+// Awaited is what a call waits for.
+type Awaited string
+
+// What a call can wait for.
+const (
+	Approval Awaited = "approval" // an answer; the call has not run
+	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
+)
 
 // Front is what a request began with, as far as is needed to tell whether the
 // next one begins in the same way, and if not, why. Its hashes are short and
@@ -69,6 +110,8 @@ type Front struct {
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
+	s.Turn.Request = slices.Clone(s.Turn.Request)
+	s.Awaits = slices.Clone(s.Awaits)
 	return s
 }
 
@@ -84,10 +127,29 @@ type Summary struct {
 // ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
 
+// Sent, as a limit, loads the messages that the next turn needs: State.Sent of them,
+// or the newest 2,000 when nobody has counted them.
+const Sent = -1
+
+// uncounted is how many messages Sent loads when nobody has counted them.
+const uncounted = 2000
+
+// Limit returns how many messages a load with limit gives; 0 means all.
+func (s State) Limit(limit int) int {
+	switch {
+	case limit != Sent:
+		return limit
+	case s.Sent > 0:
+		return s.Sent
+	}
+	return uncounted
+}
+
 // Store keeps sessions. Package storetest has its conformance suite.
 type Store interface {
 	// Load returns a session with its newest messages, at most limit of them (0
-	// means all). A key that is not stored gives a new, empty session.
+	// means all, see also [Sent]). A key that is not stored gives a new, empty
+	// session.
 	Load(ctx context.Context, key Key, limit int) (Session, error)
 	// Append adds messages to the end of a session and replaces its state, both
 	// or neither. It makes the session when it is new.
@@ -95,6 +157,9 @@ type Store interface {
 	// List returns the sessions changed last first, at most limit of them (0
 	// means all).
 	List(ctx context.Context, limit int) ([]Summary, error)
+	// Open returns the keys of the sessions in which something is left to do, see
+	// [State.Open], in the order in which they were changed last.
+	Open(ctx context.Context) ([]Key, error)
 	// Delete removes a session and all its messages, or returns ErrNotFound.
 	Delete(ctx context.Context, key Key) error
 }

@@ -64,6 +64,9 @@ type Definition struct {
 	Channels []string
 	// Risk is what a call can do to the world. Zero means Write.
 	Risk Risk
+	// Replay says how a call may be repeated after a crash. Empty means [Safe] when
+	// Risk is Read, else [Never].
+	Replay Replay
 	// Version tells releases of the tool apart; free text, may be empty.
 	Version string
 	// Source says where the tool came from: "builtin", "demo", a file, a
@@ -115,6 +118,9 @@ func (d Definition) Check() error {
 	}
 	if d.Risk != "" && !slices.Contains(Risks(), d.Risk) {
 		return fmt.Errorf("tool %s: unknown risk %q; it is read, write or destructive", d.Name, d.Risk)
+	}
+	if d.Replay != "" && !slices.Contains(Replays(), d.Replay) {
+		return fmt.Errorf("tool %s: unknown replay %q; it is safe, keyed or never", d.Name, d.Replay)
 	}
 	for _, g := range d.Groups {
 		if g == "" || strings.ContainsAny(g, ", \t\n") {

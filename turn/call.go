@@ -14,12 +14,23 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
+
+// round is the calls of one answer of the model.
+type round struct {
+	answer chat.Message
+	stored bool   // the answer is: some call may not run twice
+	jobs   []*job // those that have no stored result
+}
 
 // job is a call with the tool that it reaches.
 type job struct {
 	call   chat.Call // as the model wrote it
+	key    string    // of the call, in every process that runs the turn
+	broken bool      // the process ended while the call may have run
+	awaits bool      // an answer, before it runs
 	entry  *catalog.Entry
 	meta   func(args json.RawMessage) chat.Result // in the place of an entry
 	alone  bool                                   // nothing may run beside it
@@ -29,11 +40,9 @@ type job struct {
 	err    error       // why it failed, where more than the result is known
 }
 
-// call runs the calls of an answer and remembers answer and results together:
-// read-only neighbours in parallel, everything else one by one and in order. It
-// reports whether the turn goes on.
-func (t *run) call(answer chat.Message) bool {
-	jobs := make([]*job, len(answer.Calls))
+// intend begins the round of an answer's calls. Unless all of them may run twice, the
+// answer is stored before the first one runs.
+func (t *run) intend(answer chat.Message) {
 	for i := range answer.Calls {
 		// Models leave IDs out, and some begin anew with each answer; a result must
 		// find its call all the same.
@@ -41,35 +50,74 @@ func (t *run) call(answer chat.Message) bool {
 			answer.Calls[i].ID = t.newID(i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
-		jobs[i] = &job{call: answer.Calls[i]}
 	}
-	for rest := jobs; len(rest) > 0; {
+	t.round = &round{answer: answer, jobs: t.jobs(answer.Calls)}
+	if slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return t.repeats(c) != tool.Safe }) {
+		t.keepIntent()
+	}
+}
+
+// jobs makes the jobs of the calls of a round. A call's key is the turn's and the
+// call's position in the turn.
+func (t *run) jobs(calls []chat.Call) []*job {
+	jobs := make([]*job, len(calls))
+	for i, c := range calls {
+		jobs[i] = &job{call: c, key: fmt.Sprintf("%s-%d", t.state.Turn.ID, t.called+i+1)}
+	}
+	t.called += len(calls)
+	return jobs
+}
+
+// repeats says how a call may be repeated. One that reaches no tool runs nothing.
+func (t *run) repeats(c chat.Call) tool.Replay {
+	if e, ok := t.selector.Catalog().Get(reached(c)); ok {
+		return e.Definition.Repeats()
+	}
+	return tool.Safe
+}
+
+// keepIntent stores the answer of the round, with calls that have no results yet.
+func (t *run) keepIntent() {
+	if !t.round.stored {
+		t.round.stored = true
+		t.remember(t.round.answer)
+	}
+}
+
+// call runs the calls of the round and remembers their results: read-only neighbours
+// in parallel, everything else one by one and in order. It reports whether the turn
+// goes on.
+func (t *run) call() bool {
+	var results []chat.Message // that are not remembered yet
+	for rest := t.round.jobs; len(rest) > 0; {
 		if t.stopped || t.ctx.Err() != nil {
 			for _, j := range rest {
-				j.result = tool.Failure("the turn was cancelled before this call was run")
-				j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+				results = append(results, answer(j.call, tool.Failure("the turn was cancelled before this call was run")))
 			}
 			break
 		}
-		n := 1
-		for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
-			if t.resolve(rest[n]); !rest[n].readOnly() {
-				break
+		batch := t.next(rest)
+		rest = rest[len(batch):]
+		t.runAll(batch)
+		for _, j := range batch {
+			if !j.awaits {
+				results = append(results, t.result(j))
 			}
 		}
-		t.runAll(rest[:n])
-		rest = rest[n:]
-	}
-	messages := []chat.Message{answer}
-	for _, j := range jobs {
-		t.limitImages(&j.result)
-		messages = append(messages, chat.Message{Role: chat.Tool, Result: &j.result})
-		if j.entry != nil {
-			t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits }) {
+			t.wait(batch, results)
+			return false
+		}
+		if t.round.stored && !t.stopped {
+			t.remember(results...)
+			results = nil
 		}
 	}
-	t.done.Calls += len(jobs)
-	if !t.remember(messages...) {
+	if !t.round.stored {
+		results = append([]chat.Message{t.round.answer}, results...)
+	}
+	t.round = nil
+	if len(results) > 0 && !t.remember(results...) || t.stopped {
 		return false
 	}
 	if err := t.ctx.Err(); err != nil {
@@ -77,6 +125,36 @@ func (t *run) call(answer chat.Message) bool {
 		return false
 	}
 	return true
+}
+
+// answer is the message that answers a call.
+func answer(c chat.Call, r chat.Result) chat.Message {
+	r.CallID, r.Name = c.ID, c.Name
+	return chat.Message{Role: chat.Tool, Result: &r}
+}
+
+// next returns the jobs at the beginning of rest that run together.
+func (t *run) next(rest []*job) []*job {
+	n := 1
+	for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
+		if t.resolve(rest[n]); !rest[n].readOnly() {
+			break
+		}
+	}
+	return rest[:n]
+}
+
+// result makes the result of a job a message, and counts it.
+func (t *run) result(j *job) chat.Message {
+	t.limitImages(&j.result)
+	t.done.Calls++
+	if j.entry != nil {
+		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+	}
+	if j.result.Pending && t.in.Late != nil {
+		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), For: session.Outcome})
+	}
+	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
 
 // used reports whether a call of the conversation has an ID.
@@ -126,7 +204,9 @@ func (t *run) runAll(jobs []*job) {
 				p := <-progress
 				t.emit(Event{Progress: &p})
 			}
-			t.emit(Event{Result: &j.result})
+			if !j.awaits {
+				t.emit(Event{Result: &j.result})
+			}
 			running--
 		}
 	}
@@ -137,7 +217,7 @@ func (t *run) runAll(jobs []*job) {
 // already, or is one of the selection's own tools. It is done just before the
 // call runs, because a call before it may have switched the skill.
 func (t *run) resolve(j *job) {
-	*j = job{call: j.call, args: j.call.Arguments}
+	*j = job{call: j.call, key: j.key, broken: j.broken, args: j.call.Arguments}
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
@@ -159,6 +239,10 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	entry, stage := t.admit(name)
+	if j.broken && (entry == nil || !stage.Usable()) {
+		j.result = unknown(j.call)
+		return
+	}
 	if entry == nil {
 		if skill, ok := t.admitSkill(name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
@@ -173,6 +257,9 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	j.entry = entry
+	if j.broken && entry.Definition.Repeats() == tool.Never {
+		j.result = unknown(j.call)
+	}
 }
 
 // refuse answers for a tool that may not be called. Only the active skill keeps the
@@ -181,13 +268,13 @@ func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) c
 	if entry != nil && stage == selection.Toolset {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
 	}
-	return t.unknown(name)
+	return t.nameless(name)
 }
 
-// unknown answers for a tool that does not exist, or that this caller may not
+// nameless answers for a tool that does not exist, or that this caller may not
 // use: both are told in the same way. Skills are called like tools, too, and then
 // misspelt.
-func (t *run) unknown(name string) chat.Result {
+func (t *run) nameless(name string) chat.Result {
 	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
 }
 
@@ -206,11 +293,13 @@ func (t *run) callable() func(yield func(string) bool) {
 // do carries a job out; afterwards its result is set.
 func (t *run) do(j *job, progress chan<- Progress) {
 	switch {
-	case j.result.Failed: // refused before
+	case j.result.Failed: // refused before, or not to be repeated
 	case j.meta != nil:
 		j.result = j.meta(j.args)
 	default:
-		j.result = t.execute(j, progress)
+		if j.result = t.execute(j, progress); j.awaits {
+			return
+		}
 		t.logCall(j)
 	}
 	j.result = t.hide(j.result)
@@ -242,7 +331,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
-	host := tool.Host{Facts: t.selected.Request.Facts, Progress: func(p tool.Progress) {
+	host := tool.Host{Facts: t.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
 		p.Text = t.config.Secrets.Redactor().Text(p.Text)
 		select {
 		case progress <- Progress{j.call.ID, p}:
@@ -253,11 +342,14 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
 	}
 	result, err := wait(ctx, func() (chat.Result, error) {
-		if err := t.allow(ctx, j.entry, args); err != nil {
+		if err := t.allow(ctx, j.entry, args, t.in.answer(j.call.ID)); err != nil {
 			return chat.Result{}, err
 		}
 		return j.entry.Run(tool.WithHost(ctx, host), args)
 	})
+	if j.awaits = errors.Is(err, errAwaits); j.awaits {
+		return chat.Result{}
+	}
 	j.err = t.config.Secrets.Redactor().Error(err)
 	return t.outcome(j, result, err)
 }

@@ -121,7 +121,7 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	}
 	entry, stage := t.admit(name)
 	if entry == nil || !stage.Usable() {
-		return t.unknown(name)
+		return t.nameless(name)
 	}
 	d := entry.Definition
 	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)

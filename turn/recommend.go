@@ -51,8 +51,12 @@ func reached(c chat.Call) string {
 // prompt that changes is not found in the provider's cache. What a message that is
 // still sent said before is not said again.
 func (t *run) note() string {
+	var said string
+	if t.in.Outcome != nil {
+		said = t.in.Outcome.Note()
+	}
 	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite {
-		return t.in.Note
+		return said
 	}
 	var more []string
 	for _, skill := range t.selected.AnnouncedSkills {
@@ -62,7 +66,7 @@ func (t *run) note() string {
 		}
 	}
 	if len(more) == 0 {
-		return t.in.Note
+		return said
 	}
-	return strings.TrimPrefix(t.in.Note+"\nSkills that fit this message, to be taken up with "+selection.UseSkill+":\n"+strings.Join(more, "\n"), "\n")
+	return strings.TrimPrefix(said+"\nSkills that fit this message, to be taken up with "+selection.UseSkill+":\n"+strings.Join(more, "\n"), "\n")
 }

@@ -1,16 +1,20 @@
 // Package turn runs one message to one reply: select, ask, call, repeat.
 //
+// A turn is what its stored steps say. Everything that becomes part of the
+// conversation leaves the turn as a [Step] before the next step begins, and
+// [Runner.Run] goes on from whatever the steps of a session tell: see [PhaseOf]. So a
+// turn outlives the process that began it, and nothing that was finished runs twice.
+//
 // A [Runner] is safe for concurrent use, but the turns of one session must run
-// one after the other; package gateway sees to that. A turn holds one catalog
-// from its selection to its last call: what has been replaced meanwhile is called as
-// it was. What has been taken away, or is hidden from the caller now, is not called
-// any more. Everything that becomes part of the
-// conversation leaves the turn as an event before the next step begins, so that
-// whoever stores it loses nothing that was done.
+// one after the other; package engine sees to that. A turn holds one catalog
+// from its selection to its last call: a tool that was replaced meanwhile is called as
+// it was. A tool that was removed, or is hidden from the caller now, is not called
+// any more.
 package turn
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -51,6 +55,9 @@ type Config struct {
 	// concurrent use. Nil allows every call; so does a nil [policy.Policy], whose
 	// method it may be.
 	Decide func(ctx context.Context, c policy.Call) policy.Decision
+	// Approvals says that a call which Decide answers with ask waits for an [Answer],
+	// as long as that takes: the turn ends for now. Without it such a call is refused.
+	Approvals bool
 	// Audit takes each decision about a call, with the arguments; it must not wait,
 	// and must be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
@@ -116,9 +123,16 @@ type Input struct {
 	Facts chat.Facts
 	// Text is the message.
 	Text string
-	// Note is what the host says with it, or in its place: that a call which went
-	// on has finished.
-	Note string
+	// Outcome, in the place of a text, is what a call gave that went on after its
+	// turn.
+	Outcome *Outcome
+	// Answers, in the place of a text, are what people say to the calls for which the
+	// session's turn waits.
+	Answers []Answer
+	// Request is what the host needs to make this Input again, in its own form. It is
+	// stored with the turn. An Input without text, outcome and answers takes up the
+	// session's open turn.
+	Request json.RawMessage
 	// Groups are those whose tools the agent has; empty means all.
 	Groups string
 	// Options choose the strategy, and the tools and skills that are let in.
@@ -147,6 +161,8 @@ type Event struct {
 	Text string
 	// Call is about to run.
 	Call *chat.Call
+	// Await is a call for which the turn waits.
+	Await *session.Await
 	// Progress is how far a running call has come.
 	Progress *Progress
 	// Result is what a call gave.
@@ -164,8 +180,10 @@ type Progress struct {
 	tool.Progress
 }
 
-// Step is a piece of the conversation that is complete: the question, a reply,
-// or a round of calls with all their results.
+// Step is a piece of the conversation that is complete: the question, a reply, a
+// round of calls with all their results, or, when a call of the round must not run
+// twice, first the calls and then each result. A step without messages changes the
+// state alone.
 type Step struct {
 	State    session.State
 	Messages []chat.Message
@@ -179,6 +197,9 @@ type Done struct {
 	Stop model.Stop `json:"stop"`
 	// Usage adds up what the provider counted.
 	Usage model.Tokens `json:"usage"`
+	// Awaits are the calls for which the turn waits. Then there is no reply yet, and
+	// the turn is still open.
+	Awaits []session.Await `json:"awaits,omitempty"`
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
@@ -242,26 +263,30 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	return req
 }
 
-// Run runs a turn and yields what happens. The last event is Done, unless an
-// error, yielded with a zero Event, came first: then the model failed or ctx
-// ended, and what was yielded as Step stands. A tool's failure is not an error:
-// the model is told. When the caller stops ranging, the model and the running
-// calls are cancelled.
+// Run runs a turn, or takes up the open one of a session, and yields what happens. The
+// last event is Done, unless an error, yielded with a zero Event, came first: then
+// the model failed or ctx ended, and the turn has ended with the steps that were
+// yielded. A tool's failure is not an error: it is a result for the model. When the
+// caller stops ranging, the model and the running calls are cancelled, and the turn
+// stays open.
 func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		t := r.begin(ctx, in, yield)
 		for t.running() {
-			answer, ok := t.ask()
-			if !ok {
-				return
+			if t.round == nil {
+				answer, ok := t.ask()
+				if !ok {
+					return
+				}
+				if len(answer.Calls) == 0 {
+					t.finish(answer)
+					return
+				}
+				t.intend(answer)
 			}
-			if len(answer.Calls) == 0 {
-				t.finish(answer)
-				return
-			}
-			if !t.call(answer) {
+			if !t.call() {
 				return
 			}
 		}
@@ -279,6 +304,9 @@ type run struct {
 	selected *selection.Selection
 	state    session.State
 	prompt   prompt.Prompt
+	round    *round // the calls that are under way; nil when the model is to be asked
+	called   int    // calls of the turn before the round
+	opened   bool   // the turn is stored
 	done     Done
 	stopped  bool
 	begun    time.Time
@@ -288,16 +316,24 @@ type run struct {
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	if in.resumes() {
+		t.resume()
+		return t
+	}
+	left := t.settle()
 	question := t.open()
+	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request}
 	t.logHidden()
-	if err := t.prompts(in.Session.Messages, question); err != nil {
+	if err := t.prompts(t.in.kept, question); err != nil {
 		t.fail(err)
 		return t
 	}
 	question.Why = t.why()
 	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
-	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
+	t.state.Sent = len(t.in.kept) - len(left)
+	t.store(append(left, question)...)
+	t.opened = true
 	return t
 }
 
@@ -323,8 +359,10 @@ func (t *run) prompts(history []chat.Message, question chat.Message) (err error)
 	return err
 }
 
-// running reports whether the turn may ask the model once more.
-func (t *run) running() bool { return !t.stopped && t.done.Steps < t.config.MaxSteps }
+// running reports whether the turn has calls to run, or may ask the model once more.
+func (t *run) running() bool {
+	return !t.stopped && (t.round != nil || t.done.Steps < t.config.MaxSteps)
+}
 
 // emit yields an event, and reports whether the turn goes on.
 func (t *run) emit(e Event) bool {
@@ -334,7 +372,12 @@ func (t *run) emit(e Event) bool {
 	return !t.stopped
 }
 
+// fail ends the turn with an error.
 func (t *run) fail(err error) {
+	if t.opened {
+		t.state.Turn = session.Turn{}
+		t.store()
+	}
 	if !t.stopped {
 		t.stopped = true
 		t.yield(Event{}, t.config.Secrets.Redactor().Error(err))
@@ -391,11 +434,18 @@ func (t *run) question() model.Request {
 func (t *run) remember(messages ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
 	t.touch()
-	return t.emit(Event{Step: &Step{t.state, withoutImages(messages)}})
+	return t.store(messages...)
+}
+
+// store yields a step.
+func (t *run) store(messages ...chat.Message) bool {
+	t.state.Sent += len(messages)
+	return t.emit(Event{Step: &Step{t.state.Clone(), withoutImages(messages)}})
 }
 
 func (t *run) finish(answer chat.Message) {
 	t.done.Reply = answer.Text
+	t.state.Turn = session.Turn{}
 	if t.remember(answer) {
 		t.emit(Event{Done: &t.done})
 	}
