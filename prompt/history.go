@@ -6,6 +6,10 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
+// maxSent is how many messages are sent. What is more is left out, half of this at a
+// time.
+const maxSent = 2000
+
 // bytesPerToken turns a limit in tokens into one in bytes, so that a history
 // need not be read to be measured. English has about four, Chinese about three.
 const bytesPerToken = 3
@@ -92,6 +96,9 @@ func (b *Builder) cut(history []chat.Message) int {
 			before += size(&history[start])
 			start++
 		}
+	}
+	if len(history)-start > maxSent {
+		start = len(history) - maxSent/2
 	}
 	for start < len(history) && history[start].Role != chat.User {
 		start++

@@ -99,8 +99,11 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, s
 		record.Stage = StagePolicy
 	}
 	t.decided(record, c.Arguments)
-	if record.Allowed {
+	switch {
+	case record.Allowed:
 		return nil
+	case said != nil:
+		return fmt.Errorf("%s was not called: %s", record.Tool, said.reason())
 	}
 	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
