@@ -18,10 +18,13 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
 )
 
 type word struct {
@@ -563,5 +566,70 @@ func TestStatus(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.Agents[0].CacheBreaks, s.Agents[1].CacheBreaks); got != "map[new_session:1 skill_switch:1] map[]" {
 		t.Errorf("breaks %s", got)
+	}
+}
+
+// A message to a session whose process ended takes the open turn up first.
+func TestOpenTurnGoesFirst(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, m := newGateway(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "one"}, fake.Step{Text: "two"})
+	must(t, store.Append(t.Context(), "agent:main:main", session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}}, chat.Message{Role: chat.User, Text: "first"}))
+	if text, err := send(g, t.Context(), engine.Message{Text: "second"}); err != nil || text != "two" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	var said []string
+	for _, message := range m.Requests()[1].Messages {
+		said = append(said, message.Text)
+	}
+	if got := strings.Join(said, " "); got != "first one second" {
+		t.Errorf("the conversation is %q", got)
+	}
+}
+
+// An outcome that the ended process never delivered is told as lost.
+func TestLostOutcome(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, m := newGateway(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "I see."})
+	must(t, store.Append(t.Context(), "agent:main:main", session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
+		chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Text: "It is running."}))
+	must(t, g.Resume(t.Context()))
+	if open, err := store.Open(t.Context()); err != nil || len(open) > 0 {
+		t.Errorf("still open: %q, %v", open, err)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
+		t.Fatal(err)
+	}
+	if note := m.Requests()[0].Messages[2].Note; !strings.Contains(note, "slow, which was still running, has failed") || !strings.Contains(note, "unknown") {
+		t.Errorf("the model reads %q", note)
+	}
+}
+
+// A call that needs approval waits in the store, and an answer resumes its turn.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	g, _ := newGateway(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) { ran++; return "wiped", nil })))
+		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, policy.Call) policy.Decision { return policy.Decision{Effect: rules.Ask} }}
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "wipe", "{}")}}, fake.Step{Text: "Done."})
+	var waits []session.Await
+	for e, err := range g.Send(t.Context(), engine.Message{Text: "wipe it"}) {
+		must(t, err)
+		if e.Done != nil {
+			waits = e.Done.Awaits
+		}
+	}
+	if len(waits) != 1 || waits[0].Tool != "wipe" || ran != 0 {
+		t.Fatalf("waits for %+v, ran %d times", waits, ran)
+	}
+	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
+	text, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
+	if err != nil || text != "Done." || ran != 1 {
+		t.Errorf("%q, %v, ran %d times", text, err, ran)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+		t.Errorf("answered twice: %v", err)
 	}
 }

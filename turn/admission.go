@@ -88,7 +88,8 @@ func fileArguments(file string) json.RawMessage {
 // anything, decides where the policy says ask.
 func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, said *Answer) error {
 	d := t.decide(ctx, c)
-	if d.Effect == rules.Ask && c.Entry != nil && t.config.Approvals {
+	asked := d.Effect == rules.Ask && c.Entry != nil && t.config.Approvals
+	if asked {
 		if said == nil {
 			return errAwaits
 		}
@@ -102,7 +103,7 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, s
 	switch {
 	case record.Allowed:
 		return nil
-	case said != nil:
+	case asked:
 		return fmt.Errorf("%s was not called: %s", record.Tool, said.reason())
 	}
 	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
