@@ -21,8 +21,8 @@ import (
 // round is the calls of one answer of the model.
 type round struct {
 	answer chat.Message
-	stored bool   // the answer is: some call may not run twice
-	jobs   []*job // those that have no stored result
+	stored bool   // the answer is, because some call must not run twice
+	jobs   []*job // those without a stored result
 }
 
 // job is a call with the tool that it reaches.
@@ -30,9 +30,9 @@ type job struct {
 	call   chat.Call // as the model wrote it
 	key    string    // of the call, in every process that runs the turn
 	broken bool      // the process ended while the call may have run
-	awaits bool      // an answer, before it runs
+	awaits bool      // approval, before it runs
 	entry  *catalog.Entry
-	meta   func(args json.RawMessage) chat.Result // in the place of an entry
+	meta   func(args json.RawMessage) chat.Result // instead of an entry
 	alone  bool                                   // nothing may run beside it
 	whole  bool                                   // the result is bounded already
 	args   json.RawMessage
@@ -40,12 +40,12 @@ type job struct {
 	err    error       // why it failed, where more than the result is known
 }
 
-// intend begins the round of an answer's calls. Unless all of them may run twice, the
-// answer is stored before the first one runs.
+// intend begins the round of an answer's calls. It stores the answer before the first
+// call runs, unless all calls may run twice.
 func (t *run) intend(answer chat.Message) {
 	for i := range answer.Calls {
-		// Models leave IDs out, and some begin anew with each answer; a result must
-		// find its call all the same.
+		// Some models leave IDs out, and some start again with each answer, but a
+		// result must find its call.
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(i)
 		}
@@ -57,8 +57,8 @@ func (t *run) intend(answer chat.Message) {
 	}
 }
 
-// jobs makes the jobs of the calls of a round. A call's key is the turn's and the
-// call's position in the turn.
+// jobs makes the jobs of a round's calls. A call's key is the turn's ID and the call's
+// position in the turn.
 func (t *run) jobs(calls []chat.Call) []*job {
 	jobs := make([]*job, len(calls))
 	for i, c := range calls {
@@ -68,7 +68,8 @@ func (t *run) jobs(calls []chat.Call) []*job {
 	return jobs
 }
 
-// repeats says how a call may be repeated. One that reaches no tool runs nothing.
+// repeats returns how a call may be repeated. A call that reaches no tool runs nothing
+// and is safe.
 func (t *run) repeats(c chat.Call) tool.Replay {
 	if e, ok := t.selector.Catalog().Get(reached(c)); ok {
 		return e.Definition.Repeats()
@@ -76,7 +77,7 @@ func (t *run) repeats(c chat.Call) tool.Replay {
 	return tool.Safe
 }
 
-// keepIntent stores the answer of the round, with calls that have no results yet.
+// keepIntent stores the round's answer before its calls have results.
 func (t *run) keepIntent() {
 	if !t.round.stored {
 		t.round.stored = true
@@ -84,11 +85,10 @@ func (t *run) keepIntent() {
 	}
 }
 
-// call runs the calls of the round and remembers their results: read-only neighbours
-// in parallel, everything else one by one and in order. It reports whether the turn
-// goes on.
+// call runs the round's calls and stores their results: neighbouring read-only calls in
+// parallel, all others one by one and in order. It reports whether the turn goes on.
 func (t *run) call() bool {
-	var results []chat.Message // that are not remembered yet
+	var results []chat.Message // not stored yet
 	for rest := t.round.jobs; len(rest) > 0; {
 		if t.stopped || t.ctx.Err() != nil {
 			for _, j := range rest {
@@ -179,8 +179,7 @@ func (j *job) readOnly() bool {
 	return !j.alone && (j.entry == nil || j.entry.Definition.Risk == tool.Read)
 }
 
-// runAll runs jobs side by side and yields what happens, from this goroutine
-// alone.
+// runAll runs jobs in parallel and yields their events from this goroutine.
 func (t *run) runAll(jobs []*job) {
 	for _, j := range jobs {
 		t.emit(Event{Call: &j.call})
@@ -199,7 +198,7 @@ func (t *run) runAll(jobs []*job) {
 		case p := <-progress:
 			t.emit(Event{Progress: &p})
 		case j := <-finished:
-			// What was reported before the end is told before it.
+			// Progress that was reported before the end comes before the result.
 			for reported := len(progress); reported > 0; reported-- {
 				p := <-progress
 				t.emit(Event{Progress: &p})
@@ -212,10 +211,10 @@ func (t *run) runAll(jobs []*job) {
 	}
 }
 
-// resolve finds the tool that a call reaches and judges whether it may be
-// called, whatever the model was shown. A job without an entry has its result
-// already, or is one of the selection's own tools. It is done just before the
-// call runs, because a call before it may have switched the skill.
+// resolve finds the tool that a call reaches and decides whether the caller may use it,
+// whatever the model was shown. A job without an entry already has its result or is one
+// of the selection's own tools. Call it just before the job runs, because an earlier
+// call may have switched the skill.
 func (t *run) resolve(j *job) {
 	*j = job{call: j.call, key: j.key, broken: j.broken, args: j.call.Arguments}
 	name := j.call.Name
@@ -251,7 +250,7 @@ func (t *run) resolve(j *job) {
 		}
 	}
 	if entry == nil || !stage.Usable() {
-		// The model learns nothing of tools that it may not use; the operator does.
+		// The model learns nothing about hidden tools; the operator does.
 		t.refused(name, entry, stage, j.args)
 		j.result = t.refuse(name, entry, stage)
 		return
@@ -262,8 +261,8 @@ func (t *run) resolve(j *job) {
 	}
 }
 
-// refuse answers for a tool that may not be called. Only the active skill keeps the
-// model from a tool that the caller may use, so it is told how to get there.
+// refuse is the result for a tool that may not be called. If only the active skill
+// excludes the tool, the result says how to get to it.
 func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
 	if entry != nil && stage == selection.Toolset {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
@@ -271,9 +270,9 @@ func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) c
 	return t.nameless(name)
 }
 
-// nameless answers for a tool that does not exist, or that this caller may not
-// use: both are told in the same way. Skills are called like tools, too, and then
-// misspelt.
+// nameless is the result for a tool that does not exist or that this caller may not
+// use. Both read the same. Models also call skills like tools and misspell them, so the
+// hint includes skills.
 func (t *run) nameless(name string) chat.Result {
 	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
 }
@@ -309,8 +308,8 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	}
 }
 
-// logCall logs a call as the tool that it reached. Those that only read are told
-// with the details.
+// logCall logs a call under the name of the tool that it reached. Read-only calls are
+// logged at debug level.
 func (t *run) logCall(j *job) {
 	level := slog.LevelInfo
 	if j.readOnly() {
@@ -374,8 +373,8 @@ func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
 	return tool.Failure("%v", err)
 }
 
-// wait returns when f does or when ctx ends, whichever comes first. A tool that
-// does not heed ctx keeps its goroutine until it returns.
+// wait returns when f returns or ctx ends, whichever comes first. A tool that ignores
+// ctx keeps its goroutine until it returns.
 func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return chat.Result{}, err
@@ -397,7 +396,7 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// cut keeps the beginning of a text, at most limit bytes, and says so.
+// cut shortens a text to its first limit bytes and adds a note that it did.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -406,9 +405,9 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
 }
 
-// shorten keeps the first two thirds and the last third of a result's text that is
-// longer than limit bytes, and says how much is missing: how something ended, and
-// where to read on, stands at its end.
+// shorten keeps the first two thirds and the last third of a result that is longer than
+// limit bytes, and notes how much is missing. The end matters: it often tells how
+// something ended and where to read on.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -431,13 +430,12 @@ func cutBytes(text string, limit int) string {
 	return text[:limit]
 }
 
-// ErrNoTool says that there is no such tool for this caller.
+// ErrNoTool means that this caller has no such tool.
 var ErrNoTool = errors.New("there is no such tool")
 
-// Call runs one call without a model, judged as a call of the turn of in would
-// be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error beside the result is [ErrNoTool] or what the tool
-// failed with.
+// Call runs one call without a model, with the same checks as in the turn of in. A
+// tool's failure is a result, and so is a call of use_skill, because there is no turn
+// to change. The error is [ErrNoTool] or the tool's own.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
@@ -451,7 +449,7 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	return j.result, j.err
 }
 
-// direct selects for calls that no model makes.
+// direct selects for a call that comes from no model.
 func (r *Runner) direct(ctx context.Context, in Input) *run {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))

@@ -42,7 +42,7 @@ func PhaseOf(s session.Session) Phase {
 	return Asked
 }
 
-// Answer is what a person says to a call that awaits approval.
+// Answer is a person's decision on a call that awaits approval.
 type Answer struct {
 	// Call is the ID of the call.
 	Call string `json:"call"`
@@ -88,13 +88,13 @@ func (in Input) answer(call string) *Answer {
 	return nil
 }
 
-// Outcome is what a call gave that went on after its turn.
+// Outcome is the result of a call that went on after its turn.
 type Outcome struct {
 	Call   chat.Call
 	Result chat.Result
 }
 
-// Lost is the outcome of a call that went on in a process that ended.
+// Lost returns the outcome of a call whose process ended.
 func Lost(a session.Await) Outcome {
 	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
 }
@@ -115,8 +115,8 @@ func (o Outcome) Note() string {
 	return text
 }
 
-// Arrived makes a session's state what it is after the outcome. A host that runs no
-// turn for it stores the state with a message that has the [Outcome.Note].
+// Arrived returns a session's state after the outcome. A host that runs no turn for it
+// stores that state with a message that has the [Outcome.Note].
 func (o Outcome) Arrived(s session.State) session.State {
 	s = s.Clone()
 	s.Awaits = without(s.Awaits, o.Call.ID)
@@ -161,12 +161,12 @@ func answered(messages []chat.Message, c chat.Call) bool {
 	return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID })
 }
 
-// maxResumed is how often a turn is taken up after its process ended. One more time,
-// and the turn is taken for what ends the process.
+// maxResumed is how often a turn is resumed after its process ended. After that the
+// turn itself is the suspect.
 const maxResumed = 3
 
-// resume begins where the stored steps of the session's open turn end. What has been
-// said stays as it is; the selection is made anew for the tools that exist now.
+// resume continues where the stored steps of the session's open turn end. Stored
+// messages stay as they are; the selection is made again from the current tools.
 func (t *run) resume() {
 	t.in.Again = true
 	asked := lastQuestion(t.in.Session.Messages)
@@ -195,7 +195,7 @@ func (t *run) resume() {
 	}
 	t.state.Sent = len(kept)
 	t.emit(Event{Selection: t.selected})
-	t.store() // before anything runs: a call that was approved waits no more
+	t.store() // before anything runs: an approved call no longer waits
 	if t.state.Turn.Resumed > maxResumed {
 		t.abandon()
 	}
@@ -251,8 +251,7 @@ func unknown(c chat.Call) chat.Result {
 	return r
 }
 
-// wait ends the run of a turn that cannot go on before somebody answers. The jobs are
-// those of the round that ran last.
+// wait suspends a turn until somebody answers. The jobs are those that ran last.
 func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.keepIntent()
 	for _, j := range jobs {
@@ -275,8 +274,8 @@ func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.stopped = true
 }
 
-// settle answers the calls of an open turn in whose place a new one begins, and
-// returns the answers: to be stored with the question.
+// settle returns results for the unanswered calls of an open turn that a new message
+// replaces. They are stored with the new question.
 func (t *run) settle() []chat.Message {
 	var left []chat.Message
 	if t.in.Session.Turn.ID != "" {
@@ -299,7 +298,7 @@ func (t *run) settle() []chat.Message {
 	return left
 }
 
-// abandon ends a turn that was taken up too often.
+// abandon ends a turn that was resumed too often.
 func (t *run) abandon() {
 	var left []chat.Message
 	if t.round != nil {

@@ -38,44 +38,44 @@ type Config struct {
 	// MaxSteps is how often a turn asks the model; 0 means 16. A turn that
 	// reaches it ends with a reply that says so.
 	MaxSteps int
-	// CallTimeout is how long one call may take; 0 means a minute. A call that
-	// takes longer is a failed result for the model.
+	// CallTimeout is how long one call may take; 0 means a minute. A call that takes
+	// longer fails, and the model reads that.
 	CallTimeout time.Duration
 	// Parallel is how many read-only calls run at once; 0 means 8.
 	Parallel int
-	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
-	// Of a longer one it reads the beginning and the end, and is told.
+	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB. Of a
+	// longer one it reads the beginning, the end, and how much is missing.
 	MaxResult int
 	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
-	// the model reads; 0 means 64 KiB. The rest is cut, and the model is told.
+	// the model reads; 0 means 64 KiB. The rest is cut, and the text says so.
 	MaxSkill int
-	// Decide is asked before a call runs: about the tool that it reaches, by whatever
-	// name, with arguments that fit the tool's schema. Unless the answer is to allow
-	// it, the call is refused. It may wait, within CallTimeout, and must be safe for
-	// concurrent use. Nil allows every call; so does a nil [policy.Policy], whose
-	// method it may be.
+	// Decide judges each call before it runs, on the tool that the call reaches by
+	// whatever name, with arguments that fit the tool's schema. Any answer but allow
+	// refuses the call. Decide may wait, within CallTimeout, and must be safe for
+	// concurrent use. Nil allows every call, and so does the Decide method of nil
+	// rules.
 	Decide func(ctx context.Context, c policy.Call) policy.Decision
-	// Approvals says that a call which Decide answers with ask waits for an [Answer],
-	// as long as that takes: the turn ends for now. Without it such a call is refused.
+	// Approvals makes a call that Decide answers with ask wait for an [Answer], as long
+	// as that takes: the turn ends for now. Without it such a call is refused.
 	Approvals bool
-	// Audit takes each decision about a call, with the arguments; it must not wait,
-	// and must be safe for concurrent use. Nil records nothing.
+	// Audit records each decision about a call, with the arguments. It must return at
+	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
-	// Secrets are hidden in what tools give, before the model, the user or a store
-	// gets it. What a model says is streamed as it is: it knows no secret that was
-	// not told to it. Nil knows none.
+	// Secrets are redacted from what tools return before the model, the user or a store
+	// sees it. What a model says is streamed unchanged: it never saw a secret. Nil
+	// knows none.
 	Secrets *secret.Known
-	// Chooser is asked which tools and skills come first when the recommender's
-	// rules are unsure; nil means that they decide.
+	// Chooser decides which tools and skills come first when the recommender's rules
+	// are unsure; nil leaves it to the rules.
 	Chooser *Chooser
-	// Embedder gives the meaning of questions; nil means that words alone count.
+	// Embedder returns the meaning of questions as vectors; nil ranks by words alone.
 	Embedder Embedder
-	// Log takes what operators want to know; nil discards.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
-// Embedder gives the vector of a question, or nil when it has none in time.
-// Again says that nobody is to be asked: only what is known counts.
+// Embedder returns the vector of a question, or nil when it has none in time. With
+// again set it makes no request and uses only what it has cached.
 type Embedder interface {
 	Vector(ctx context.Context, text string, again bool) []float32
 }
@@ -90,8 +90,8 @@ type Runner struct {
 	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
 }
 
-// New returns a runner that asks m. The selector is taken anew for each turn,
-// so that a turn sees the catalog as it is when it begins.
+// New returns a runner that asks m. It gets a selector for each turn, so that a turn
+// works with the catalog of its beginning.
 func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, cfg Config) *Runner {
 	if cfg.MaxSteps == 0 {
 		cfg.MaxSteps = 16
@@ -114,7 +114,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	return &Runner{model: m, selector: selector, prompt: p, config: cfg}
 }
 
-// Input is one message, with everything that its turn may know.
+// Input is one message and everything that its turn may use.
 type Input struct {
 	// Session is the conversation so far.
 	Session session.Session
@@ -123,39 +123,38 @@ type Input struct {
 	Facts chat.Facts
 	// Text is the message.
 	Text string
-	// Outcome, in the place of a text, is what a call gave that went on after its
-	// turn.
+	// Outcome, instead of a text, is the result of a call that went on after its turn.
 	Outcome *Outcome
-	// Answers, in the place of a text, are what people say to the calls for which the
-	// session's turn waits.
+	// Answers, instead of a text, are what people say about the calls that await
+	// approval.
 	Answers []Answer
-	// Request is what the host needs to make this Input again, in its own form. It is
-	// stored with the turn. An Input without text, outcome and answers takes up the
-	// session's open turn.
+	// Request is the host's own record of the message, from which it can build this
+	// Input again. It is stored with the turn. An Input without text, outcome and
+	// answers resumes the session's open turn.
 	Request json.RawMessage
-	// Groups are those whose tools the agent has; empty means all.
+	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
+	// all.
 	Groups string
-	// Options choose the strategy, and the tools and skills that are let in.
+	// Options choose the strategy and limit the tools and skills.
 	Options prompt.Options
 	// Limit and Budget override the selection's when above zero, Mode when not
 	// empty.
 	Limit, Budget int
 	Mode          selection.Mode
-	// Again says that the message was begun or answered before: then nobody is asked
-	// anything, and only what was found out before counts.
+	// Again marks a message that was begun or answered before. Its selection makes no
+	// requests and uses only what is cached.
 	Again bool
-	// Late takes the outcome of a call that goes on after its turn; nil means
-	// that tools must finish before they return. It may be called at any time,
-	// from any goroutine.
+	// Late receives the outcome of a call that goes on after its turn. It may be called
+	// at any time, from any goroutine. Nil makes tools finish before they return.
 	Late func(call chat.Call, result chat.Result)
 
-	kept []chat.Message // of the session, as far as it is still sent
-	cold Break          // why the provider has nothing of it; empty when it has
+	kept []chat.Message // of the session: what is still sent
+	cold Break          // why the provider's cache has nothing of it; empty when it has
 }
 
-// Event is something that happened in a turn. Exactly one field is set.
+// Event is something that happens in a turn. Exactly one field is set.
 type Event struct {
-	// Selection is what the turn works with; it comes first.
+	// Selection is the turn's selection; it comes first.
 	Selection *selection.Selection
 	// Text continues the reply, or what the model says before a call.
 	Text string
@@ -167,8 +166,7 @@ type Event struct {
 	Progress *Progress
 	// Result is what a call gave.
 	Result *chat.Result
-	// Step is what has become part of the conversation: to be stored before the
-	// turn goes on.
+	// Step has become part of the conversation. Store it before the next event is read.
 	Step *Step
 	// Done ends the turn.
 	Done *Done
@@ -195,16 +193,16 @@ type Done struct {
 	Reply string `json:"reply"`
 	// Stop says why the model's last answer ended.
 	Stop model.Stop `json:"stop"`
-	// Usage adds up what the provider counted.
+	// Usage adds up the tokens that the provider counted.
 	Usage model.Tokens `json:"usage"`
-	// Awaits are the calls for which the turn waits. Then there is no reply yet, and
-	// the turn is still open.
+	// Awaits are the calls that await approval. The turn is still open then and has no
+	// reply yet.
 	Awaits []session.Await `json:"awaits,omitempty"`
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
-	// CacheBreaks are the causes for which the provider's prompt cache could not be
-	// used in the turn; none when it could.
+	// CacheBreaks are the reasons why the provider's prompt cache could not be used;
+	// none when it could.
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
@@ -213,7 +211,7 @@ type Done struct {
 // Used is a tool that a call reached, by whatever name the model called it.
 type Used struct {
 	Tool string `json:"tool"`
-	// Failed says that the call did not do what it was asked to.
+	// Failed reports that the call did not do its work.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -263,12 +261,11 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	return req
 }
 
-// Run runs a turn, or takes up the open one of a session, and yields what happens. The
-// last event is Done, unless an error, yielded with a zero Event, came first: then
-// the model failed or ctx ended, and the turn has ended with the steps that were
-// yielded. A tool's failure is not an error: it is a result for the model. When the
-// caller stops ranging, the model and the running calls are cancelled, and the turn
-// stays open.
+// Run runs a turn, or resumes the open one of a session, and yields what happens. The
+// last event is Done. If the model fails or ctx ends, an error comes instead, with a
+// zero Event, and the turn ends with the steps that it yielded. A failing tool is not
+// an error: the model reads the failure as a result. When the caller stops ranging, Run
+// cancels the model and the running calls, and the turn stays open.
 func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -294,7 +291,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	}
 }
 
-// run is one turn under way.
+// run is a turn in progress.
 type run struct {
 	*Runner
 	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
@@ -304,7 +301,7 @@ type run struct {
 	selected *selection.Selection
 	state    session.State
 	prompt   prompt.Prompt
-	round    *round // the calls that are under way; nil when the model is to be asked
+	round    *round // the calls in progress; nil when the model's answer comes next
 	called   int    // calls of the turn before the round
 	opened   bool   // the turn is stored
 	done     Done

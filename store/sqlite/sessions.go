@@ -15,10 +15,10 @@ import (
 
 const (
 	maxKey     = 512     // bytes
-	maxMessage = 8 << 20 // bytes of a message as it is stored
+	maxMessage = 8 << 20 // bytes of a stored message
 )
 
-// Load implements [session.Store]. State and messages are those of one moment.
+// Load implements [session.Store]. State and messages belong to the same moment.
 func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
 	out := session.Session{Key: key}
 	err := s.view(ctx, func(tx *sql.Tx) error {
