@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -44,45 +43,26 @@ func (c *current) change(f func(*controls) error) error {
 // SetSkill makes a toolset the active one of an agent, from the next turn on,
 // for all its sessions that have not chosen one themselves. The empty name is
 // [catalog.Full].
-func (g *Gateway) SetSkill(agent, skill string) error {
-	return g.control(agent, Control{Skill: &skill})
+func (g *Engine) SetSkill(agent, skill string) error {
+	return g.Control(agent, Control{Skill: &skill})
 }
 
 // SetGroups gives an agent the tools of certain groups, as in "file,shell", from
 // the next turn on; empty means all. What it loses leaves its sessions at once;
 // what stands in front of their requests is chosen anew with their next
 // question.
-func (g *Gateway) SetGroups(agent, groups string) error {
-	return g.control(agent, Control{Groups: &groups})
-}
-
-// Groups returns the groups whose tools an agent has; empty means all.
-func (g *Gateway) Groups(agent string) (string, error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return "", err
-	}
-	return a.controls.load().groups, nil
+func (g *Engine) SetGroups(agent, groups string) error {
+	return g.Control(agent, Control{Groups: &groups})
 }
 
 // SetSkillsFilter says which skills an agent's model is told of, from the next
 // turn on; none means all. A message that names skills itself gets those of them
 // that the filter lets through.
-func (g *Gateway) SetSkillsFilter(agent string, skills []string) error {
+func (g *Engine) SetSkillsFilter(agent string, skills []string) error {
 	if skills == nil {
 		skills = []string{}
 	}
-	return g.control(agent, Control{Skills: skills})
-}
-
-// SkillsFilter returns the skills that an agent's model is told of; none means
-// all.
-func (g *Gateway) SkillsFilter(agent string) ([]string, error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(a.controls.load().skills), nil
+	return g.Control(agent, Control{Skills: skills})
 }
 
 // Control is a change of what an agent has. What is nil stays as it is.
@@ -96,8 +76,8 @@ type Control struct {
 	Skills []string `json:"skills,omitzero"`
 }
 
-// control changes an agent, in one step.
-func (g *Gateway) control(agent string, c Control) error {
+// Control changes an agent in one step, from the next turn on.
+func (g *Engine) Control(agent string, c Control) error {
 	a, err := g.agent(agent)
 	if err != nil {
 		return err
@@ -119,8 +99,26 @@ func (g *Gateway) control(agent string, c Control) error {
 	})
 }
 
+// filter combines the agent's filter with a message's choice of skills: a skill
+// must pass both.
+func (c *controls) filter(include, exclude []string) (in, out []string) {
+	if len(c.skills) == 0 {
+		return include, exclude
+	}
+	if len(include) == 0 {
+		return c.skills, exclude
+	}
+	out = slices.Clone(exclude)
+	for _, name := range include {
+		if !slices.Contains(c.skills, name) {
+			out = append(out, name)
+		}
+	}
+	return include, out
+}
+
 // checkControl refuses names that do not exist, and fills in what empty means.
-func (g *Gateway) checkControl(c *Control) error {
+func (g *Engine) checkControl(c *Control) error {
 	if c.Skill != nil {
 		skill := *c.Skill
 		if skill == "" {
@@ -154,7 +152,7 @@ func groupNames(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-func (g *Gateway) checkGroup(name string) error {
+func (g *Engine) checkGroup(name string) error {
 	known := g.Catalog().GroupNames()
 	if slices.Contains(known, name) {
 		return nil
@@ -163,7 +161,7 @@ func (g *Gateway) checkGroup(name string) error {
 }
 
 // Skill tells which toolset of an agent is active, and how many tools it has.
-func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
+func (g *Engine) Skill(agent string) (name string, tools int, err error) {
 	a, err := g.agent(agent)
 	if err != nil {
 		return "", 0, err
@@ -174,7 +172,7 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 	return name, len(members), nil
 }
 
-func (g *Gateway) checkSkill(name string) error {
+func (g *Engine) checkSkill(name string) error {
 	if _, ok := g.Catalog().Skill(name); ok {
 		return nil
 	}
@@ -187,25 +185,4 @@ func (g *Gateway) checkSkill(name string) error {
 
 func unknownSkill(name string, others []string) error {
 	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(others)))
-}
-
-func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, g.agentStatuses())
-}
-
-func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
-	var c Control
-	if !read(w, r, &c) {
-		return
-	}
-	if c.Skill == nil && c.Groups == nil && c.Skills == nil {
-		problem(w, http.StatusBadRequest, "nothing to change: give skill, groups or skills")
-		return
-	}
-	name := r.PathValue("name")
-	if err := g.control(name, c); err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, g.agentStatus(g.agents[name]))
 }

@@ -19,7 +19,7 @@ const maxWait = 10 * time.Minute
 // one who asked waits, they become the next turn's message; after that they are
 // stored in the session, for its next turn to see.
 type late struct {
-	gateway *Gateway
+	gateway *Engine
 	key     session.Key
 	wait    bool
 
@@ -29,7 +29,7 @@ type late struct {
 	arrived chan string // bounded by the calls of a turn; more are stored
 }
 
-func (g *Gateway) newLate(key session.Key, m Message) *late {
+func (g *Engine) newLate(key session.Key, m Message) *late {
 	return &late{gateway: g, key: key, wait: m.Wait, arrived: make(chan string, 64)}
 }
 

@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +15,7 @@ import (
 
 // Usage says what is kept of turns, and what is done with it. The zero value
 // keeps nothing.
-type Usage struct {
+type Learning struct {
 	// Log holds past turns; nil means that there are none.
 	Log usage.Log
 	// Keep adds turns to the log: the operator has agreed to it. Without it what
@@ -33,9 +31,9 @@ type Usage struct {
 
 // past is what an agent has learnt from its turns.
 type past struct {
-	usage Usage
-	agent string
-	log   *slog.Logger
+	learning Learning
+	agent    string
+	log      *slog.Logger
 
 	votes atomic.Pointer[selection.Usage]
 	mu    sync.Mutex // held while a turn is kept and while votes are made
@@ -53,7 +51,7 @@ const maxUnkept = 256
 
 // voting returns the selectors of another function with the agent's votes.
 func (p *past) voting(selector func() *selection.Selector) func() *selection.Selector {
-	if !p.usage.Keep || !p.usage.Vote || p.usage.Log == nil {
+	if !p.learning.Keep || !p.learning.Vote || p.learning.Log == nil {
 		return selector
 	}
 	return func() *selection.Selector {
@@ -70,9 +68,9 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 
 // keep keeps what a turn was asked and which tools answered, if it is to be kept
 // and used a tool. The turn does not wait for it.
-func (g *Gateway) keep(a *agent, m Message, done *turn.Done) {
-	u := g.config.Usage
-	if !u.Keep || u.Log == nil || m.Text == "" || len(done.Used) == 0 {
+func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
+	l := g.config.Learning
+	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
 		return
 	}
 	t := usage.Turn{Time: g.config.Now(), Agent: a.Name, User: m.User, Text: usage.Clean(m.Text)}
@@ -105,7 +103,7 @@ func (p *past) add(t usage.Turn) {
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
 	defer cancel()
-	if err := p.usage.Log.Add(ctx, t); err != nil {
+	if err := p.learning.Log.Add(ctx, t); err != nil {
 		p.log.Error("what a turn used could not be kept", "agent", p.agent, "error", err)
 		return
 	}
@@ -118,19 +116,19 @@ func (p *past) add(t usage.Turn) {
 // count makes the votes of what the log holds now. When it cannot be read the
 // last votes stay. The caller holds the lock.
 func (p *past) count() {
-	if !p.usage.Keep || !p.usage.Vote {
+	if !p.learning.Keep || !p.learning.Vote {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
 	defer cancel()
-	turns, err := p.usage.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
+	turns, err := p.learning.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
 	if err != nil {
 		p.log.Error("past turns could not be read, the last votes stay", "agent", p.agent, "error", err)
 		p.votes.CompareAndSwap(nil, selection.NewUsage(nil))
 		return
 	}
 	p.kept = 0
-	p.votes.Store(selection.NewUsage(Asked(turns, p.usage.OwnOnly)))
+	p.votes.Store(selection.NewUsage(Asked(turns, p.learning.OwnOnly)))
 }
 
 // Asked makes past turns ready to vote: for everybody, or each for its user
@@ -149,73 +147,43 @@ func Asked(turns []usage.Turn, ownOnly bool) []selection.Asked {
 	return list
 }
 
-// PastTurns returns what is kept of past turns, oldest first.
-func (g *Gateway) PastTurns(ctx context.Context, f usage.Filter) ([]usage.Turn, error) {
-	if g.config.Usage.Log == nil {
-		return []usage.Turn{}, nil
+// PastTurns is the record of past turns.
+type PastTurns struct {
+	// Keep and Vote say whether turns are being kept, and whether they vote.
+	Keep bool `json:"keep"`
+	Vote bool `json:"vote"`
+	// Turns are in order, oldest first.
+	Turns []usage.Turn `json:"turns"`
+}
+
+// PastTurns returns the record of past turns.
+func (g *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, error) {
+	l := g.config.Learning
+	past := PastTurns{Keep: l.Keep, Vote: l.Keep && l.Vote, Turns: []usage.Turn{}}
+	if l.Log == nil {
+		return past, nil
 	}
 	if f.Agent != "" {
 		if _, err := g.agent(f.Agent); err != nil {
-			return nil, err
+			return past, err
 		}
 	}
-	return g.config.Usage.Log.List(ctx, f)
+	var err error
+	past.Turns, err = l.Log.List(ctx, f)
+	return past, err
 }
 
 // Forget erases all past turns of a user, or of everybody, and takes their votes
 // away. It returns how many there were.
-func (g *Gateway) Forget(ctx context.Context, user string, everybody bool) (int, error) {
-	if g.config.Usage.Log == nil {
+func (g *Engine) Forget(ctx context.Context, user string, everybody bool) (int, error) {
+	if g.config.Learning.Log == nil {
 		return 0, nil
 	}
-	n, err := g.config.Usage.Log.Erase(ctx, user, everybody)
+	n, err := g.config.Learning.Log.Erase(ctx, user, everybody)
 	for _, a := range g.agents {
 		a.past.mu.Lock()
 		a.past.count()
 		a.past.mu.Unlock()
 	}
 	return n, err
-}
-
-// PastTurns is what is kept of past turns, on the wire.
-type PastTurns struct {
-	// Keep and Vote say whether turns are being kept, and vote.
-	Keep  bool         `json:"keep"`
-	Vote  bool         `json:"vote"`
-	Turns []usage.Turn `json:"turns"`
-}
-
-func (g *Gateway) pastTurns(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if q.Get("limit") != "" && (err != nil || limit < 0) {
-		problem(w, http.StatusBadRequest, "limit must be a number of turns")
-		return
-	}
-	turns, err := g.PastTurns(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
-	if err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	u := g.config.Usage
-	reply(w, http.StatusOK, PastTurns{Keep: u.Keep, Vote: u.Keep && u.Vote, Turns: turns})
-}
-
-// Forgotten says how many turns were erased.
-type Forgotten struct {
-	Erased int `json:"erased"`
-}
-
-func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) {
-	user, everybody := r.URL.Query().Get("user"), r.URL.Query().Get("everybody") == "true"
-	if user == "" && !everybody {
-		problem(w, http.StatusBadRequest, "say whose turns are to be erased: ?user=, or ?everybody=true")
-		return
-	}
-	n, err := g.Forget(r.Context(), user, everybody)
-	if err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, Forgotten{Erased: n})
 }
