@@ -37,12 +37,11 @@ func TestControl(t *testing.T) {
 		tools  string
 		lists  bool // talking
 	}{
-		{"", nil, "echo get_weather", true},
+		{"", []string{}, "echo get_weather", true},
 		{"world", []string{catalog.Full}, "get_weather", false},
-		{" talk , world", nil, "echo get_weather", true},
+		{" talk , world", []string{}, "echo get_weather", true},
 	} {
-		must(t, g.SetGroups("main", c.groups))
-		must(t, g.SetSkillsFilter("", c.skills))
+		must(t, g.Control("main", engine.Control{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +65,11 @@ func TestControl(t *testing.T) {
 // TestRefusedControl: a refused change changes nothing.
 func TestRefusedControl(t *testing.T) {
 	g, _ := newEngine(t, nil)
-	full := catalog.Full
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:     g.SetGroups("main", "talk,wrld"),
-		`skill "talkin": not found; did you mean "talking"?`: g.SetSkillsFilter("main", []string{"talkin"}),
-		`agent "mian": not found; did you mean "main"?`:      g.SetGroups("mian", ""),
-		`skill "nope": not found`:                            g.Control("main", engine.Control{Skill: &full, Skills: []string{"nope"}}),
+		`group "wrld": not found; did you mean "world"?`:     g.Control("main", engine.Control{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`: g.Control("main", engine.Control{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:      g.Control("mian", engine.Control{Groups: new("")}),
+		`skill "nope": not found`:                            g.Control("main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)
@@ -115,7 +113,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 		{"", "tell the weather", "echo"},
 		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
-		must(t, g.SetGroups("main", c.groups))
+		must(t, g.Control("main", engine.Control{Groups: &c.groups}))
 		if _, err := send(g, t.Context(), engine.Message{Text: c.text}); err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +203,7 @@ func TestControlsAreConsistent(t *testing.T) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "talking"}, catalog.Skill{Name: "travel"})
 		must(t, err)
 	}, steps...)
-	talk, world := "talk", "world"
-	settings := []engine.Control{{Groups: &talk, Skills: []string{"talking"}}, {Groups: &world, Skills: []string{"travel"}}}
+	settings := []engine.Control{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
 	must(t, g.Control("main", settings[0]))
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup

@@ -182,7 +182,7 @@ func New(cfg Config) (*Engine, error) {
 		live.controls.value.Store(&controls{groups: a.Groups, skill: a.Skill, skills: slices.Clone(a.Skills)})
 		g.agents[a.Name] = live
 		if g.awaits(a) {
-			cfg.Log.Warn("a skill of the agent may not be used now; while it is the active one, there are no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
+			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
 		if err := g.Control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {

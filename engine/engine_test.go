@@ -152,8 +152,7 @@ func prompted(t *testing.T, m engine.Message) model.Request {
 
 // TestCustomStrategy: a message chooses what goes into its prompt.
 func TestCustomStrategy(t *testing.T) {
-	custom := prompt.Custom
-	less := prompted(t, engine.Message{Strategy: &custom, NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}})
+	less := prompted(t, engine.Message{Strategy: new(prompt.Custom), NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}})
 	if strings.Contains(less.System, "talking") {
 		t.Errorf("an excluded skill is in the prompt: %q", less.System)
 	}
@@ -163,7 +162,7 @@ func TestCustomStrategy(t *testing.T) {
 	if got := declared(less); got != "get_weather" {
 		t.Errorf("tools %q without echo", got)
 	}
-	more := prompted(t, engine.Message{Strategy: &custom, IncludeSkills: []string{"talking"}})
+	more := prompted(t, engine.Message{Strategy: new(prompt.Custom), IncludeSkills: []string{"talking"}})
 	if !strings.Contains(more.System, "talking") {
 		t.Errorf("an included skill is not in the prompt: %q", more.System)
 	}
@@ -173,8 +172,7 @@ func TestCustomStrategy(t *testing.T) {
 }
 
 func TestLiteStrategy(t *testing.T) {
-	lite := prompt.Lite
-	if r := prompted(t, engine.Message{Strategy: &lite}); strings.Contains(r.System, "talking") {
+	if r := prompted(t, engine.Message{Strategy: new(prompt.Lite)}); strings.Contains(r.System, "talking") {
 		t.Errorf("a skill is in the prompt: %q", r.System)
 	}
 }

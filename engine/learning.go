@@ -13,43 +13,42 @@ import (
 	"github.com/etui-run/etui/usage"
 )
 
-// Usage says what is kept of turns, and what is done with it. The zero value
+// Learning says what is kept of past turns and what is done with it. The zero value
 // keeps nothing.
 type Learning struct {
 	// Log holds past turns; nil means that there are none.
 	Log usage.Log
-	// Keep adds turns to the log: the operator has agreed to it. Without it what
-	// is there can be seen and erased, and nothing else happens.
+	// Keep adds turns to the log; the operator must have agreed to that. Without it
+	// the log can only be read and erased.
 	Keep bool
 	// Vote lets past questions of an agent vote in its selections, see
 	// [selection.Usage].
 	Vote bool
-	// OwnOnly lets a user's questions vote for this user alone; those of nobody in
-	// particular then have no vote. Otherwise they vote for all users of the agent.
+	// OwnOnly lets a user's questions vote for this user only, and anonymous ones not
+	// at all. Otherwise questions vote for all users of the agent.
 	OwnOnly bool
 }
 
-// past is what an agent has learnt from its turns.
+// past is what an agent has learned from its turns.
 type past struct {
 	learning Learning
 	agent    string
 	log      *slog.Logger
 
 	votes atomic.Pointer[selection.Usage]
-	mu    sync.Mutex // held while a turn is kept and while votes are made
-	kept  int        // turns since the votes were made
+	mu    sync.Mutex // held while a turn is added and while votes are counted
+	kept  int        // turns since the votes were counted
 
-	waiting atomic.Int32 // turns that are to be kept
+	waiting atomic.Int32 // turns to be added
 }
 
-// maxKeeping is how long keeping a turn may take; then it is given up.
+// maxKeeping bounds how long adding a turn may take.
 const maxKeeping = 10 * time.Second
 
-// maxUnkept is how many turns of an agent may wait for being kept; those that
-// come then are not kept.
+// maxUnkept is how many turns of an agent may wait to be added; more are dropped.
 const maxUnkept = 256
 
-// voting returns the selectors of another function with the agent's votes.
+// voting adds the agent's votes to the selectors that a function returns.
 func (p *past) voting(selector func() *selection.Selector) func() *selection.Selector {
 	if !p.learning.Keep || !p.learning.Vote || p.learning.Log == nil {
 		return selector
@@ -66,8 +65,8 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 	}
 }
 
-// keep keeps what a turn was asked and which tools answered, if it is to be kept
-// and used a tool. The turn does not wait for it.
+// keep records what a turn was asked and which tools answered, if turns are kept
+// and this one used a tool. The turn does not wait for it.
 func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
 	l := g.config.Learning
 	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
@@ -85,7 +84,7 @@ func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
 	}
 	if a.past.waiting.Add(1) > maxUnkept {
 		a.past.waiting.Add(-1)
-		g.config.Log.Warn("what a turn used is not kept: too many turns are waiting for that", "agent", a.Name)
+		g.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
 		return
 	}
 	g.running.Add(1)
@@ -96,15 +95,15 @@ func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
 	}()
 }
 
-// add keeps a turn. The votes are made anew when the past has grown by a
-// twentieth, so that each turn costs little however many there are.
+// add adds a turn to the log. Votes are counted again when the log has grown by a
+// twentieth, so that the cost of a turn does not grow with the log.
 func (p *past) add(t usage.Turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
 	defer cancel()
 	if err := p.learning.Log.Add(ctx, t); err != nil {
-		p.log.Error("what a turn used could not be kept", "agent", p.agent, "error", err)
+		p.log.Error("a turn could not be kept", "agent", p.agent, "error", err)
 		return
 	}
 	p.kept++
@@ -113,8 +112,8 @@ func (p *past) add(t usage.Turn) {
 	}
 }
 
-// count makes the votes of what the log holds now. When it cannot be read the
-// last votes stay. The caller holds the lock.
+// count counts the votes in the log. When the log cannot be read, the last votes
+// stay in effect. The caller holds the lock.
 func (p *past) count() {
 	if !p.learning.Keep || !p.learning.Vote {
 		return
@@ -123,7 +122,7 @@ func (p *past) count() {
 	defer cancel()
 	turns, err := p.learning.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
 	if err != nil {
-		p.log.Error("past turns could not be read, the last votes stay", "agent", p.agent, "error", err)
+		p.log.Error("past turns could not be read; the last votes stay in effect", "agent", p.agent, "error", err)
 		p.votes.CompareAndSwap(nil, selection.NewUsage(nil))
 		return
 	}
@@ -131,8 +130,8 @@ func (p *past) count() {
 	p.votes.Store(selection.NewUsage(Asked(turns, p.learning.OwnOnly)))
 }
 
-// Asked makes past turns ready to vote: for everybody, or each for its user
-// alone; then those of nobody in particular are left out.
+// Asked makes past turns ready to vote: for everybody or, with ownOnly, each for
+// its user; then anonymous turns are left out.
 func Asked(turns []usage.Turn, ownOnly bool) []selection.Asked {
 	list := make([]selection.Asked, 0, len(turns))
 	for _, t := range turns {
@@ -173,8 +172,8 @@ func (g *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, erro
 	return past, err
 }
 
-// Forget erases all past turns of a user, or of everybody, and takes their votes
-// away. It returns how many there were.
+// Forget erases all past turns of a user, or of everybody, with their votes. It
+// returns how many there were.
 func (g *Engine) Forget(ctx context.Context, user string, everybody bool) (int, error) {
 	if g.config.Learning.Log == nil {
 		return 0, nil

@@ -5,30 +5,30 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// AgentStatus is one agent's.
+// AgentStatus is what an agent is now.
 type AgentStatus struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
-	// Skill is active where a session chose none.
+	// Skill is the active toolset of sessions that chose none.
 	Skill string `json:"skill"`
-	// Groups are those whose tools it has; empty means all. Tools is how many that
-	// are.
+	// Groups are the groups whose tools it has; empty means all. Tools is their
+	// number.
 	Groups string `json:"groups"`
 	Tools  int    `json:"tools"`
-	// Skills are those that the model is told of; none means all.
+	// Skills are the only skills that the model sees; none means all.
 	Skills   []string `json:"skills"`
 	Strategy string   `json:"strategy"`
-	// Mode is how what is selected reaches the model, as it is configured.
+	// Mode is how the selected tools reach the model, as configured.
 	Mode selection.Mode `json:"mode"`
 	// CacheBreaks counts, by cause, how often the provider's prompt cache could not
-	// be used since the gateway started.
+	// be used since the start.
 	CacheBreaks map[turn.Break]int64 `json:"cache_breaks"`
-	// Chooser is what the model that chooses among close candidates has done, for
-	// all agents together; nil when there is none.
+	// Chooser counts what the model that chooses among close candidates did, for all
+	// agents together; nil when there is none.
 	Chooser *turn.Counts `json:"chooser,omitempty"`
 }
 
-// AgentStatus returns what an agent is now.
+// AgentStatus returns the status of an agent.
 func (g *Engine) AgentStatus(name string) (AgentStatus, error) {
 	a, err := g.agent(name)
 	if err != nil {

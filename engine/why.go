@@ -14,22 +14,20 @@ import (
 // Select makes the selection that a message would get now, without running a
 // turn or storing anything.
 func (g *Engine) Select(ctx context.Context, m Message) (*selection.Selection, error) {
-	sel, _, err := g.Explain(ctx, m)
-	return sel, err
+	a, in, err := g.asked(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return a.runner.Select(ctx, in), nil
 }
 
-// Explain is Select, with the tools among what is sent whose call the policy would
-// refuse.
+// Explain is Select and tells which of the selected tools the policy would not let
+// the sender call.
 func (g *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, []turn.Judgement, error) {
-	a, m, err := g.ready(m)
+	a, in, err := g.asked(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := g.load(ctx, a, m)
-	if err != nil {
-		return nil, nil, err
-	}
-	in := g.input(a, m, s)
 	sel := a.runner.Select(ctx, in)
 	var sent []string
 	for _, e := range slices.Concat(sel.Declared, sel.Announced) {
@@ -38,6 +36,17 @@ func (g *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, 
 	return sel, refused(ctx, a, in, sent), nil
 }
 
+// asked finds the agent of a message, and what a turn may know of it.
+func (g *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, error) {
+	a, m, err := g.ready(m)
+	if err != nil {
+		return nil, turn.Input{}, err
+	}
+	s, err := g.load(ctx, a, m)
+	return a, g.input(a, m, s), err
+}
+
+// maxTurns is how many turns Why returns at most.
 const maxTurns = 100
 
 // Turn is an earlier message with what it got.
@@ -45,8 +54,8 @@ type Turn struct {
 	Text      string            `json:"text"`
 	Time      time.Time         `json:"time,omitzero"`
 	Selection selection.Compact `json:"selection"`
-	// Refused are the tools of the selection that the caller could see, and that the
-	// policy would not let it call now.
+	// Refused are the tools of the selection that the policy would not let the
+	// sender call now.
 	Refused []turn.Judgement `json:"refused,omitempty"`
 }
 
@@ -95,7 +104,7 @@ func (g *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, e
 		}
 		t.Refused = refused(ctx, a, in, sent)
 		for i := range t.Refused {
-			if own {
+			if own { // rule names are withheld from the sender
 				t.Refused[i].Rule, t.Refused[i].Reason = "", ""
 			}
 		}
