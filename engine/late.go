@@ -84,7 +84,7 @@ func (l *late) close() []turn.Outcome {
 
 // storeLate stores outcomes in their session, for its next turn to see, as soon as the
 // session is free.
-func (g *Gateway) storeLate(key session.Key, outcomes []turn.Outcome) {
+func (g *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ func (g *Gateway) storeLate(key session.Key, outcomes []turn.Outcome) {
 
 // storeOutcome stores an outcome as a message of its own. The caller has the session to
 // itself.
-func (g *Gateway) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
+func (g *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
 	s = o.Arrived(s)
 	if s.Sent > 0 {
 		s.Sent++

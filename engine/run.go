@@ -18,12 +18,12 @@ import (
 // an answer.
 var ErrNothingAwaited = errors.New("nothing awaits an answer in this session")
 
-func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
+func (g *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
 	return g.loadLast(ctx, a, m, session.Sent)
 }
 
 // loadLast loads the session of a message with its newest messages.
-func (g *Gateway) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
+func (g *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
 	key := g.key(a, m)
 	if m.History != nil {
 		return g.replay(ctx, a, m, key), nil
@@ -42,7 +42,7 @@ const maxReplayed = 200
 // replay makes the session of a conversation that the client tells: the same
 // selections for the same earlier questions, so that the same bytes come first
 // in every request.
-func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
+func (g *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
 	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
 		said = g.cleanSaid(said)
@@ -65,17 +65,16 @@ func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.K
 // A message with Answers takes up the turn that waits for them. With Wait, Send stays
 // until the calls that go on have finished, at most ten minutes each, and yields the
 // turns of their outcomes; other messages of the session run in between.
-func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
+func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		m = g.clean(m)
-		a, err := g.check(m)
+		a, m, err := g.ready(m)
 		if err != nil {
 			yield(turn.Event{}, err)
 			return
 		}
 		g.running.Add(1)
 		defer g.running.Done()
-		r := &running{Gateway: g, agent: a, key: g.key(a, m), late: newLate(m.Wait)}
+		r := &running{Engine: g, agent: a, key: g.key(a, m), late: newLate(m.Wait)}
 		defer func() { g.storeLate(r.key, r.late.close()) }()
 		for ok := r.enter(ctx, m, g.config.MaxWaiting, yield); ok; {
 			outcome := r.late.next(ctx)
@@ -93,7 +92,7 @@ func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, err
 // not ended go on, and calls that went on after their turn are told as lost. It returns
 // when all of that is done, or when ctx ends. Call it once, before or while the engine
 // serves, in the one process that uses the store.
-func (g *Gateway) Resume(ctx context.Context) error {
+func (g *Engine) Resume(ctx context.Context) error {
 	keys, err := g.config.Store.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for open turns: %w", err)
@@ -124,7 +123,7 @@ func (g *Gateway) Resume(ctx context.Context) error {
 const maxResuming = 8
 
 // resume takes up what a process left in a session.
-func (g *Gateway) resume(ctx context.Context, key session.Key) error {
+func (g *Engine) resume(ctx context.Context, key session.Key) error {
 	g.running.Add(1)
 	defer g.running.Done()
 	leave, err := g.queues.enter(ctx, key, math.MaxInt)
@@ -149,7 +148,7 @@ func (g *Gateway) resume(ctx context.Context, key session.Key) error {
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
 // the session to itself.
-func (g *Gateway) finish(ctx context.Context, key session.Key) error {
+func (g *Engine) finish(ctx context.Context, key session.Key) error {
 	s, err := g.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
@@ -160,7 +159,7 @@ func (g *Gateway) finish(ctx context.Context, key session.Key) error {
 		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
 	}
 	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
-	r := &running{Gateway: g, agent: a, key: key, late: newLate(false)}
+	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
 	defer r.late.close()
 	var failed error
 	r.run(ctx, m, s, func(_ turn.Event, err error) bool {
@@ -171,7 +170,7 @@ func (g *Gateway) finish(ctx context.Context, key session.Key) error {
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.
-func (g *Gateway) begun(s session.Session) (*agent, Message, error) {
+func (g *Engine) begun(s session.Session) (*agent, Message, error) {
 	var m Message
 	if err := json.Unmarshal(s.Turn.Request, &m); err != nil {
 		return nil, m, fmt.Errorf("the message of the open turn cannot be read: %w", err)
@@ -182,7 +181,7 @@ func (g *Gateway) begun(s session.Session) (*agent, Message, error) {
 
 // running is a message under way in its session.
 type running struct {
-	*Gateway
+	*Engine
 	agent *agent
 	key   session.Key
 	late  *late
@@ -215,7 +214,7 @@ func (r *running) enter(ctx context.Context, m Message, waiting int, yield func(
 }
 
 // answered returns the message that a session's turn began with, with the answers.
-func (g *Gateway) answered(s session.Session, m Message) (Message, error) {
+func (g *Engine) answered(s session.Session, m Message) (Message, error) {
 	if turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
 		return m, ErrNothingAwaited
 	}
@@ -243,7 +242,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.late.expect()
 			}
 			if e.Done != nil {
-				r.Gateway.keep(r.agent, m, e.Done)
+				r.Engine.keep(r.agent, m, e.Done)
 			}
 			if !gone && !yield(e, nil) {
 				gone = true
@@ -265,9 +264,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.Gateway.running.Add(1)
+	r.Engine.running.Add(1)
 	go func() {
-		defer r.Gateway.running.Done()
+		defer r.Engine.running.Done()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }

@@ -35,6 +35,8 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
@@ -44,7 +46,9 @@ import (
 
 // built is a workspace's gateway, ready to serve.
 type built struct {
-	gateway *engine.Gateway
+	gateway *engine.Engine
+	// server is the gateway over HTTP.
+	server *server.Server
 	// config is what the gateway was made of.
 	config engine.Config
 	// models names the model of each agent, in the order of the configuration.
@@ -63,7 +67,7 @@ type built struct {
 	// guards keep the protected names of the workspaces that programs may write.
 	guards []*protect.Guard
 	// usage is what is kept of past turns.
-	usage engine.Usage
+	usage engine.Learning
 	// unknown are the tools that skills name and that do not exist.
 	unknown []catalog.UnknownTarget
 	// warnings are about what the configuration asks for and is not to be had.
@@ -171,23 +175,25 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 			Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights(ctx, w.state, log),
 			Recommend: recommend(c.Recommend),
 		},
-		Usage:    b.usage,
+		Skills:   b.skills.table,
+		Learning: b.usage,
 		Embedder: embedder,
 		Turn: turn.Config{
 			Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
 			Decide: b.decide, Audit: b.skills.calls.Decide, Secrets: b.secrets,
 		},
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
-		Skills:        b.skills.admin(),
-		Policy:        func() []rules.Status { return b.calls.Load().Status() },
-		Configuration: func() engine.Configuration { return *b.reloader.status.Load() },
-		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Log: log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, Log: log,
 	}
 	b.gateway, err = engine.New(b.config)
 	b.reloader.gateway = b.gateway
 	if err != nil {
 		return b, err
 	}
+	b.server = server.New(b.gateway, server.Config{
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Skills: b.skills.admin(), Log: log,
+		Policy:        func() []rules.Status { return b.calls.Load().Status() },
+		Configuration: func() api.Configuration { return *b.reloader.status.Load() },
+	})
 	b.close = append(b.close, func() error {
 		// What turns leave behind is stored before the store is closed.
 		ending, done := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
@@ -207,9 +213,9 @@ func (b *built) decide(ctx context.Context, c policy.Call) policy.Decision {
 // are to be kept and the command stores what it does. A file that cannot be
 // opened stops nothing: then nothing is kept or learnt, and who asks for it is
 // told why.
-func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) engine.Usage {
+func (b *built) openUsage(ctx context.Context, w *workspace, stored bool, log *slog.Logger) engine.Learning {
 	c := w.config.Usage
-	u := engine.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
+	u := engine.Learning{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
 	file := filepath.Join(w.state, "usage.db")
 	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
 		return u

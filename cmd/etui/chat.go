@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *app) chatCommand() *cobra.Command {
@@ -69,7 +69,7 @@ Each start is a new conversation; --session names one to come back to.`,
 func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
-func (a *app) say(ctx context.Context, c *client, m engine.Message) error {
+func (a *app) say(ctx context.Context, c *client, m api.Message) error {
 	faint := a.faint()
 	fresh := true // at the beginning of a line
 	progress := ""
@@ -202,7 +202,7 @@ func (a *app) converse(ctx context.Context, c *client, who caller) error {
 				fmt.Fprintf(a.err, "etui: there is no command %s%s; /help lists them\n", command, nearest.Hint(command, slices.Values(chatCommands)))
 				continue
 			}
-			var m engine.Message
+			var m api.Message
 			if m, err = who.says(text); err == nil {
 				m.Wait = true
 				err = a.interruptible(ctx, func(ctx context.Context) error { return a.say(ctx, c, m) })
@@ -243,7 +243,7 @@ func (a *app) switchSkill(ctx context.Context, c *client, who *caller, name stri
 }
 
 func (a *app) printSkills(ctx context.Context, c *client, agent, chosen string) error {
-	var s engine.Skills
+	var s api.Toolsets
 	if err := c.do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}

@@ -17,7 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/wire"
 )
 
 // client talks to a gateway: one that runs, or one that was made for this
@@ -79,7 +81,7 @@ func (a *app) connect(ctx context.Context, stored bool) (*client, error) {
 	}
 	return &client{
 		url: "http://localhost", admin: "http://localhost", key: string(w.config.API.Key), where: thisProcess,
-		http: &http.Client{Transport: direct{withAdmin(b.gateway)}},
+		http: &http.Client{Transport: direct{b.server}},
 		close: func() error {
 			err := b.Close()
 			if unlock != nil {
@@ -111,7 +113,7 @@ func isGateway(ctx context.Context, url string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	var h engine.Health
+	var h server.Health
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&h) == nil && h.Service == "etui"
 }
 
@@ -156,7 +158,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var p engine.Problem
+	var p wire.Problem
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
 		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.where, resp.StatusCode)
 	}
@@ -169,7 +171,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 // inForce reports whether the gateway could use its configuration as it is now;
 // the error says why not.
 func (c *client) inForce(ctx context.Context) error {
-	var s engine.Status
+	var s api.Status
 	if err := c.do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
@@ -180,26 +182,26 @@ func (c *client) inForce(ctx context.Context) error {
 }
 
 // chat sends a message and yields what happens.
-func (c *client) chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Event, error] {
-	return func(yield func(engine.Event, error) bool) {
+func (c *client) chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		resp, err := c.send(ctx, http.MethodPost, "/api/chat", m)
 		if err != nil {
-			yield(engine.Event{}, err)
+			yield(api.Event{}, err)
 			return
 		}
 		defer resp.Body.Close()
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(make([]byte, 64<<10), 64<<20)
 		for lines.Scan() {
-			var e engine.Event
+			var e api.Event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				yield(engine.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
+				yield(api.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.where, err))
 				return
 			}
 			if e.Error != "" {
-				yield(engine.Event{}, errors.New(e.Error))
+				yield(api.Event{}, errors.New(e.Error))
 				return
 			}
 			if !yield(e, nil) {
@@ -207,7 +209,7 @@ func (c *client) chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Ev
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(engine.Event{}, err)
+			yield(api.Event{}, err)
 		}
 	}
 }

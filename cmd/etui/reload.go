@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/server/api"
 )
 
 const (
@@ -40,7 +41,7 @@ type reloader struct {
 	calls    *atomic.Pointer[policy.Policy]
 	secrets  *secret.Known
 	skills   *skills
-	gateway  *engine.Gateway
+	gateway  *engine.Engine
 	steady   func(path string) (still func() bool)
 	log      *slog.Logger
 	asked    chan struct{} // to look at the file now
@@ -51,7 +52,7 @@ type reloader struct {
 	waits  bool // a change waits for the end of a command
 	found  bool // the file has been there
 	served *config.Config
-	status atomic.Pointer[engine.Configuration]
+	status atomic.Pointer[api.Configuration]
 }
 
 // fileStamp tells versions of a file apart without reading it.
@@ -62,7 +63,7 @@ type fileStamp struct {
 
 func newReloader(w *workspace, b *built, log *slog.Logger) *reloader {
 	r := &reloader{file: w.file, environ: os.Environ(), registry: b.registry, calls: &b.calls, secrets: b.secrets, skills: b.skills, steady: b.steady, log: log, asked: make(chan struct{}, 1), text: w.text, found: w.found, served: w.config}
-	r.status.Store(&engine.Configuration{File: w.file, Since: time.Now()})
+	r.status.Store(&api.Configuration{File: w.file, Since: time.Now()})
 	return r
 }
 
@@ -152,13 +153,13 @@ func (r *reloader) look(ctx context.Context) {
 		err = r.apply(ctx)
 	}
 	if err == nil {
-		r.status.Store(&engine.Configuration{File: r.file, Since: time.Now()})
+		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
 		return
 	}
 	before := r.status.Load()
 	if before.Error != err.Error() {
 		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the rules and skills in force stay", "error", err)
-		r.status.Store(&engine.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *app) selectCommand() *cobra.Command {
@@ -70,9 +70,9 @@ func (a *app) explain(ctx context.Context, c *client, who caller, text string, a
 	if m.Session == "" {
 		m.History = []chat.Message{} // a new conversation
 	}
-	q := engine.Question{Message: m, Try: ask.try}
+	q := api.Question{Message: m, Try: ask.try}
 	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
-	var x engine.Answer
+	var x api.Answer
 	if err := c.do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}

@@ -75,14 +75,14 @@ func (a *app) serve(ctx context.Context) error {
 		return errors.Join(err, listener.Close(), operators.close(), unlock())
 	}
 	server, failed := a.newServer(ctx, log), make(chan error, 2)
-	if server.Handler = b.gateway.Handler(); operators.shared {
-		server.Handler = withAdmin(b.gateway)
+	if server.Handler = b.server.Public(); operators.shared {
+		server.Handler = b.server
 	}
 	server.Handler = b.traces.Handler(server.Handler)
 	go func() { failed <- server.Serve(listener) }()
 	if operators.listener != nil {
 		admin := a.newServer(ctx, log)
-		admin.Handler = b.gateway.AdminHandler()
+		admin.Handler = b.server.Operators()
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // nothing of it is worth waiting for
 		go func() { failed <- admin.Serve(operators.listener) }()
 	}

@@ -19,7 +19,8 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
@@ -42,9 +43,9 @@ that runs takes it up at once, and one that starts later, too.`,
 
 // skillsReport is what skills list prints as JSON.
 type skillsReport struct {
-	engine.SkillList
+	admin.SkillList
 	// Toolsets are those of an agent: the skills that a turn can take up.
-	Toolsets engine.Skills `json:"toolsets"`
+	Toolsets api.Toolsets `json:"toolsets"`
 }
 
 func (a *app) skillsListCommand() *cobra.Command {
@@ -65,7 +66,7 @@ func (a *app) skillsListCommand() *cobra.Command {
 				}
 				a.printSkillList(r.SkillList)
 				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
-					return slices.ContainsFunc(r.Skills, func(s engine.SkillStatus) bool {
+					return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
 						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
 					})
 				})
@@ -77,7 +78,7 @@ func (a *app) skillsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) printSkillList(l engine.SkillList) {
+func (a *app) printSkillList(l admin.SkillList) {
 	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
@@ -111,7 +112,7 @@ func (a *app) printSkillList(l engine.SkillList) {
 }
 
 // remarks are what is worth knowing of a skill in a list.
-func remarks(s engine.SkillStatus) (notes []string) {
+func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
 		notes = append(notes, "the last good version is in force: "+home(s.Error))
 	}
@@ -143,7 +144,7 @@ func remarks(s engine.SkillStatus) (notes []string) {
 }
 
 // printToolsets marks the active one.
-func (a *app) printToolsets(s engine.Skills) error {
+func (a *app) printToolsets(s api.Toolsets) error {
 	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
@@ -161,7 +162,7 @@ func (a *app) skillsShowCommand() *cobra.Command {
 		Use: "show NAME", Short: "Show all that is known of a skill", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var s engine.SkillStatus
+				var s admin.SkillStatus
 				if err := c.do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s); err != nil {
 					return err
 				}
@@ -175,7 +176,7 @@ func (a *app) skillsShowCommand() *cobra.Command {
 	}
 }
 
-func (a *app) printSkill(s engine.SkillStatus) {
+func (a *app) printSkill(s admin.SkillStatus) {
 	fmt.Fprintf(a.out, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
@@ -212,7 +213,7 @@ func (a *app) printSkill(s engine.SkillStatus) {
 
 // serverOf is how it goes with the server that a skill is; the zero value for
 // other skills.
-func serverOf(s engine.SkillStatus) (server mcp.Status) {
+func serverOf(s admin.SkillStatus) (server mcp.Status) {
 	if raw, err := json.Marshal(s.Server); err == nil {
 		_ = json.Unmarshal(raw, &server) // a gateway of another version may tell less
 	}
@@ -237,7 +238,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 }
 
 // standing says in words where a skill stands.
-func standing(s engine.SkillStatus) string {
+func standing(s admin.SkillStatus) string {
 	version := ""
 	if s.Version != "" {
 		version = ", version " + s.Version
@@ -279,7 +280,7 @@ func (m *motive) flags(c *cobra.Command) {
 	c.Flags().StringVar(&m.reason, "reason", "", "why; it is logged and kept")
 }
 
-func (m *motive) request() engine.Request { return engine.Request{By: userName(), Reason: m.reason} }
+func (m *motive) request() admin.Change { return admin.Change{By: userName(), Reason: m.reason} }
 
 // userName is who runs this program.
 func userName() string {
@@ -302,9 +303,9 @@ func (a *app) skillsChangeCommand(use, short, method, path string) *cobra.Comman
 	return c
 }
 
-func (a *app) changeSkill(ctx context.Context, method, path string, change engine.Request) error {
+func (a *app) changeSkill(ctx context.Context, method, path string, change admin.Change) error {
 	return a.with(ctx, false, func(c *client) error {
-		var s engine.SkillStatus
+		var s admin.SkillStatus
 		if err := c.do(ctx, method, path, change, &s); err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func (a *app) activate(ctx context.Context, agent, name string) error {
 		if c.where == thisProcess {
 			return usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 		}
-		var s engine.Skills
+		var s api.Toolsets
 		if err := c.do(ctx, http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": name}, &s); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *app) usageCommand() *cobra.Command {
@@ -146,7 +147,7 @@ touched. The user is named as messages name them, on whatever channel.`,
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var f engine.Forgotten
+				var f api.Forgotten
 				if err := c.do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
 					return err
 				}

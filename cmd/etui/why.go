@@ -8,6 +8,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -16,7 +17,7 @@ func (a *app) why(ctx context.Context, c *client, who caller) error {
 	m := who.message
 	m.Roles, m.Attrs = who.roles, who.attrs
 	var turns []engine.Turn
-	if err := c.do(ctx, http.MethodPost, "/api/why", engine.Look{Message: m}, &turns); err != nil {
+	if err := c.do(ctx, http.MethodPost, "/api/why", api.Look{Message: m}, &turns); err != nil {
 		return err
 	}
 	switch {
