@@ -7,7 +7,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LINT    := bin/golangci-lint
 
-.PHONY: run test check bench build generate lexicon
+.PHONY: run test check bench build generate lexicon picture
 
 run: build
 	bin/etui demo

@@ -12,7 +12,8 @@
 // what the model reads, package model says what a model is, with an adapter in
 // each folder below it, and package turn runs one message to one reply: select,
 // ask, call, repeat. Package session is a conversation's memory, and package
-// gateway keeps the sessions in order and serves it all over HTTP.
+// engine runs the turns of each session in order. To serve an agent over HTTP,
+// pass server.New(agent.Engine, server.Config{}) to an http.Server.
 //
 // Selection and catalog know no model, no channel, no store and no network: to
 // use only them, see the example of package selection.

@@ -38,8 +38,8 @@ type Config struct {
 
 // Agent answers messages. It is safe for concurrent use.
 type Agent struct {
-	// Gateway is what runs the agent; its Handler serves it over HTTP.
-	*engine.Gateway
+	// Engine runs the agent. Package server serves it over HTTP.
+	*engine.Engine
 	// Registry is where tools are added and removed while the agent serves.
 	Registry *catalog.Registry
 }

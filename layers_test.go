@@ -26,7 +26,10 @@ var layers = [][]string{
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
-	{".", "internal/replay", "internal/client"},
+	{".", "internal/replay", "server/wire"},
+	{"server/*"},
+	{"server"},
+	{"internal/client"},
 	{"internal/app"},
 	{"cmd/*", "examples/*", "bench/*"},
 }
@@ -63,7 +66,7 @@ func TestLayers(t *testing.T) {
 		name := local(p.ImportPath)
 		line := lineOf(name)
 		if line < 0 {
-			t.Errorf("%s stands in no line of the table", name)
+			t.Errorf("%s is missing in the table of layers", name)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -77,6 +80,9 @@ func TestLayers(t *testing.T) {
 			if list, ok := allowed[name]; ok && !slices.Contains(list, other) {
 				t.Errorf("%s imports %s: it may import %v only", name, other, list)
 			}
+		}
+		if name == "engine" && slices.Contains(p.Imports, "net/http") {
+			t.Error("engine imports net/http: protocols belong into server")
 		}
 		if name == "." || name == "engine" {
 			for _, imported := range p.Imports {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,16 +11,15 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 )
 
-// controls are what is changed of an agent while it serves. They are immutable:
-// a turn reads them once, when it begins, and works with what it read.
+// controls are what can be changed of an agent at run time. They are immutable: a
+// turn reads them once, when it begins, and works with what it read.
 type controls struct {
-	skill  string   // the active toolset of sessions that chose none; one that has gone lets nothing through
-	groups string   // whose tools the agent has; empty means all
-	skills []string // those that the model is told of; empty means all
+	skill  string   // the active toolset of sessions that chose none; if it is gone, there are no tools
+	groups string   // the groups whose tools the agent has; empty means all
+	skills []string // the only skills that the model sees; empty means all
 }
 
-// current is an agent's controls as they are now. Reading waits for nobody;
-// changes are made one at a time.
+// current is an agent's controls as they are now. Reading never blocks.
 type current struct {
 	changing sync.Mutex
 	value    atomic.Pointer[controls]
@@ -29,109 +27,62 @@ type current struct {
 
 func (c *current) load() *controls { return c.value.Load() }
 
-// change replaces the controls, all of them or, when f fails, none.
-func (c *current) change(f func(*controls) error) error {
-	c.changing.Lock()
-	defer c.changing.Unlock()
-	next := *c.value.Load()
-	if err := f(&next); err != nil {
-		return err
-	}
-	c.value.Store(&next)
-	return nil
-}
-
-// SetSkill makes a toolset the active one of an agent, from the next turn on,
-// for all its sessions that have not chosen one themselves. The empty name is
-// [catalog.Full].
-func (g *Gateway) SetSkill(agent, skill string) error {
-	return g.control(agent, Control{Skill: &skill})
-}
-
-// SetGroups gives an agent the tools of certain groups, as in "file,shell", from
-// the next turn on; empty means all. What it loses leaves its sessions at once;
-// what stands in front of their requests is chosen anew with their next
-// question.
-func (g *Gateway) SetGroups(agent, groups string) error {
-	return g.control(agent, Control{Groups: &groups})
-}
-
-// Groups returns the groups whose tools an agent has; empty means all.
-func (g *Gateway) Groups(agent string) (string, error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return "", err
-	}
-	return a.controls.load().groups, nil
-}
-
-// SetSkillsFilter says which skills an agent's model is told of, from the next
-// turn on; none means all. A message that names skills itself gets those of them
-// that the filter lets through.
-func (g *Gateway) SetSkillsFilter(agent string, skills []string) error {
-	if skills == nil {
-		skills = []string{}
-	}
-	return g.control(agent, Control{Skills: skills})
-}
-
-// SkillsFilter returns the skills that an agent's model is told of; none means
-// all.
-func (g *Gateway) SkillsFilter(agent string) ([]string, error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Clone(a.controls.load().skills), nil
-}
-
 // Control is a change of what an agent has. What is nil stays as it is.
 type Control struct {
-	// Skill is the toolset that is active where a session chose none; empty means
-	// all tools.
+	// Skill is the active toolset of all sessions that chose none themselves; empty
+	// means [catalog.Full].
 	Skill *string `json:"skill,omitempty"`
-	// Groups are those whose tools the agent has; empty means all.
+	// Groups are the groups whose tools the agent has, as in "file,shell"; empty
+	// means all. Tools that it loses leave its sessions at once; the front of their
+	// requests is rebuilt with the next question.
 	Groups *string `json:"groups,omitempty"`
-	// Skills are those that the model is told of; an empty list means all.
+	// Skills are the only skills that the model sees; an empty list means all. A
+	// message that names skills gets those of them that are in this list.
 	Skills []string `json:"skills,omitzero"`
 }
 
-// control changes an agent, in one step.
-func (g *Gateway) control(agent string, c Control) error {
+// Control changes an agent from the next turn on: all that the change says or, when
+// a name does not exist, nothing.
+func (g *Engine) Control(agent string, c Control) error {
 	a, err := g.agent(agent)
 	if err != nil {
 		return err
 	}
-	if err := g.checkControl(&c); err != nil {
+	if c.Skill != nil && *c.Skill == "" {
+		full := catalog.Full
+		c.Skill = &full
+	}
+	if err := g.checkControl(c); err != nil {
 		return err
 	}
-	return a.controls.change(func(now *controls) error {
-		if c.Skill != nil {
-			now.skill = *c.Skill
-		}
-		if c.Groups != nil {
-			now.groups = *c.Groups
-		}
-		if c.Skills != nil {
-			now.skills = slices.Clone(c.Skills)
-		}
-		return nil
-	})
+	a.controls.changing.Lock()
+	defer a.controls.changing.Unlock()
+	next := *a.controls.load()
+	if c.Skill != nil {
+		next.skill = *c.Skill
+	}
+	if c.Groups != nil {
+		next.groups = strings.Join(groupNames(*c.Groups), ",")
+	}
+	if c.Skills != nil {
+		next.skills = slices.Clone(c.Skills)
+	}
+	a.controls.value.Store(&next)
+	return nil
 }
 
-// checkControl refuses names that do not exist, and fills in what empty means.
-func (g *Gateway) checkControl(c *Control) error {
+// SetSkill changes only the active toolset of an agent.
+func (g *Engine) SetSkill(agent, skill string) error {
+	return g.Control(agent, Control{Skill: &skill})
+}
+
+// checkControl refuses names that do not exist.
+func (g *Engine) checkControl(c Control) error {
+	named := c.Skills
 	if c.Skill != nil {
-		skill := *c.Skill
-		if skill == "" {
-			skill = catalog.Full
-		}
-		if err := g.checkSkill(skill); err != nil {
-			return err
-		}
-		c.Skill = &skill
+		named = append([]string{*c.Skill}, named...)
 	}
-	for _, skill := range c.Skills {
+	for _, skill := range named {
 		if err := g.checkSkill(skill); err != nil {
 			return err
 		}
@@ -139,14 +90,12 @@ func (g *Gateway) checkControl(c *Control) error {
 	if c.Groups == nil {
 		return nil
 	}
-	names := groupNames(*c.Groups)
-	for _, name := range names {
-		if err := g.checkGroup(name); err != nil {
-			return err
+	known := g.Catalog().GroupNames()
+	for _, name := range groupNames(*c.Groups) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("group %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(known)))
 		}
 	}
-	groups := strings.Join(names, ",")
-	c.Groups = &groups
 	return nil
 }
 
@@ -154,16 +103,26 @@ func groupNames(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-func (g *Gateway) checkGroup(name string) error {
-	known := g.Catalog().GroupNames()
-	if slices.Contains(known, name) {
-		return nil
+// filter combines the agent's filter with a message's choice of skills: a skill
+// must pass both.
+func (c *controls) filter(include, exclude []string) (in, out []string) {
+	if len(c.skills) == 0 {
+		return include, exclude
 	}
-	return fmt.Errorf("group %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(known)))
+	if len(include) == 0 {
+		return c.skills, exclude
+	}
+	out = slices.Clone(exclude)
+	for _, name := range include {
+		if !slices.Contains(c.skills, name) {
+			out = append(out, name)
+		}
+	}
+	return include, out
 }
 
-// Skill tells which toolset of an agent is active, and how many tools it has.
-func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
+// Skill returns the active toolset of an agent, and how many tools it has.
+func (g *Engine) Skill(agent string) (name string, tools int, err error) {
 	a, err := g.agent(agent)
 	if err != nil {
 		return "", 0, err
@@ -174,7 +133,7 @@ func (g *Gateway) Skill(agent string) (name string, tools int, err error) {
 	return name, len(members), nil
 }
 
-func (g *Gateway) checkSkill(name string) error {
+func (g *Engine) checkSkill(name string) error {
 	if _, ok := g.Catalog().Skill(name); ok {
 		return nil
 	}
@@ -187,25 +146,4 @@ func (g *Gateway) checkSkill(name string) error {
 
 func unknownSkill(name string, others []string) error {
 	return fmt.Errorf("skill %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(others)))
-}
-
-func (g *Gateway) listAgents(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, g.agentStatuses())
-}
-
-func (g *Gateway) controlAgent(w http.ResponseWriter, r *http.Request) {
-	var c Control
-	if !read(w, r, &c) {
-		return
-	}
-	if c.Skill == nil && c.Groups == nil && c.Skills == nil {
-		problem(w, http.StatusBadRequest, "nothing to change: give skill, groups or skills")
-		return
-	}
-	name := r.PathValue("name")
-	if err := g.control(name, c); err != nil {
-		problem(w, statusOf(err), err.Error())
-		return
-	}
-	reply(w, http.StatusOK, g.agentStatus(g.agents[name]))
 }

@@ -1,10 +1,7 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,17 +15,6 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// change sends JSON to a gateway's API and returns the status and the answer.
-func change(t *testing.T, g *engine.Gateway, method, path, body string, into any) int {
-	t.Helper()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Host = "localhost"
-	w := httptest.NewRecorder()
-	g.Handler().ServeHTTP(w, r)
-	must(t, json.Unmarshal(w.Body.Bytes(), into))
-	return w.Code
-}
-
 // declared names the tools of a request to the model, but those for searching
 // and switching.
 func declared(r model.Request) string {
@@ -41,45 +27,58 @@ func declared(r model.Request) string {
 	return strings.Join(names, " ")
 }
 
-// TestControl: what is changed holds from the next turn on, in sessions that
-// have begun, too.
+// TestControl: a change applies from the next turn on, also in sessions that have
+// begun.
 func TestControl(t *testing.T) {
-	g, m := newGateway(t, nil, fake.Step{}, fake.Step{}, fake.Step{}, fake.Step{})
-	ask := func() (tools, system string) {
-		t.Helper()
+	g, m := newEngine(t, nil, fake.Step{}, fake.Step{}, fake.Step{})
+	for i, c := range []struct {
+		groups string
+		skills []string
+		tools  string
+		lists  bool // talking
+	}{
+		{"", []string{}, "echo get_weather", true},
+		{"world", []string{catalog.Full}, "get_weather", false},
+		{" talk , world", []string{}, "echo get_weather", true},
+	} {
+		must(t, g.Control("main", engine.Control{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
-		requests := m.Requests()
-		last := requests[len(requests)-1]
-		return declared(last), last.System
+		if got := declared(m.Requests()[i]); got != c.tools {
+			t.Errorf("groups %q: tools %q, want %q", c.groups, got, c.tools)
+		}
+		if got := strings.Contains(m.Requests()[i].System, "- talking"); got != c.lists {
+			t.Errorf("skills %q: the prompt lists talking: %v, want %v", c.skills, got, c.lists)
+		}
 	}
-	if tools, system := ask(); tools != "echo get_weather" || !strings.Contains(system, "- talking") {
-		t.Errorf("at first %q\n%s", tools, system)
+	now, err := g.AgentStatus("")
+	must(t, err)
+	if now.Groups != "talk,world" {
+		t.Errorf("groups %q", now.Groups)
 	}
-	must(t, g.SetGroups("main", "world"))
-	must(t, g.SetSkillsFilter("main", []string{catalog.Full}))
-	if tools, system := ask(); tools != "get_weather" || strings.Contains(system, "talking") {
-		t.Errorf("with fewer %q\n%s", tools, system)
+	if len(now.Skills) != 0 {
+		t.Errorf("skills %q", now.Skills)
 	}
-	must(t, g.SetGroups("main", " talk , world"))
-	must(t, g.SetSkillsFilter("", nil))
-	if tools, system := ask(); tools != "echo get_weather" || !strings.Contains(system, "- talking") {
-		t.Errorf("with more %q\n%s", tools, system)
-	}
-	groups, err := g.Groups("")
-	skills, err2 := g.SkillsFilter("main")
-	if groups != "talk,world" || len(skills) != 0 || err != nil || err2 != nil {
-		t.Errorf("%q, %v, %v, %v", groups, skills, err, err2)
-	}
+}
+
+// TestRefusedControl: a refused change changes nothing.
+func TestRefusedControl(t *testing.T) {
+	g, _ := newEngine(t, nil)
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:     g.SetGroups("main", "talk,wrld"),
-		`skill "talkin": not found; did you mean "talking"?`: g.SetSkillsFilter("main", []string{"talkin"}),
-		`agent "mian": not found; did you mean "main"?`:      g.SetGroups("mian", ""),
+		`group "wrld": not found; did you mean "world"?`:     g.Control("main", engine.Control{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`: g.Control("main", engine.Control{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:      g.Control("mian", engine.Control{Groups: new("")}),
+		`skill "nope": not found`:                            g.Control("main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)
 		}
+	}
+	now, err := g.AgentStatus("main")
+	must(t, err)
+	if now.Groups != "" || len(now.Skills) != 0 {
+		t.Errorf("groups %q, skills %q", now.Groups, now.Skills)
 	}
 }
 
@@ -87,7 +86,7 @@ func TestControl(t *testing.T) {
 // given another one: what was closed stays closed.
 func TestSkillsThatGo(t *testing.T) {
 	var r *catalog.Registry
-	g, m := newGateway(t, func(c *engine.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{}, fake.Step{})
+	g, m := newEngine(t, func(c *engine.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{}, fake.Step{})
 	for i, want := range []string{"echo", "", "echo get_weather"} {
 		switch i {
 		case 1:
@@ -108,13 +107,13 @@ func TestSkillsThatGo(t *testing.T) {
 // TestGroupsRebuildTheFront: a session whose tools were chosen is given new ones
 // in front when its agent's groups change, and not before.
 func TestGroupsRebuildTheFront(t *testing.T) {
-	g, m := newGateway(t, func(c *engine.Config) { c.Selection = selection.Config{Direct: -1} }, fake.Step{}, fake.Step{}, fake.Step{})
+	g, m := newEngine(t, func(c *engine.Config) { c.Selection = selection.Config{Direct: -1} }, fake.Step{}, fake.Step{}, fake.Step{})
 	for i, c := range []struct{ groups, text, want string }{
 		{"", "say a word again", "echo"},
 		{"", "tell the weather", "echo"},
 		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
-		must(t, g.SetGroups("main", c.groups))
+		must(t, g.Control("main", engine.Control{Groups: &c.groups}))
 		if _, err := send(g, t.Context(), engine.Message{Text: c.text}); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +124,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 }
 
 func TestFilterAndMessage(t *testing.T) {
-	g, m := newGateway(t, func(c *engine.Config) {
+	g, m := newEngine(t, func(c *engine.Config) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "a"}, catalog.Skill{Name: "b"}, catalog.Skill{Name: "c"})
 		must(t, err)
 		c.Agents[0].Skills = []string{"a", "b"}
@@ -150,7 +149,7 @@ func TestFilterAndMessage(t *testing.T) {
 // anew with each message, the recommender's choices are made again, too.
 func TestToldConversationsBeginTheSame(t *testing.T) {
 	chooses := fake.New(fake.Step{Text: "skill:b"}, fake.Step{Text: "echo"})
-	g, m := newGateway(t, func(c *engine.Config) {
+	g, m := newEngine(t, func(c *engine.Config) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "a", Description: "Weather"}, catalog.Skill{Name: "b", Description: "Weather"}, catalog.Skill{Name: "c", Description: "Words"})
 		must(t, err)
 		c.Selection = selection.Config{Direct: -1, Recommend: selection.Recommend{On: true}}
@@ -164,37 +163,25 @@ func TestToldConversationsBeginTheSame(t *testing.T) {
 		told = append(told, chat.Message{Role: chat.User, Text: text}, chat.Message{Role: chat.Assistant, Text: "sunny"})
 	}
 	first, second := m.Requests()[0], m.Requests()[1]
-	if !strings.Contains(first.System, "- a: Weather\n- b: Weather\n\n") || second.System != first.System || declared(first) != declared(second) || first.Messages[0].Note != second.Messages[0].Note {
-		t.Errorf("%+v\n%+v", first, second)
+	if !strings.Contains(first.System, "- a: Weather\n- b: Weather\n\n") {
+		t.Errorf("the first system prompt is %q", first.System)
+	}
+	if second.System != first.System {
+		t.Errorf("the second system prompt is %q, want %q", second.System, first.System)
+	}
+	if first, second := declared(first), declared(second); first != second {
+		t.Errorf("declared %q, then %q", first, second)
+	}
+	if first, second := first.Messages[0].Note, second.Messages[0].Note; first != second {
+		t.Errorf("the first note is %q, then %q", first, second)
 	}
 	if note := second.Messages[2].Note; !strings.Contains(note, "- c: Words") {
 		t.Errorf("note %q", note)
 	}
-	if s := g.Status().Agents[0]; s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
-		t.Errorf("chooser %+v", s.Chooser)
-	}
-}
-
-func TestControlOverHTTP(t *testing.T) {
-	g, _ := newGateway(t, nil)
-	var s engine.AgentStatus
-	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"groups":"world","skills":["talking"],"skill":"talking"}`, &s); code != http.StatusOK ||
-		s.Groups != "world" || s.Tools != 1 || s.Skill != "talking" || len(s.Skills) != 1 || s.Strategy != "full" {
-		t.Errorf("%d %+v", code, s)
-	}
-	var p engine.Problem
-	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":"wrld"}`, &p); code != http.StatusNotFound || !strings.Contains(p.Error.Message, `did you mean "world"?`) {
-		t.Errorf("%d %+v", code, p)
-	}
-	if code := change(t, g, http.MethodPut, "/api/agents/main", `{"grups":"world"}`, &p); code != http.StatusBadRequest || !strings.Contains(p.Error.Message, "nothing to change") {
-		t.Errorf("%d %+v", code, p)
-	}
-	var list []engine.AgentStatus
-	if change(t, g, http.MethodGet, "/api/agents", "", &list); len(list) != 2 || len(list[0].Skills) != 1 || list[1].Groups != "world" || list[1].Skill != catalog.Full {
-		t.Errorf("a refused change changed something: %+v", list)
-	}
-	if change(t, g, http.MethodPut, "/api/agents/main", `{"skills":[],"groups":""}`, &s); s.Groups != "" || len(s.Skills) != 0 || s.Skill != "talking" {
-		t.Errorf("%+v", s)
+	s, err := g.AgentStatus("")
+	must(t, err)
+	if s.Chooser.Asked != 1 || s.Chooser.Cached != 1 {
+		t.Errorf("the chooser was asked %d times and remembered %d times, want 1 and 1", s.Chooser.Asked, s.Chooser.Cached)
 	}
 }
 
@@ -212,13 +199,12 @@ func TestControlsAreConsistent(t *testing.T) {
 			return nil
 		}
 	}
-	g, _ := newGateway(t, func(c *engine.Config) {
+	g, _ := newEngine(t, func(c *engine.Config) {
 		_, err := c.Registry.SetSkills(catalog.Skill{Name: "talking"}, catalog.Skill{Name: "travel"})
 		must(t, err)
 	}, steps...)
-	settings := []string{`{"groups":"talk","skills":["talking"]}`, `{"groups":"world","skills":["travel"]}`}
-	var s engine.AgentStatus
-	change(t, g, http.MethodPut, "/api/agents/main", settings[0], &s)
+	settings := []engine.Control{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
+	must(t, g.Control("main", settings[0]))
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup
 	changing.Go(func() {
@@ -227,8 +213,9 @@ func TestControlsAreConsistent(t *testing.T) {
 			case <-done:
 				return
 			default:
-				var s engine.AgentStatus
-				change(t, g, http.MethodPut, "/api/agents/main", settings[i%2], &s)
+				if err := g.Control("main", settings[i%2]); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	})

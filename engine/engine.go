@@ -1,16 +1,15 @@
-// Package engine takes messages in and gives replies out: it finds the agent
-// and the session of a message, runs the turn and stores what was said.
+// Package engine runs turns: it finds the agent and the session of a message, runs
+// the turn and stores what was said.
 //
 // Messages of one session run one after the other in the order in which they
-// came; different sessions run in parallel. A [Gateway] is safe for concurrent
-// use. [Gateway.Handler] serves it over HTTP.
+// arrive; different sessions run in parallel. An [Engine] is safe for concurrent
+// use. It knows no protocol: package server serves it over HTTP.
 package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -18,34 +17,37 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
-	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/turn"
 )
 
-// Config says what a gateway serves.
+// Config says what an engine is made of.
 type Config struct {
-	// Registry holds the tools and skills. Required.
+	// Registry holds the tools and toolsets. Required.
 	Registry *catalog.Registry
-	// Agents are who answers; the first one does when a message names none. At
-	// least one is required.
+	// Agents answer; the first one does when a message names none. At least one is
+	// required.
 	Agents []Agent
+	// Skills are all skills, enabled or not; nil means that the catalog's toolsets
+	// are all there is. An agent may name one that is unavailable now.
+	Skills *skill.Table
 	// Store keeps the sessions; nil keeps them in memory.
 	Store session.Store
 	// Selection bounds what is sent.
 	Selection selection.Config
-	// Usage says what is kept of turns, and learnt from them.
-	Usage Usage
-	// Embedder adds meaning to the ranking; nil means that words alone count. Who
-	// made it closes it, after the gateway's last turn.
+	// Learning says what is kept of past turns and learnt from them.
+	Learning Learning
+	// Embedder adds meaning to the ranking; nil means that only words count. The
+	// caller owns it and closes it after the last turn.
 	Embedder *embedding.Embedder
 	// Turn bounds how turns run. Its Log and Embedder are set from this Config's. Its
 	// Secrets are hidden in messages, too.
@@ -60,23 +62,9 @@ type Config struct {
 	// MaxWaiting is how many messages of one session may wait for their turn; 0
 	// means 32. One more is refused with [ErrBusy].
 	MaxWaiting int
-	// Skills is what operators see and change of skills.
-	Skills SkillAdmin
-	// Key, when not empty, must be presented by HTTP clients as a bearer token.
-	Key string
-	// Hosts are names under which HTTP clients may address the gateway, beside
-	// localhost and IP addresses.
-	Hosts []string
-	// Configuration tells where the rules and skills come from, and how reading
-	// them again went; nil means from the program.
-	Configuration func() Configuration
-	// Policy tells the rules about calls that are in force; nil means none.
-	Policy func() []rules.Status
-	// Version is told to HTTP clients.
-	Version string
-	// Now tells the time; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
-	// Log takes what operators want to know; nil discards.
+	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
 
@@ -86,15 +74,15 @@ type Agent struct {
 	Name string
 	// Model answers for it. Required.
 	Model model.Model
-	// Instructions say who the agent is; empty means a general assistant.
+	// Instructions say what the agent is; empty means a general assistant.
 	Instructions string
-	// Groups are those whose tools it has, as in "file,shell"; empty means all.
-	// They, Skill and Skills are what it begins with: see [Gateway.SetGroups].
+	// Groups are the groups whose tools it has, as in "file,shell"; empty means all.
+	// Groups, Skill and Skills are what it starts with: see [Engine.Control].
 	Groups string
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
 	Skill string
-	// Skills are those that the model is told of; none means all.
+	// Skills are the only skills that the model sees; none means all.
 	Skills []string
 	// Strategy is how much context its turns are given.
 	Strategy prompt.Strategy
@@ -103,25 +91,25 @@ type Agent struct {
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
-	// Mode is how what is selected reaches its model; empty means as the gateway's
-	// Selection says.
+	// Mode is how the selected tools reach its model; empty means as Config.Selection
+	// says.
 	Mode selection.Mode
 }
 
-// The ways in which a message can be refused.
+// The reasons to refuse a message.
 var (
 	// ErrTooLong: the message is longer than MaxMessage.
 	ErrTooLong = errors.New("the message is too long")
 	// ErrEmpty: the message has no text.
 	ErrEmpty = errors.New("the message is empty")
-	// ErrBusy: too many messages of the session wait already.
+	// ErrBusy: too many messages of the session are waiting.
 	ErrBusy = errors.New("too many messages are waiting in this session")
 	// ErrUnknown: the message names an agent, skill or tool that does not exist.
 	ErrUnknown = errors.New("not found")
 )
 
-// Gateway serves agents.
-type Gateway struct {
+// Engine runs the turns of its agents.
+type Engine struct {
 	config   Config
 	selector func() *selection.Selector
 	agents   map[string]*agent
@@ -131,7 +119,7 @@ type Gateway struct {
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
 // to the gateway meanwhile.
-func (g *Gateway) Wait(ctx context.Context) {
+func (g *Engine) Wait(ctx context.Context) {
 	idle := make(chan struct{})
 	go func() {
 		g.running.Wait()
@@ -143,7 +131,7 @@ func (g *Gateway) Wait(ctx context.Context) {
 	}
 }
 
-// agent is an Agent that is being served.
+// agent is an Agent at work.
 type agent struct {
 	Agent
 	runner   *turn.Runner
@@ -151,11 +139,10 @@ type agent struct {
 	past     *past
 }
 
-// New returns a gateway. The error says which part of the configuration does
-// not fit.
-func New(cfg Config) (*Gateway, error) {
+// New returns an engine. The error says which part of the configuration is wrong.
+func New(cfg Config) (*Engine, error) {
 	if cfg.Registry == nil || len(cfg.Agents) == 0 {
-		return nil, errors.New("a gateway needs a registry and at least one agent")
+		return nil, errors.New("an engine needs a registry and at least one agent")
 	}
 	if cfg.Store == nil {
 		cfg.Store = &session.MemoryStore{}
@@ -173,10 +160,10 @@ func New(cfg Config) (*Gateway, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Turn.Log = cfg.Log
-	g := &Gateway{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	g := &Engine{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Embedder != nil {
 		g.selector = cfg.Embedder.Follow(g.selector)
-		// Vectors are looked up by whoever changes the registry, not by the next turn.
+		// A change of the registry computes the vectors, so that the next turn need not.
 		cfg.Registry.Watch(func(*catalog.Catalog) { g.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
@@ -188,29 +175,28 @@ func New(cfg Config) (*Gateway, error) {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
-		live := &agent{Agent: a, past: &past{usage: cfg.Usage, agent: a.Name, log: cfg.Log}}
+		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}
 		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
 		live.controls.value.Store(&controls{groups: a.Groups, skill: a.Skill, skills: slices.Clone(a.Skills)})
 		g.agents[a.Name] = live
 		if g.awaits(a) {
-			cfg.Log.Warn("a skill of the agent may not be used now; while it is the active one, there are no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
+			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
-		if err := g.control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
+		if err := g.Control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
 	return g, nil
 }
 
-// awaits reports whether an agent names a skill that is not in the catalog and may
-// come back into it: one that is known and not enabled, or that is in a file which
-// cannot be read.
-func (g *Gateway) awaits(a Agent) bool {
-	if g.config.Skills.Table == nil {
+// awaits reports whether an agent names a skill that is missing in the catalog and
+// may return: it is known and not enabled, or some file cannot be read.
+func (g *Engine) awaits(a Agent) bool {
+	if g.config.Skills == nil {
 		return false
 	}
-	now := g.config.Skills.Table.Snapshot()
+	now := g.config.Skills.Snapshot()
 	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
 		_, there := g.Catalog().Skill(name)
 		_, known := now.Get(name)
@@ -219,7 +205,7 @@ func (g *Gateway) awaits(a Agent) bool {
 }
 
 // Agents returns the names of the agents, the default one first.
-func (g *Gateway) Agents() []string {
+func (g *Engine) Agents() []string {
 	names := make([]string, len(g.config.Agents))
 	for i, a := range g.config.Agents {
 		names[i] = a.Name
@@ -228,9 +214,25 @@ func (g *Gateway) Agents() []string {
 }
 
 // Catalog returns what exists now.
-func (g *Gateway) Catalog() *catalog.Catalog { return g.config.Registry.Catalog() }
+func (g *Engine) Catalog() *catalog.Catalog { return g.config.Registry.Catalog() }
 
-func (g *Gateway) agent(name string) (*agent, error) {
+// Secrets returns what is hidden in messages, and must be in answers.
+func (g *Engine) Secrets() *secret.Known { return g.config.Turn.Secrets }
+
+// MaxMessage returns how long a message may be, in bytes.
+func (g *Engine) MaxMessage() int { return g.config.MaxMessage }
+
+// Now returns the time by the engine's clock.
+func (g *Engine) Now() time.Time { return g.config.Now() }
+
+// Ready returns an error when the engine cannot answer: when the store cannot be
+// read.
+func (g *Engine) Ready(ctx context.Context) error {
+	_, err := g.config.Store.List(ctx, 1)
+	return err
+}
+
+func (g *Engine) agent(name string) (*agent, error) {
 	if name == "" {
 		name = g.config.Agents[0].Name
 	}
@@ -241,133 +243,8 @@ func (g *Gateway) agent(name string) (*agent, error) {
 	return a, nil
 }
 
-func (g *Gateway) key(a *agent, m Message) session.Key {
+func (g *Engine) key(a *agent, m Message) session.Key {
 	return route.Key(route.Place{
 		Agent: a.Name, Channel: m.Channel, Account: m.Account, Peer: m.User, Chat: m.Chat, Session: m.Session,
 	}, g.config.Scope, g.config.Links)
-}
-
-// Select makes the selection that a message would get now, without running a
-// turn or storing anything.
-func (g *Gateway) Select(ctx context.Context, m Message) (*selection.Selection, error) {
-	m = g.clean(m)
-	a, err := g.check(m)
-	if err != nil {
-		return nil, err
-	}
-	s, err := g.load(ctx, a, m)
-	if err != nil {
-		return nil, err
-	}
-	return a.runner.Select(ctx, g.input(a, m, s)), nil
-}
-
-// maxLoaded is how many messages of a conversation are looked at; the prompt
-// sends fewer.
-const maxLoaded = 2000
-
-func (g *Gateway) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
-	key := g.key(a, m)
-	if m.History != nil {
-		return g.replay(ctx, a, m, key), nil
-	}
-	s, err := g.config.Store.Load(ctx, key, maxLoaded)
-	if err != nil {
-		return s, fmt.Errorf("loading the session: %w", err)
-	}
-	return s, nil
-}
-
-// maxReplayed is how many messages of a conversation that the client tells are
-// looked at: each question among them is selected for again.
-const maxReplayed = 200
-
-// replay makes the session of a conversation that the client tells: the same
-// selections for the same earlier questions, so that the same bytes come first
-// in every request.
-func (g *Gateway) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
-	s := session.Session{Key: key}
-	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
-		said = g.cleanSaid(said)
-		if said.Role == chat.User {
-			earlier := m
-			earlier.Text = said.Text
-			in := g.input(a, earlier, s)
-			in.Again = true
-			said, s.State = a.runner.Replay(ctx, in)
-		}
-		s.Messages = append(s.Messages, said)
-	}
-	return s
-}
-
-// Send runs the turn of a message and yields what happens, as [turn.Runner.Run]
-// does. Every step is stored before the turn goes on; the events that carry
-// steps are not yielded. When the caller stops ranging, the turn is cancelled.
-func (g *Gateway) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
-	return func(yield func(turn.Event, error) bool) {
-		m = g.clean(m)
-		a, err := g.check(m)
-		if err != nil {
-			yield(turn.Event{}, err)
-			return
-		}
-		g.running.Add(1)
-		defer g.running.Done()
-		key := g.key(a, m)
-		if m.History == nil { // else nothing is loaded or stored that others wait for
-			leave, err := g.queues.enter(ctx, key, g.config.MaxWaiting)
-			if err != nil {
-				yield(turn.Event{}, err)
-				return
-			}
-			defer leave()
-		}
-		late := g.newLate(key, m)
-		defer late.close()
-		for ok := true; ok; m, ok = late.next(ctx, m) {
-			if !g.turn(ctx, a, m, late, yield) {
-				return
-			}
-		}
-	}
-}
-
-// turn runs one turn, and reports whether the caller still ranges.
-func (g *Gateway) turn(ctx context.Context, a *agent, m Message, late *late, yield func(turn.Event, error) bool) bool {
-	s, err := g.load(ctx, a, m)
-	if err != nil {
-		return yield(turn.Event{}, err) && false
-	}
-	in := g.input(a, m, s)
-	if m.History == nil {
-		in.Late = late.take
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	gone := false // the caller; what was done is still to be stored
-	for e, err := range a.runner.Run(ctx, in) {
-		switch {
-		case err != nil:
-			g.config.Log.InfoContext(ctx, "turn failed", "agent", a.Name, "session", s.Key, "error", err)
-			return !gone && yield(turn.Event{}, err) && false
-		case e.Step == nil:
-			if e.Result != nil && e.Result.Pending {
-				late.expect()
-			}
-			if e.Done != nil {
-				g.keep(a, m, e.Done)
-			}
-			if !gone && !yield(e, nil) {
-				gone = true
-				cancel()
-			}
-		case m.History == nil:
-			// What was done is stored even when the one who asked has gone.
-			if err := g.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
-				return !gone && yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
-			}
-		}
-	}
-	return !gone
 }

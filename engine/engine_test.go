@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +15,15 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
 )
 
 type word struct {
@@ -48,9 +50,9 @@ func registry(tb testing.TB) *catalog.Registry {
 	return r
 }
 
-func newGateway(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Gateway, *fake.Model) {
+func newEngine(tb testing.TB, change func(*engine.Config), steps ...fake.Step) (*engine.Engine, *fake.Model) {
 	m := fake.New(steps...)
-	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}, Version: "test"}
+	cfg := engine.Config{Registry: registry(tb), Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m, Groups: "world"}}}
 	if change != nil {
 		change(&cfg)
 	}
@@ -59,7 +61,7 @@ func newGateway(tb testing.TB, change func(*engine.Config), steps ...fake.Step) 
 	return g, m
 }
 
-func send(g *engine.Gateway, ctx context.Context, m engine.Message) (text string, err error) {
+func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string, err error) {
 	for e, failure := range g.Send(ctx, m) {
 		text += e.Text
 		if failure != nil {
@@ -71,7 +73,7 @@ func send(g *engine.Gateway, ctx context.Context, m engine.Message) (text string
 
 func TestSessionsAreKeptApart(t *testing.T) {
 	store := &session.MemoryStore{}
-	g, m := newGateway(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	for _, message := range []engine.Message{{Text: "a", User: "ann", Channel: "web"}, {Text: "b", User: "ann", Channel: "web"}, {Text: "c", User: "bob", Channel: "web"}} {
 		if _, err := send(g, t.Context(), message); err != nil {
 			t.Fatal(err)
@@ -92,14 +94,14 @@ func TestSessionsAreKeptApart(t *testing.T) {
 }
 
 func TestRefusedMessages(t *testing.T) {
-	g, _ := newGateway(t, func(c *engine.Config) { c.MaxMessage = 10 })
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxMessage = 10 })
 	for says, m := range map[string]engine.Message{
-		"the message is empty":                                 {},
-		"the message is too long: 11 bytes, at most 10":        {Text: "12345678901"},
-		`agent "mian": not found; did you mean "main"?`:        {Text: "x", Agent: "mian"},
-		`skill "talkin": not found; did you mean "talking"?`:   {Text: "x", Skill: "talkin"},
-		`tool "ecko": not found; did you mean "echo"?`:         {Text: "x", Include: []string{"ecko"}},
-		"unknown strategy \"max\": it is full, lite or custom": {Text: "x", Strategy: "max"},
+		"the message is empty":                               {},
+		"the message is too long: 11 bytes, at most 10":      {Text: "12345678901"},
+		`agent "mian": not found; did you mean "main"?`:      {Text: "x", Agent: "mian"},
+		`skill "talkin": not found; did you mean "talking"?`: {Text: "x", Skill: "talkin"},
+		`skill "nope": not found`:                            {Text: "x", IncludeSkills: []string{"nope"}},
+		`tool "ecko": not found; did you mean "echo"?`:       {Text: "x", Include: []string{"ecko"}},
 	} {
 		if _, err := send(g, t.Context(), m); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v, want it to say %q", m, err, says)
@@ -124,7 +126,7 @@ func TestOneTurnAtATimeInOrder(t *testing.T) {
 			return nil
 		}})
 	}
-	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = n }, steps...)
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxWaiting = n }, steps...)
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
@@ -139,49 +141,47 @@ func TestOneTurnAtATimeInOrder(t *testing.T) {
 	}
 }
 
+// prompted returns the request that a message leads to.
+func prompted(t *testing.T, m engine.Message) model.Request {
+	t.Helper()
+	g, asked := newEngine(t, nil, fake.Step{Text: "ok"})
+	m.Text = "x"
+	if _, err := send(g, t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	return asked.Requests()[0]
+}
+
 // TestCustomStrategy: a message chooses what goes into its prompt.
 func TestCustomStrategy(t *testing.T) {
-	g, m := newGateway(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
-	for _, message := range []engine.Message{
-		{Strategy: "custom", NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}},
-		{Strategy: "custom", IncludeSkills: []string{"talking"}}, {Strategy: "lite"},
-	} {
-		message.Text, message.Session = "x", message.Strategy+fmt.Sprint(message.NoRuntime)
-		if _, err := send(g, t.Context(), message); err != nil {
-			t.Fatal(err)
-		}
+	less := prompted(t, engine.Message{Strategy: new(prompt.Custom), NoRuntime: true, ExcludeSkills: []string{"talking"}, Exclude: []string{"echo"}})
+	if strings.Contains(less.System, "talking") {
+		t.Errorf("an excluded skill is in the prompt: %q", less.System)
 	}
-	r := m.Requests()
-	if strings.Contains(r[0].System, "talking") || r[0].Messages[0].Note != "" || len(r[0].Tools) != 2 {
-		t.Errorf("first: %+v", r[0])
+	if note := less.Messages[0].Note; note != "" {
+		t.Errorf("the runtime facts are excluded, but the note is %q", note)
 	}
-	if !strings.Contains(r[1].System, "talking") || r[1].Messages[0].Note == "" || strings.Contains(r[2].System, "talking") {
-		t.Errorf("second: %q, third: %q", r[1].System, r[2].System)
+	if got := declared(less); got != "get_weather" {
+		t.Errorf("tools %q without echo", got)
 	}
-	if _, err := send(g, t.Context(), engine.Message{Text: "x", IncludeSkills: []string{"nope"}}); !errors.Is(err, engine.ErrUnknown) {
-		t.Errorf("an unknown skill: %v", err)
+	more := prompted(t, engine.Message{Strategy: new(prompt.Custom), IncludeSkills: []string{"talking"}})
+	if !strings.Contains(more.System, "talking") {
+		t.Errorf("an included skill is not in the prompt: %q", more.System)
+	}
+	if more.Messages[0].Note == "" {
+		t.Error("the runtime facts are missing")
 	}
 }
 
-// TestShadowedToolsAreListed, for operators.
-func TestShadowedToolsAreListed(t *testing.T) {
-	g, _ := newGateway(t, func(c *engine.Config) {
-		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "echo", Source: "later"}, func(context.Context, struct{}) (string, error) { return "", nil })))
-	})
-	resp, err := http.Get(serve(t, g) + "/api/tools")
-	must(t, err)
-	defer resp.Body.Close()
-	var list []engine.Tool
-	must(t, json.NewDecoder(resp.Body).Decode(&list))
-	last := list[len(list)-1]
-	if len(list) != 4 || !last.Shadowed || last.Name != "echo" || last.Source != "" {
-		t.Errorf("listed %+v", list)
+func TestLiteStrategy(t *testing.T) {
+	if r := prompted(t, engine.Message{Strategy: new(prompt.Lite)}); strings.Contains(r.System, "talking") {
+		t.Errorf("a skill is in the prompt: %q", r.System)
 	}
 }
 
 func TestTooManyWaiting(t *testing.T) {
 	hold := make(chan struct{})
-	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})
 	errs := make(chan error, 3)
 	for range 3 {
 		go func() {
@@ -201,7 +201,7 @@ func TestTooManyWaiting(t *testing.T) {
 }
 
 func TestSkillSwitch(t *testing.T) {
-	g, m := newGateway(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	g, m := newEngine(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	ask := func(message engine.Message) string {
 		message.Text = "x"
 		if _, err := send(g, t.Context(), message); err != nil {
@@ -239,7 +239,7 @@ func TestSkillSwitch(t *testing.T) {
 // agent's.
 func TestSkillThatIsGone(t *testing.T) {
 	var r *catalog.Registry
-	g, m := newGateway(t, func(c *engine.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	g, m := newEngine(t, func(c *engine.Config) { r = c.Registry }, fake.Step{Text: "1"}, fake.Step{Text: "2"})
 	if _, err := send(g, t.Context(), engine.Message{Text: "x", Skill: "talking"}); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestSkillThatIsGone(t *testing.T) {
 
 // TestSkillsChangeWhileTurnsRun is for the race detector.
 func TestSkillsChangeWhileTurnsRun(t *testing.T) {
-	g, _ := newGateway(t, nil)
+	g, _ := newEngine(t, nil)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -286,7 +286,7 @@ func TestLateOutcome(t *testing.T) {
 	}
 	call := fake.Step{Calls: []chat.Call{fake.Call("1", "slow", "{}")}}
 	t.Run("waited for", func(t *testing.T) {
-		g, m := newGateway(t, setUp, call, fake.Step{Text: "It is running."}, fake.Step{Text: " It is done."})
+		g, m := newEngine(t, setUp, call, fake.Step{Text: "It is running."}, fake.Step{Text: " It is done."})
 		text := ""
 		for e, err := range g.Send(t.Context(), engine.Message{Text: "go", Wait: true}) {
 			must(t, err)
@@ -302,7 +302,7 @@ func TestLateOutcome(t *testing.T) {
 	})
 	t.Run("stored", func(t *testing.T) {
 		store := &session.MemoryStore{}
-		g, m := newGateway(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
+		g, m := newEngine(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
 		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestLateOutcome(t *testing.T) {
 
 func TestEverythingThatWasDoneIsStored(t *testing.T) {
 	store := &session.MemoryStore{}
-	g, _ := newGateway(t, func(c *engine.Config) { c.Store = store },
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store },
 		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
 	if _, err := send(g, t.Context(), engine.Message{Text: "go"}); !errors.Is(err, model.ErrUnavailable) {
 		t.Fatal(err)
@@ -332,150 +332,11 @@ func TestEverythingThatWasDoneIsStored(t *testing.T) {
 	}
 }
 
-func serve(t *testing.T, g *engine.Gateway) string {
-	server := httptest.NewServer(g.Handler())
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-func post(t *testing.T, url, body string, header ...string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
-	must(t, err)
-	for i := 0; i+1 < len(header); i += 2 {
-		if header[i] == "Host" {
-			req.Host = header[i+1]
-		}
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	must(t, err)
-	return resp.StatusCode, string(raw)
-}
-
-func TestCompletions(t *testing.T) {
-	g, m := newGateway(t, func(c *engine.Config) { c.Now = func() time.Time { return time.Unix(1700000000, 0) } },
-		fake.Step{Text: "Looking.", Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}, Usage: model.Tokens{Input: 5, Output: 2}}, fake.Step{Text: "Done.", Usage: model.Tokens{Input: 7, Output: 1, CacheRead: 3}},
-		fake.Step{Text: "streamed"}, fake.Step{Text: "first"}, fake.Step{Text: "second"})
-	url := serve(t, g) + "/v1/chat/completions"
-	status, body := post(t, url, `{"model":"main","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},{"role":"user","content":[{"type":"text","text":"echo a"}]}]}`)
-	for _, part := range []string{`"object":"chat.completion"`, `"content":"Looking.\n\nDone."`, `"finish_reason":"stop"`, `"prompt_tokens":12`, `"total_tokens":15`, `"cached_tokens":3`, `"created":1700000000`} {
-		if status != 200 || !strings.Contains(body, part) {
-			t.Errorf("status %d, no %s in %s", status, part, body)
-		}
-	}
-	if r := m.Requests()[0]; !strings.Contains(r.System, "\n\nBe kind.") || len(r.Messages) != 3 || r.Messages[2].Text != "echo a" {
-		t.Errorf("asked %+v", r)
-	}
-	status, body = post(t, url, `{"model":"main","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`)
-	lines := strings.Split(strings.TrimSpace(body), "\n\n")
-	if status != 200 || len(lines) != 4 || !strings.Contains(lines[0], `"delta":{"role":"assistant","content":"streamed"}`) || !strings.Contains(lines[1], `"finish_reason":"stop"`) || !strings.Contains(lines[2], `"choices":[],"usage":{`) || lines[3] != "data: [DONE]" {
-		t.Errorf("status %d, stream:\n%s", status, body)
-	}
-	for range 2 {
-		if status, body = post(t, url, `{"model":"main","messages":[{"role":"user","content":"hi"}]}`, "X-Etui-Session", "s1", "X-Etui-User", "ann"); status != 200 {
-			t.Errorf("%d %s", status, body)
-		}
-	}
-	if n := len(m.Requests()[4].Messages); n != 3 {
-		t.Errorf("the stored conversation has %d messages, want 3", n)
-	}
-}
-
-func TestBadRequests(t *testing.T) {
-	g, _ := newGateway(t, func(c *engine.Config) { c.MaxMessage = 100; c.Hosts = []string{"agent.example.com"} })
-	base := serve(t, g)
-	user := `"messages":[{"role":"user","content":"x"}]`
-	for _, c := range []struct {
-		path, body string
-		status     int
-		says       string
-		header     []string
-	}{
-		{"/v1/chat/completions", `{`, 400, "not the JSON", nil},
-		{"/v1/chat/completions", `{"model":"mian",` + user + `}`, 404, `did you mean \"main\"`, nil},
-		{"/v1/chat/completions", `{"model":"main","messages":[]}`, 400, "must not be empty", nil},
-		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "last message must be the user's", nil},
-		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url", nil},
-		{"/v1/chat/completions", `{"model":"main","tools":[{}],` + user + `}`, 400, "tools", nil},
-		{"/v1/chat/completions", `{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 413, "too long", nil},
-		{"/api/chat", `{"text":"` + strings.Repeat("x", 10<<20) + `"}`, 413, "longer than", nil},
-		{"/api/select", `{"text":""}`, 400, "empty", nil},
-		{"/api/tools/nope", `{}`, 404, "there is no tool", nil},
-		{"/api/tools/admin_only", `{}`, 404, "there is no tool", nil},
-		{"/api/select", `{"text":"x"}`, 421, "evil.example", []string{"Host", "evil.example"}},
-		{"/api/select", `{"text":"x"}`, 200, "funnel", []string{"Host", "agent.example.com:3884"}},
-		{"/api/select", `{"text":"x"}`, 403, "other sites", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}},
-	} {
-		status, body := post(t, base+c.path, c.body, c.header...)
-		if status != c.status || !strings.Contains(body, c.says) {
-			t.Errorf("%s %.60s: %d %.200s; want %d and %q", c.path, c.body, status, body, c.status, c.says)
-		}
-	}
-}
-
-func TestAPIKey(t *testing.T) {
-	g, _ := newGateway(t, func(c *engine.Config) { c.Key = "right" })
-	base := serve(t, g)
-	for header, want := range map[string]int{"": 401, "Bearer wrong": 401, "Bearer right": 200} {
-		if status, body := post(t, base+"/api/select", `{"text":"x"}`, "Authorization", header); status != want || strings.Contains(body, "right") {
-			t.Errorf("%q gives %d, want %d", header, status, want)
-		}
-	}
-	resp, err := http.Get(base + "/healthz")
-	must(t, err)
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("/healthz gives %d without a key", resp.StatusCode)
-	}
-}
-
-func TestAPI(t *testing.T) {
-	g, _ := newGateway(t, nil, fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Text: "a"})
-	base := serve(t, g)
-	_, body := post(t, base+"/api/chat", `{"text":"echo a"}`)
-	var kinds []string
-	for line := range strings.Lines(body) {
-		var e map[string]json.RawMessage
-		must(t, json.Unmarshal([]byte(line), &e))
-		for kind := range e {
-			kinds = append(kinds, kind)
-		}
-	}
-	if got := strings.Join(kinds, " "); got != "selected call result text done" {
-		t.Errorf("events %s", got)
-	}
-	if status, body := post(t, base+"/api/tools/echo", `{"arguments":{"word":"b"}}`); status != 200 || !strings.Contains(body, `"text":"b"`) {
-		t.Errorf("%d %s", status, body)
-	}
-	if status, body := post(t, base+"/api/tools/admin_only", `{"roles":["admin"]}`); status != 200 || !strings.Contains(body, `"text":"done"`) {
-		t.Errorf("%d %s", status, body)
-	}
-	get := func(path string) string {
-		resp, err := http.Get(base + path)
-		must(t, err)
-		defer resp.Body.Close()
-		raw, err := io.ReadAll(resp.Body)
-		must(t, err)
-		return string(raw)
-	}
-	for path, part := range map[string]string{
-		"/healthz": `"service":"etui"`, "/readyz": `"status":"ready"`, "/v1/models": `"id":"other"`, "/api/tools": `"filtered":true`, "/api/skills": `"active":"full"`,
-	} {
-		if body := get(path); !strings.Contains(body, part) {
-			t.Errorf("%s gives %s", path, body)
-		}
-	}
-}
-
 // TestStatelessRequestsShareTheirBeginning: a client that sends its whole
 // conversation gets the same tools in front each time.
 func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 	clock := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	g, m := newGateway(t, func(c *engine.Config) {
+	g, m := newEngine(t, func(c *engine.Config) {
 		c.Selection = selection.Config{Direct: -1, Limit: 1}
 		c.Now = func() time.Time { return clock }
 	}, fake.Step{Text: "a"}, fake.Step{Text: "b"})
@@ -492,16 +353,19 @@ func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 	if first, again := r[0].Messages[0].Note, r[1].Messages[0].Note; first != again || !strings.Contains(first, "2026-03-01") {
 		t.Errorf("the first question's note was %q and is %q", first, again)
 	}
-	if string(before) != string(after) || !strings.Contains(r[1].Messages[2].Note, "echo(") {
-		t.Errorf("tools before %s\nafter %s\nnote %s", before, after, r[1].Messages[2].Note)
+	if string(before) != string(after) {
+		t.Errorf("tools before %s\nafter %s", before, after)
+	}
+	if note := r[1].Messages[2].Note; !strings.Contains(note, "echo(") {
+		t.Errorf("the new note is %q", note)
 	}
 }
 
 // TestWhatWasDoneIsStoredWhenTheCallerHasGone: the caller leaves while a call
-// runs; its result is in the session all the same.
+// runs; its result is still stored.
 func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
 	store := &session.MemoryStore{}
-	g, m := newGateway(t, func(c *engine.Config) { c.Store = store },
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = store },
 		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "never asked"})
 	for e, err := range g.Send(t.Context(), engine.Message{Text: "go"}) {
 		must(t, err)
@@ -513,15 +377,24 @@ func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
 	must(t, err)
 	s, err := store.Load(t.Context(), list[0].Key, 0)
 	must(t, err)
-	if len(s.Messages) != 4 || s.Messages[2].Result.Text != "a" || !strings.Contains(s.Messages[3].Result.Text, "before this call was run") || len(m.Requests()) != 1 {
-		t.Errorf("stored %+v after %d requests", s.Messages, len(m.Requests()))
+	if len(s.Messages) != 4 {
+		t.Fatalf("stored %+v, want four messages", s.Messages)
+	}
+	if got := s.Messages[2].Result.Text; got != "a" {
+		t.Errorf("the result of the call is %q", got)
+	}
+	if got := s.Messages[3].Result.Text; !strings.Contains(got, "before this call was run") {
+		t.Errorf("the result of the call that did not run is %q", got)
+	}
+	if n := len(m.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
 	}
 }
 
 // TestStatelessRequestsDoNotWait for each other: they share nothing.
 func TestStatelessRequestsDoNotWait(t *testing.T) {
 	hold := make(chan struct{})
-	g, _ := newGateway(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2", Wait: hold}, fake.Step{Text: "3", Wait: hold})
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxWaiting = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2", Wait: hold}, fake.Step{Text: "3", Wait: hold})
 	errs := make(chan error, 3)
 	var began sync.WaitGroup
 	began.Add(3)
@@ -544,24 +417,118 @@ func TestStatelessRequestsDoNotWait(t *testing.T) {
 	}
 }
 
-// TestStatus counts why prompt caches were broken, and says how tools are
-// delivered.
-func TestStatus(t *testing.T) {
-	g, _ := newGateway(t, func(c *engine.Config) { c.Agents[1].Mode = selection.Bridge }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+// TestCacheBreaks counts why prompt caches were broken.
+func TestCacheBreaks(t *testing.T) {
+	g, _ := newEngine(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	for _, skill := range []string{"", "", "talking"} {
 		if _, err := send(g, t.Context(), engine.Message{Text: "x", Session: "s", Skill: skill}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	resp, err := http.Get(serve(t, g) + "/api/status")
-	must(t, err)
-	defer resp.Body.Close()
-	var s engine.Status
-	must(t, json.NewDecoder(resp.Body).Decode(&s))
-	if len(s.Agents) != 2 || s.Agents[0].Mode != selection.Auto || s.Agents[1].Mode != selection.Bridge || s.Agents[0].Skill != "full" {
-		t.Errorf("status %+v", s)
+	for agent, want := range map[string]string{"main": "map[new_session:1 skill_switch:1]", "other": "map[]"} {
+		s, err := g.AgentStatus(agent)
+		must(t, err)
+		if got := fmt.Sprint(s.CacheBreaks); got != want {
+			t.Errorf("%s: breaks %s, want %s", agent, got, want)
+		}
 	}
-	if got := fmt.Sprint(s.Agents[0].CacheBreaks, s.Agents[1].CacheBreaks); got != "map[new_session:1 skill_switch:1] map[]" {
-		t.Errorf("breaks %s", got)
+}
+
+// TestModeOfAgents: an agent's own mode overrides that of the selection.
+func TestModeOfAgents(t *testing.T) {
+	g, _ := newEngine(t, func(c *engine.Config) { c.Agents[1].Mode = selection.Bridge })
+	for agent, want := range map[string]selection.Mode{"main": selection.Auto, "other": selection.Bridge} {
+		s, err := g.AgentStatus(agent)
+		must(t, err)
+		if s.Mode != want {
+			t.Errorf("%s: mode %s, want %s", agent, s.Mode, want)
+		}
+	}
+}
+
+// greet is a skill.
+type greet struct{}
+
+func (greet) Name() string                                          { return "greet" }
+func (greet) Description() string                                   { return "Say hello" }
+func (greet) Parameters() skill.ParameterSchema                     { return skill.ParameterSchema(`{"type":"object"}`) }
+func (greet) Execute(context.Context, json.RawMessage) (any, error) { return "hello", nil }
+
+// TestCallOfADisabledSkill is told apart from a call of something unknown.
+func TestCallOfADisabledSkill(t *testing.T) {
+	table := skill.NewTable(nil)
+	must(t, table.Register(greet{}))
+	must(t, table.Disable("greet"))
+	g, _ := newEngine(t, func(c *engine.Config) { c.Skills = table })
+	if _, err := g.Call(t.Context(), engine.Message{}, "greet", nil); !errors.Is(err, skill.ErrDisabled) {
+		t.Errorf("disabled: %v", err)
+	}
+	if _, err := g.Call(t.Context(), engine.Message{}, "nope", nil); !errors.Is(err, turn.ErrNoTool) {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+// A message to a session whose process ended takes the open turn up first.
+func TestOpenTurnGoesFirst(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "one"}, fake.Step{Text: "two"})
+	must(t, store.Append(t.Context(), "agent:main:main", session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}}, chat.Message{Role: chat.User, Text: "first"}))
+	if text, err := send(g, t.Context(), engine.Message{Text: "second"}); err != nil || text != "two" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	var said []string
+	for _, message := range m.Requests()[1].Messages {
+		said = append(said, message.Text)
+	}
+	if got := strings.Join(said, " "); got != "first one second" {
+		t.Errorf("the conversation is %q", got)
+	}
+}
+
+// An outcome that the ended process never delivered is told as lost.
+func TestLostOutcome(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "I see."})
+	must(t, store.Append(t.Context(), "agent:main:main", session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
+		chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Text: "It is running."}))
+	must(t, g.Resume(t.Context()))
+	if open, err := store.Open(t.Context()); err != nil || len(open) > 0 {
+		t.Errorf("still open: %q, %v", open, err)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Text: "and?"}); err != nil {
+		t.Fatal(err)
+	}
+	if note := m.Requests()[0].Messages[2].Note; !strings.Contains(note, "slow, which was still running, has failed") || !strings.Contains(note, "unknown") {
+		t.Errorf("the model reads %q", note)
+	}
+}
+
+// A call that needs approval waits in the store, and an answer resumes its turn.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) { ran++; return "wiped", nil })))
+		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, policy.Call) policy.Decision { return policy.Decision{Effect: rules.Ask} }}
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "wipe", "{}")}}, fake.Step{Text: "Done."})
+	var waits []session.Await
+	for e, err := range g.Send(t.Context(), engine.Message{Text: "wipe it"}) {
+		must(t, err)
+		if e.Done != nil {
+			waits = e.Done.Awaits
+		}
+	}
+	if len(waits) != 1 || waits[0].Tool != "wipe" || ran != 0 {
+		t.Fatalf("waits for %+v, ran %d times", waits, ran)
+	}
+	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
+	text, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
+	if err != nil || text != "Done." || ran != 1 {
+		t.Errorf("%q, %v, ran %d times", text, err, ran)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+		t.Errorf("answered twice: %v", err)
 	}
 }

@@ -2,35 +2,31 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
-// maxWait is how long a turn waits for the outcome of a call that goes on.
-// After that the outcome is stored when it comes.
+// maxWait is how long Send waits for the outcome of a call that goes on. After that
+// the outcome is stored when it comes.
 const maxWait = 10 * time.Minute
 
-// late receives the outcomes of calls that go on after their turn. While the
-// one who asked waits, they become the next turn's message; after that they are
-// stored in the session, for its next turn to see.
+// late hands the outcomes of calls that go on after their turn to a sender that waits
+// for them. Nobody else waits meanwhile: the session is free.
 type late struct {
-	gateway *Gateway
-	key     session.Key
-	wait    bool
-
 	mu      sync.Mutex
 	closed  bool
-	missing int         // outcomes that are still to come
-	arrived chan string // bounded by the calls of a turn; more are stored
+	missing int               // outcomes that are still to come
+	arrived chan turn.Outcome // those that come in larger numbers are stored at once
 }
 
-func (g *Gateway) newLate(key session.Key, m Message) *late {
-	return &late{gateway: g, key: key, wait: m.Wait, arrived: make(chan string, 64)}
+// newLate returns a late for a sender that waits, or does not.
+func newLate(wait bool) *late {
+	return &late{closed: !wait, arrived: make(chan turn.Outcome, 64)}
 }
 
 // expect counts a call that goes on.
@@ -40,100 +36,80 @@ func (l *late) expect() {
 	l.missing++
 }
 
-// take receives an outcome.
-func (l *late) take(call chat.Call, result chat.Result) {
-	text := fmt.Sprintf("[%s, which was still running, has finished]\n%s", call.Name, result.Text)
-	if result.Failed {
-		text = fmt.Sprintf("[%s, which was still running, has failed]\n%s", call.Name, result.Text)
-	}
-	if len(text) > maxOutcome {
-		text = strings.ToValidUTF8(text[:maxOutcome], "") + "\n(cut)"
-	}
-	// The tool may say so before its call returns, while the turn has the session.
-	if !l.hand(text) {
-		l.gateway.running.Add(1)
-		go func() {
-			defer l.gateway.running.Done()
-			l.keep(text)
-		}()
-	}
-}
-
-// maxOutcome is how much of an outcome is kept, in bytes.
-const maxOutcome = 32 << 10
-
-// keep stores an outcome as soon as the session is free.
-func (l *late) keep(text string) {
-	leave, err := l.gateway.queues.enter(context.Background(), l.key, l.gateway.config.MaxWaiting)
-	if err != nil {
-		l.gateway.config.Log.Error("the outcome of a call could not be stored", "session", l.key, "error", err)
-		return
-	}
-	defer leave()
-	l.store(text)
-}
-
-// hand gives an outcome to the one who waits for it, if somebody does.
-func (l *late) hand(text string) bool {
+// hand gives an outcome to the sender, and reports whether it waits.
+func (l *late) hand(o turn.Outcome) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || !l.wait {
+	if l.closed {
 		return false
 	}
 	select {
-	case l.arrived <- text:
+	case l.arrived <- o:
 		return true
 	default:
 		return false
 	}
 }
 
-// store keeps an outcome for the session's next turn. The caller has the
-// session to itself.
-func (l *late) store(text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	s, err := l.gateway.config.Store.Load(ctx, l.key, 1)
-	if err == nil {
-		err = l.gateway.config.Store.Append(ctx, l.key, s.State, chat.Message{Role: chat.User, Note: text, Time: l.gateway.config.Now()})
-	}
-	if err != nil {
-		l.gateway.config.Log.Error("the outcome of a call could not be stored", "session", l.key, "error", err)
-	}
-}
-
-// next waits for an outcome and makes it the next message.
-func (l *late) next(ctx context.Context, m Message) (Message, bool) {
+// next waits for an outcome; nil when none will be handed over.
+func (l *late) next(ctx context.Context) *turn.Outcome {
 	l.mu.Lock()
-	missing := l.missing
+	waits := !l.closed && l.missing > 0
 	l.missing--
 	l.mu.Unlock()
-	if !l.wait || missing <= 0 {
-		return m, false
+	if !waits {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	select {
-	case m.note = <-l.arrived:
-		m.Text = ""
-		return m, true
+	case o := <-l.arrived:
+		return &o
 	case <-ctx.Done():
-		return m, false
+		return nil
 	}
 }
 
-// close stores what arrived and was not taken, and lets what comes later go to
-// the store. It is called while the session is still the caller's.
-func (l *late) close() {
+// close ends the handing over, and returns what nobody has taken.
+func (l *late) close() []turn.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	for {
-		select {
-		case text := <-l.arrived:
-			l.store(text)
-		default:
-			return
+	var left []turn.Outcome
+	for len(l.arrived) > 0 {
+		left = append(left, <-l.arrived)
+	}
+	return left
+}
+
+// storeLate stores outcomes in their session, for its next turn to see, as soon as the
+// session is free.
+func (g *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	leave, err := g.queues.enter(ctx, key, math.MaxInt)
+	if err == nil {
+		defer leave()
+		var s session.Session
+		s, err = g.config.Store.Load(ctx, key, 1)
+		for i := 0; err == nil && i < len(outcomes); i++ {
+			s.State, err = g.storeOutcome(ctx, key, s.State, outcomes[i])
 		}
 	}
+	if err != nil {
+		g.config.Log.Error("the outcome of a call could not be stored", "session", key, "error", err)
+	}
+}
+
+// storeOutcome stores an outcome as a message of its own. The caller has the session to
+// itself.
+func (g *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
+	s = o.Arrived(s)
+	if s.Sent > 0 {
+		s.Sent++
+	}
+	return s, g.config.Store.Append(ctx, key, s, chat.Message{Role: chat.User, Note: o.Note(), Time: g.config.Now()})
 }

@@ -48,6 +48,11 @@ func (q *queues) enter(ctx context.Context, key session.Key, waiting int) (leave
 	}
 	select {
 	case s.turn <- struct{}{}:
+		if ctx.Err() != nil { // both came at once
+			<-s.turn
+			gone()
+			return nil, ctx.Err()
+		}
 		return func() { <-s.turn; gone() }, nil
 	case <-ctx.Done():
 		gone()

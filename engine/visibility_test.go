@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
 )
 
 // tenants is a house with tools for everybody, for administrators, for a VIP
@@ -62,18 +62,6 @@ func tenants(tb testing.TB) *catalog.Registry {
 	return r
 }
 
-// request posts something to a handler and returns its status and answer.
-func request(tb testing.TB, h http.Handler, path string, body any) (int, string) {
-	tb.Helper()
-	raw, err := json.Marshal(body)
-	must(tb, err)
-	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(raw))
-	req.Host = "localhost"
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, req)
-	return w.Code, w.Body.String()
-}
-
 // Each caller sees, finds and can call just what the rules give them, by every
 // way there is.
 func TestTenants(t *testing.T) {
@@ -98,16 +86,14 @@ func TestTenants(t *testing.T) {
 				visible := slices.Contains(strings.Fields(c.sees), target)
 				m := c.message
 				m.Text, m.Session = "use "+target, target
-				g, model := newGateway(t, func(cfg *engine.Config) { cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1} },
+				g, model := newEngine(t, func(cfg *engine.Config) { cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1} },
 					fake.Step{Calls: []chat.Call{
 						fake.Call("1", target, `{}`),
 						fake.Call("2", "call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, target)),
 						fake.Call("3", "find_tools", fmt.Sprintf(`{"query":%q,"limit":20}`, target)),
 					}}, fake.Step{Text: "done"})
-				h := g.Handler()
-
-				if code, answer := request(t, h, "/api/chat", m); code != http.StatusOK || !strings.Contains(answer, `"reply":"done"`) {
-					t.Fatalf("chat: %d %s", code, answer)
+				if reply, err := send(g, t.Context(), m); reply != "done" || err != nil {
+					t.Fatalf("replied %q, %v", reply, err)
 				}
 				for _, d := range model.Requests()[0].Tools {
 					if d.Name == target && !visible {
@@ -123,13 +109,12 @@ func TestTenants(t *testing.T) {
 						t.Errorf("%s by %s (visible: %v): %s", target, said.Result.Name, visible, said.Result.Text)
 					}
 				}
-				if code, answer := request(t, h, "/api/tools/"+target, m); (code == http.StatusOK) != visible || !visible && code != http.StatusNotFound {
-					t.Errorf("calling %s (visible: %v): %d %s", target, visible, code, answer)
+				if _, err := g.Call(t.Context(), m, target, nil); visible && err != nil || !visible && !errors.Is(err, turn.ErrNoTool) {
+					t.Errorf("calling %s (visible: %v): %v", target, visible, err)
 				}
-				_, answer := request(t, h, "/api/select", m)
-				var x selection.Explanation
-				must(t, json.Unmarshal([]byte(answer), &x))
-				for _, v := range x.Tools {
+				sel, err := g.Select(t.Context(), m)
+				must(t, err)
+				for _, v := range sel.Explain().Tools {
 					if v.Tool == target && (v.Stage == selection.Visibility) == visible {
 						t.Errorf("%s is at stage %v: %s", target, v.Stage, v.Reason)
 					}
@@ -152,7 +137,7 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 			for range 2 {
 				steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call("1", "use_skill", `{"name":"server"}`), fake.Call("2", "use_skill", `{"name":"servers"}`)}}, fake.Step{Text: "done"})
 			}
-			g, model := newGateway(t, func(cfg *engine.Config) {
+			g, model := newEngine(t, func(cfg *engine.Config) {
 				cfg.Registry, cfg.Selection = r, selection.Config{Direct: -1, Recommend: selection.Recommend{On: recommends}}
 			}, steps...)
 			for i, m := range []engine.Message{{User: "ann", Roles: []string{"admin"}}, {User: "bob"}} {
@@ -162,9 +147,17 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 				asked := model.Requests()[2*i+1]
 				said, _ := json.Marshal(asked)
 				answers := asked.Messages[len(asked.Messages)-2:]
-				told, switched := strings.Contains(string(said), "Look after a server"), !answers[1].Result.Failed
-				if admin := i == 0; told != admin || switched != admin || strings.Contains(answers[0].Result.Text, "servers") != admin || !strings.Contains(string(said), "- support") {
-					t.Errorf("%s: %s", m.User, said)
+				for fact, got := range map[string]bool{
+					"the model sees the skill":     strings.Contains(string(said), "Look after a server"),
+					"a wrong name is given a hint": strings.Contains(answers[0].Result.Text, "servers"),
+					"the model can take it up":     !answers[1].Result.Failed,
+				} {
+					if admin := i == 0; got != admin {
+						t.Errorf("%s: %s: %v, want %v: %s", m.User, fact, got, admin, said)
+					}
+				}
+				if !strings.Contains(string(said), "- support") {
+					t.Errorf("%s: no skill support: %s", m.User, said)
 				}
 				sel, err := g.Select(t.Context(), m)
 				must(t, err)
@@ -183,7 +176,7 @@ func TestHintsNameWhatTheCallerSees(t *testing.T) {
 	r := tenants(t)
 	_, err := r.SetSkills(catalog.Skill{Name: "servers", Tools: []string{"restart_server"}})
 	must(t, err)
-	g, _ := newGateway(t, func(cfg *engine.Config) { cfg.Registry = r })
+	g, _ := newEngine(t, func(cfg *engine.Config) { cfg.Registry = r })
 	for _, c := range []struct {
 		roles []string
 		hint  bool
@@ -208,15 +201,15 @@ func TestFailedRulesAreLogged(t *testing.T) {
 	must(t, err)
 	r.SetRules(list)
 	var log bytes.Buffer
-	g, _ := newGateway(t, func(cfg *engine.Config) { cfg.Registry, cfg.Log = r, slog.New(slog.NewTextHandler(&log, nil)) }, fake.Step{Text: "done"})
+	g, _ := newEngine(t, func(cfg *engine.Config) { cfg.Registry, cfg.Log = r, slog.New(slog.NewTextHandler(&log, nil)) }, fake.Step{Text: "done"})
 	_, err = send(g, t.Context(), engine.Message{Text: "x"})
 	must(t, err)
 	if text := log.String(); strings.Count(text, "could not be judged") != 5 || !strings.Contains(text, "more=3") {
 		t.Error(text)
 	}
-	for _, s := range g.Status().Rules {
+	for _, s := range list.Status() {
 		if s.Failures != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("%d failures of %s", s.Failures, s.Rule)
 		}
 	}
 }
@@ -224,7 +217,7 @@ func TestFailedRulesAreLogged(t *testing.T) {
 // A change of rules takes what a session was shown away, from its next message on.
 func TestRulesChangeWithinASession(t *testing.T) {
 	r := tenants(t)
-	g, model := newGateway(t, func(cfg *engine.Config) { cfg.Registry = r },
+	g, model := newEngine(t, func(cfg *engine.Config) { cfg.Registry = r },
 		fake.Step{Calls: []chat.Call{fake.Call("1", "list_tickets", `{}`)}}, fake.Step{Text: "1"},
 		fake.Step{Calls: []chat.Call{fake.Call("2", "list_tickets", `{}`)}}, fake.Step{Text: "2"})
 	m := engine.Message{Text: "tickets", User: "bob", Channel: "web"}
@@ -239,13 +232,13 @@ func TestRulesChangeWithinASession(t *testing.T) {
 		messages := model.Requests()[i].Messages
 		return messages[len(messages)-1].Result.Text
 	}
-	if last(1) != "did list_tickets" || !strings.Contains(last(3), `there is no tool "list_tickets"`) {
-		t.Errorf("before: %s; after: %s", last(1), last(3))
+	if got := last(1); got != "did list_tickets" {
+		t.Errorf("before the change: %s", got)
+	}
+	if got := last(3); !strings.Contains(got, `there is no tool "list_tickets"`) {
+		t.Errorf("after the change: %s", got)
 	}
 	if tools := model.Requests()[2].Tools; len(tools) == 0 || slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "list_tickets" }) {
 		t.Errorf("declared after the change: %v", tools)
-	}
-	if s := g.Status(); len(s.Rules) != 1 || s.Rules[0].Deny[0] != "list_tickets" {
-		t.Errorf("status %+v", s)
 	}
 }

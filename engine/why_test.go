@@ -2,8 +2,6 @@ package engine_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -25,7 +23,7 @@ func TestWhy(t *testing.T) {
 		}
 		return nil
 	}
-	g, _ := newGateway(t, func(c *engine.Config) { c.Store, c.Selection.Direct = store, -1 }, fake.Step{Text: "1", Check: unseen}, fake.Step{Text: "2", Check: unseen})
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Selection.Direct = store, -1 }, fake.Step{Text: "1", Check: unseen}, fake.Step{Text: "2", Check: unseen})
 	ann := engine.Message{User: "ann", Channel: "web"}
 	for _, text := range []string{"restart everything", "what is the weather"} {
 		m := ann
@@ -33,23 +31,39 @@ func TestWhy(t *testing.T) {
 		_, err := send(g, t.Context(), m)
 		must(t, err)
 	}
-	ask := func(l engine.Look) []engine.Turn {
-		turns, err := g.Why(t.Context(), l)
+	ask := func(m engine.Message, n int, own bool) []engine.Turn {
+		turns, err := g.Why(t.Context(), m, n, own)
 		must(t, err)
 		return turns
 	}
-	last := ask(engine.Look{Message: ann})
-	if len(last) != 1 || last[0].Text != "what is the weather" || last[0].Selection.Announced[0].Tool != "get_weather" {
-		t.Errorf("the last: %+v", last)
+	last := ask(ann, 0, false)
+	if len(last) != 1 || last[0].Text != "what is the weather" {
+		t.Fatalf("the last: %+v", last)
 	}
-	all := ask(engine.Look{Message: ann, Turns: 9})
-	if len(all) != 2 || len(all[1].Selection.Near) != 1 || all[1].Selection.Near[0].Tool != "admin_only" || *all[1].Selection.Near[0].Stage != selection.Visibility {
-		t.Errorf("all: %+v", all)
+	if got := last[0].Selection.Announced[0].Tool; got != "get_weather" {
+		t.Errorf("the last message was given %s", got)
 	}
-	if own := ask(engine.Look{Message: ann, Turns: 9, Own: true}); len(own) != 2 || len(own[1].Selection.Near) != 0 || own[1].Selection.Dropped[selection.Visibility] != 0 || own[1].Selection.Tools != all[1].Selection.Tools-1 {
-		t.Errorf("for the caller: %+v", own)
+	all := ask(ann, 9, false)
+	if len(all) != 2 || len(all[1].Selection.Near) != 1 {
+		t.Fatalf("all: %+v", all)
 	}
-	if none := ask(engine.Look{Message: engine.Message{User: "bob", Channel: "web"}}); none == nil || len(none) != 0 {
+	if near := all[1].Selection.Near[0]; near.Tool != "admin_only" || *near.Stage != selection.Visibility {
+		t.Errorf("near: %+v", near)
+	}
+	own := ask(ann, 9, true)
+	if len(own) != 2 {
+		t.Fatalf("for the caller: %+v", own)
+	}
+	if near := own[1].Selection.Near; len(near) != 0 {
+		t.Errorf("the caller sees near tools: %+v", near)
+	}
+	if n := own[1].Selection.Dropped[selection.Visibility]; n != 0 {
+		t.Errorf("the caller sees that %d tools are hidden", n)
+	}
+	if got, want := own[1].Selection.Tools, all[1].Selection.Tools-1; got != want {
+		t.Errorf("the caller sees %d tools, want %d", got, want)
+	}
+	if none := ask(engine.Message{User: "bob", Channel: "web"}, 0, false); none == nil || len(none) != 0 {
 		t.Errorf("another's: %+v", none)
 	}
 	key := func() session.Key {
@@ -58,21 +72,7 @@ func TestWhy(t *testing.T) {
 		return list[0].Key
 	}()
 	must(t, store.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: "x", Why: []byte(`{"near":[{"stage":"of a newer etui"}]}`)}))
-	if got := ask(engine.Look{Message: ann}); len(got) != 1 || got[0].Text != "what is the weather" {
+	if got := ask(ann, 0, false); len(got) != 1 || got[0].Text != "what is the weather" {
 		t.Errorf("after one that cannot be read: %+v", got)
-	}
-}
-
-func TestSelectWithAlternatives(t *testing.T) {
-	g, _ := newGateway(t, nil)
-	server := httptest.NewServer(g.Handler())
-	defer server.Close()
-	resp, err := http.Post(server.URL+"/api/select", "application/json", strings.NewReader(`{"text":"restart everything","alternatives":true,"try":{"roles":["admin"]}}`))
-	must(t, err)
-	defer resp.Body.Close()
-	var x selection.Explanation
-	must(t, json.NewDecoder(resp.Body).Decode(&x))
-	if len(x.Alternatives) != 2 || x.Alternatives[0].Change != "role" || x.Alternatives[0].Opens[0] != "admin_only" || x.Alternatives[1].Value != "talking" {
-		t.Errorf("%+v", x.Alternatives)
 	}
 }

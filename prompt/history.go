@@ -6,14 +6,18 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
+// maxSent is how many messages are sent. If there are more, half of them are dropped at
+// once.
+const maxSent = 2000
+
 // bytesPerToken turns a limit in tokens into one in bytes, so that a history
 // need not be read to be measured. English has about four, Chinese about three.
 const bytesPerToken = 3
 
-// History returns the part of a conversation that is sent, as a new slice with
-// room for one more. It begins with a user's message and answers every call: one
-// that was cut off gets a result that says so.
-// What is for operators only is taken out.
+// History returns the part of a conversation that is sent, as a new slice with room for
+// one more message. It begins with a user's message and answers every call: an
+// interrupted call gets a result that says so. It omits what is meant for operators
+// only.
 func (b *Builder) History(history []chat.Message) []chat.Message {
 	history = history[b.cut(history):]
 	kept := make([]chat.Message, 0, len(history)+1)
@@ -76,8 +80,8 @@ func whole(history []chat.Message) bool {
 	return len(open) == 0
 }
 
-// cut returns where the part of a conversation begins that is sent. It moves
-// on in steps of half the limit, so that it stays where it is for many turns.
+// cut returns where the sent part of a conversation begins. It moves in steps of half
+// the limit, so that it stays the same for many turns.
 func (b *Builder) cut(history []chat.Message) int {
 	limit := b.config.HistoryTokens * bytesPerToken
 	total := 0
@@ -93,11 +97,14 @@ func (b *Builder) cut(history []chat.Message) int {
 			start++
 		}
 	}
+	if len(history)-start > maxSent {
+		start = len(history) - maxSent/2
+	}
 	for start < len(history) && history[start].Role != chat.User {
 		start++
 	}
 	if start == len(history) {
-		// One turn is longer than the limit: it is sent all the same.
+		// A single turn that exceeds the limit is sent anyway.
 		for start > 0 && (start == len(history) || history[start].Role != chat.User) {
 			start--
 		}
@@ -116,5 +123,5 @@ func size(m *chat.Message) int {
 	return n
 }
 
-// Kept returns the part of a conversation that is sent, as it was stored.
+// Kept returns the stored messages that are sent.
 func (b *Builder) Kept(history []chat.Message) []chat.Message { return history[b.cut(history):] }

@@ -9,11 +9,11 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// NewMessage makes the user's message of a turn, with a note of the runtime
-// facts, where the options want them, of what the host has to say, and of the
-// tools that are announced: a signature and the description of each, because the
-// note stays in the conversation. What a signature leaves out the model learns
-// from a mistake, as after a search.
+// NewMessage returns the user's message of a turn with a note: the runtime facts, if
+// the options include them, the host's own words, and the announced tools. A tool is
+// announced with its signature and description only, because the note stays in the
+// conversation; if the model gets an argument wrong, the failed call shows it the whole
+// schema.
 func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
 	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
 	var lines []string
@@ -33,7 +33,7 @@ func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, 
 	return m
 }
 
-// runtime are the facts that a model may need to know.
+// runtime lists the facts that a model may need.
 func runtime(f chat.Facts, dateOnly bool) string {
 	var parts []string
 	switch {
@@ -44,11 +44,11 @@ func runtime(f chat.Facts, dateOnly bool) string {
 		parts = append(parts, f.Time.Format("Mon 2006-01-02 15:04 MST"))
 	}
 	if f.Skill == catalog.Full {
-		f.Skill = "" // it goes without saying
+		f.Skill = "" // that is the default
 	}
 	for _, p := range [...]struct{ name, value string }{{"channel", f.Channel}, {"chat", f.Chat}, {"user", f.User}, {"skill", f.Skill}} {
 		if p.value != "" {
-			// What others chose must not be able to write lines of the note.
+			// Names chosen by others must not add lines to the note.
 			parts = append(parts, p.name+" "+strings.Join(strings.Fields(p.value), " "))
 		}
 	}

@@ -1,10 +1,10 @@
-// Package prompt makes what a model reads of a turn: the system prompt and the
+// Package prompt builds what a model reads in a turn: the system prompt and the
 // messages.
 //
-// The system prompt holds nothing that changes from turn to turn: no clock, no
-// counts, nothing in random order. What does change - the time, the tools that
-// a question needs - is a note on the message it belongs to ([NewMessage]) and is
-// stored with it, so that every later request begins with the same bytes.
+// The system prompt contains nothing that changes from turn to turn: no clock, no
+// counts, nothing in random order. Whatever changes - the time, the tools that
+// a question needs - goes into a note on its message ([NewMessage]), which is stored
+// with the message, so that every later request begins with the same bytes.
 package prompt
 
 import (
@@ -20,16 +20,16 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// Strategy is how much context a turn is given.
+// Strategy is how much context a turn gets.
 type Strategy int
 
 // The strategies.
 const (
-	// Full gives identity, memory, skills, runtime facts and history.
+	// Full includes identity, memory, skills, runtime facts and history.
 	Full Strategy = iota
-	// Lite gives identity and history: fast, for simple questions.
+	// Lite includes identity and history: fast, for simple questions.
 	Lite
-	// Custom gives what its [Options] say.
+	// Custom includes what its [Options] say.
 	Custom
 )
 
@@ -52,24 +52,24 @@ func ParseStrategy(name string) (Strategy, error) {
 type Options struct {
 	Strategy Strategy
 	// IncludeSkills, when not empty, names the only skills that are listed;
-	// ExcludeSkills names skills that are not. Any strategy but Lite.
+	// ExcludeSkills names skills that are not. They apply to any strategy but Lite.
 	IncludeSkills, ExcludeSkills []string
-	// SkillList, when not nil, is what is said of skills in the place of such a list,
-	// see selection.Selection.SkillList. Any strategy but Lite.
+	// SkillList, when not nil, replaces the list of skills, see
+	// selection.Selection.SkillList. It applies to any strategy but Lite.
 	SkillList *string
 	// IncludeTools and ExcludeTools do the same for tools, under any strategy.
-	// Selection carries them out, not the prompt.
+	// Selection applies them, not the prompt.
 	IncludeTools, ExcludeTools []string
 	// Instructions are the client's own, after those of the agent.
 	Instructions string
-	// Directory lists the tools that may be used, see selection.Directory. Any
+	// Directory lists the usable tools, see selection.Directory. It applies to any
 	// strategy but Lite.
 	Directory string
 	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
 	// under Custom.
 	IncludeMemory, IncludeRuntime bool
-	// DateOnly leaves the clock out of the runtime facts, for conversations whose
-	// earlier messages are made again with every request.
+	// DateOnly leaves the time of day out of the runtime facts, for conversations whose
+	// earlier messages are rebuilt with every request.
 	DateOnly bool
 }
 
@@ -86,16 +86,16 @@ func (o Options) equal(p Options) bool {
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Config says what a [Builder] builds from. The zero value builds prompts
-// without memory for an assistant without a special identity.
+// Config configures a [Builder]. The zero value builds prompts without memory for a
+// general assistant.
 type Config struct {
 	// Instructions say who the agent is and how it works; empty means a general
 	// assistant.
 	Instructions string
 	// Memory is what the agent remembers between conversations; nil means nothing.
 	Memory *memory.Store
-	// HistoryTokens is about how much of a conversation is sent; 0 means 24,000.
-	// What is older is left out, half of this at a time, so that the beginning
+	// HistoryTokens is about how many tokens of a conversation are sent; 0 means
+	// 24,000. Older messages are dropped, half of this at a time, so that the beginning
 	// of the request stays the same for many turns.
 	HistoryTokens int
 }
@@ -107,7 +107,7 @@ type Builder struct {
 	cached [Custom + 1]atomic.Pointer[system] // by strategy: the last one built
 }
 
-// system is a system prompt with what it was made from.
+// system is a system prompt and what it was built from.
 type system struct {
 	options Options
 	memory  *memory.Memory
@@ -115,7 +115,7 @@ type system struct {
 	text    string
 }
 
-// Prompt is what a model reads of a turn.
+// Prompt is what a model reads in a turn.
 type Prompt struct {
 	System   string
 	Messages []chat.Message
@@ -142,8 +142,8 @@ func (b *Builder) BuildMessages(c *catalog.Catalog, history []chat.Message, mess
 	return b.BuildMessagesWithOptions(c, history, message, Options{})
 }
 
-// BuildMessagesWithOptions builds the prompt of a turn under a strategy. The
-// error says that the memory could not be read.
+// BuildMessagesWithOptions builds the prompt of a turn under a strategy. The error
+// means that the memory could not be read.
 func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Message, message chat.Message, opts Options) (Prompt, error) {
 	text, err := b.system(c, message.Time, opts)
 	if err != nil {
@@ -152,8 +152,8 @@ func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Me
 	return Prompt{System: text, Messages: append(b.History(history), message)}, nil
 }
 
-// system returns the system prompt, from the cache while nothing that it is
-// made from has changed.
+// system returns the system prompt, from the cache while nothing it is built from has
+// changed.
 func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (string, error) {
 	if opts.Strategy == Lite {
 		return own(b.lite, opts), nil
@@ -169,7 +169,7 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 	if last != nil && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
 		return last.text, nil
 	}
-	if opts.SkillList != nil { // and not what it points to, which may change
+	if opts.SkillList != nil { // the pointer's target may change
 		list := *opts.SkillList
 		opts.SkillList = &list
 	}

@@ -37,10 +37,11 @@ func (m *MemoryStore) Load(_ context.Context, key Key, limit int) (Session, erro
 		return Session{Key: key}, nil
 	}
 	messages := s.Messages
+	limit = s.Limit(limit)
 	if limit > 0 && len(messages) > limit {
 		messages = messages[len(messages)-limit:]
 	}
-	// What was cut off may have held the calls that the first results answer.
+	// Drop leading results whose calls were truncated.
 	for limit > 0 && len(messages) > 0 && messages[0].Role == chat.Tool {
 		messages = messages[1:]
 	}
@@ -83,6 +84,24 @@ func (m *MemoryStore) List(_ context.Context, limit int) ([]Summary, error) {
 		list = list[:limit]
 	}
 	return list, nil
+}
+
+// Open implements [Store].
+func (m *MemoryStore) Open(context.Context) ([]Key, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var open []*stored
+	for _, s := range m.sessions {
+		if s.State.Open() {
+			open = append(open, s)
+		}
+	}
+	slices.SortFunc(open, func(a, b *stored) int { return a.updated.Compare(b.updated) })
+	keys := make([]Key, len(open))
+	for i, s := range open {
+		keys[i] = s.Key
+	}
+	return keys, nil
 }
 
 // Delete implements [Store].

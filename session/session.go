@@ -1,12 +1,13 @@
 // Package session is the memory of one conversation: its messages, the skill
 // that is active in it, and what it has already shown to the model.
 //
-// Who runs turns makes sure that a session runs one at a time; the package and
-// its stores do not. Stores themselves are safe for concurrent use.
+// The engine makes sure that only one turn of a session runs at a time; the package and
+// its stores do not. Stores are safe for concurrent use.
 package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -18,8 +19,7 @@ import (
 // keys from agent, channel and peer.
 type Key string
 
-// Session is one conversation as it stands. A zero Session with a Key is a new
-// conversation.
+// Session is one conversation. A zero Session with a Key is a new conversation.
 type Session struct {
 	Key Key `json:"key"`
 	State
@@ -27,30 +27,69 @@ type Session struct {
 	Messages []chat.Message `json:"messages"`
 }
 
-// State is what a session remembers beside its messages. It is saved together
-// with them, so that a stored conversation and what was shown in it agree.
+// State is what a session remembers beside its messages. It is stored together with
+// them, so that both always agree.
 type State struct {
 	// Skill is the active skill; empty means the agent's default.
 	Skill string `json:"skill,omitempty"`
-	// Declared are the names of the tools that stand in front of every request
-	// of this session, in order. They are fixed by the session's first question,
-	// because a provider's prompt cache ends at the first byte that changes.
+	// Declared are the names of the tools at the beginning of every request of this
+	// session, in order. The session's first question fixes them, because a provider's
+	// prompt cache ends at the first byte that changes.
 	Declared []string `json:"declared,omitempty"`
-	// Directory is the list of what may be used that stands in the system prompt.
-	// It is fixed with Declared.
+	// Directory is the list of usable tools in the system prompt. It is fixed with
+	// Declared.
 	Directory string `json:"directory,omitempty"`
-	// SkillList is what the system prompt says of skills. It is fixed with Declared.
+	// SkillList is the system prompt's text about skills. It is fixed with Declared.
 	SkillList string `json:"skill_list,omitempty"`
-	// Front is what the newest request of the session began with.
+	// Front describes the beginning of the newest request.
 	Front Front `json:"front,omitzero"`
+	// Sent is how many of the newest messages the next request contains; 0 means
+	// unknown.
+	Sent int `json:"sent,omitempty"`
+	// Turn is the open turn; zero when there is none.
+	Turn Turn `json:"turn,omitzero"`
+	// Awaits are the calls that wait for something from outside.
+	Awaits []Await `json:"awaits,omitempty"`
 }
 
-// Front is what a request began with, as far as is needed to tell whether the
-// next one begins in the same way, and if not, why. Its hashes are short and
-// compared with each other only. The zero Front is that of a new session.
+// Open reports whether something is left to do: a turn has not ended, or a call waits.
+func (s State) Open() bool { return s.Turn.ID != "" || len(s.Awaits) > 0 }
+
+// Turn is a turn that has begun and not ended. Any process can resume it from the
+// store.
+type Turn struct {
+	// ID is random. The idempotency keys of the turn's calls begin with it.
+	ID string `json:"id"`
+	// Request is the host's own record of the message that began the turn.
+	Request json.RawMessage `json:"request,omitempty"`
+	// Resumed counts how often the turn was resumed.
+	Resumed int `json:"resumed,omitempty"`
+}
+
+// Await is a call that waits for something from outside.
+type Await struct {
+	// Call is the call's ID, and Tool the name of the tool that it reaches.
+	Call string `json:"call"`
+	Tool string `json:"tool"`
+	// For is what the call waits for.
+	For Awaited `json:"for"`
+}
+
+// Awaited is what a call waits for.
+type Awaited string
+
+// What a call can wait for.
+const (
+	Approval Awaited = "approval" // an answer; the call has not run
+	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
+)
+
+// Front describes the beginning of a request, as far as it tells whether the next
+// request begins in the same way, and if not, why. Its hashes are short and only
+// compared with each other. The zero Front belongs to a new session.
 type Front struct {
-	// Mode is how the tools were delivered, Model who was asked, Strategy how
-	// much context was given, Skill which toolset was active, Groups whose tools
+	// Mode is how tools were delivered, Model which model was asked, Strategy how much
+	// context it got, Skill which skill was active, and Groups which groups of tools
 	// the agent had.
 	Mode     string `json:"mode,omitempty"`
 	Model    string `json:"model,omitempty"`
@@ -69,6 +108,8 @@ type Front struct {
 // Clone returns a copy that shares nothing with s.
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
+	s.Turn.Request = slices.Clone(s.Turn.Request)
+	s.Awaits = slices.Clone(s.Awaits)
 	return s
 }
 
@@ -84,17 +125,38 @@ type Summary struct {
 // ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
 
+// Sent, as a limit, loads the messages that the next turn needs: State.Sent of them, or
+// the newest 2,000 when Sent is unknown.
+const Sent = -1
+
+// uncounted is how many messages Sent loads when State.Sent is unknown.
+const uncounted = 2000
+
+// Limit returns how many messages a load with limit gives; 0 means all.
+func (s State) Limit(limit int) int {
+	switch {
+	case limit != Sent:
+		return limit
+	case s.Sent > 0:
+		return s.Sent
+	}
+	return uncounted
+}
+
 // Store keeps sessions. Package storetest has its conformance suite.
 type Store interface {
-	// Load returns a session with its newest messages, at most limit of them (0
-	// means all). A key that is not stored gives a new, empty session.
+	// Load returns a session with its newest messages, at most limit of them (0 means
+	// all, see also [Sent]). An unknown key returns a new, empty session.
 	Load(ctx context.Context, key Key, limit int) (Session, error)
-	// Append adds messages to the end of a session and replaces its state, both
-	// or neither. It makes the session when it is new.
+	// Append adds messages to the end of a session and replaces its state, both or
+	// neither. It creates the session if it does not exist.
 	Append(ctx context.Context, key Key, state State, messages ...chat.Message) error
-	// List returns the sessions changed last first, at most limit of them (0
+	// List returns the sessions, most recently changed first, at most limit of them (0
 	// means all).
 	List(ctx context.Context, limit int) ([]Summary, error)
+	// Open returns the keys of sessions with something left to do, see [State.Open],
+	// least recently changed first.
+	Open(ctx context.Context) ([]Key, error)
 	// Delete removes a session and all its messages, or returns ErrNotFound.
 	Delete(ctx context.Context, key Key) error
 }

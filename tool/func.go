@@ -12,9 +12,9 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// New makes a tool of a function that reads its arguments itself, as the code
-// does that `etui tools gen` writes. It panics when def is not valid, which is a
-// mistake in the program.
+// New returns a tool whose function reads its arguments itself, such as the functions
+// that `etui tools gen` writes. It panics when def is not valid, which is a mistake in
+// the program.
 func New(def Definition, call func(ctx context.Context, args json.RawMessage) (chat.Result, error)) Tool {
 	if err := def.Check(); err != nil {
 		panic(err.Error())
@@ -38,9 +38,8 @@ func (t *rawTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, 
 // fields: `json` tags name them and mark them optional (omitempty, omitzero),
 // `jsonschema` tags describe them.
 //
-// What the function returns becomes the result: a [chat.Result] as it is, a
-// string as text, anything else as JSON text for the model and as data for the
-// user.
+// The function's return value becomes the result: a [chat.Result] unchanged, a string
+// as text, anything else as JSON text for the model and as data for the user.
 //
 // Func panics when def is not valid or no schema can be inferred from In: both
 // are mistakes in the program.

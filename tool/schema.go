@@ -30,7 +30,7 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if n, ok := hugeNumber(doc); ok {
 		return nil, fmt.Errorf("not a valid JSON Schema: the number %.40s is too large or too long", n)
 	}
-	const url = "etui:///parameters" // an absolute one: it stands in messages, and no path of this machine is to
+	const url = "etui:///parameters" // absolute, because error messages show it and must not show a path of this machine
 	if err := c.AddResource(url, doc); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Schema) Validate(args json.RawMessage) error {
 	return mismatch(s.compiled.Validate(value))
 }
 
-// mismatch makes what the validator says readable.
+// mismatch rewords the validator's errors for people and models.
 func mismatch(err error) error {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

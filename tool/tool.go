@@ -4,9 +4,9 @@
 // A [Tool] is safe for concurrent use: calls of many conversations run at the
 // same time. [Func] turns an ordinary typed Go function into one.
 //
-// The package knows nothing of catalogs, models or channels, and it decides
-// nothing: who may see or call a tool is judged in packages catalog and
-// selection, from the definition and the [FilterFunc] given here.
+// The package knows nothing about catalogs, models or channels, and it makes no
+// decisions: packages catalog and selection decide who may see and call a tool, from
+// its definition and its [FilterFunc].
 package tool
 
 import (
@@ -58,16 +58,19 @@ type Definition struct {
 	Parameters json.RawMessage
 	// Groups are the tags under which the tool is found.
 	Groups []string
-	// Channels are those that the tool is made for, as in "telegram"; empty
-	// means none in particular. They only move the tool up or down among others
-	// that fit a question: who may see it is decided by filters.
+	// Channels are the channels that the tool is made for, as in "telegram"; empty
+	// means none in particular. They only move the tool up or down among others that
+	// fit a question; rules and filters decide who may see it.
 	Channels []string
 	// Risk is what a call can do to the world. Zero means Write.
 	Risk Risk
+	// Replay says how a call may be repeated after a crash. Empty means [Safe] when
+	// Risk is Read, else [Never].
+	Replay Replay
 	// Version tells releases of the tool apart; free text, may be empty.
 	Version string
-	// Source says where the tool came from: "builtin", "demo", a file, a
-	// server. Empty means that the program registered it itself.
+	// Source is where the tool came from: "builtin", "demo", a file, a server. Empty
+	// means that the program registered it.
 	Source string
 }
 
@@ -116,6 +119,9 @@ func (d Definition) Check() error {
 	if d.Risk != "" && !slices.Contains(Risks(), d.Risk) {
 		return fmt.Errorf("tool %s: unknown risk %q; it is read, write or destructive", d.Name, d.Risk)
 	}
+	if d.Replay != "" && !slices.Contains(Replays(), d.Replay) {
+		return fmt.Errorf("tool %s: unknown replay %q; it is safe, keyed or never", d.Name, d.Replay)
+	}
 	for _, g := range d.Groups {
 		if g == "" || strings.ContainsAny(g, ", \t\n") {
 			return fmt.Errorf("tool %s: group %q is empty or holds a comma or a space", d.Name, g)
@@ -142,11 +148,11 @@ func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
 }
 
-// noParameters is what a model is told of a tool that takes no arguments.
+// noParameters is the schema of a tool that takes no arguments.
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// Schema returns the parameters that models are told: d.Parameters without
-// insignificant space, or the schema of an empty object.
+// Schema returns the parameters that models read: d.Parameters without insignificant
+// space, or the schema of an empty object.
 func (d Definition) Schema() json.RawMessage {
 	if d.Parameters == nil {
 		return noParameters

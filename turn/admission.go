@@ -50,14 +50,14 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 
 // allow judges a call that is about to run. The error says, to the model, why it may
 // not.
-func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage) error {
+func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *Answer) error {
 	record := t.record(e)
 	if err := fits(e, args); err != nil { // nobody is asked about a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
 		t.decided(record, args)
 		return err
 	}
-	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record)
+	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record, said)
 }
 
 // fits says in what arguments do not fit a tool's schema.
@@ -74,7 +74,7 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 
 // allowSkill judges the taking up of a skill, or the reading of a file of it.
 func (t *run) allowSkill(name, file string) error {
-	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name})
+	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name}, nil)
 }
 
 // fileArguments are the arguments of the reading of a skill's file; no file is its
@@ -84,16 +84,27 @@ func fileArguments(file string) json.RawMessage {
 	return args
 }
 
-// judge asks the policy, and records the answer.
-func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) error {
+// judge asks the policy, and records the answer. What a person said to the call, if
+// anything, decides where the policy says ask.
+func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, said *Answer) error {
 	d := t.decide(ctx, c)
+	asked := d.Effect == rules.Ask && c.Entry != nil && t.config.Approvals
+	if asked {
+		if said == nil {
+			return errAwaits
+		}
+		d.Effect, d.Reason = said.effect(), said.reason()
+	}
 	record.Rule, record.Reason = d.Rule, d.Reason
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
 		record.Stage = StagePolicy
 	}
 	t.decided(record, c.Arguments)
-	if record.Allowed {
+	switch {
+	case record.Allowed:
 		return nil
+	case asked:
+		return fmt.Errorf("%s was not called: %s", record.Tool, said.reason())
 	}
 	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }

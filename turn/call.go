@@ -14,14 +14,25 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
+
+// round is the calls of one answer of the model.
+type round struct {
+	answer chat.Message
+	stored bool   // the answer is, because some call must not run twice
+	jobs   []*job // those without a stored result
+}
 
 // job is a call with the tool that it reaches.
 type job struct {
 	call   chat.Call // as the model wrote it
+	key    string    // of the call, in every process that runs the turn
+	broken bool      // the process ended while the call may have run
+	awaits bool      // approval, before it runs
 	entry  *catalog.Entry
-	meta   func(args json.RawMessage) chat.Result // in the place of an entry
+	meta   func(args json.RawMessage) chat.Result // instead of an entry
 	alone  bool                                   // nothing may run beside it
 	whole  bool                                   // the result is bounded already
 	args   json.RawMessage
@@ -29,47 +40,84 @@ type job struct {
 	err    error       // why it failed, where more than the result is known
 }
 
-// call runs the calls of an answer and remembers answer and results together:
-// read-only neighbours in parallel, everything else one by one and in order. It
-// reports whether the turn goes on.
-func (t *run) call(answer chat.Message) bool {
-	jobs := make([]*job, len(answer.Calls))
+// intend begins the round of an answer's calls. It stores the answer before the first
+// call runs, unless all calls may run twice.
+func (t *run) intend(answer chat.Message) {
 	for i := range answer.Calls {
-		// Models leave IDs out, and some begin anew with each answer; a result must
-		// find its call all the same.
+		// Some models leave IDs out, and some start again with each answer, but a
+		// result must find its call.
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
-		jobs[i] = &job{call: answer.Calls[i]}
 	}
-	for rest := jobs; len(rest) > 0; {
+	t.round = &round{answer: answer, jobs: t.jobs(answer.Calls)}
+	if slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return t.repeats(c) != tool.Safe }) {
+		t.keepIntent()
+	}
+}
+
+// jobs makes the jobs of a round's calls. A call's key is the turn's ID and the call's
+// position in the turn.
+func (t *run) jobs(calls []chat.Call) []*job {
+	jobs := make([]*job, len(calls))
+	for i, c := range calls {
+		jobs[i] = &job{call: c, key: fmt.Sprintf("%s-%d", t.state.Turn.ID, t.called+i+1)}
+	}
+	t.called += len(calls)
+	return jobs
+}
+
+// repeats returns how a call may be repeated. A call that reaches no tool runs nothing
+// and is safe.
+func (t *run) repeats(c chat.Call) tool.Replay {
+	if e, ok := t.selector.Catalog().Get(reached(c)); ok {
+		return e.Definition.Repeats()
+	}
+	return tool.Safe
+}
+
+// keepIntent stores the round's answer before its calls have results.
+func (t *run) keepIntent() {
+	if !t.round.stored {
+		t.round.stored = true
+		t.remember(t.round.answer)
+	}
+}
+
+// call runs the round's calls and stores their results: neighbouring read-only calls in
+// parallel, all others one by one and in order. It reports whether the turn goes on.
+func (t *run) call() bool {
+	var results []chat.Message // not stored yet
+	for rest := t.round.jobs; len(rest) > 0; {
 		if t.stopped || t.ctx.Err() != nil {
 			for _, j := range rest {
-				j.result = tool.Failure("the turn was cancelled before this call was run")
-				j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+				results = append(results, answer(j.call, tool.Failure("the turn was cancelled before this call was run")))
 			}
 			break
 		}
-		n := 1
-		for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
-			if t.resolve(rest[n]); !rest[n].readOnly() {
-				break
+		batch := t.next(rest)
+		rest = rest[len(batch):]
+		t.runAll(batch)
+		for _, j := range batch {
+			if !j.awaits {
+				results = append(results, t.result(j))
 			}
 		}
-		t.runAll(rest[:n])
-		rest = rest[n:]
-	}
-	messages := []chat.Message{answer}
-	for _, j := range jobs {
-		t.limitImages(&j.result)
-		messages = append(messages, chat.Message{Role: chat.Tool, Result: &j.result})
-		if j.entry != nil {
-			t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits }) {
+			t.wait(batch, results)
+			return false
+		}
+		if t.round.stored && !t.stopped {
+			t.remember(results...)
+			results = nil
 		}
 	}
-	t.done.Calls += len(jobs)
-	if !t.remember(messages...) {
+	if !t.round.stored {
+		results = append([]chat.Message{t.round.answer}, results...)
+	}
+	t.round = nil
+	if len(results) > 0 && !t.remember(results...) || t.stopped {
 		return false
 	}
 	if err := t.ctx.Err(); err != nil {
@@ -77,6 +125,36 @@ func (t *run) call(answer chat.Message) bool {
 		return false
 	}
 	return true
+}
+
+// answer is the message that answers a call.
+func answer(c chat.Call, r chat.Result) chat.Message {
+	r.CallID, r.Name = c.ID, c.Name
+	return chat.Message{Role: chat.Tool, Result: &r}
+}
+
+// next returns the jobs at the beginning of rest that run together.
+func (t *run) next(rest []*job) []*job {
+	n := 1
+	for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
+		if t.resolve(rest[n]); !rest[n].readOnly() {
+			break
+		}
+	}
+	return rest[:n]
+}
+
+// result makes the result of a job a message, and counts it.
+func (t *run) result(j *job) chat.Message {
+	t.limitImages(&j.result)
+	t.done.Calls++
+	if j.entry != nil {
+		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+	}
+	if j.result.Pending && t.in.Late != nil {
+		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), For: session.Outcome})
+	}
+	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
 
 // used reports whether a call of the conversation has an ID.
@@ -101,8 +179,7 @@ func (j *job) readOnly() bool {
 	return !j.alone && (j.entry == nil || j.entry.Definition.Risk == tool.Read)
 }
 
-// runAll runs jobs side by side and yields what happens, from this goroutine
-// alone.
+// runAll runs jobs in parallel and yields their events from this goroutine.
 func (t *run) runAll(jobs []*job) {
 	for _, j := range jobs {
 		t.emit(Event{Call: &j.call})
@@ -121,23 +198,25 @@ func (t *run) runAll(jobs []*job) {
 		case p := <-progress:
 			t.emit(Event{Progress: &p})
 		case j := <-finished:
-			// What was reported before the end is told before it.
+			// Progress that was reported before the end comes before the result.
 			for reported := len(progress); reported > 0; reported-- {
 				p := <-progress
 				t.emit(Event{Progress: &p})
 			}
-			t.emit(Event{Result: &j.result})
+			if !j.awaits {
+				t.emit(Event{Result: &j.result})
+			}
 			running--
 		}
 	}
 }
 
-// resolve finds the tool that a call reaches and judges whether it may be
-// called, whatever the model was shown. A job without an entry has its result
-// already, or is one of the selection's own tools. It is done just before the
-// call runs, because a call before it may have switched the skill.
+// resolve finds the tool that a call reaches and decides whether the caller may use it,
+// whatever the model was shown. A job without an entry already has its result or is one
+// of the selection's own tools. Call it just before the job runs, because an earlier
+// call may have switched the skill.
 func (t *run) resolve(j *job) {
-	*j = job{call: j.call, args: j.call.Arguments}
+	*j = job{call: j.call, key: j.key, broken: j.broken, args: j.call.Arguments}
 	name := j.call.Name
 	if name == selection.CallTool {
 		var err error
@@ -159,6 +238,10 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	entry, stage := t.admit(name)
+	if j.broken && (entry == nil || !stage.Usable()) {
+		j.result = unknown(j.call)
+		return
+	}
 	if entry == nil {
 		if skill, ok := t.admitSkill(name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
@@ -167,27 +250,30 @@ func (t *run) resolve(j *job) {
 		}
 	}
 	if entry == nil || !stage.Usable() {
-		// The model learns nothing of tools that it may not use; the operator does.
+		// The model learns nothing about hidden tools; the operator does.
 		t.refused(name, entry, stage, j.args)
 		j.result = t.refuse(name, entry, stage)
 		return
 	}
 	j.entry = entry
+	if j.broken && entry.Definition.Repeats() == tool.Never {
+		j.result = unknown(j.call)
+	}
 }
 
-// refuse answers for a tool that may not be called. Only the active skill keeps the
-// model from a tool that the caller may use, so it is told how to get there.
+// refuse is the result for a tool that may not be called. If only the active skill
+// excludes the tool, the result says how to get to it.
 func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
 	if entry != nil && stage == selection.Toolset {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
 	}
-	return t.unknown(name)
+	return t.nameless(name)
 }
 
-// unknown answers for a tool that does not exist, or that this caller may not
-// use: both are told in the same way. Skills are called like tools, too, and then
-// misspelt.
-func (t *run) unknown(name string) chat.Result {
+// nameless is the result for a tool that does not exist or that this caller may not
+// use. Both read the same. Models also call skills like tools and misspell them, so the
+// hint includes skills.
+func (t *run) nameless(name string) chat.Result {
 	return tool.Failure("there is no tool %q%s", name, nearest.Hint(name, t.callable()))
 }
 
@@ -206,11 +292,13 @@ func (t *run) callable() func(yield func(string) bool) {
 // do carries a job out; afterwards its result is set.
 func (t *run) do(j *job, progress chan<- Progress) {
 	switch {
-	case j.result.Failed: // refused before
+	case j.result.Failed: // refused before, or not to be repeated
 	case j.meta != nil:
 		j.result = j.meta(j.args)
 	default:
-		j.result = t.execute(j, progress)
+		if j.result = t.execute(j, progress); j.awaits {
+			return
+		}
 		t.logCall(j)
 	}
 	j.result = t.hide(j.result)
@@ -220,8 +308,8 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	}
 }
 
-// logCall logs a call as the tool that it reached. Those that only read are told
-// with the details.
+// logCall logs a call under the name of the tool that it reached. Read-only calls are
+// logged at debug level.
 func (t *run) logCall(j *job) {
 	level := slog.LevelInfo
 	if j.readOnly() {
@@ -242,7 +330,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	args = fitting(j.entry, args)
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
-	host := tool.Host{Facts: t.selected.Request.Facts, Progress: func(p tool.Progress) {
+	host := tool.Host{Facts: t.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
 		p.Text = t.config.Secrets.Redactor().Text(p.Text)
 		select {
 		case progress <- Progress{j.call.ID, p}:
@@ -253,11 +341,14 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
 	}
 	result, err := wait(ctx, func() (chat.Result, error) {
-		if err := t.allow(ctx, j.entry, args); err != nil {
+		if err := t.allow(ctx, j.entry, args, t.in.answer(j.call.ID)); err != nil {
 			return chat.Result{}, err
 		}
 		return j.entry.Run(tool.WithHost(ctx, host), args)
 	})
+	if j.awaits = errors.Is(err, errAwaits); j.awaits {
+		return chat.Result{}
+	}
 	j.err = t.config.Secrets.Redactor().Error(err)
 	return t.outcome(j, result, err)
 }
@@ -282,8 +373,8 @@ func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
 	return tool.Failure("%v", err)
 }
 
-// wait returns when f does or when ctx ends, whichever comes first. A tool that
-// does not heed ctx keeps its goroutine until it returns.
+// wait returns when f returns or ctx ends, whichever comes first. A tool that ignores
+// ctx keeps its goroutine until it returns.
 func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return chat.Result{}, err
@@ -305,7 +396,7 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 }
 
-// cut keeps the beginning of a text, at most limit bytes, and says so.
+// cut shortens a text to its first limit bytes and adds a note that it did.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -314,9 +405,9 @@ func cut(text string, limit int) string {
 	return fmt.Sprintf("%s\n(cut: %d of %d bytes)", kept, len(kept), len(text))
 }
 
-// shorten keeps the first two thirds and the last third of a result's text that is
-// longer than limit bytes, and says how much is missing: how something ended, and
-// where to read on, stands at its end.
+// shorten keeps the first two thirds and the last third of a result that is longer than
+// limit bytes, and notes how much is missing. The end matters: it often tells how
+// something ended and where to read on.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -339,13 +430,12 @@ func cutBytes(text string, limit int) string {
 	return text[:limit]
 }
 
-// ErrNoTool says that there is no such tool for this caller.
+// ErrNoTool means that this caller has no such tool.
 var ErrNoTool = errors.New("there is no such tool")
 
-// Call runs one call without a model, judged as a call of the turn of in would
-// be. A failure of the tool is a result, and so is a call of use_skill, which has
-// no turn to change; the error beside the result is [ErrNoTool] or what the tool
-// failed with.
+// Call runs one call without a model, with the same checks as in the turn of in. A
+// tool's failure is a result, and so is a call of use_skill, because there is no turn
+// to change. The error is [ErrNoTool] or the tool's own.
 func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawMessage) (chat.Result, error) {
 	t := r.direct(ctx, in)
 	j := &job{call: chat.Call{ID: "call", Name: name, Arguments: args}}
@@ -359,7 +449,7 @@ func (r *Runner) Call(ctx context.Context, in Input, name string, args json.RawM
 	return j.result, j.err
 }
 
-// direct selects for calls that no model makes.
+// direct selects for a call that comes from no model.
 func (r *Runner) direct(ctx context.Context, in Input) *run {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, selector: r.selector()}
 	t.selected = t.selector.Select(r.request(t.selector, in))

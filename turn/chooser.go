@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// maxAsked is how much of a message a chooser's model reads, in bytes, and
-	// maxDescription how much of a candidate's description.
+	// maxAsked bounds the bytes of a message that the model reads, and maxDescription
+	// those of a candidate's description.
 	maxAsked       = 2000
 	maxDescription = 200
-	// keptChoices is how many choices are remembered.
+	// keptChoices bounds the choices that are remembered.
 	keptChoices = 1000
-	// rest is how long a model that did not answer is left alone.
+	// rest is how long a model that did not answer gets no requests.
 	rest = 10 * time.Second
 	// maxChoice bounds the model's answer, in tokens.
 	maxChoice = 256
 )
 
-// Chooser asks an inexpensive model which of several candidates a message
-// means, when the recommender's rules can hardly tell them apart. It only says
-// what comes first: what may be used is decided before, and when the model
-// fails, is late or answers nonsense, the order of the rules stands. A choice is
-// remembered for its message and candidates. It is safe for concurrent use.
+// Chooser asks an inexpensive model which of several candidates a message means when
+// the recommender's rules cannot tell them apart. It only orders candidates that are
+// already admitted. When the model fails, is late or answers nonsense, the order of the
+// rules stays. A choice is remembered for its message and candidates. A Chooser is safe
+// for concurrent use.
 type Chooser struct {
 	model   model.Model
 	timeout time.Duration
@@ -43,17 +43,17 @@ type Chooser struct {
 
 	mu     sync.Mutex
 	counts Counts
-	failed time.Time // when the model did not answer last; zero while it does
+	failed time.Time // when the model last failed to answer; zero while it answers
 }
 
-// Counts tells what a chooser has done so far.
+// Counts are a chooser's statistics.
 type Counts struct {
-	// Asked is how often the model was asked, Failed how often it gave nothing that
-	// could be used, and Cached how often an earlier choice was used instead.
+	// Asked counts the requests to the model, Failed those without a usable answer, and
+	// Cached the earlier choices that were used again.
 	Asked  int `json:"asked"`
 	Failed int `json:"failed"`
 	Cached int `json:"cached"`
-	// Usage is what the model's provider counted.
+	// Usage is what the provider counted.
 	Usage model.Tokens `json:"usage"`
 }
 
@@ -69,16 +69,15 @@ func NewChooser(m model.Model, timeout time.Duration, log *slog.Logger) *Chooser
 	return &Chooser{model: m, timeout: timeout, log: log, chosen: recent.New[[sha256.Size]byte, []string](keptChoices)}
 }
 
-// Counts returns what was done so far.
+// Counts returns the statistics so far.
 func (c *Chooser) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
 }
 
-// choose returns the names of the candidates that the message means, best
-// first, and says who chose them, or why nobody did. Again says that the message
-// was answered before: then only an earlier choice counts.
+// choose returns the names of the candidates that the message means, best first, and
+// who chose them, or why nobody did. With again set only an earlier choice counts.
 func (c *Chooser) choose(ctx context.Context, text string, candidates []selection.Candidate, again bool) (chosen []string, says string) {
 	text = cutBytes(text, maxAsked)
 	name := c.model.Info().Name
@@ -147,7 +146,7 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 		System: choosing, Messages: []chat.Message{{Role: chat.User, Text: question.String()}}, MaxTokens: maxChoice,
 	}))
 	late := errors.Is(limited.Err(), context.DeadlineExceeded)
-	if ctx.Err() == nil { // else the one who asked has gone
+	if ctx.Err() == nil { // otherwise the caller has gone
 		c.answered(err == nil && !late)
 	}
 	if late {
@@ -163,8 +162,8 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 	return chosen, usage, nil
 }
 
-// resting reports whether the model failed to answer a moment ago, so that an
-// outage does not cost every turn the time limit.
+// resting reports whether the model failed a moment ago, so that an outage does not
+// cost every turn the time limit.
 func (c *Chooser) resting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +179,7 @@ func (c *Chooser) answered(ok bool) {
 	}
 }
 
-// readChoice reads a list of candidates. Every word of it must be one.
+// readChoice reads a list of candidates. Every word must be one of them.
 func readChoice(text string, candidates []selection.Candidate) (chosen []string, ok bool) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n\"'`[]*，、", r) })
 	if len(words) == 1 && strings.EqualFold(strings.Trim(words[0], "."), "none") {

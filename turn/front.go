@@ -15,9 +15,8 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// Break is why a provider's prompt cache could not be used for what a request
-// has in common with the one before it: something in front changed, or the cache
-// had been given up.
+// Break is why the provider's prompt cache could not be used: the beginning of the
+// request changed, or the cache has expired.
 type Break string
 
 // The causes.
@@ -25,7 +24,7 @@ const (
 	NewSession        Break = "new_session"
 	ModelSwitch       Break = "model_switch"
 	Idle              Break = "idle"       // longer than the provider keeps its cache
-	Compaction        Break = "compaction" // the oldest messages were left out
+	Compaction        Break = "compaction" // the oldest messages were dropped
 	SkillSwitch       Break = "skill_switch"
 	GroupsChange      Break = "groups_change" // the agent has other tools
 	ModeChange        Break = "mode_change"
@@ -56,17 +55,17 @@ func (r *Runner) CacheBreaks() map[Break]int64 {
 	return counts
 }
 
-// know fills in what the session says about a turn: which messages are still
-// sent, and whether the provider may have them.
+// know adds what the session tells about a turn: which messages are still sent, and
+// whether the provider may have cached them.
 func (r *Runner) know(in Input) Input {
 	in.kept = r.prompt.Kept(in.Session.Messages)
 	in.cold = r.cold(in)
 	return in
 }
 
-// cold returns why the provider has nothing of the session in its cache, or
-// nothing that is worth keeping; empty when it has. Then the session's front may
-// be made anew.
+// cold returns why the provider has nothing of the session in its cache, or nothing
+// worth keeping; empty when it has. When it is cold, the session's front may be
+// rebuilt.
 func (r *Runner) cold(in Input) Break {
 	front, info := in.Session.Front, r.model.Info()
 	switch {
@@ -97,7 +96,7 @@ func (in Input) skill() string {
 	return catalog.Full
 }
 
-// advance makes the session's state what it is after a selection.
+// advance returns the session's state after a selection.
 func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	state := in.Session.Clone()
 	state.Declared = make([]string, len(sel.Declared))
@@ -105,7 +104,7 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 		state.Declared[i] = e.Definition.Name
 	}
 	state.Directory = r.stored(state.Directory, sel.Directory(state.Directory))
-	if len(sel.Request.IncludeSkills) == 0 { // else the list is of this request alone
+	if len(sel.Request.IncludeSkills) == 0 { // otherwise the list belongs to this request alone
 		state.SkillList = r.stored(state.SkillList, sel.SkillList)
 	}
 	state.Front = session.Front{
@@ -115,8 +114,8 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	return state
 }
 
-// stored is a text of the system prompt as a session keeps it: without secrets. Most
-// stay as they were.
+// stored returns a text of the system prompt without secrets, as the session keeps it.
+// Most texts do not change from turn to turn.
 func (r *Runner) stored(before, now string) string {
 	if now == before {
 		return before
@@ -124,15 +123,15 @@ func (r *Runner) stored(before, now string) string {
 	return r.config.Secrets.Redactor().Text(now)
 }
 
-// Replay makes the selection and the message of a turn, and the state after it,
-// without running it: for conversations that are told anew with every request.
+// Replay returns the message of a turn and the state after it without running the turn.
+// Clients that send the whole conversation with every request need it.
 func (r *Runner) Replay(ctx context.Context, in Input) (chat.Message, session.State) {
 	t := &run{Runner: r, ctx: ctx, in: in, selector: r.selector()}
 	question := t.open()
 	return question, t.state
 }
 
-// first hashes the message with which the request of a question begins.
+// first hashes the message that the request begins with.
 func first(in Input, question chat.Message) string {
 	if len(in.kept) > 0 {
 		question = in.kept[0]
@@ -140,8 +139,8 @@ func first(in Input, question chat.Message) string {
 	return said(question)
 }
 
-// broke compares what the last request of the session began with and what the
-// next one does. Cold is what was known before.
+// broke compares the beginnings of the last request and the next one and returns why
+// the cache breaks. Cold is the answer of [Runner.cold].
 func broke(cold Break, before, after session.State) Break {
 	b, a := before.Front, after.Front
 	same := b.Tools == a.Tools && (b.System == "" || b.System == a.System)
@@ -167,7 +166,7 @@ func broke(cold Break, before, after session.State) Break {
 	return PromptChanged
 }
 
-// account counts and logs that the cache is broken, if there is one and it is.
+// account counts and logs a cache break, if there is a cause and a cache.
 func (t *run) account(cause Break) {
 	if cause == "" || t.model.Info().CacheLife == 0 {
 		return
@@ -181,7 +180,7 @@ func (t *run) account(cause Break) {
 	t.config.Log.Log(t.ctx, level, "prompt cache broken", "cause", string(cause), "mode", string(t.selected.Mode), "session", t.in.Session.Key)
 }
 
-// touch notes when the model was asked last.
+// touch records when the model was last asked.
 func (t *run) touch() {
 	if !t.in.Facts.Time.IsZero() {
 		t.state.Front.Used = t.in.Facts.Time.Add(time.Since(t.begun)).Round(time.Second)
@@ -198,7 +197,7 @@ func definitions(entries []*catalog.Entry) string {
 	return hash(parts...)
 }
 
-// hash is short, and the same in every process. It protects from nothing.
+// hash returns a short hash that is the same in every process. It is not cryptographic.
 func hash(parts ...string) string {
 	h := fnv.New64a()
 	for _, p := range parts {

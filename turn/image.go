@@ -6,11 +6,11 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxImages is how many bytes of pictures the results of one turn have together:
-// written as text they stay below what providers take in one request.
+// maxImages bounds the bytes of pictures in one turn: encoded as text they stay below
+// what providers accept in one request.
 const maxImages = 12 << 20
 
-// limitImages takes away the pictures that are too much for one turn.
+// limitImages removes the pictures that exceed the turn's limit.
 func (t *run) limitImages(r *chat.Result) {
 	size := 0
 	for _, f := range r.Images {
@@ -23,8 +23,8 @@ func (t *run) limitImages(r *chat.Result) {
 	t.shown += size
 }
 
-// withoutImages are messages as they are stored: pictures are seen in their turn
-// alone, and would be sent, and paid for, with every later one.
+// withoutImages returns messages as they are stored. Pictures are shown in their own
+// turn only; later turns would pay for them again.
 func withoutImages(messages []chat.Message) []chat.Message {
 	stored := slices.Clone(messages)
 	for i, m := range stored {

@@ -13,8 +13,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// The tools that the selection declares for itself are carried out here. All of
-// them know only what the caller may use.
+// This file carries out the tools that the selection declares itself. They reveal only
+// what the caller may use.
 
 const (
 	maxQueries  = 5   // in one search
@@ -24,7 +24,7 @@ const (
 	groupTokens = 150 // of the groups that are named when nothing was found
 )
 
-// find answers a search: a signature and a line for each tool.
+// find answers a search with a signature and a line for each tool.
 func (t *run) find(args json.RawMessage) chat.Result {
 	queries, limit := searched(args)
 	if len(queries) == 0 {
@@ -62,8 +62,8 @@ func (t *run) find(args json.RawMessage) chat.Result {
 	return t.loading(text.String(), found...)
 }
 
-// searched reads the queries of a search, and how many tools each may find.
-// Models write one query as a text, or under the name "query".
+// searched reads the queries of a search and how many tools each may find. Models also
+// write one query as a string, or name it "query".
 func searched(args json.RawMessage) (queries []string, limit int) {
 	raw, err := repair(args)
 	if err != nil {
@@ -99,8 +99,8 @@ func line(text string) string {
 	return text
 }
 
-// loading is a result that describes tools. In native mode it names them, so
-// that the provider loads their definitions.
+// loading returns a result that describes tools. In native mode it names them, so that
+// the provider loads their definitions.
 func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 	r := tool.Text(text)
 	if t.selected.Mode == selection.Native {
@@ -111,7 +111,7 @@ func (t *run) loading(text string, described ...*catalog.Entry) chat.Result {
 	return r
 }
 
-// describe tells all about one tool.
+// describe describes one tool in full.
 func (t *run) describe(args json.RawMessage) chat.Result {
 	raw, _ := repair(args) // without arguments it stays empty
 	in, _ := meta.ReadDescribeTool(raw)
@@ -121,7 +121,7 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	}
 	entry, stage := t.admit(name)
 	if entry == nil || !stage.Usable() {
-		return t.unknown(name)
+		return t.nameless(name)
 	}
 	d := entry.Definition
 	return t.loading(fmt.Sprintf("%s: %s\nParameters: %s\nCall it with call_tool.", d.Name, d.Description, d.Schema()), entry)

@@ -10,11 +10,11 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// maxUses is how many of a session's calls the recommender looks at, the newest.
+// maxUses bounds the calls of a session that the recommender looks at, newest first.
 const maxUses = 200
 
-// uses returns the calls of a conversation that did what they were asked to,
-// with the time of the message that led to them.
+// uses returns the successful calls of a conversation with the time of the message that
+// led to them.
 func uses(messages []chat.Message) []selection.Use {
 	var used []selection.Use
 	var now time.Time
@@ -36,7 +36,7 @@ func uses(messages []chat.Message) []selection.Use {
 	return used[max(0, len(used)-maxUses):]
 }
 
-// reached is the name of the tool that a call means.
+// reached returns the name of the tool that a call means.
 func reached(c chat.Call) string {
 	if c.Name == selection.CallTool {
 		if name, _, err := target(c.Arguments); err == nil {
@@ -46,13 +46,17 @@ func reached(c chat.Call) string {
 	return c.Name
 }
 
-// note is what the host says with the message, and the skills that fit it and
-// that the system prompt does not describe: that one stays as it is, because a
-// prompt that changes is not found in the provider's cache. What a message that is
-// still sent said before is not said again.
+// note returns the host's words with the message: an outcome, and the skills that fit
+// the message and are missing in the system prompt. The system prompt itself stays the
+// same, because a changed one is not found in the provider's cache. Lines that an
+// earlier message still shows are not repeated.
 func (t *run) note() string {
+	var said string
+	if t.in.Outcome != nil {
+		said = t.in.Outcome.Note()
+	}
 	if t.in.Text == "" || t.in.Options.Strategy == prompt.Lite {
-		return t.in.Note
+		return said
 	}
 	var more []string
 	for _, skill := range t.selected.AnnouncedSkills {
@@ -62,7 +66,7 @@ func (t *run) note() string {
 		}
 	}
 	if len(more) == 0 {
-		return t.in.Note
+		return said
 	}
-	return strings.TrimPrefix(t.in.Note+"\nSkills that fit this message, to be taken up with "+selection.UseSkill+":\n"+strings.Join(more, "\n"), "\n")
+	return strings.TrimPrefix(said+"\nSkills that fit this message, to be taken up with "+selection.UseSkill+":\n"+strings.Join(more, "\n"), "\n")
 }

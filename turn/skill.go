@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// skillAsked reads the arguments of use_skill; what is not there stays empty.
+// skillAsked reads the arguments of use_skill; missing fields stay empty.
 func skillAsked(args json.RawMessage) meta.UseSkill {
 	raw, _ := repair(args)
 	in, _ := meta.ReadUseSkill(raw)
@@ -37,8 +37,8 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	return t.takeUp(skill, in.File)
 }
 
-// admitSkill finds a skill that may be taken up: as the turn began, and by what has
-// been taken away since.
+// admitSkill finds a skill that the caller may take up, in the turn's catalog and in
+// the current one.
 func (t *run) admitSkill(name string) (catalog.Skill, bool) {
 	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
 	if now := t.Runner.selector(); ok && now.Catalog() != t.selector.Catalog() {
@@ -47,8 +47,7 @@ func (t *run) admitSkill(name string) (catalog.Skill, bool) {
 	return skill, ok
 }
 
-// maxSkillNames is how many skills are named to a model that asks for one that does
-// not exist.
+// maxSkillNames bounds the names listed for a model that asks for an unknown skill.
 const maxSkillNames = 50
 
 func (t *run) unknownSkill(name string) chat.Result {
@@ -64,9 +63,9 @@ func (t *run) unknownSkill(name string) chat.Result {
 	return tool.Failure("there is no skill %q%s The skills are: %s.", name, cmp.Or(nearest.Hint(name, slices.Values(skills)), "."), list)
 }
 
-// takeUp gives a file of a skill, or its instructions. With those, the session
-// switches to the skill's tools if it has any. Where it has none nothing in front of
-// the conversation changes, and the provider's cache stays good.
+// takeUp returns a file of a skill, or its instructions. Instructions also switch the
+// session to the skill's toolset, if it has one. If it has none, the beginning of the
+// request stays the same, and the provider's cache stays valid.
 func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 	if err := t.allowSkill(skill.Name, file); err != nil {
 		return tool.Failure("%v", err)
@@ -95,14 +94,14 @@ func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 		t.switchTo(skill.Name)
 	}
 	result := t.brought(skill)
-	if instructions != "" { // to be read, whatever else the provider does with tools
+	if instructions != "" { // the model must read them, whatever the provider does with tools
 		result.Text, result.Tools = result.Text+"\n\n"+instructions, nil
 	}
 	return result
 }
 
-// read reads a file of a skill, as long as a call may take. It is cut to what the
-// model may read of it.
+// read reads a file of a skill within the time limit of a call, cut to what the model
+// may read.
 func (t *run) read(skill catalog.Skill, file string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
 	defer cancel()
@@ -113,9 +112,9 @@ func (t *run) read(skill catalog.Skill, file string) (string, error) {
 	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
 }
 
-// withInstructions adds the instructions of the active skill to a note, if it has
-// any that the conversation does not have: a person chose it, or what the model read
-// is not sent any more.
+// withInstructions adds the active skill's instructions to a note unless the
+// conversation already has them. That happens when a person chose the skill, or when
+// the message with the instructions is no longer sent.
 func (t *run) withInstructions(note string) string {
 	name := t.selected.Request.Facts.Skill
 	skill, _ := t.selector.Catalog().Skill(name)
@@ -138,18 +137,18 @@ func (t *run) withInstructions(note string) string {
 	return strings.TrimPrefix(note+"\nFollow "+text, "\n")
 }
 
-// told reports whether messages tell the model a text.
+// told reports whether the messages contain a text.
 func told(messages []chat.Message, text string) bool {
 	return slices.ContainsFunc(messages, func(m chat.Message) bool {
 		return strings.Contains(m.Note, text) || m.Result != nil && !m.Result.Failed && strings.Contains(m.Result.Text, text)
 	})
 }
 
-// instructionsOf and a name say what a text is.
+// instructionsOf is the heading of a skill's instructions, before its name.
 const instructionsOf = "the instructions of the skill "
 
-// once returns a text and what it is, or that the conversation has it already, as
-// far as it is still sent.
+// once returns a text under a heading, or a pointer to it if the conversation already
+// has it.
 func (t *run) once(what, text string) string {
 	text = what + ":\n" + text
 	if told(t.prompt.Messages, text) {
@@ -158,9 +157,9 @@ func (t *run) once(what, text string) string {
 	return text
 }
 
-// switchTo switches the session's toolset, for this turn and those after it. The
-// front is made anew at once: a switch breaks the cache in any case, and the
-// next question of the turn is the one that needs the tools.
+// switchTo switches the session's toolset, for this turn and the following ones. It
+// rebuilds the front at once: a switch breaks the cache in any case, and the next
+// request of this turn needs the tools.
 func (t *run) switchTo(name string) {
 	before, messages := t.state, t.prompt.Messages
 	in := t.in
@@ -178,11 +177,11 @@ func (t *run) switchTo(name string) {
 	t.account(broke(SkillSwitch, before, t.state))
 }
 
-// maxBrought is how many tools of a skill an answer lists; find_tools finds the
-// others.
+// maxBrought bounds the tools of a skill that a result lists; find_tools finds the
+// rest.
 const maxBrought = 10
 
-// brought says what tools a skill brings.
+// brought describes the tools of a skill.
 func (t *run) brought(skill catalog.Skill) chat.Result {
 	var text strings.Builder
 	fmt.Fprintf(&text, "The skill %s is active", skill.Name)
@@ -206,11 +205,11 @@ func (t *run) brought(skill catalog.Skill) chat.Result {
 	return t.loading(text.String(), listed[:min(len(listed), maxBrought)]...)
 }
 
-// perSearch is how many skills a search finds.
+// perSearch bounds the skills that a search returns.
 const perSearch = 3
 
-// findSkills tells of the skills that a search fits and that the system prompt does
-// not describe; nothing when there are none.
+// findSkills describes the skills that match a search and that the system prompt does
+// not describe; empty when there are none.
 func (t *run) findSkills(queries []string) string {
 	var text strings.Builder
 	for _, query := range queries {

@@ -1,16 +1,20 @@
 // Package turn runs one message to one reply: select, ask, call, repeat.
 //
+// A turn is what its stored steps say. Everything that becomes part of the
+// conversation leaves the turn as a [Step] before the next step begins, and
+// [Runner.Run] goes on from whatever the steps of a session tell: see [PhaseOf]. So a
+// turn outlives the process that began it, and nothing that was finished runs twice.
+//
 // A [Runner] is safe for concurrent use, but the turns of one session must run
-// one after the other; package gateway sees to that. A turn holds one catalog
-// from its selection to its last call: what has been replaced meanwhile is called as
-// it was. What has been taken away, or is hidden from the caller now, is not called
-// any more. Everything that becomes part of the
-// conversation leaves the turn as an event before the next step begins, so that
-// whoever stores it loses nothing that was done.
+// one after the other; package engine sees to that. A turn holds one catalog
+// from its selection to its last call: a tool that was replaced meanwhile is called as
+// it was. A tool that was removed, or is hidden from the caller now, is not called
+// any more.
 package turn
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -34,41 +38,44 @@ type Config struct {
 	// MaxSteps is how often a turn asks the model; 0 means 16. A turn that
 	// reaches it ends with a reply that says so.
 	MaxSteps int
-	// CallTimeout is how long one call may take; 0 means a minute. A call that
-	// takes longer is a failed result for the model.
+	// CallTimeout is how long one call may take; 0 means a minute. A call that takes
+	// longer fails, and the model reads that.
 	CallTimeout time.Duration
 	// Parallel is how many read-only calls run at once; 0 means 8.
 	Parallel int
-	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB.
-	// Of a longer one it reads the beginning and the end, and is told.
+	// MaxResult is how many bytes of a result the model reads; 0 means 32 KiB. Of a
+	// longer one it reads the beginning, the end, and how much is missing.
 	MaxResult int
 	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
-	// the model reads; 0 means 64 KiB. The rest is cut, and the model is told.
+	// the model reads; 0 means 64 KiB. The rest is cut, and the text says so.
 	MaxSkill int
-	// Decide is asked before a call runs: about the tool that it reaches, by whatever
-	// name, with arguments that fit the tool's schema. Unless the answer is to allow
-	// it, the call is refused. It may wait, within CallTimeout, and must be safe for
-	// concurrent use. Nil allows every call; so does a nil [policy.Policy], whose
-	// method it may be.
+	// Decide judges each call before it runs, on the tool that the call reaches by
+	// whatever name, with arguments that fit the tool's schema. Any answer but allow
+	// refuses the call. Decide may wait, within CallTimeout, and must be safe for
+	// concurrent use. Nil allows every call, and so does the Decide method of nil
+	// rules.
 	Decide func(ctx context.Context, c policy.Call) policy.Decision
-	// Audit takes each decision about a call, with the arguments; it must not wait,
-	// and must be safe for concurrent use. Nil records nothing.
+	// Approvals makes a call that Decide answers with ask wait for an [Answer], as long
+	// as that takes: the turn ends for now. Without it such a call is refused.
+	Approvals bool
+	// Audit records each decision about a call, with the arguments. It must return at
+	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
-	// Secrets are hidden in what tools give, before the model, the user or a store
-	// gets it. What a model says is streamed as it is: it knows no secret that was
-	// not told to it. Nil knows none.
+	// Secrets are redacted from what tools return before the model, the user or a store
+	// sees it. What a model says is streamed unchanged: it never saw a secret. Nil
+	// knows none.
 	Secrets *secret.Known
-	// Chooser is asked which tools and skills come first when the recommender's
-	// rules are unsure; nil means that they decide.
+	// Chooser decides which tools and skills come first when the recommender's rules
+	// are unsure; nil leaves it to the rules.
 	Chooser *Chooser
-	// Embedder gives the meaning of questions; nil means that words alone count.
+	// Embedder returns the meaning of questions as vectors; nil ranks by words alone.
 	Embedder Embedder
-	// Log takes what operators want to know; nil discards.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
-// Embedder gives the vector of a question, or nil when it has none in time.
-// Again says that nobody is to be asked: only what is known counts.
+// Embedder returns the vector of a question, or nil when it has none in time. With
+// again set it makes no request and uses only what it has cached.
 type Embedder interface {
 	Vector(ctx context.Context, text string, again bool) []float32
 }
@@ -83,8 +90,8 @@ type Runner struct {
 	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
 }
 
-// New returns a runner that asks m. The selector is taken anew for each turn,
-// so that a turn sees the catalog as it is when it begins.
+// New returns a runner that asks m. It gets a selector for each turn, so that a turn
+// works with the catalog of its beginning.
 func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, cfg Config) *Runner {
 	if cfg.MaxSteps == 0 {
 		cfg.MaxSteps = 16
@@ -107,7 +114,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	return &Runner{model: m, selector: selector, prompt: p, config: cfg}
 }
 
-// Input is one message, with everything that its turn may know.
+// Input is one message and everything that its turn may use.
 type Input struct {
 	// Session is the conversation so far.
 	Session session.Session
@@ -116,43 +123,50 @@ type Input struct {
 	Facts chat.Facts
 	// Text is the message.
 	Text string
-	// Note is what the host says with it, or in its place: that a call which went
-	// on has finished.
-	Note string
-	// Groups are those whose tools the agent has; empty means all.
+	// Outcome, instead of a text, is the result of a call that went on after its turn.
+	Outcome *Outcome
+	// Answers, instead of a text, are what people say about the calls that await
+	// approval.
+	Answers []Answer
+	// Request is the host's own record of the message, from which it can build this
+	// Input again. It is stored with the turn. An Input without text, outcome and
+	// answers resumes the session's open turn.
+	Request json.RawMessage
+	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
+	// all.
 	Groups string
-	// Options choose the strategy, and the tools and skills that are let in.
+	// Options choose the strategy and limit the tools and skills.
 	Options prompt.Options
 	// Limit and Budget override the selection's when above zero, Mode when not
 	// empty.
 	Limit, Budget int
 	Mode          selection.Mode
-	// Again says that the message was begun or answered before: then nobody is asked
-	// anything, and only what was found out before counts.
+	// Again marks a message that was begun or answered before. Its selection makes no
+	// requests and uses only what is cached.
 	Again bool
-	// Late takes the outcome of a call that goes on after its turn; nil means
-	// that tools must finish before they return. It may be called at any time,
-	// from any goroutine.
+	// Late receives the outcome of a call that goes on after its turn. It may be called
+	// at any time, from any goroutine. Nil makes tools finish before they return.
 	Late func(call chat.Call, result chat.Result)
 
-	kept []chat.Message // of the session, as far as it is still sent
-	cold Break          // why the provider has nothing of it; empty when it has
+	kept []chat.Message // of the session: what is still sent
+	cold Break          // why the provider's cache has nothing of it; empty when it has
 }
 
-// Event is something that happened in a turn. Exactly one field is set.
+// Event is something that happens in a turn. Exactly one field is set.
 type Event struct {
-	// Selection is what the turn works with; it comes first.
+	// Selection is the turn's selection; it comes first.
 	Selection *selection.Selection
 	// Text continues the reply, or what the model says before a call.
 	Text string
 	// Call is about to run.
 	Call *chat.Call
+	// Await is a call for which the turn waits.
+	Await *session.Await
 	// Progress is how far a running call has come.
 	Progress *Progress
 	// Result is what a call gave.
 	Result *chat.Result
-	// Step is what has become part of the conversation: to be stored before the
-	// turn goes on.
+	// Step has become part of the conversation. Store it before the next event is read.
 	Step *Step
 	// Done ends the turn.
 	Done *Done
@@ -164,8 +178,10 @@ type Progress struct {
 	tool.Progress
 }
 
-// Step is a piece of the conversation that is complete: the question, a reply,
-// or a round of calls with all their results.
+// Step is a piece of the conversation that is complete: the question, a reply, a
+// round of calls with all their results, or, when a call of the round must not run
+// twice, first the calls and then each result. A step without messages changes the
+// state alone.
 type Step struct {
 	State    session.State
 	Messages []chat.Message
@@ -177,13 +193,16 @@ type Done struct {
 	Reply string `json:"reply"`
 	// Stop says why the model's last answer ended.
 	Stop model.Stop `json:"stop"`
-	// Usage adds up what the provider counted.
+	// Usage adds up the tokens that the provider counted.
 	Usage model.Tokens `json:"usage"`
+	// Awaits are the calls that await approval. The turn is still open then and has no
+	// reply yet.
+	Awaits []session.Await `json:"awaits,omitempty"`
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
-	// CacheBreaks are the causes for which the provider's prompt cache could not be
-	// used in the turn; none when it could.
+	// CacheBreaks are the reasons why the provider's prompt cache could not be used;
+	// none when it could.
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
@@ -192,7 +211,7 @@ type Done struct {
 // Used is a tool that a call reached, by whatever name the model called it.
 type Used struct {
 	Tool string `json:"tool"`
-	// Failed says that the call did not do what it was asked to.
+	// Failed reports that the call did not do its work.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -242,26 +261,29 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	return req
 }
 
-// Run runs a turn and yields what happens. The last event is Done, unless an
-// error, yielded with a zero Event, came first: then the model failed or ctx
-// ended, and what was yielded as Step stands. A tool's failure is not an error:
-// the model is told. When the caller stops ranging, the model and the running
-// calls are cancelled.
+// Run runs a turn, or resumes the open one of a session, and yields what happens. The
+// last event is Done. If the model fails or ctx ends, an error comes instead, with a
+// zero Event, and the turn ends with the steps that it yielded. A failing tool is not
+// an error: the model reads the failure as a result. When the caller stops ranging, Run
+// cancels the model and the running calls, and the turn stays open.
 func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		t := r.begin(ctx, in, yield)
 		for t.running() {
-			answer, ok := t.ask()
-			if !ok {
-				return
+			if t.round == nil {
+				answer, ok := t.ask()
+				if !ok {
+					return
+				}
+				if len(answer.Calls) == 0 {
+					t.finish(answer)
+					return
+				}
+				t.intend(answer)
 			}
-			if len(answer.Calls) == 0 {
-				t.finish(answer)
-				return
-			}
-			if !t.call(answer) {
+			if !t.call() {
 				return
 			}
 		}
@@ -269,7 +291,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	}
 }
 
-// run is one turn under way.
+// run is a turn in progress.
 type run struct {
 	*Runner
 	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
@@ -279,6 +301,9 @@ type run struct {
 	selected *selection.Selection
 	state    session.State
 	prompt   prompt.Prompt
+	round    *round // the calls in progress; nil when the model's answer comes next
+	called   int    // calls of the turn before the round
+	opened   bool   // the turn is stored
 	done     Done
 	stopped  bool
 	begun    time.Time
@@ -288,16 +313,24 @@ type run struct {
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
 	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	if in.resumes() {
+		t.resume()
+		return t
+	}
+	left := t.settle()
 	question := t.open()
+	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request}
 	t.logHidden()
-	if err := t.prompts(in.Session.Messages, question); err != nil {
+	if err := t.prompts(t.in.kept, question); err != nil {
 		t.fail(err)
 		return t
 	}
 	question.Why = t.why()
 	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
-	t.emit(Event{Step: &Step{t.state, []chat.Message{question}}})
+	t.state.Sent = len(t.in.kept) - len(left)
+	t.store(append(left, question)...)
+	t.opened = true
 	return t
 }
 
@@ -323,8 +356,10 @@ func (t *run) prompts(history []chat.Message, question chat.Message) (err error)
 	return err
 }
 
-// running reports whether the turn may ask the model once more.
-func (t *run) running() bool { return !t.stopped && t.done.Steps < t.config.MaxSteps }
+// running reports whether the turn has calls to run, or may ask the model once more.
+func (t *run) running() bool {
+	return !t.stopped && (t.round != nil || t.done.Steps < t.config.MaxSteps)
+}
 
 // emit yields an event, and reports whether the turn goes on.
 func (t *run) emit(e Event) bool {
@@ -334,7 +369,12 @@ func (t *run) emit(e Event) bool {
 	return !t.stopped
 }
 
+// fail ends the turn with an error.
 func (t *run) fail(err error) {
+	if t.opened {
+		t.state.Turn = session.Turn{}
+		t.store()
+	}
 	if !t.stopped {
 		t.stopped = true
 		t.yield(Event{}, t.config.Secrets.Redactor().Error(err))
@@ -391,11 +431,18 @@ func (t *run) question() model.Request {
 func (t *run) remember(messages ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, messages...)
 	t.touch()
-	return t.emit(Event{Step: &Step{t.state, withoutImages(messages)}})
+	return t.store(messages...)
+}
+
+// store yields a step.
+func (t *run) store(messages ...chat.Message) bool {
+	t.state.Sent += len(messages)
+	return t.emit(Event{Step: &Step{t.state.Clone(), withoutImages(messages)}})
 }
 
 func (t *run) finish(answer chat.Message) {
 	t.done.Reply = answer.Text
+	t.state.Turn = session.Turn{}
 	if t.remember(answer) {
 		t.emit(Event{Done: &t.done})
 	}

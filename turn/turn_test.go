@@ -355,8 +355,11 @@ func TestLeavingTheLoopStopsTheTurn(t *testing.T) {
 func TestModelFails(t *testing.T) {
 	b := newBench(t, turn.Config{}, selection.Config{}, nil, fake.Step{Text: "I thi", Err: &model.Error{Model: "fake", Kind: model.ErrUnavailable}})
 	o := run(b, t.Context(), turn.Input{Text: "?"})
-	if !errors.Is(o.err, model.ErrUnavailable) || len(o.steps) != 1 {
-		t.Errorf("%v, %d steps", o.err, len(o.steps))
+	if !errors.Is(o.err, model.ErrUnavailable) || len(o.steps) != 2 {
+		t.Fatalf("%v, %d steps", o.err, len(o.steps))
+	}
+	if open, closed := o.steps[0].State, o.steps[1]; open.Turn.ID == "" || closed.State.Turn.ID != "" || len(closed.Messages) != 0 {
+		t.Errorf("the question leaves %+v, the failure %+v", open.Turn, closed)
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/server/api"
 )
 
 // caller holds the flags that say who asks, where and with what.
 type caller struct {
-	message engine.Message
+	message api.Message
 	roles   []string
 	attrs   map[string]string
 }
@@ -39,7 +39,7 @@ func (c *caller) flags(cmd *cobra.Command) {
 }
 
 // says makes the message of a text.
-func (c *caller) says(text string) (engine.Message, error) {
+func (c *caller) says(text string) (api.Message, error) {
 	m := c.message
 	if m.Limit < 0 || m.Budget < 0 {
 		return m, app.Usagef("--limit and --budget must not be negative")

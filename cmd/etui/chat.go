@@ -19,10 +19,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *cli) chatCommand() *cobra.Command {
@@ -70,7 +70,7 @@ Each start is a new conversation; --session names one to come back to.`,
 func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
-func (a *cli) say(ctx context.Context, c *client.Client, m engine.Message) error {
+func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
 	faint := a.faint()
 	fresh := true // at the beginning of a line
 	progress := ""
@@ -203,7 +203,7 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who caller) error 
 				fmt.Fprintf(a.err, "etui: there is no command %s%s; /help lists them\n", command, nearest.Hint(command, slices.Values(chatCommands)))
 				continue
 			}
-			var m engine.Message
+			var m api.Message
 			if m, err = who.says(text); err == nil {
 				m.Wait = true
 				err = a.interruptible(ctx, func(ctx context.Context) error { return a.say(ctx, c, m) })
@@ -244,7 +244,7 @@ func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *caller, na
 }
 
 func (a *cli) printSkills(ctx context.Context, c *client.Client, agent, chosen string) error {
-	var s engine.Skills
+	var s api.Toolsets
 	if err := c.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}

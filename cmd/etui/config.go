@@ -81,7 +81,7 @@ func (a *cli) validate(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	catalog := b.Gateway.Catalog()
+	catalog := b.Engine.Catalog()
 	for _, u := range b.Unknown {
 		errs = append(errs, app.Usagef("%s: the skill %q names the tool %q, which does not exist%s",
 			config.Place(w.File, w.Text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))

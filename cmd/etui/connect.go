@@ -83,5 +83,5 @@ func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) erro
 			err = fmt.Errorf("closing: %w", closing)
 		}
 	}()
-	return f(client.Here(e.Handler(), key))
+	return f(client.Here(e.HTTP, key))
 }

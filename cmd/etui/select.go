@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *cli) selectCommand() *cobra.Command {
@@ -72,9 +72,9 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who caller, text st
 	if m.Session == "" {
 		m.History = []chat.Message{} // a new conversation
 	}
-	q := engine.Question{Message: m, Try: ask.try}
+	q := api.Question{Message: m, Try: ask.try}
 	q.Alternatives = ask.alternatives || len(ask.try.Roles)+len(ask.try.Channels) > 0
-	var x engine.Answer
+	var x api.Answer
 	if err := c.Do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (a *cli) heed(ctx context.Context, s *app.Server, stop func()) {
 // greet says where to go and what to try.
 func (a *cli) greet(s *app.Server, took time.Duration) {
 	w := s.Workspace
-	fmt.Fprintf(a.out, "etui %s serves %d tools at %s (ready in %d ms)\n", version(), s.Gateway.Catalog().Len(), s.URL, took.Milliseconds())
+	fmt.Fprintf(a.out, "etui %s serves %d tools at %s (ready in %d ms)\n", version(), s.Engine.Catalog().Len(), s.URL, took.Milliseconds())
 	fmt.Fprintf(a.out, "  workspace  %s\n  database   %s\n  model      %s\n", home(w.Dir), home(w.Database()), s.Models())
 	if s.Admin != "" {
 		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)
@@ -102,7 +102,7 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 		}
 		fmt.Fprintf(a.out, "  skills     %s; see etui skills list\n", text)
 	}
-	if s.Config.Usage.Keep {
+	if s.Config.Learning.Keep {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, u := range s.Unknown {

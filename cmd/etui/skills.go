@@ -19,10 +19,11 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 )
@@ -45,9 +46,9 @@ that runs takes it up at once, and one that starts later, too.`,
 
 // skillsReport is what skills list prints as JSON.
 type skillsReport struct {
-	engine.SkillList
+	admin.SkillList
 	// Toolsets are those of an agent: the skills that a turn can take up.
-	Toolsets engine.Skills `json:"toolsets"`
+	Toolsets api.Toolsets `json:"toolsets"`
 }
 
 func (a *cli) skillsListCommand() *cobra.Command {
@@ -68,7 +69,7 @@ func (a *cli) skillsListCommand() *cobra.Command {
 				}
 				a.printSkillList(r.SkillList)
 				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
-					return slices.ContainsFunc(r.Skills, func(s engine.SkillStatus) bool {
+					return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
 						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
 					})
 				})
@@ -80,7 +81,7 @@ func (a *cli) skillsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printSkillList(l engine.SkillList) {
+func (a *cli) printSkillList(l admin.SkillList) {
 	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
@@ -114,7 +115,7 @@ func (a *cli) printSkillList(l engine.SkillList) {
 }
 
 // remarks are what is worth knowing of a skill in a list.
-func remarks(s engine.SkillStatus) (notes []string) {
+func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
 		notes = append(notes, "the last good version is in force: "+home(s.Error))
 	}
@@ -146,7 +147,7 @@ func remarks(s engine.SkillStatus) (notes []string) {
 }
 
 // printToolsets marks the active one.
-func (a *cli) printToolsets(s engine.Skills) error {
+func (a *cli) printToolsets(s api.Toolsets) error {
 	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
@@ -164,7 +165,7 @@ func (a *cli) skillsShowCommand() *cobra.Command {
 		Use: "show NAME", Short: "Show all that is known of a skill", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var s engine.SkillStatus
+				var s admin.SkillStatus
 				if err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s); err != nil {
 					return err
 				}
@@ -178,7 +179,7 @@ func (a *cli) skillsShowCommand() *cobra.Command {
 	}
 }
 
-func (a *cli) printSkill(s engine.SkillStatus) {
+func (a *cli) printSkill(s admin.SkillStatus) {
 	fmt.Fprintf(a.out, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
@@ -215,7 +216,7 @@ func (a *cli) printSkill(s engine.SkillStatus) {
 
 // serverOf is how it goes with the server that a skill is; the zero value for
 // other skills.
-func serverOf(s engine.SkillStatus) (server mcp.Status) {
+func serverOf(s admin.SkillStatus) (server mcp.Status) {
 	if raw, err := json.Marshal(s.Server); err == nil {
 		_ = json.Unmarshal(raw, &server) // a gateway of another version may tell less
 	}
@@ -240,7 +241,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 }
 
 // standing says in words where a skill stands.
-func standing(s engine.SkillStatus) string {
+func standing(s admin.SkillStatus) string {
 	version := ""
 	if s.Version != "" {
 		version = ", version " + s.Version
@@ -274,7 +275,7 @@ func (m *motive) flags(c *cobra.Command) {
 	c.Flags().StringVar(&m.reason, "reason", "", "why; it is logged and kept")
 }
 
-func (m *motive) request() engine.Request { return engine.Request{By: userName(), Reason: m.reason} }
+func (m *motive) request() admin.Change { return admin.Change{By: userName(), Reason: m.reason} }
 
 // userName is who runs this program.
 func userName() string {
@@ -297,9 +298,9 @@ func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Comman
 	return c
 }
 
-func (a *cli) changeSkill(ctx context.Context, method, path string, change engine.Request) error {
+func (a *cli) changeSkill(ctx context.Context, method, path string, change admin.Change) error {
 	return a.with(ctx, false, func(c *client.Client) error {
-		var s engine.SkillStatus
+		var s admin.SkillStatus
 		if err := c.Do(ctx, method, path, change, &s); err != nil {
 			return err
 		}
@@ -339,7 +340,7 @@ func (a *cli) activate(ctx context.Context, agent, name string) error {
 		if c.Here() {
 			return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
 		}
-		var s engine.Skills
+		var s api.Toolsets
 		if err := c.Do(ctx, http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": name}, &s); err != nil {
 			return err
 		}

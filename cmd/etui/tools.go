@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -28,8 +28,8 @@ func (a *cli) toolsCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) listTools(cmd *cobra.Command, c *client.Client) ([]engine.Tool, error) {
-	var list []engine.Tool
+func (a *cli) listTools(cmd *cobra.Command, c *client.Client) ([]api.Tool, error) {
+	var list []api.Tool
 	err := c.Do(cmd.Context(), http.MethodGet, "/api/tools", nil, &list)
 	return list, err
 }
@@ -60,7 +60,7 @@ func (a *cli) toolsListCommand() *cobra.Command {
 				if risks := []string{"", "read", "write", "destructive"}; !slices.Contains(risks, risk) {
 					return app.Usagef("there is no risk %q; it is read, write or destructive", risk)
 				}
-				list = slices.DeleteFunc(list, func(t engine.Tool) bool {
+				list = slices.DeleteFunc(list, func(t api.Tool) bool {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
 					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 				})
@@ -74,10 +74,10 @@ func (a *cli) toolsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printTools(list []engine.Tool) error {
+func (a *cli) printTools(list []api.Tool) error {
 	if a.json {
 		if list == nil {
-			list = []engine.Tool{}
+			list = []api.Tool{}
 		}
 		return json.NewEncoder(a.out).Encode(list)
 	}
@@ -118,7 +118,7 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				i := slices.IndexFunc(list, func(t engine.Tool) bool { return t.Name == args[0] && !t.Shadowed })
+				i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == args[0] && !t.Shadowed })
 				if i < 0 {
 					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
 						for _, t := range list {
@@ -165,7 +165,7 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 
 // shownTool is a tool with what would become of a call of it.
 type shownTool struct {
-	engine.Tool
+	api.Tool
 	Call turn.Judgement `json:"call"`
 }
 
@@ -192,7 +192,7 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 		Example: `  etui tools call list_pods '{"namespace":"prod"}'
   etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call := engine.Call{Message: who.message, Arguments: json.RawMessage("{}")}
+			call := api.CallRequest{Message: who.message, Arguments: json.RawMessage("{}")}
 			call.Roles, call.Attrs = who.roles, who.attrs
 			if len(args) == 2 {
 				if !json.Valid([]byte(args[1])) {
@@ -225,7 +225,7 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 }
 
 // judge prints what would become of a call.
-func (a *cli) judge(ctx context.Context, c *client.Client, name string, call engine.Call) error {
+func (a *cli) judge(ctx context.Context, c *client.Client, name string, call api.CallRequest) error {
 	var j turn.Judgement
 	if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
 		return err

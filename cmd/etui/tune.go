@@ -134,12 +134,12 @@ func (a *cli) lessons(ctx context.Context, w *app.Workspace, dir string) (tools 
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	var turns []usage.Turn
-	if b.Config.Usage.Log != nil {
-		if turns, err = b.Config.Usage.Log.List(ctx, usage.Filter{}); err != nil {
+	if b.Config.Learning.Log != nil {
+		if turns, err = b.Config.Learning.Log.List(ctx, usage.Filter{}); err != nil {
 			return nil, nil, err
 		}
 	}
-	tools, err = tune.Open(b.Gateway.Catalog())
+	tools, err = tune.Open(b.Engine.Catalog())
 	return tools, engine.Asked(turns, false), err
 }
 

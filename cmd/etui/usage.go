@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/server/api"
 )
 
 func (a *cli) usageCommand() *cobra.Command {
@@ -148,7 +149,7 @@ touched. The user is named as messages name them, on whatever channel.`,
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var f engine.Forgotten
+				var f api.Forgotten
 				if err := c.Do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -18,7 +19,7 @@ func (a *cli) why(ctx context.Context, c *client.Client, who caller) error {
 	m := who.message
 	m.Roles, m.Attrs = who.roles, who.attrs
 	var turns []engine.Turn
-	if err := c.Do(ctx, http.MethodPost, "/api/why", engine.Look{Message: m}, &turns); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: m}, &turns); err != nil {
 		return err
 	}
 	switch {

@@ -22,6 +22,8 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/turn"
@@ -46,9 +48,11 @@ type Config struct {
 type App struct {
 	// Workspace is where it comes from.
 	Workspace *Workspace
-	// Gateway runs the turns; Config is what it was made from.
-	Gateway *engine.Gateway
-	Config  engine.Config
+	// Engine runs the turns; Config is what it was made from.
+	Engine *engine.Engine
+	Config engine.Config
+	// HTTP serves the engine and its admin API.
+	HTTP *server.Server
 	// Skills are the skills of the workspace.
 	Skills *skill.Table
 	// Unknown are tools that toolsets name and that do not exist.
@@ -96,26 +100,32 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 }
 
 // open makes everything, in the order in which the parts need each other.
-func (a *App) open(ctx context.Context, c Config) error {
+func (a *App) open(ctx context.Context, settings Config) error {
 	a.secrets.Set(a.Workspace.File, a.Workspace.Config.Secrets()...)
-	if c.Stored {
-		unlock, err := lock(a.Workspace.State, c.urls)
+	if settings.Stored {
+		unlock, err := lock(a.Workspace.State, settings.urls)
 		if err != nil {
 			return err
 		}
 		a.close = append(a.close, unlock)
 	}
-	err := a.openCatalog(ctx, c.Stored)
+	err := a.openCatalog(ctx, settings.Stored)
 	if err != nil {
 		return err
 	}
-	if a.Config, err = a.engineConfig(ctx, c.Stored); err != nil {
+	if a.Config, err = a.engineConfig(ctx, settings.Stored); err != nil {
 		return err
 	}
-	if a.Gateway, err = engine.New(a.Config); err != nil {
+	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
 	a.reloader = newReloader(a)
+	c := a.Workspace.Config
+	a.HTTP = server.New(a.Engine, server.Config{
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: a.version, Skills: a.skills.admin(), Log: a.log,
+		Policy:        func() []rules.Status { return a.calls.Load().Status() },
+		Configuration: func() api.Configuration { return *a.reloader.status.Load() },
+	})
 	a.close = append(a.close, func() error {
 		a.wait(ctx) // what turns leave behind is stored before the store is closed
 		return nil
@@ -130,7 +140,7 @@ const grace = 10 * time.Second
 func (a *App) wait(ctx context.Context) {
 	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
-	a.Gateway.Wait(ending)
+	a.Engine.Wait(ending)
 }
 
 // openCatalog fills the catalog with the tools and skills of the workspace, under
@@ -173,11 +183,8 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, error) {
 	w, c := a.Workspace, a.Workspace.Config
 	e := engine.Config{
-		Registry: a.registry, Links: c.Sessions.Links, MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting,
-		Skills:        a.skills.admin(),
-		Policy:        func() []rules.Status { return a.calls.Load().Status() },
-		Configuration: func() engine.Configuration { return *a.reloader.status.Load() },
-		Key:           string(c.API.Key), Hosts: c.API.Hosts, Version: a.version, Log: a.log,
+		Registry: a.registry, Skills: a.Skills, Links: c.Sessions.Links,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, Log: a.log,
 	}
 	if stored {
 		s, err := sqlite.Open(ctx, w.Database())
@@ -187,7 +194,7 @@ func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, err
 		a.close = append(a.close, s.Close)
 		e.Store = s
 	}
-	e.Usage = a.openUsage(ctx, stored)
+	e.Learning = a.openUsage(ctx, stored)
 	models, err := a.newModels()
 	if err != nil {
 		return e, err

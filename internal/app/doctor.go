@@ -71,7 +71,7 @@ func Examine(ctx context.Context, w *Workspace, c Config, attacker []string) (re
 		add("start", err, "")
 		return report
 	}
-	add("tools", nil, fmt.Sprintf("%d tools in %d groups", a.Gateway.Catalog().Len(), len(a.Gateway.Catalog().GroupNames())))
+	add("tools", nil, fmt.Sprintf("%d tools in %d groups", a.Engine.Catalog().Len(), len(a.Engine.Catalog().GroupNames())))
 	for _, u := range a.Unknown {
 		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
 	}

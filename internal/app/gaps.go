@@ -67,7 +67,7 @@ func (a *App) openCommands() (list []Finding) {
 func (a *App) openCalls(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	c := a.registry.Catalog()
-	guest := chat.Facts{Agent: a.Gateway.Agents()[0], Time: time.Now()}
+	guest := chat.Facts{Agent: a.Engine.Agents()[0], Time: time.Now()}
 	var destructive, changing, reading []string
 	for _, d := range c.Definitions(guest) {
 		e, ok := c.Get(d.Name)

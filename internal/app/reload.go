@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/secret"
+	"github.com/etui-run/etui/server/api"
 )
 
 const (
@@ -40,7 +41,7 @@ type reloader struct {
 	calls    *atomic.Pointer[policy.Policy]
 	secrets  *secret.Known
 	skills   *skills
-	gateway  *engine.Gateway
+	gateway  *engine.Engine
 	steady   func(path string) (still func() bool)
 	log      *slog.Logger
 	asked    chan struct{} // to look at the file now
@@ -51,7 +52,7 @@ type reloader struct {
 	waits  bool // a change waits for the end of a command
 	found  bool // the file has been there
 	served *config.Config
-	status atomic.Pointer[engine.Configuration]
+	status atomic.Pointer[api.Configuration]
 }
 
 // fileStamp tells versions of a file apart without reading it.
@@ -63,10 +64,10 @@ type fileStamp struct {
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
-		file: w.File, environ: os.Environ(), registry: a.registry, calls: &a.calls, secrets: a.secrets, skills: a.skills, gateway: a.Gateway,
+		file: w.File, environ: os.Environ(), registry: a.registry, calls: &a.calls, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
 		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config,
 	}
-	r.status.Store(&engine.Configuration{File: w.File, Since: time.Now()})
+	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
 }
 
@@ -156,13 +157,13 @@ func (r *reloader) look(ctx context.Context) {
 		err = r.apply(ctx)
 	}
 	if err == nil {
-		r.status.Store(&engine.Configuration{File: r.file, Since: time.Now()})
+		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
 		return
 	}
 	before := r.status.Load()
 	if before.Error != err.Error() {
 		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the rules and skills in force stay", "error", err)
-		r.status.Store(&engine.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
 	}
 }
 

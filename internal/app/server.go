@@ -73,14 +73,14 @@ func (s *Server) private() bool {
 // calls stopping, lets running turns end for some seconds, and closes everything.
 func (s *Server) Run(ctx context.Context, stopping func()) error {
 	server, failed := s.server(ctx), make(chan error, 2)
-	if server.Handler = s.Gateway.Handler(); s.private() {
-		server.Handler = s.Handler()
+	if server.Handler = s.HTTP.Public(); s.private() {
+		server.Handler = s.HTTP
 	}
 	server.Handler = s.traces.Handler(server.Handler)
 	go func() { failed <- server.Serve(s.listener) }()
 	if s.operators != nil {
 		admin := s.server(ctx)
-		admin.Handler = s.Gateway.AdminHandler()
+		admin.Handler = s.HTTP.Operators()
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
 		go func() { failed <- admin.Serve(s.operators) }()
 	}
@@ -121,18 +121,6 @@ func (s *Server) server(ctx context.Context) *http.Server {
 func (s *Server) Reload(ctx context.Context, by string) {
 	s.reloader.again()
 	s.skills.reload(ctx, by, "asked to read everything again")
-}
-
-// Handler serves the gateway and its admin API.
-func (a *App) Handler() http.Handler {
-	public, admin := a.Gateway.Handler(), a.Gateway.AdminHandler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/admin/") {
-			admin.ServeHTTP(w, r)
-			return
-		}
-		public.ServeHTTP(w, r)
-	})
 }
 
 func port(l net.Listener) uint16 {

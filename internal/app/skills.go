@@ -16,7 +16,6 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
@@ -26,6 +25,7 @@ import (
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection/meta"
+	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/markdown"
@@ -177,8 +177,8 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 }
 
 // admin is what the admin API shows and changes.
-func (s *skills) admin() engine.SkillAdmin {
-	return engine.SkillAdmin{
+func (s *skills) admin() admin.Config {
+	return admin.Config{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
 		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
 		Reload: func(ctx context.Context, by, why string) (any, error) {

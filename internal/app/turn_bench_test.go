@@ -12,7 +12,7 @@ import (
 )
 
 // demoGateway is the gateway of `etui demo`, with its database.
-func demoGateway(tb testing.TB) *engine.Gateway {
+func demoGateway(tb testing.TB) *engine.Engine {
 	dir := tb.TempDir()
 	c, err := config.Parse("etui.yaml", []byte("demo: true\nmodels: [{name: offline, provider: offline}]\n"), nil)
 	if err != nil {
@@ -28,7 +28,7 @@ func demoGateway(tb testing.TB) *engine.Gateway {
 			tb.Error(err)
 		}
 	})
-	return a.Gateway
+	return a.Engine
 }
 
 // BenchmarkOfflineTurn answers a question of the demo, each time in a new

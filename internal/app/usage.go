@@ -15,9 +15,9 @@ import (
 // be kept and this process stores what it does. A file that cannot be opened stops
 // nothing: nothing is kept or learnt then, and requests for past turns fail with the
 // reason.
-func (a *App) openUsage(ctx context.Context, stored bool) engine.Usage {
+func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
 	c := a.Workspace.Config.Usage
-	u := engine.Usage{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
+	u := engine.Learning{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
 	file := filepath.Join(a.Workspace.State, "usage.db")
 	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
 		return u

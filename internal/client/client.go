@@ -16,7 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/wire"
 )
 
 // Client talks to a gateway: a running one, or one in this process, which it reaches
@@ -71,7 +73,7 @@ func IsGateway(ctx context.Context, url string) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	var h engine.Health
+	var h server.Health
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&h) == nil && h.Service == "etui"
 }
 
@@ -116,7 +118,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var p engine.Problem
+	var p wire.Problem
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
 		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.Where, resp.StatusCode)
 	}
@@ -126,7 +128,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 // InForce reports whether the gateway could use its configuration as it is now;
 // the error says why not.
 func (c *Client) InForce(ctx context.Context) error {
-	var s engine.Status
+	var s api.Status
 	if err := c.Do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
@@ -137,26 +139,26 @@ func (c *Client) InForce(ctx context.Context) error {
 }
 
 // Chat sends a message and yields what happens.
-func (c *Client) Chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Event, error] {
-	return func(yield func(engine.Event, error) bool) {
+func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		resp, err := c.send(ctx, http.MethodPost, "/api/chat", m)
 		if err != nil {
-			yield(engine.Event{}, err)
+			yield(api.Event{}, err)
 			return
 		}
 		defer resp.Body.Close()
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(make([]byte, 64<<10), 64<<20)
 		for lines.Scan() {
-			var e engine.Event
+			var e api.Event
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-				yield(engine.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err))
+				yield(api.Event{}, fmt.Errorf("the gateway at %s gave no JSON: %w", c.Where, err))
 				return
 			}
 			if e.Error != "" {
-				yield(engine.Event{}, errors.New(e.Error))
+				yield(api.Event{}, errors.New(e.Error))
 				return
 			}
 			if !yield(e, nil) {
@@ -164,7 +166,7 @@ func (c *Client) Chat(ctx context.Context, m engine.Message) iter.Seq2[engine.Ev
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(engine.Event{}, err)
+			yield(api.Event{}, err)
 		}
 	}
 }

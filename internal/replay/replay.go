@@ -169,7 +169,7 @@ func (c Config) gateway(s *script) engine.Config {
 }
 
 // play replays one conversation.
-func play(ctx context.Context, g *engine.Gateway, s *script, c Conversation) (Replayed, error) {
+func play(ctx context.Context, g *engine.Engine, s *script, c Conversation) (Replayed, error) {
 	done := Replayed{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {

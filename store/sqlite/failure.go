@@ -9,8 +9,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// explain adds the file and what to do to an error of SQLite. The error of a
-// context that has ended stays as it is.
+// explain adds the file and a remedy to an error of SQLite. It returns a context's
+// error unchanged.
 func (s *Store) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -7,20 +7,20 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// row is a message as it is stored: chat.Message as JSON, but for its calls.
+// row is a stored message: chat.Message as JSON, except for its calls.
 type row struct {
 	chat.Message
 	Calls []call `json:"calls,omitempty"`
 }
 
-// call is a call whose arguments are kept byte for byte, as a text. As JSON they
-// would come back with other spaces, so that the next request would differ from
-// the last and miss the provider's cache; and broken ones could not be kept.
+// call is a call whose arguments are stored byte for byte, as text. As JSON they would
+// come back with other spaces, the next request would differ from the last and miss the
+// provider's cache, and broken arguments could not be stored.
 type call struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Written string `json:"written,omitempty"`
-	// Arguments are those of version 1 of the file.
+	// Arguments holds the arguments in files of version 1.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 

@@ -15,10 +15,10 @@ import (
 
 const (
 	maxKey     = 512     // bytes
-	maxMessage = 8 << 20 // bytes of a message as it is stored
+	maxMessage = 8 << 20 // bytes of a stored message
 )
 
-// Load implements [session.Store]. State and messages are those of one moment.
+// Load implements [session.Store]. State and messages belong to the same moment.
 func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
 	out := session.Session{Key: key}
 	err := s.view(ctx, func(tx *sql.Tx) error {
@@ -33,7 +33,7 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.S
 		if err != nil {
 			return fmt.Errorf("the state of session %q: %w", key, err)
 		}
-		out.Messages, err = messages(ctx, tx, key, limit)
+		out.Messages, err = messages(ctx, tx, key, out.Limit(limit))
 		return err
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func messages(ctx context.Context, tx *sql.Tx, key session.Key, limit int) ([]ch
 		}
 		list = append(list, m)
 	}
-	// What was cut off may have held the calls that the first results answer.
+	// Drop leading results whose calls were truncated.
 	for limit > 0 && len(list) > 0 && list[len(list)-1].Role == chat.Tool {
 		list = list[:len(list)-1]
 	}
@@ -97,8 +97,8 @@ func (s *Store) Append(ctx context.Context, key session.Key, state session.State
 	}
 	now := time.Now().UnixMilli()
 	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, created, updated) VALUES (?, ?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET state = excluded.state, updated = excluded.updated`, key, string(saved), now, now)
+		_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, key, string(saved), state.Open(), now, now)
 		for _, row := range rows {
 			if err != nil {
 				break
@@ -133,6 +133,24 @@ func (s *Store) List(ctx context.Context, limit int) ([]session.Summary, error) 
 		list = append(list, line)
 	}
 	return list, s.explain(rows.Err())
+}
+
+// Open implements [session.Store].
+func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	defer rows.Close()
+	var keys []session.Key
+	for rows.Next() {
+		var key session.Key
+		if err := rows.Scan(&key); err != nil {
+			return nil, s.explain(err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, s.explain(rows.Err())
 }
 
 // Delete implements [session.Store].

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,8 @@ func Test(t *testing.T, open func(t *testing.T) session.Store) {
 	t.Run("state is replaced", func(t *testing.T) { state(t, open(t)) })
 	t.Run("list and delete", func(t *testing.T) { list(t, open(t)) })
 	t.Run("list is in order of change", func(t *testing.T) { order(t, open(t)) })
+	t.Run("open sessions are found", func(t *testing.T) { openSessions(t, open(t)) })
+	t.Run("what is sent is loaded", func(t *testing.T) { sent(t, open(t)) })
 	t.Run("keys are kept apart", func(t *testing.T) { keys(t, open(t)) })
 	t.Run("keys have a limit", func(t *testing.T) { longKey(t, open(t)) })
 	t.Run("many writers", func(t *testing.T) { many(t, open(t)) })
@@ -176,6 +179,43 @@ func order(t *testing.T, store session.Store) {
 	}
 	if !got[0].Created.Before(got[1].Created) || !got[0].Updated.After(got[0].Created) {
 		t.Errorf("the times are wrong: %+v", got)
+	}
+}
+
+func openSessions(t *testing.T, store session.Store) {
+	turn := session.State{Turn: session.Turn{ID: "t", Request: []byte(`{"user":"ann"}`), Resumed: 1}}
+	await := session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}}
+	must(t, store.Append(t.Context(), "turn", turn, chat.Message{Role: chat.User, Text: "go"}))
+	must(t, store.Append(t.Context(), "await", await))
+	must(t, store.Append(t.Context(), "done", turn))
+	must(t, store.Append(t.Context(), "done", session.State{}))
+	keys, err := store.Open(t.Context())
+	must(t, err)
+	slices.Sort(keys)
+	if !slices.Equal(keys, []session.Key{"await", "turn"}) {
+		t.Errorf("Open = %q, want await and turn", keys)
+	}
+	if got := load(t, store, "turn", 0).State; !reflect.DeepEqual(got, turn) {
+		t.Errorf("the open turn came back as %+v", got)
+	}
+	if got := load(t, store, "await", 0).State; !reflect.DeepEqual(got, await) {
+		t.Errorf("the awaited call came back as %+v", got)
+	}
+	must(t, store.Delete(t.Context(), "turn"))
+	if keys, err := store.Open(t.Context()); err != nil || !slices.Equal(keys, []session.Key{"await"}) {
+		t.Errorf("after one was deleted: %q, %v", keys, err)
+	}
+}
+
+func sent(t *testing.T, store session.Store) {
+	for i := range 5 {
+		must(t, store.Append(t.Context(), "k", session.State{Sent: 3}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
+		must(t, store.Append(t.Context(), "uncounted", session.State{}, chat.Message{Role: chat.User, Text: fmt.Sprint(i)}))
+	}
+	for key, want := range map[session.Key]string{"k": "2 3 4", "uncounted": "0 1 2 3 4"} {
+		if got := texts(load(t, store, key, session.Sent).Messages); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
 	}
 }
 

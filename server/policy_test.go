@@ -1,17 +1,13 @@
-package engine_test
+package server_test
 
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/memory"
@@ -19,13 +15,13 @@ import (
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
 // TestPolicyOverHTTP: the API judges as a turn does, and no secret passes: neither
-// one that a tool gives, nor one that a user writes.
+// one that a tool returns, nor one that a user writes.
 func TestPolicyOverHTTP(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	known := &secret.Known{}
@@ -53,35 +49,15 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "memory", "MEMORY.md"), []byte("The key is "+key+"."), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store := &session.MemoryStore{}
 	m := fake.New(fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
-	recorder := audit.NewRecorder(nil, known, nil)
-	g, err := engine.New(engine.Config{
-		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(folder)}}, Store: store, Policy: list.Status,
-		Turn:   turn.Config{Decide: list.Decide, Audit: recorder.Decide, Secrets: known},
-		Skills: engine.SkillAdmin{Calls: recorder},
+	e, err := engine.New(engine.Config{
+		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(folder)}},
+		Turn: turn.Config{Decide: list.Decide, Secrets: known},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(g.Handler())
-	defer server.Close()
-	ask := func(method, path, body string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body) // to the end: who leaves early ends the turn
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
+	s := server.New(e, server.Config{Policy: list.Status})
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -104,13 +80,21 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/why", `{"user":"bob","session":"s","own":true}`, 200, `"refused":[{"tool":"wipe","effect":"ask","stage":"policy"}]`},
 		{"GET", "/api/status", "", 200, `"policy":[{"rule":"rule careful","ask":["wipe"]`},
 	} {
-		status, text := ask(c.method, c.path, c.body)
-		if status != c.status || !strings.Contains(text, c.says) || strings.Contains(text, "tr0ub4dor") {
-			t.Errorf("%s %s: %d %s", c.path, c.body, status, text)
+		status, text := ask(t.Context(), s, c.method, "http://localhost"+c.path, c.body)
+		if status != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %d %s, want %d %s", c.path, c.body, status, text, c.status, c.says)
+		}
+		if strings.Contains(text, "tr0ub4dor") {
+			t.Errorf("%s %s: the answer contains the secret: %s", c.path, c.body, text)
 		}
 	}
 	asked, _ := json.Marshal(m.Requests())
-	if strings.Contains(string(asked), "tr0ub4dor") || strings.Count(string(asked), "You know (hidden)") != 2 || strings.Count(string(asked), "The key is (hidden).") != 2 {
-		t.Errorf("the model was told %s", asked)
+	if strings.Contains(string(asked), "tr0ub4dor") {
+		t.Errorf("the model received the secret: %s", asked)
+	}
+	for _, text := range []string{"You know (hidden)", "The key is (hidden)."} {
+		if n := strings.Count(string(asked), text); n != 2 {
+			t.Errorf("%q reached the model %d times, want 2: %s", text, n, asked)
+		}
 	}
 }

@@ -3,10 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -48,10 +45,10 @@ func (l *turns) Erase(_ context.Context, user string, everybody bool) (int, erro
 
 // learnt runs a turn of alice's in which a tool succeeds and one fails, and
 // returns what another question finds then.
-func learnt(t *testing.T, u engine.Usage, m engine.Message) (g *engine.Gateway, found string) {
+func learnt(t *testing.T, u engine.Learning, m engine.Message) (g *engine.Engine, found string) {
 	t.Helper()
-	g, _ = newGateway(t, func(c *engine.Config) {
-		c.Usage, c.Selection = u, selection.Config{Direct: -1}
+	g, _ = newEngine(t, func(c *engine.Config) {
+		c.Learning, c.Selection = u, selection.Config{Direct: -1}
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"get_weather","arguments":{}}`)}},
 		fake.Step{Calls: []chat.Call{fake.Call("2", "echo", `{"word":{}}`)}}, fake.Step{Text: "sunny"})
 	_, err := send(g, t.Context(), engine.Message{Text: "shall my aunt bring her parasol, 4711?", User: "alice"})
@@ -60,7 +57,7 @@ func learnt(t *testing.T, u engine.Usage, m engine.Message) (g *engine.Gateway, 
 	return g, finds(t, g, m)
 }
 
-func finds(t *testing.T, g *engine.Gateway, m engine.Message) (found string) {
+func finds(t *testing.T, g *engine.Engine, m engine.Message) (found string) {
 	t.Helper()
 	sel, err := g.Select(t.Context(), m)
 	must(t, err)
@@ -73,7 +70,7 @@ func finds(t *testing.T, g *engine.Gateway, m engine.Message) (found string) {
 func TestTurnsAreKeptAndVote(t *testing.T) {
 	log := &turns{}
 	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
-	g, found := learnt(t, engine.Usage{Log: log, Keep: true, Vote: true}, again)
+	g, found := learnt(t, engine.Learning{Log: log, Keep: true, Vote: true}, again)
 	if found != "get_weather" {
 		t.Errorf("finds %q, want what answered a similar question", found)
 	}
@@ -87,30 +84,14 @@ func TestTurnsAreKeptAndVote(t *testing.T) {
 	if found := finds(t, g, engine.Message{Text: again.Text, Agent: "other"}); found != "" {
 		t.Errorf("another agent finds %q", found)
 	}
-	url := serve(t, g)
-	for _, c := range []struct {
-		method, path string
-		status       int
-		says         string
-	}{
-		{http.MethodGet, "/api/usage?limit=x", 400, "limit must be a number"},
-		{http.MethodGet, "/api/usage?agent=mian", 404, `did you mean "main"`},
-		{http.MethodGet, "/api/usage?user=bob", 200, `{"keep":true,"vote":true,"turns":[]}`},
-		{http.MethodGet, "/api/usage", 200, `"text":"shall my aunt`},
-		{http.MethodDelete, "/api/usage", 400, "say whose"},
-		{http.MethodDelete, "/api/usage?user=bob", 200, `{"erased":0}`},
-		{http.MethodDelete, "/api/usage?user=alice", 200, `{"erased":1}`},
-		{http.MethodGet, "/api/usage", 200, `"turns":[]`},
-	} {
-		req, err := http.NewRequest(c.method, url+c.path, nil)
+	for user, want := range map[string]int{"bob": 0, "alice": 1} {
+		past, err := g.PastTurns(t.Context(), usage.Filter{User: user})
 		must(t, err)
-		resp, err := http.DefaultClient.Do(req)
-		must(t, err)
-		raw, err := io.ReadAll(resp.Body)
-		must(t, err)
-		must(t, resp.Body.Close())
-		if body := strings.ReplaceAll(string(raw), `\"`, `"`); resp.StatusCode != c.status || !strings.Contains(body, c.says) {
-			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, resp.StatusCode, body, c.status, c.says)
+		if len(past.Turns) != want {
+			t.Errorf("%s has %d past turns, want %d", user, len(past.Turns), want)
+		}
+		if n, err := g.Forget(t.Context(), user, false); n != want || err != nil {
+			t.Errorf("%d turns of %s erased (%v), want %d", n, user, err, want)
 		}
 	}
 	if found := finds(t, g, again); found != "" {
@@ -123,20 +104,23 @@ func TestUsageIsAChoice(t *testing.T) {
 	own := again
 	own.User = "alice"
 	for name, c := range map[string]struct {
-		usage engine.Usage
+		usage engine.Learning
 		ask   engine.Message
 		kept  int
 		found string
 	}{
-		"nothing is kept":   {engine.Usage{Vote: true}, again, 0, ""},
-		"nothing votes":     {engine.Usage{Keep: true}, again, 1, ""},
-		"not for others":    {engine.Usage{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
-		"for the user only": {engine.Usage{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weather"},
+		"nothing is kept":   {engine.Learning{Vote: true}, again, 0, ""},
+		"nothing votes":     {engine.Learning{Keep: true}, again, 1, ""},
+		"not for others":    {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
+		"for the user only": {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weather"},
 	} {
 		log := &turns{}
 		c.usage.Log = log
-		if _, found := learnt(t, c.usage, c.ask); found != c.found || len(log.list) != c.kept {
-			t.Errorf("%s: finds %q, %d kept", name, found, len(log.list))
+		if _, found := learnt(t, c.usage, c.ask); found != c.found {
+			t.Errorf("%s: finds %q, want %q", name, found, c.found)
+		}
+		if len(log.list) != c.kept {
+			t.Errorf("%s: %d turns kept, want %d", name, len(log.list), c.kept)
 		}
 	}
 }

@@ -1,6 +1,14 @@
-package engine
+// Package openai speaks OpenAI's chat completions, so that any client of that API
+// can talk to an agent: the model's name is the agent's. The agent brings its own
+// tools; those of the client are refused.
+//
+// A conversation is what the client sends, unless the header X-Etui-Session names
+// a stored one. X-Etui-User, X-Etui-Roles, X-Etui-Channel, X-Etui-Chat and
+// X-Etui-Skill say who asks and where: anyone who may use the API may set them.
+package openai
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -9,13 +17,21 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/turn"
 )
 
-// completionRequest is the part of OpenAI's request that an agent can heed.
-// What tunes a model (temperature and the like) is the configuration's business
-// and ignored.
+// API has a handler for each request.
+type API struct{ engine *engine.Engine }
+
+// New returns the API of an engine.
+func New(e *engine.Engine) *API { return &API{e} }
+
+// completionRequest is the part of OpenAI's request that an agent can use.
+// Temperature and other settings of a model belong to the configuration and are
+// ignored.
 type completionRequest struct {
 	Model         string              `json:"model"`
 	Messages      []completionMessage `json:"messages"`
@@ -55,19 +71,12 @@ func (m completionMessage) text() (string, error) {
 	return text, nil
 }
 
-// message turns the request into a Message. The last message is the question.
-// With the header X-Etui-Session the conversation is the stored one of that
-// name, else it is what the client sent.
-func (c completionRequest) message(h http.Header) (Message, error) {
-	m := Message{
-		Agent: c.Model, User: c.User, Channel: "api", Session: h.Get("X-Etui-Session"),
-		Chat: h.Get("X-Etui-Chat"), Skill: h.Get("X-Etui-Skill"),
-	}
-	if v := h.Get("X-Etui-Channel"); v != "" {
-		m.Channel = v
-	}
-	if v := h.Get("X-Etui-User"); v != "" {
-		m.User = v
+// message turns the request into a message of the engine. The last message is the
+// question.
+func (c completionRequest) message(h http.Header) (engine.Message, error) {
+	m := engine.Message{
+		Agent: c.Model, User: cmp.Or(h.Get("X-Etui-User"), c.User), Channel: cmp.Or(h.Get("X-Etui-Channel"), "api"),
+		Session: h.Get("X-Etui-Session"), Chat: h.Get("X-Etui-Chat"), Skill: h.Get("X-Etui-Skill"),
 	}
 	for role := range strings.SplitSeq(h.Get("X-Etui-Roles"), ",") {
 		if role = strings.TrimSpace(role); role != "" {
@@ -109,7 +118,7 @@ func (c completionRequest) message(h http.Header) (Message, error) {
 	return m, nil
 }
 
-// completion is OpenAI's answer, whole or a piece of it.
+// completion is OpenAI's answer, or a piece of it.
 type completion struct {
 	ID      string           `json:"id"`
 	Object  string           `json:"object"`
@@ -157,27 +166,28 @@ func finishReason(s model.Stop) *string {
 	return &reason
 }
 
-func (g *Gateway) completions(w http.ResponseWriter, r *http.Request) {
+// Completions runs a turn and answers with its reply, whole or streamed.
+func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 	var req completionRequest
-	if !read(w, r, &req) {
+	if !wire.Read(w, r, &req) {
 		return
 	}
 	m, err := req.message(r.Header)
 	if err != nil {
-		problem(w, http.StatusBadRequest, err.Error())
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	out := completionWriter{
 		w: w, flush: http.NewResponseController(w), request: req,
-		head: completion{ID: "chatcmpl-" + rand.Text(), Created: g.config.Now().Unix(), Model: req.Model},
+		head: completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model},
 	}
-	for e, err := range g.Send(r.Context(), m) {
+	for e, err := range a.engine.Send(r.Context(), m) {
 		if err != nil {
 			out.fail(err)
 			return
 		}
 		if out.event(e) != nil {
-			return // the client has gone; that cancels the turn
+			return // the client has gone, which cancels the turn
 		}
 	}
 }
@@ -220,7 +230,7 @@ func (c *completionWriter) event(e turn.Event) error {
 		c.head.Object = "chat.completion"
 		c.head.Choices = []choice{{Message: &content{Role: "assistant", Content: c.text.String()}, FinishReason: finishReason(e.Done.Stop)}}
 		c.head.Usage = usageOf(e.Done.Usage)
-		reply(c.w, http.StatusOK, c.head)
+		wire.Reply(c.w, http.StatusOK, c.head)
 	}
 	return nil
 }
@@ -251,20 +261,21 @@ func (c *completionWriter) line(data []byte) error {
 	return c.flush.Flush()
 }
 
-// fail answers a turn that failed: with a status while nothing was sent, else
+// fail reports that a turn failed: with a status as long as nothing was sent, else
 // with an error in the stream, as OpenAI does.
 func (c *completionWriter) fail(err error) {
 	if !c.begun {
-		problem(c.w, statusOf(err), err.Error())
+		wire.Fail(c.w, err)
 		return
 	}
-	var p Problem
+	var p wire.Problem
 	p.Error.Message, p.Error.Type = err.Error(), "server_error"
 	data, _ := json.Marshal(p) // a struct of strings always marshals
 	_ = c.line(data)           // the client may have gone
 }
 
-func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) {
+// Models lists the agents.
+func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
 	type entry struct {
 		ID      string `json:"id"`
 		Object  string `json:"object"`
@@ -275,8 +286,8 @@ func (g *Gateway) models(w http.ResponseWriter, _ *http.Request) {
 		Object string  `json:"object"`
 		Data   []entry `json:"data"`
 	}{Object: "list"}
-	for _, name := range g.Agents() {
+	for _, name := range a.engine.Agents() {
 		list.Data = append(list.Data, entry{ID: name, Object: "model", OwnedBy: "etui"})
 	}
-	reply(w, http.StatusOK, list)
+	wire.Reply(w, http.StatusOK, list)
 }

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/usage"
+)
+
+// Learning says what is kept of past turns and what is done with it. The zero value
+// keeps nothing.
+type Learning struct {
+	// Log holds past turns; nil means that there are none.
+	Log usage.Log
+	// Keep adds turns to the log; the operator must have agreed to that. Without it
+	// the log can only be read and erased.
+	Keep bool
+	// Vote lets past questions of an agent vote in its selections, see
+	// [selection.Usage].
+	Vote bool
+	// OwnOnly lets a user's questions vote for this user only, and anonymous ones not
+	// at all. Otherwise questions vote for all users of the agent.
+	OwnOnly bool
+}
+
+// past is what an agent has learned from its turns.
+type past struct {
+	learning Learning
+	agent    string
+	log      *slog.Logger
+
+	votes atomic.Pointer[selection.Usage]
+	mu    sync.Mutex // held while a turn is added and while votes are counted
+	kept  int        // turns since the votes were counted
+
+	waiting atomic.Int32 // turns to be added
+}
+
+// maxKeeping bounds how long adding a turn may take.
+const maxKeeping = 10 * time.Second
+
+// maxUnkept is how many turns of an agent may wait to be added; more are dropped.
+const maxUnkept = 256
+
+// voting adds the agent's votes to the selectors that a function returns.
+func (p *past) voting(selector func() *selection.Selector) func() *selection.Selector {
+	if !p.learning.Keep || !p.learning.Vote || p.learning.Log == nil {
+		return selector
+	}
+	return func() *selection.Selector {
+		if p.votes.Load() == nil {
+			p.mu.Lock()
+			if p.votes.Load() == nil {
+				p.count()
+			}
+			p.mu.Unlock()
+		}
+		return selector().WithUsage(p.votes.Load())
+	}
+}
+
+// keep records what a turn was asked and which tools answered, if turns are kept
+// and this one used a tool. The turn does not wait for it.
+func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
+	l := g.config.Learning
+	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
+		return
+	}
+	t := usage.Turn{Time: g.config.Now(), Agent: a.Name, User: m.User, Text: usage.Clean(m.Text)}
+	for _, used := range done.Used {
+		list := &t.Tools
+		if used.Failed {
+			list = &t.Failed
+		}
+		if !slices.Contains(*list, used.Tool) {
+			*list = append(*list, used.Tool)
+		}
+	}
+	if a.past.waiting.Add(1) > maxUnkept {
+		a.past.waiting.Add(-1)
+		g.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
+		return
+	}
+	g.running.Add(1)
+	go func() {
+		defer g.running.Done()
+		defer a.past.waiting.Add(-1)
+		a.past.add(t)
+	}()
+}
+
+// add adds a turn to the log. Votes are counted again when the log has grown by a
+// twentieth, so that the cost of a turn does not grow with the log.
+func (p *past) add(t usage.Turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
+	defer cancel()
+	if err := p.learning.Log.Add(ctx, t); err != nil {
+		p.log.Error("a turn could not be kept", "agent", p.agent, "error", err)
+		return
+	}
+	p.kept++
+	if p.kept >= p.votes.Load().Len()/20 {
+		p.count()
+	}
+}
+
+// count counts the votes in the log. When the log cannot be read, the last votes
+// stay in effect. The caller holds the lock.
+func (p *past) count() {
+	if !p.learning.Keep || !p.learning.Vote {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
+	defer cancel()
+	turns, err := p.learning.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
+	if err != nil {
+		p.log.Error("past turns could not be read; the last votes stay in effect", "agent", p.agent, "error", err)
+		p.votes.CompareAndSwap(nil, selection.NewUsage(nil))
+		return
+	}
+	p.kept = 0
+	p.votes.Store(selection.NewUsage(Asked(turns, p.learning.OwnOnly)))
+}
+
+// Asked makes past turns ready to vote: for everybody or, with ownOnly, each for
+// its user; then anonymous turns are left out.
+func Asked(turns []usage.Turn, ownOnly bool) []selection.Asked {
+	list := make([]selection.Asked, 0, len(turns))
+	for _, t := range turns {
+		a := selection.Asked{Question: t.Text, Tools: t.Tools}
+		if ownOnly {
+			a.User = t.User
+		}
+		if !ownOnly || t.User != "" {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// PastTurns is the record of past turns.
+type PastTurns struct {
+	// Keep and Vote say whether turns are being kept, and whether they vote.
+	Keep bool `json:"keep"`
+	Vote bool `json:"vote"`
+	// Turns are in order, oldest first.
+	Turns []usage.Turn `json:"turns"`
+}
+
+// PastTurns returns the record of past turns.
+func (g *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, error) {
+	l := g.config.Learning
+	past := PastTurns{Keep: l.Keep, Vote: l.Keep && l.Vote, Turns: []usage.Turn{}}
+	if l.Log == nil {
+		return past, nil
+	}
+	if f.Agent != "" {
+		if _, err := g.agent(f.Agent); err != nil {
+			return past, err
+		}
+	}
+	var err error
+	past.Turns, err = l.Log.List(ctx, f)
+	return past, err
+}
+
+// Forget erases all past turns of a user, or of everybody, with their votes. It
+// returns how many there were.
+func (g *Engine) Forget(ctx context.Context, user string, everybody bool) (int, error) {
+	if g.config.Learning.Log == nil {
+		return 0, nil
+	}
+	n, err := g.config.Learning.Log.Erase(ctx, user, everybody)
+	for _, a := range g.agents {
+		a.past.mu.Lock()
+		a.past.count()
+		a.past.mu.Unlock()
+	}
+	return n, err
+}

@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
+)
+
+// ErrNothingAwaited says that a message answers calls of a session in which none awaits
+// an answer.
+var ErrNothingAwaited = errors.New("nothing awaits an answer in this session")
+
+func (g *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
+	return g.loadLast(ctx, a, m, session.Sent)
+}
+
+// loadLast loads the session of a message with its newest messages.
+func (g *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
+	key := g.key(a, m)
+	if m.History != nil {
+		return g.replay(ctx, a, m, key), nil
+	}
+	s, err := g.config.Store.Load(ctx, key, limit)
+	if err != nil {
+		return s, fmt.Errorf("loading the session: %w", err)
+	}
+	return s, nil
+}
+
+// maxReplayed is how many messages of a conversation that the client tells are
+// looked at: each question among them is selected for again.
+const maxReplayed = 200
+
+// replay makes the session of a conversation that the client tells: the same
+// selections for the same earlier questions, so that the same bytes come first
+// in every request.
+func (g *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
+	s := session.Session{Key: key}
+	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
+		said = g.cleanSaid(said)
+		if said.Role == chat.User {
+			earlier := m
+			earlier.Text = said.Text
+			in := g.input(a, earlier, s)
+			in.Again = true
+			said, s.State = a.runner.Replay(ctx, in)
+		}
+		s.Messages = append(s.Messages, said)
+	}
+	return s
+}
+
+// Send runs the turn of a message and yields what happens, as [turn.Runner.Run]
+// does. Every step is stored before the turn goes on; the events that carry
+// steps are not yielded. When the caller stops ranging, the turn is cancelled.
+//
+// A message with Answers takes up the turn that waits for them. With Wait, Send stays
+// until the calls that go on have finished, at most ten minutes each, and yields the
+// turns of their outcomes; other messages of the session run in between.
+func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		a, m, err := g.ready(m)
+		if err != nil {
+			yield(turn.Event{}, err)
+			return
+		}
+		g.running.Add(1)
+		defer g.running.Done()
+		r := &running{Engine: g, agent: a, key: g.key(a, m), late: newLate(m.Wait)}
+		defer func() { g.storeLate(r.key, r.late.close()) }()
+		for ok := r.enter(ctx, m, g.config.MaxWaiting, yield); ok; {
+			outcome := r.late.next(ctx)
+			if outcome == nil {
+				return
+			}
+			next := m
+			next.Text, next.outcome, next.Answers = "", outcome, nil
+			ok = r.enter(ctx, next, math.MaxInt, yield)
+		}
+	}
+}
+
+// Resume takes up what was left when the process that ran it ended: turns that have
+// not ended go on, and calls that went on after their turn are told as lost. It returns
+// when all of that is done, or when ctx ends. Call it once, before or while the engine
+// serves, in the one process that uses the store.
+func (g *Engine) Resume(ctx context.Context) error {
+	keys, err := g.config.Store.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for open turns: %w", err)
+	}
+	left := make(chan session.Key)
+	var workers sync.WaitGroup
+	for range min(maxResuming, len(keys)) {
+		workers.Go(func() {
+			for key := range left {
+				if err := g.resume(ctx, key); err != nil {
+					g.config.Log.ErrorContext(ctx, "a turn could not be taken up", "session", key, "error", err)
+				}
+			}
+		})
+	}
+	for _, key := range keys {
+		select {
+		case left <- key:
+		case <-ctx.Done():
+		}
+	}
+	close(left)
+	workers.Wait()
+	return ctx.Err()
+}
+
+// maxResuming is how many sessions Resume works on at once.
+const maxResuming = 8
+
+// resume takes up what a process left in a session.
+func (g *Engine) resume(ctx context.Context, key session.Key) error {
+	g.running.Add(1)
+	defer g.running.Done()
+	leave, err := g.queues.enter(ctx, key, math.MaxInt)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s, err := g.config.Store.Load(ctx, key, session.Sent)
+	if err != nil {
+		return err
+	}
+	for _, a := range s.Awaits {
+		if a.For != session.Outcome {
+			continue
+		}
+		if s.State, err = g.storeOutcome(ctx, key, s.State, turn.Lost(a)); err != nil {
+			return err
+		}
+	}
+	return g.finish(ctx, key)
+}
+
+// finish runs the open turn of a session to its end, or until it waits. The caller has
+// the session to itself.
+func (g *Engine) finish(ctx context.Context, key session.Key) error {
+	s, err := g.config.Store.Load(ctx, key, session.Sent)
+	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
+		return err
+	}
+	a, m, err := g.begun(s)
+	if err != nil { // nobody can take it up: the agent is gone, say
+		s.State.Turn = session.Turn{}
+		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
+	}
+	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
+	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
+	defer r.late.close()
+	var failed error
+	r.run(ctx, m, s, func(_ turn.Event, err error) bool {
+		failed = errors.Join(failed, err)
+		return true
+	})
+	return failed
+}
+
+// begun returns the agent and the message of a session's open turn, without its text.
+func (g *Engine) begun(s session.Session) (*agent, Message, error) {
+	var m Message
+	if err := json.Unmarshal(s.Turn.Request, &m); err != nil {
+		return nil, m, fmt.Errorf("the message of the open turn cannot be read: %w", err)
+	}
+	a, err := g.agent(m.Agent)
+	return a, m, err
+}
+
+// running is a message under way in its session.
+type running struct {
+	*Engine
+	agent *agent
+	key   session.Key
+	late  *late
+}
+
+// enter waits for the session and runs the turn of a message in it. It reports whether
+// the turn ended well and the caller still ranges.
+func (r *running) enter(ctx context.Context, m Message, waiting int, yield func(turn.Event, error) bool) bool {
+	if m.History == nil { // else nothing is loaded or stored that others wait for
+		leave, err := r.queues.enter(ctx, r.key, waiting)
+		if err != nil {
+			return yield(turn.Event{}, err) && false
+		}
+		defer leave()
+	}
+	s, err := r.load(ctx, r.agent, m)
+	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
+		// The process that ran it ended, and nobody has taken it up.
+		if err = r.finish(ctx, r.key); err == nil {
+			s, err = r.load(ctx, r.agent, m)
+		}
+	}
+	if err == nil && m.Answers != nil {
+		m, err = r.answered(s, m)
+	}
+	if err != nil {
+		return yield(turn.Event{}, err) && false
+	}
+	return r.run(ctx, m, s, yield)
+}
+
+// answered returns the message that a session's turn began with, with the answers.
+func (g *Engine) answered(s session.Session, m Message) (Message, error) {
+	if turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
+		return m, ErrNothingAwaited
+	}
+	_, begun, err := g.begun(s)
+	begun.Answers = m.Answers
+	return begun, err
+}
+
+// run runs one turn, and reports whether it ended well and the caller still ranges.
+func (r *running) run(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	in := r.input(r.agent, m, s)
+	if m.History == nil {
+		in.Late = func(call chat.Call, result chat.Result) { r.take(turn.Outcome{Call: call, Result: result}) }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	gone := false // the caller; what was done is still to be stored
+	for e, err := range r.agent.runner.Run(ctx, in) {
+		switch {
+		case err != nil:
+			r.config.Log.InfoContext(ctx, "turn failed", "agent", r.agent.Name, "session", s.Key, "error", err)
+			return !gone && yield(turn.Event{}, err) && false
+		case e.Step == nil:
+			if e.Result != nil && e.Result.Pending {
+				r.late.expect()
+			}
+			if e.Done != nil {
+				r.Engine.keep(r.agent, m, e.Done)
+			}
+			if !gone && !yield(e, nil) {
+				gone = true
+				cancel()
+			}
+		case m.History == nil:
+			// What was done is stored even when the caller has gone.
+			if err := r.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
+				return !gone && yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
+			}
+		}
+	}
+	return !gone
+}
+
+// take receives the outcome of a call that went on. It may come before the turn of the
+// call has ended.
+func (r *running) take(o turn.Outcome) {
+	if r.late.hand(o) {
+		return
+	}
+	r.Engine.running.Add(1)
+	go func() {
+		defer r.Engine.running.Done()
+		r.storeLate(r.key, []turn.Outcome{o})
+	}()
+}

@@ -1,0 +1,387 @@
+// Package admin lets operators see and change the skills of a running gateway, and
+// read what was called. The package decides nothing about who may do so: package
+// server answers operators of its own machine only.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+)
+
+// Config is what operators see and change. The zero value has no skills; a change
+// whose function is nil is refused.
+type Config struct {
+	// Table holds the skills.
+	Table *skill.Table
+	// Decide changes what is decided about a skill, and records by whom and why.
+	Decide func(name, by, why string, change func(*skill.Decision)) error
+	// Decision returns what is decided about a skill, and Trouble why decisions
+	// cannot be read now.
+	Decision func(name string) skill.Decision
+	Trouble  func() error
+	// Reload reads the skills again and returns a report that marshals as JSON.
+	Reload func(ctx context.Context, by, why string) (any, error)
+	// Calls counts and keeps what skills did.
+	Calls *audit.Recorder
+	// Server returns the state of a skill that brings tools of its own; nil for
+	// other skills. Approve releases tools that such a skill held back: none means
+	// all.
+	Server  func(s skill.Skill) any
+	Approve func(s skill.Skill, tools ...string) error
+	// Log receives what operators should know; nil discards.
+	Log *slog.Logger
+}
+
+// API has a handler for each request.
+type API struct{ config Config }
+
+// New returns the API of skills.
+func New(cfg Config) *API {
+	if cfg.Table == nil {
+		cfg.Table = skill.NewTable(nil)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &API{cfg}
+}
+
+// SkillStatus is a skill as operators see it.
+type SkillStatus struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Kind is what it brings: callable, instructions, toolset or server.
+	Kind     string      `json:"kind"`
+	Provider string      `json:"provider,omitempty"`
+	Risk     tool.Risk   `json:"risk"`
+	State    skill.State `json:"state"`
+	// Why says why it is not enabled.
+	Why     string      `json:"why,omitempty"`
+	Version string      `json:"version,omitempty"`
+	Scope   skill.Scope `json:"scope"`
+	// Source is the file that it came from, and Since when it came to be as it is.
+	Source string    `json:"source,omitempty"`
+	Since  time.Time `json:"since"`
+	// Shadows are skills of the same name that are not in force because of this
+	// one.
+	Shadows []Shadow `json:"shadows,omitempty"`
+	// Error is why the newest form of the source could not be used; this is then
+	// the last good one.
+	Error    string   `json:"error,omitempty"`
+	Unmet    []string `json:"unmet,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Groups   []string `json:"groups,omitempty"`
+	Tools    []string `json:"tools,omitempty"`
+	// Server says how it goes with a skill that brings tools of its own.
+	Server   any             `json:"server,omitempty"`
+	Decision *skill.Decision `json:"decision,omitempty"`
+	Counters audit.Counters  `json:"counters"`
+}
+
+// Shadow is a skill that is not in force because of another one of its name.
+type Shadow struct {
+	Version string      `json:"version,omitempty"`
+	Scope   skill.Scope `json:"scope"`
+	Source  string      `json:"source,omitempty"`
+	Error   string      `json:"error,omitempty"`
+}
+
+// SkillList is what there is of skills.
+type SkillList struct {
+	Skills []SkillStatus `json:"skills"`
+	// Failed are the files that give no skill.
+	Failed []FailedFile `json:"failed"`
+	// Trouble is why decisions about skills cannot be read now.
+	Trouble string `json:"trouble,omitempty"`
+	// DroppedCalls is how many calls are missing in the history.
+	DroppedCalls int `json:"dropped_calls,omitempty"`
+}
+
+// FailedFile is a file that gives no skill, and why.
+type FailedFile struct {
+	Source string `json:"source"`
+	Error  string `json:"error"`
+}
+
+// Change asks for a change of a skill.
+type Change struct {
+	// By is who asks, and Reason why; both are logged and kept.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Version is the one that use puts in force.
+	Version string `json:"version,omitempty"`
+	// Tools are those that approve lets through.
+	Tools []string `json:"tools,omitempty"`
+}
+
+func (a *API) status(e *skill.Entry) SkillStatus {
+	s := SkillStatus{
+		Name: e.Name(), Description: e.Skill.Description(), Kind: skill.KindOf(e.Skill), Provider: e.Details.Provider,
+		Risk: e.Details.Risk, State: e.State, Why: e.Why, Version: e.Details.Version, Scope: e.Scope, Source: e.Source, Since: e.Since,
+		Unmet: e.Details.Unmet, Warnings: e.Details.Warnings, Groups: e.Details.Groups, Tools: e.Details.Tools,
+	}
+	if s.Risk == "" {
+		s.Risk = tool.Write
+	}
+	if e.Err != nil {
+		s.Error = e.Err.Error()
+	}
+	for _, other := range e.Shadows {
+		shadow := Shadow{Version: other.Details.Version, Scope: other.Scope, Source: other.Source}
+		if other.Err != nil {
+			shadow.Error = other.Err.Error()
+		}
+		s.Shadows = append(s.Shadows, shadow)
+	}
+	admin := a.config
+	if admin.Server != nil {
+		s.Server = admin.Server(e.Skill)
+	}
+	if admin.Decision != nil {
+		if d := admin.Decision(e.Name()); !d.IsZero() {
+			s.Decision = &d
+		}
+	}
+	if admin.Calls != nil {
+		s.Counters = admin.Calls.Counters(e.Name())
+	}
+	return s
+}
+
+// List answers with the [SkillList].
+func (a *API) List(w http.ResponseWriter, _ *http.Request) {
+	now, admin := a.config.Table.Snapshot(), a.config
+	list := SkillList{Skills: []SkillStatus{}, Failed: []FailedFile{}}
+	for _, e := range now.All() {
+		list.Skills = append(list.Skills, a.status(e))
+	}
+	for source, err := range now.Failed() {
+		list.Failed = append(list.Failed, FailedFile{source, err.Error()})
+	}
+	slices.SortFunc(list.Failed, func(x, y FailedFile) int { return strings.Compare(x.Source, y.Source) })
+	if admin.Trouble != nil {
+		if err := admin.Trouble(); err != nil {
+			list.Trouble = err.Error()
+		}
+	}
+	if admin.Calls != nil {
+		list.DroppedCalls = admin.Calls.Dropped()
+	}
+	wire.Reply(w, http.StatusOK, list)
+}
+
+// entry finds the skill that a request names, or answers that there is none.
+func (a *API) entry(w http.ResponseWriter, r *http.Request) (*skill.Entry, bool) {
+	now, name := a.config.Table.Snapshot(), r.PathValue("name")
+	e, ok := now.Get(name)
+	if !ok {
+		wire.Refuse(w, http.StatusNotFound, fmt.Sprintf("there is no skill %q%s", name, nearest.Hint(name, func(yield func(string) bool) {
+			for _, e := range now.All() {
+				if !yield(e.Name()) {
+					return
+				}
+			}
+		})))
+	}
+	return e, ok
+}
+
+// Show answers with the [SkillStatus] of the skill {name}.
+func (a *API) Show(w http.ResponseWriter, r *http.Request) {
+	if e, ok := a.entry(w, r); ok {
+		wire.Reply(w, http.StatusOK, a.status(e))
+	}
+}
+
+// request reads what a change of skills says about itself.
+func request(w http.ResponseWriter, r *http.Request) (Change, bool) {
+	var change Change
+	if r.ContentLength != 0 && !wire.Read(w, r, &change) {
+		return change, false
+	}
+	if change.By == "" {
+		change.By = "admin API"
+	}
+	return change, true
+}
+
+// Reload reads the skills again and answers with a report.
+func (a *API) Reload(w http.ResponseWriter, r *http.Request) {
+	change, ok := request(w, r)
+	switch {
+	case !ok:
+	case a.config.Reload == nil:
+		wire.Refuse(w, http.StatusNotImplemented, "there are no skill files to reload here")
+	default:
+		report, err := a.config.Reload(r.Context(), change.By, change.Reason)
+		wire.Answer(w, report, err)
+	}
+}
+
+// Change carries out the {change} of the skill {name} - enable, disable, use or
+// approve, and removal when there is none - as a [Change] says. It answers with the
+// [SkillStatus] after that.
+func (a *API) Change(w http.ResponseWriter, r *http.Request) {
+	e, ok := a.entry(w, r)
+	if !ok {
+		return
+	}
+	change, ok := request(w, r)
+	if !ok {
+		return
+	}
+	var decide func(*skill.Decision)
+	switch r.PathValue("change") {
+	case "enable":
+		decide = func(d *skill.Decision) { d.State, d.Removed = skill.Enabled, nil }
+	case "disable":
+		decide = func(d *skill.Decision) { d.State = skill.Disabled }
+	case "use":
+		if err := hasVersion(e, change.Version); err != nil {
+			wire.Refuse(w, http.StatusNotFound, err.Error())
+			return
+		}
+		decide = func(d *skill.Decision) { d.Version = change.Version }
+	case "": // DELETE
+		decide = func(d *skill.Decision) { d.State, d.Removed = "", with(d.Removed, e.Source) }
+	case "approve":
+		a.approve(w, e, change)
+		return
+	default:
+		wire.Refuse(w, http.StatusNotFound, "a skill is changed by enable, disable, use or approve")
+		return
+	}
+	a.decide(w, e.Name(), change, decide)
+}
+
+// with returns a copy of a list that has a text besides.
+func with(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(slices.Clone(list), text)
+}
+
+func (a *API) decide(w http.ResponseWriter, name string, change Change, decide func(*skill.Decision)) {
+	if a.config.Decide == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "skills cannot be changed here")
+		return
+	}
+	if err := a.config.Decide(name, change.By, change.Reason, decide); err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	now := SkillStatus{Name: name, State: skill.Removed}
+	if e, ok := a.config.Table.Snapshot().Get(name); ok {
+		now = a.status(e)
+	}
+	wire.Reply(w, http.StatusOK, now)
+}
+
+func (a *API) approve(w http.ResponseWriter, e *skill.Entry, change Change) {
+	if a.config.Approve == nil {
+		wire.Refuse(w, http.StatusNotImplemented, "there is nothing to approve here")
+		return
+	}
+	if err := a.config.Approve(e.Skill, change.Tools...); err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	a.config.Log.Info("skill approved", "skill", e.Name(), "tools", change.Tools, "by", change.By, "why", change.Reason)
+	wire.Reply(w, http.StatusOK, a.status(e))
+}
+
+// hasVersion reports what versions there are when the wanted one is not among
+// them.
+func hasVersion(e *skill.Entry, version string) error {
+	have := []string{e.Details.Version}
+	for _, other := range e.Shadows {
+		have = append(have, other.Details.Version)
+	}
+	if version == "" || slices.Contains(have, version) {
+		return nil
+	}
+	if have = slices.DeleteFunc(have, func(v string) bool { return v == "" }); len(have) == 0 {
+		return fmt.Errorf("skill %q says no version", e.Name())
+	}
+	return fmt.Errorf("skill %q has no version %q; it has %s", e.Name(), version, strings.Join(have, ", "))
+}
+
+// Calls answers with what the skill {name} did, or all skills: a list of
+// [audit.Call].
+func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := limitOf(q)
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if known := outcomes(); q.Get("outcome") != "" && !slices.Contains(known, q.Get("outcome")) {
+		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
+		return
+	}
+	calls := []audit.Call{}
+	if a.config.Calls != nil {
+		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
+		if err != nil {
+			wire.Fail(w, err)
+			return
+		}
+	}
+	if name := r.PathValue("name"); name != "" && len(calls) == 0 { // skills that have gone have a history, too
+		if _, ok := a.entry(w, r); !ok {
+			return
+		}
+	}
+	wire.Reply(w, http.StatusOK, calls)
+}
+
+// outcomes are those that a call of a skill can have.
+func outcomes() []string {
+	return []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}
+}
+
+// limitOf is how many records a request wants; 0 when it does not say.
+func limitOf(q url.Values) (int, error) {
+	if q.Get("limit") == "" {
+		return 0, nil
+	}
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || limit < 0 {
+		return 0, errors.New("limit must be a number of calls")
+	}
+	return limit, nil
+}
+
+// Audit answers with which calls were allowed and refused: a list of
+// [audit.Decision].
+func (a *API) Audit(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := limitOf(q)
+	denied := false
+	if text := q.Get("denied"); err == nil && text != "" {
+		if denied, err = strconv.ParseBool(text); err != nil {
+			err = errors.New("denied must be true or false")
+		}
+	}
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	decisions, err := a.config.Calls.Decisions(r.Context(), audit.DecisionFilter{Tool: q.Get("tool"), User: q.Get("user"), Denied: denied, Limit: limit})
+	wire.Answer(w, decisions, err)
+}

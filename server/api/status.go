@@ -1,0 +1,62 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/server/wire"
+)
+
+// Config is what [API.Status] reports beside the engine. The zero value works.
+type Config struct {
+	// Version is that of the program.
+	Version string
+	// Configuration returns where rules and skills come from and how the last
+	// reload went; nil means that the program set them.
+	Configuration func() Configuration
+	// Policy returns the rules about calls in effect; nil means none.
+	Policy func() []rules.Status
+}
+
+// Status is what runs, for operators.
+type Status struct {
+	Version string `json:"version,omitempty"`
+	Tools   int    `json:"tools"`
+	// Agents are in the order of the configuration.
+	Agents []engine.AgentStatus `json:"agents"`
+	// Rules are the visibility rules in effect, in order; Policy are the rules about
+	// calls.
+	Rules  []rules.Status `json:"rules"`
+	Policy []rules.Status `json:"policy"`
+	// Configuration is where the rules come from; nil when the program set them.
+	Configuration *Configuration `json:"configuration,omitempty"`
+}
+
+// Configuration is a file whose rules and skills are reloaded when it changes.
+type Configuration struct {
+	File string `json:"file"`
+	// Since is when the rules and skills in effect were read.
+	Since time.Time `json:"since"`
+	// Error says why the file, as it is now, cannot be used; empty when it is in
+	// effect.
+	Error string `json:"error,omitempty"`
+}
+
+// Status answers with the [Status].
+func (a *API) Status(w http.ResponseWriter, _ *http.Request) {
+	c := a.engine.Catalog()
+	s := Status{Version: a.config.Version, Tools: c.Len(), Agents: a.agents(), Rules: []rules.Status{}, Policy: []rules.Status{}}
+	if list, ok := c.Rules().(*rules.Rules); ok {
+		s.Rules = list.Status()
+	}
+	if a.config.Policy != nil {
+		s.Policy = a.config.Policy()
+	}
+	if a.config.Configuration != nil {
+		file := a.config.Configuration()
+		s.Configuration = &file
+	}
+	wire.Reply(w, http.StatusOK, s)
+}

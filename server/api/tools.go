@@ -1,0 +1,102 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// Tool is a tool as operators see it.
+type Tool struct {
+	Name         string            `json:"name"`
+	Description  string            `json:"description"`
+	Translations map[string]string `json:"translations,omitempty"`
+	Aliases      []string          `json:"aliases,omitempty"`
+	Examples     []string          `json:"examples,omitempty"`
+	Groups       []string          `json:"groups,omitempty"`
+	Channels     []string          `json:"channels,omitempty"`
+	Risk         tool.Risk         `json:"risk"`
+	Source       string            `json:"source,omitempty"`
+	Version      string            `json:"version,omitempty"`
+	Tokens       int               `json:"tokens"`
+	Parameters   json.RawMessage   `json:"parameters"`
+	// Filtered says that a filter of the program guards the tool, whatever the rules
+	// say; Shadowed that a later tool of the same name is in effect.
+	Filtered bool `json:"filtered,omitempty"`
+	Shadowed bool `json:"shadowed,omitempty"`
+}
+
+func describe(e *catalog.Entry) Tool {
+	d := e.Definition
+	return Tool{
+		Name: d.Name, Description: d.Description, Translations: d.Translations, Aliases: d.Aliases, Examples: d.Examples,
+		Groups: d.Groups, Channels: d.Channels, Risk: d.Risk,
+		Source: d.Source, Version: d.Version, Tokens: e.Tokens, Parameters: d.Schema(),
+		Filtered: e.Filter() != 0, Shadowed: e.Position() < 0,
+	}
+}
+
+// Tools lists every tool, the shadowed ones last.
+func (a *API) Tools(w http.ResponseWriter, _ *http.Request) {
+	c := a.engine.Catalog()
+	list := make([]Tool, 0, c.Len())
+	for e := range c.All() {
+		list = append(list, describe(e))
+	}
+	for _, e := range c.Shadowed() {
+		list = append(list, describe(e))
+	}
+	wire.Reply(w, http.StatusOK, list)
+}
+
+// CallRequest asks for a call of one tool, without a model. The call is judged as
+// in a turn of the message, whose text is not needed.
+type CallRequest struct {
+	Message
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Call runs the tool {name} and answers with its result. A failure of the tool is
+// a result, too.
+func (a *API) Call(w http.ResponseWriter, r *http.Request) {
+	var c CallRequest
+	m, ok := read(w, r, &c, &c.Message)
+	if !ok {
+		return
+	}
+	result, err := a.engine.Call(r.Context(), m, r.PathValue("name"), c.Arguments)
+	var mismatch *tool.Mismatch
+	var refused *policy.Refused
+	switch {
+	case errors.Is(err, turn.ErrNoTool):
+		wire.Refuse(w, http.StatusNotFound, result.Text)
+	case errors.As(err, &mismatch):
+		wire.Refuse(w, http.StatusBadRequest, result.Text)
+	case errors.As(err, &refused):
+		wire.Refuse(w, http.StatusForbidden, result.Text)
+	case skill.Kind(err) != "":
+		wire.Refuse(w, skill.Status(err), result.Text)
+	case err != nil && !result.Failed:
+		wire.Fail(w, err)
+	default:
+		wire.Reply(w, http.StatusOK, result)
+	}
+}
+
+// Judge answers what would become of a call of the tool {name}. Nothing runs.
+func (a *API) Judge(w http.ResponseWriter, r *http.Request) {
+	var c CallRequest
+	m, ok := read(w, r, &c, &c.Message)
+	if !ok {
+		return
+	}
+	judgement, err := a.engine.Judge(r.Context(), m, r.PathValue("name"), c.Arguments)
+	wire.Answer(w, judgement, err)
+}

@@ -1,0 +1,37 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/usage"
+)
+
+// PastTurns answers with the [engine.PastTurns] that the query chooses.
+func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if q.Get("limit") != "" && (err != nil || limit < 0) {
+		wire.Refuse(w, http.StatusBadRequest, "limit must be a number of turns")
+		return
+	}
+	past, err := a.engine.PastTurns(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})
+	wire.Answer(w, past, err)
+}
+
+// Forgotten says how many turns were erased.
+type Forgotten struct {
+	Erased int `json:"erased"`
+}
+
+// Forget erases the past turns of a user, or of everybody.
+func (a *API) Forget(w http.ResponseWriter, r *http.Request) {
+	user, everybody := r.URL.Query().Get("user"), r.URL.Query().Get("everybody") == "true"
+	if user == "" && !everybody {
+		wire.Refuse(w, http.StatusBadRequest, "say whose turns to erase: ?user=, or ?everybody=true")
+		return
+	}
+	n, err := a.engine.Forget(r.Context(), user, everybody)
+	wire.Answer(w, Forgotten{Erased: n}, err)
+}

@@ -1,0 +1,173 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/tool"
+)
+
+func Example() {
+	e, err := engine.New(engine.Config{
+		Registry: catalog.NewRegistry(nil),
+		Agents:   []engine.Agent{{Name: "main", Model: fake.New(fake.Step{Text: "Hello, Ann."})}},
+		Now:      func() time.Time { return time.Unix(1700000000, 0) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := httptest.NewRecorder()
+	openai.New(e).Completions(w, httptest.NewRequest("POST", "/v1/chat/completions",
+		strings.NewReader(`{"model":"main","messages":[{"role":"user","content":"Hello!"}]}`)))
+	_, answer, _ := strings.Cut(w.Body.String(), `"choices":`)
+	fmt.Println(w.Code, answer)
+	// Output:
+	// 200 [{"index":0,"message":{"role":"assistant","content":"Hello, Ann."},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}}
+}
+
+// newAPI returns the API of an engine with one tool, and its model.
+func newAPI(t *testing.T, steps ...fake.Step) (*openai.API, *fake.Model) {
+	t.Helper()
+	r := catalog.NewRegistry(nil)
+	type word struct {
+		Word string `json:"word"`
+	}
+	if err := r.Register(tool.Func(tool.Definition{Name: "echo", Risk: tool.Read}, func(_ context.Context, w word) (string, error) { return w.Word, nil })); err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(steps...)
+	e, err := engine.New(engine.Config{
+		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}, {Name: "other", Model: m}},
+		MaxMessage: 100, Now: func() time.Time { return time.Unix(1700000000, 0) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openai.New(e), m
+}
+
+// complete posts a request and returns the status and the body of the answer.
+func complete(a *openai.API, body string, header ...string) (int, string) {
+	r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	a.Completions(w, r)
+	return w.Code, w.Body.String()
+}
+
+// TestWholeAnswer: text before and after a call is one reply, with the tokens of
+// both requests.
+func TestWholeAnswer(t *testing.T) {
+	a, m := newAPI(t,
+		fake.Step{Text: "Looking.", Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}, Usage: model.Tokens{Input: 5, Output: 2}},
+		fake.Step{Text: "Done.", Usage: model.Tokens{Input: 7, Output: 1, CacheRead: 3}})
+	status, body := complete(a, `{"model":"main","messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},{"role":"user","content":[{"type":"text","text":"echo a"}]}]}`)
+	if status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	for _, part := range []string{`"object":"chat.completion"`, `"content":"Looking.\n\nDone."`, `"finish_reason":"stop"`, `"prompt_tokens":12`, `"total_tokens":15`, `"cached_tokens":3`, `"created":1700000000`} {
+		if !strings.Contains(body, part) {
+			t.Errorf("no %s in %s", part, body)
+		}
+	}
+	r := m.Requests()[0]
+	if !strings.Contains(r.System, "\n\nBe kind.") {
+		t.Errorf("the client's instructions are missing in %q", r.System)
+	}
+	if len(r.Messages) != 3 || r.Messages[2].Text != "echo a" {
+		t.Errorf("the conversation is %+v", r.Messages)
+	}
+}
+
+func TestStream(t *testing.T) {
+	a, _ := newAPI(t, fake.Step{Text: "streamed"})
+	status, body := complete(a, `{"model":"main","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`)
+	want := []string{`"delta":{"role":"assistant","content":"streamed"}`, `"finish_reason":"stop"`, `"choices":[],"usage":{`, "data: [DONE]"}
+	lines := strings.Split(strings.TrimSpace(body), "\n\n")
+	if status != 200 || len(lines) != len(want) {
+		t.Fatalf("%d, %d lines: %s", status, len(lines), body)
+	}
+	for i, part := range want {
+		if !strings.Contains(lines[i], part) {
+			t.Errorf("line %d is %s, want %s", i+1, lines[i], part)
+		}
+	}
+}
+
+func TestFailureInAStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		step   fake.Step
+		status int
+		body   string
+	}{
+		"before the first text": {fake.Step{Err: &model.Error{Kind: model.ErrRateLimited}}, 429, `{"error":`},
+		"after it":              {fake.Step{Text: "half", Err: &model.Error{Kind: model.ErrRateLimited}}, 200, `data: {"error":`},
+	} {
+		a, _ := newAPI(t, c.step)
+		status, body := complete(a, `{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`)
+		if status != c.status || !strings.Contains(body, c.body) {
+			t.Errorf("%s: %d %s, want %d %s", name, status, body, c.status, c.body)
+		}
+	}
+}
+
+// TestStoredConversation: with a session's name the conversation is the stored
+// one.
+func TestStoredConversation(t *testing.T) {
+	a, m := newAPI(t, fake.Step{Text: "first"}, fake.Step{Text: "second"})
+	for range 2 {
+		if status, body := complete(a, `{"model":"main","messages":[{"role":"user","content":"hi"}]}`, "X-Etui-Session", "s1", "X-Etui-User", "ann"); status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	if n := len(m.Requests()[1].Messages); n != 3 {
+		t.Errorf("the second request has %d messages, want 3", n)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	a, _ := newAPI(t)
+	user := `"messages":[{"role":"user","content":"x"}]`
+	for _, c := range []struct {
+		body   string
+		status int
+		says   string
+	}{
+		{`{`, 400, "not the expected JSON"},
+		{`{"model":"mian",` + user + `}`, 404, `did you mean \"main\"`},
+		{`{"model":"main","messages":[]}`, 400, "must not be empty"},
+		{`{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "last message must be the user's"},
+		{`{"model":"main","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url"},
+		{`{"model":"main","tools":[{}],` + user + `}`, 400, "tools"},
+		{`{"model":"main","n":2,` + user + `}`, 400, "only one choice"},
+		{`{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 413, "too long"},
+	} {
+		if status, body := complete(a, c.body); status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%.60s: %d %.200s; want %d and %q", c.body, status, body, c.status, c.says)
+		}
+	}
+}
+
+func TestModels(t *testing.T) {
+	a, _ := newAPI(t)
+	w := httptest.NewRecorder()
+	a.Models(w, httptest.NewRequest("GET", "/v1/models", nil))
+	for _, agent := range []string{"main", "other"} {
+		if !strings.Contains(w.Body.String(), `"id":"`+agent+`"`) {
+			t.Errorf("no agent %s in %s", agent, w.Body)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package server serves an engine over HTTP: OpenAI's chat completions, etui's
+// own API for clients, and the administration of skills for operators, each from
+// a package below this one.
+//
+// The table in routes.go names every route with who may use it; the guard
+// enforces it. Requests from other sites' pages are refused, and so are requests
+// that address the server by a name that is not its own: a page in the user's
+// browser can reach a loopback address and must not talk to the agent. No answer
+// contains a secret that the engine knows.
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/server/admin"
+	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/server/openai"
+	"github.com/etui-run/etui/server/wire"
+)
+
+// Config is what the server adds to the engine. The zero value works: without a
+// key, for programs on this machine and clients that use an IP address.
+type Config struct {
+	// Key, when not empty, must be presented by clients as a bearer token.
+	Key string
+	// Hosts are names under which clients may address the server, beside localhost
+	// and IP addresses.
+	Hosts []string
+	// Version is reported to clients.
+	Version string
+	// Skills is what operators see and change. Its Log is set from this Config's.
+	Skills admin.Config
+	// Configuration returns where rules and skills come from and how the last
+	// reload went; nil means that the program set them.
+	Configuration func() api.Configuration
+	// Policy returns the rules about calls in effect; nil means none.
+	Policy func() []rules.Status
+	// Log receives what operators should know; nil discards.
+	Log *slog.Logger
+}
+
+// Server is the HTTP handler of all routes. It is safe for concurrent use.
+type Server struct {
+	engine *engine.Engine
+	config Config
+	routes []Route
+	all    http.Handler
+}
+
+// New returns a server for an engine.
+func New(e *engine.Engine, cfg Config) *Server {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.Skills.Log = cfg.Log
+	s := &Server{engine: e, config: cfg}
+	s.routes = table(s, openai.New(e),
+		api.New(e, api.Config{Version: cfg.Version, Configuration: cfg.Configuration, Policy: cfg.Policy}), admin.New(cfg.Skills))
+	s.all = s.serve(func(Access) bool { return true })
+	return s
+}
+
+// ServeHTTP implements [http.Handler] with all routes.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.all.ServeHTTP(w, r) }
+
+// Public returns a handler without the routes of operators, for an address that
+// other machines can reach.
+func (s *Server) Public() http.Handler {
+	return s.serve(func(a Access) bool { return a != Operator })
+}
+
+// Operators returns a handler with the routes of operators only.
+func (s *Server) Operators() http.Handler {
+	return s.serve(func(a Access) bool { return a == Operator })
+}
+
+// Health is the answer of /healthz and /readyz.
+type Health struct {
+	Status  string `json:"status"`
+	Service string `json:"service"`
+	Version string `json:"version,omitempty"`
+	Tools   int    `json:"tools"`
+	Error   string `json:"error,omitempty"`
+}
+
+func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
+	wire.Reply(w, http.StatusOK, s.health("ok"))
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.engine.Ready(ctx); err != nil {
+		s.config.Log.ErrorContext(ctx, "not ready", "error", err)
+		h := s.health("not ready")
+		h.Error = "the store cannot be read"
+		wire.Reply(w, http.StatusServiceUnavailable, h)
+		return
+	}
+	wire.Reply(w, http.StatusOK, s.health("ready"))
+}
+
+func (s *Server) health(status string) Health {
+	return Health{Status: status, Service: "etui", Version: s.config.Version, Tools: s.engine.Catalog().Len()}
+}

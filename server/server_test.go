@@ -1,0 +1,217 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/model/offline"
+	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/session"
+)
+
+func Example() {
+	e, err := engine.New(engine.Config{
+		Registry: catalog.NewRegistry(nil),
+		Agents:   []engine.Agent{{Name: "main", Model: offline.New(offline.Config{})}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// In a program: http.ListenAndServe("127.0.0.1:3884", server.New(e, server.Config{}))
+	w := httptest.NewRecorder()
+	server.New(e, server.Config{Version: "1.0"}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
+	fmt.Print(w.Body)
+	// Output: {"status":"ready","service":"etui","version":"1.0","tools":0}
+}
+
+func ExampleServer_Routes() {
+	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New()}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range server.New(e, server.Config{}).Routes() {
+		fmt.Printf("%-8s  %s\n", r.Access, r.Pattern)
+	}
+	// Output:
+	// open      GET /healthz
+	// open      GET /readyz
+	// client    GET /v1/models
+	// client    POST /v1/chat/completions
+	// client    POST /api/chat
+	// client    POST /api/select
+	// client    POST /api/why
+	// client    GET /api/status
+	// client    GET /api/tools
+	// client    POST /api/tools/{name}
+	// client    POST /api/tools/{name}/judge
+	// client    GET /api/skills
+	// client    PUT /api/skills
+	// client    GET /api/agents
+	// client    PUT /api/agents/{name}
+	// client    GET /api/usage
+	// client    DELETE /api/usage
+	// operator  GET /admin/skills
+	// operator  GET /admin/skills/{name}
+	// operator  POST /admin/skills/reload
+	// operator  POST /admin/skills/{name}/{change}
+	// operator  DELETE /admin/skills/{name}
+	// operator  GET /admin/skills/{name}/calls
+	// operator  GET /admin/calls
+	// operator  GET /admin/audit
+}
+
+func newServer(t *testing.T, cfg server.Config, change func(*engine.Config)) *server.Server {
+	t.Helper()
+	c := engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: fake.New()}}}
+	if change != nil {
+		change(&c)
+	}
+	e, err := engine.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.New(e, cfg)
+}
+
+// ask sends a request, as over a loopback address unless the context says
+// otherwise, and returns the status and the body of the answer.
+func ask(ctx context.Context, h http.Handler, method, target, body string, header ...string) (int, string) {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if ctx.Value(http.LocalAddrContextKey) == nil {
+		ctx = arrived(ctx, "127.0.0.1")
+	}
+	r = r.WithContext(ctx)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// arrived is the context of a request that reached an address of this machine.
+func arrived(ctx context.Context, ip string) context.Context {
+	return context.WithValue(ctx, http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.ParseIP(ip)}))
+}
+
+// TestAccess: every route asks for the key unless it is open, and the routes of
+// operators answer only programs on this machine.
+func TestAccess(t *testing.T) {
+	s := newServer(t, server.Config{Key: "right"}, nil)
+	for _, r := range s.Routes() {
+		method, path, _ := strings.Cut(r.Pattern, " ")
+		url := "http://localhost" + strings.NewReplacer("{name}", "main", "{change}", "enable").Replace(path)
+		for name, c := range map[string]struct {
+			ctx     context.Context
+			header  []string
+			refused int // 0 when it is let in
+		}{
+			"without a key": {t.Context(), nil, map[bool]int{true: 0, false: 401}[r.Access == server.Open]},
+			"a wrong key":   {t.Context(), []string{"Authorization", "Bearer wrong"}, map[bool]int{true: 0, false: 401}[r.Access == server.Open]},
+			"the key":       {t.Context(), []string{"Authorization", "Bearer right"}, 0},
+			"from another machine": {
+				arrived(t.Context(), "192.0.2.1"), []string{"Authorization", "Bearer right"}, map[bool]int{true: 403}[r.Access == server.Operator],
+			},
+			"through a proxy": {
+				t.Context(), []string{"Authorization", "Bearer right", "X-Forwarded-For", "192.0.2.1"}, map[bool]int{true: 403}[r.Access == server.Operator],
+			},
+		} {
+			status, body := ask(c.ctx, s, method, url, "{}", c.header...)
+			if c.refused != 0 && status != c.refused || c.refused == 0 && (status == 401 || status == 403) {
+				t.Errorf("%s %s: %d %s, want %d", r.Pattern, name, status, body, c.refused)
+			}
+			if strings.Contains(body, "right") {
+				t.Errorf("%s %s: the key is in the answer: %s", r.Pattern, name, body)
+			}
+		}
+	}
+}
+
+// TestUnknownPathsNeedTheKey, so that nobody can find out what exists.
+func TestUnknownPathsNeedTheKey(t *testing.T) {
+	s := newServer(t, server.Config{Key: "right"}, nil)
+	for header, want := range map[string]int{"": 401, "Bearer right": 404} {
+		if status, _ := ask(t.Context(), s, "GET", "http://localhost/nope", "", "Authorization", header); status != want {
+			t.Errorf("with %q: %d, want %d", header, status, want)
+		}
+	}
+}
+
+// TestParts: where other machines can reach the server, operators have an address
+// of their own.
+func TestParts(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
+	for _, c := range []struct {
+		name           string
+		handler        http.Handler
+		health, skills int
+	}{
+		{"all", s, 200, 200}, {"public", s.Public(), 200, 404}, {"operators", s.Operators(), 404, 200},
+	} {
+		if status, _ := ask(t.Context(), c.handler, "GET", "http://localhost/healthz", ""); status != c.health {
+			t.Errorf("%s: /healthz gives %d, want %d", c.name, status, c.health)
+		}
+		if status, _ := ask(t.Context(), c.handler, "GET", "http://localhost/admin/skills", ""); status != c.skills {
+			t.Errorf("%s: /admin/skills gives %d, want %d", c.name, status, c.skills)
+		}
+	}
+}
+
+// TestNames: the server answers to its own names only, and not to pages of other
+// sites.
+func TestNames(t *testing.T) {
+	s := newServer(t, server.Config{Hosts: []string{"agent.example.com"}}, nil)
+	for _, c := range []struct {
+		host   string
+		header []string
+		status int
+		says   string
+	}{
+		{"localhost:3884", nil, 200, "funnel"},
+		{"[::1]:3884", nil, 200, "funnel"},
+		{"agent.example.com:3884", nil, 200, "funnel"},
+		{"evil.example", nil, 421, "evil.example"},
+		{"localhost", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403, "other sites"},
+	} {
+		status, body := ask(t.Context(), s, "POST", "http://"+c.host+"/api/select", `{"text":"x"}`, c.header...)
+		if status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s %q: %d %.200s; want %d and %q", c.host, c.header, status, body, c.status, c.says)
+		}
+	}
+}
+
+func TestLongBodiesAreRefused(t *testing.T) {
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.MaxMessage = 100 })
+	status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"`+strings.Repeat("x", 10<<20)+`"}`)
+	if status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "longer than") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// brokenStore cannot be read.
+type brokenStore struct{ session.Store }
+
+func (brokenStore) List(context.Context, int) ([]session.Summary, error) {
+	return nil, io.ErrUnexpectedEOF
+}
+
+func TestNotReady(t *testing.T) {
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Store = brokenStore{} })
+	if status, body := ask(t.Context(), s, "GET", "http://localhost/readyz", ""); status != 503 || !strings.Contains(body, "the store cannot be read") {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+	if status, _ := ask(t.Context(), s, "GET", "http://localhost/healthz", ""); status != 200 {
+		t.Errorf("/healthz: %d", status)
+	}
+}

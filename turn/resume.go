@@ -1,0 +1,322 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+// Phase is how far the last turn of a session has come.
+type Phase string
+
+// The phases.
+const (
+	// Finished: there is no open turn.
+	Finished Phase = "done"
+	// Asked: the model has to answer the question, or the results of calls.
+	Asked Phase = "asked"
+	// Calling: calls have no result yet. The first of them may have run.
+	Calling Phase = "calling"
+	// Waiting: an approval must come first, or the outcome of a call that goes on.
+	Waiting Phase = "waiting"
+)
+
+// PhaseOf derives the phase from what is stored of a session.
+func PhaseOf(s session.Session) Phase {
+	open := unanswered(s.Messages)
+	approval := slices.ContainsFunc(open, func(c chat.Call) bool { return awaits(s.State, c.ID, session.Approval) })
+	switch {
+	case s.Turn.ID != "" && approval, s.Turn.ID == "" && len(s.Awaits) > 0:
+		return Waiting
+	case s.Turn.ID == "":
+		return Finished
+	case len(open) > 0:
+		return Calling
+	}
+	return Asked
+}
+
+// Answer is a person's decision on a call that awaits approval.
+type Answer struct {
+	// Call is the ID of the call.
+	Call string `json:"call"`
+	// Approved lets the call run; otherwise the model learns that it may not.
+	Approved bool `json:"approved"`
+	// By names the person, for the record; Reason is for the record and the model. Both
+	// may be empty.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (a *Answer) effect() rules.Effect {
+	if a.Approved {
+		return rules.Allow
+	}
+	return rules.Deny
+}
+
+func (a *Answer) reason() string {
+	text := "declined"
+	if a.Approved {
+		text = "approved"
+	}
+	if a.By != "" {
+		text += " by " + a.By
+	}
+	if a.Reason != "" {
+		text += ": " + a.Reason
+	}
+	return text
+}
+
+// errAwaits: the call waits for an answer.
+var errAwaits = errors.New("the call awaits approval")
+
+// answer returns what a person said to a call; nil when nobody has.
+func (in Input) answer(call string) *Answer {
+	for i := range in.Answers {
+		if in.Answers[i].Call == call {
+			return &in.Answers[i]
+		}
+	}
+	return nil
+}
+
+// Outcome is the result of a call that went on after its turn.
+type Outcome struct {
+	Call   chat.Call
+	Result chat.Result
+}
+
+// Lost returns the outcome of a call whose process ended.
+func Lost(a session.Await) Outcome {
+	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
+}
+
+// maxOutcome is how many bytes of an outcome become part of the conversation.
+const maxOutcome = 32 << 10
+
+// Note returns the outcome in the host's words to the model.
+func (o Outcome) Note() string {
+	ended := "finished"
+	if o.Result.Failed {
+		ended = "failed"
+	}
+	text := fmt.Sprintf("[%s, which was still running, has %s]\n%s", o.Call.Name, ended, o.Result.Text)
+	if len(text) > maxOutcome {
+		text = strings.ToValidUTF8(text[:maxOutcome], "") + "\n(cut)"
+	}
+	return text
+}
+
+// Arrived returns a session's state after the outcome. A host that runs no turn for it
+// stores that state with a message that has the [Outcome.Note].
+func (o Outcome) Arrived(s session.State) session.State {
+	s = s.Clone()
+	s.Awaits = without(s.Awaits, o.Call.ID)
+	return s
+}
+
+func without(list []session.Await, call string) []session.Await {
+	return slices.DeleteFunc(slices.Clone(list), func(a session.Await) bool { return a.Call == call })
+}
+
+func awaits(s session.State, call string, what session.Awaited) bool {
+	return slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.Call == call && a.For == what })
+}
+
+// resumes reports whether the input takes up the session's open turn.
+func (in Input) resumes() bool { return in.Text == "" && in.Outcome == nil && in.Session.Turn.ID != "" }
+
+// lastRound returns where the last answer with calls is, after the last message of the
+// user; -1 when there is none.
+func lastRound(messages []chat.Message) int {
+	for i, m := range slices.Backward(messages) {
+		switch {
+		case m.Role == chat.User:
+			return -1
+		case len(m.Calls) > 0:
+			return i
+		}
+	}
+	return -1
+}
+
+// unanswered returns the calls of the last round that have no result.
+func unanswered(messages []chat.Message) []chat.Call {
+	at := lastRound(messages)
+	if at < 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(messages[at].Calls), func(c chat.Call) bool { return answered(messages[at+1:], c) })
+}
+
+func answered(messages []chat.Message, c chat.Call) bool {
+	return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID })
+}
+
+// maxResumed is how often a turn is resumed after its process ended. After that the
+// turn itself is the suspect.
+const maxResumed = 3
+
+// resume continues where the stored steps of the session's open turn end. Stored
+// messages stay as they are; the selection is made again from the current tools.
+func (t *run) resume() {
+	t.in.Again = true
+	asked := lastQuestion(t.in.Session.Messages)
+	if asked >= 0 {
+		t.in.Text = t.in.Session.Messages[asked].Text
+	}
+	t.in = t.know(t.in)
+	t.selected = t.choose(t.ctx, t.selector, t.in)
+	t.state = t.advance(t.in, t.selected)
+	t.opened = true
+	kept, at := t.in.kept, lastRound(t.in.kept)
+	if at < 0 || len(unanswered(kept)) == 0 {
+		at = len(kept)
+	}
+	if err := t.prompts(kept[:at], chat.Message{Time: t.in.Facts.Time}); err != nil {
+		t.fail(err)
+		return
+	}
+	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
+	t.count()
+	if at < len(kept) {
+		t.reopen(kept[at])
+	}
+	if len(t.in.Answers) == 0 {
+		t.state.Turn.Resumed++
+	}
+	t.state.Sent = len(kept)
+	t.emit(Event{Selection: t.selected})
+	t.store() // before anything runs: an approved call no longer waits
+	if t.state.Turn.Resumed > maxResumed {
+		t.abandon()
+	}
+}
+
+// lastQuestion returns where the newest message of the user is; -1 when there is none.
+func lastQuestion(messages []chat.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == chat.User {
+			return i
+		}
+	}
+	return -1
+}
+
+// count counts what the turn has done before, as its messages tell.
+func (t *run) count() {
+	messages := t.prompt.Messages
+	for _, m := range messages[lastQuestion(messages)+1:] {
+		if m.Role == chat.Assistant {
+			t.done.Steps++
+			t.called += len(m.Calls)
+		}
+	}
+}
+
+// reopen makes the calls of a stored answer that have no result the round of the turn.
+// The first of them may have run before the process ended, unless it awaits approval.
+func (t *run) reopen(answer chat.Message) {
+	t.called -= len(answer.Calls)
+	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
+	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
+	first := t.round.jobs[0]
+	first.broken = !awaits(t.state, first.call.ID, session.Approval)
+	for _, said := range t.in.Answers {
+		t.state.Awaits = without(t.state.Awaits, said.Call)
+	}
+}
+
+// idempotencyKey is the key that the tool of the job gets.
+func (j *job) idempotencyKey() string {
+	if j.entry.Definition.Repeats() == tool.Keyed {
+		return j.key
+	}
+	return ""
+}
+
+// unknown answers a call that may have run before the process ended, and must not run
+// twice.
+func unknown(c chat.Call) chat.Result {
+	r := tool.Failure("The program ended while %s was running. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
+	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended while it was running. It was not run again.", reached(c))
+	return r
+}
+
+// wait suspends a turn until somebody answers. The jobs are those that ran last.
+func (t *run) wait(jobs []*job, results []chat.Message) {
+	t.keepIntent()
+	for _, j := range jobs {
+		if !j.awaits {
+			continue
+		}
+		a := session.Await{Call: j.call.ID, Tool: j.entry.Definition.Name, For: session.Approval}
+		if !awaits(t.state, a.Call, a.For) {
+			t.state.Awaits = append(t.state.Awaits, a)
+		}
+		t.done.Awaits = append(t.done.Awaits, a)
+	}
+	if !t.remember(results...) {
+		return
+	}
+	for i := range t.done.Awaits {
+		t.emit(Event{Await: &t.done.Awaits[i]})
+	}
+	t.emit(Event{Done: &t.done})
+	t.stopped = true
+}
+
+// settle returns results for the unanswered calls of an open turn that a new message
+// replaces. They are stored with the new question.
+func (t *run) settle() []chat.Message {
+	var left []chat.Message
+	if t.in.Session.Turn.ID != "" {
+		for i, c := range unanswered(t.in.Session.Messages) {
+			result := tool.Failure("the call was not run: a new message came first")
+			switch {
+			case awaits(t.in.Session.State, c.ID, session.Approval):
+				result = tool.Failure("the call was not approved: a new message came first")
+				t.in.Session.Awaits = without(t.in.Session.Awaits, c.ID)
+			case i == 0 && t.repeats(c) != tool.Safe:
+				result = unknown(c)
+			}
+			left = append(left, answer(c, result))
+		}
+		t.in.Session.Messages = append(slices.Clip(t.in.Session.Messages), left...)
+	}
+	if t.in.Outcome != nil {
+		t.in.Session.State = t.in.Outcome.Arrived(t.in.Session.State)
+	}
+	return left
+}
+
+// abandon ends a turn that was resumed too often.
+func (t *run) abandon() {
+	var left []chat.Message
+	if t.round != nil {
+		for i, j := range t.round.jobs {
+			result := tool.Failure("the call was not run")
+			if i == 0 {
+				result = unknown(j.call)
+			}
+			left = append(left, answer(j.call, result))
+		}
+		t.round = nil
+	}
+	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.state.Turn.Resumed)
+	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed, "calls", len(left))
+	if len(left) > 0 && !t.remember(left...) {
+		return
+	}
+	t.emit(Event{Text: text})
+	t.finish(chat.Message{Role: chat.Assistant, Text: text})
+	t.stopped = true
+}

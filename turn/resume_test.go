@@ -1,0 +1,291 @@
+package turn_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// until runs a turn and breaks off, as a process that ends, when stop reports true for
+// an event. It returns the session as it is stored then.
+func until(t *testing.T, b *bench, in turn.Input, stop func(turn.Event) bool) session.Session {
+	t.Helper()
+	s := in.Session
+	s.Messages = slices.Clone(s.Messages)
+	for e, err := range b.Run(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stop(e) {
+			break
+		}
+		if e.Step != nil {
+			s.State = e.Step.State
+			s.Messages = append(s.Messages, e.Step.Messages...)
+		}
+	}
+	return s
+}
+
+// calls counts how often tools ran, and by which keys.
+type calls struct {
+	ran  map[string]int
+	keys []string
+}
+
+func (c *calls) tool(name string, replay tool.Replay) tool.Tool {
+	risk := tool.Write
+	if replay == tool.Safe {
+		risk = tool.Read
+	}
+	return tool.Func(tool.Definition{Name: name, Description: "Do " + name, Risk: risk, Replay: replay}, func(ctx context.Context, _ struct{}) (string, error) {
+		if c.ran == nil {
+			c.ran = map[string]int{}
+		}
+		c.ran[name]++
+		c.keys = append(c.keys, tool.IdempotencyKey(ctx))
+		return name + " is done", nil
+	})
+}
+
+func isResult(e turn.Event) bool { return e.Result != nil }
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	var c calls
+	script := func() *bench {
+		return newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{c.tool("write", tool.Never)}, fake.Step{Calls: []chat.Call{fake.Call("1", "write", "{}")}}, fake.Step{Text: "done"})
+	}
+	for n, want := range []turn.Phase{turn.Finished, turn.Asked, turn.Calling, turn.Asked, turn.Finished} {
+		stored := 0
+		s := until(t, script(), turn.Input{Text: "go"}, func(e turn.Event) bool {
+			if e.Step != nil {
+				stored++
+			}
+			return stored > n
+		})
+		if got := turn.PhaseOf(s); got != want {
+			t.Errorf("after %d steps the phase is %s, want %s", n, got, want)
+		}
+	}
+}
+
+// A round of safe calls needs no intent: it is stored with its results.
+func TestSafeRoundIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	var c calls
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{c.tool("look", tool.Safe)}, fake.Step{Calls: []chat.Call{fake.Call("1", "look", "{}")}}, fake.Step{Text: "done"})
+	if o := run(b, t.Context(), turn.Input{Text: "go"}); len(o.steps) != 3 || len(o.steps[1].Messages) != 2 {
+		t.Errorf("the steps are %v", o.events)
+	}
+}
+
+func TestResumedCalls(t *testing.T) {
+	t.Parallel()
+	for replay, want := range map[tool.Replay]int{tool.Safe: 2, tool.Keyed: 2, tool.Never: 1} {
+		t.Run(string(replay), func(t *testing.T) {
+			t.Parallel()
+			var c calls
+			tools := []tool.Tool{c.tool("act", replay), c.tool("other", tool.Never)}
+			round := fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}"), fake.Call("2", "other", "{}")}}
+			// The process ends after the first call has run, before its result is stored.
+			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
+			if c.ran["act"] != 1 || c.ran["other"] != 0 || turn.PhaseOf(s) != turn.Calling {
+				t.Fatalf("before: %v, %s", c.ran, turn.PhaseOf(s))
+			}
+			b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
+			o := run(b, t.Context(), turn.Input{Session: s})
+			if o.err != nil || o.done == nil || o.done.Reply != "done" {
+				t.Fatalf("%v, %+v", o.err, o.done)
+			}
+			if c.ran["act"] != want || c.ran["other"] != 1 {
+				t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
+			}
+			if replay == tool.Keyed && (c.keys[0] == "" || c.keys[0] != c.keys[1]) {
+				t.Errorf("the keys are %q, want the same twice", c.keys)
+			}
+			if replay != tool.Keyed && strings.Join(c.keys, "") != "" {
+				t.Errorf("the keys are %q, want none", c.keys)
+			}
+			first := o.results()[0]
+			if unknown := strings.Contains(first.Text, "unknown"); unknown != (replay == tool.Never) {
+				t.Errorf("the first result is %q", first.Text)
+			}
+			if replay == tool.Never && (!first.Failed || !strings.Contains(first.View.Error, "unknown")) {
+				t.Errorf("the user does not learn that the outcome is unknown: %+v", first)
+			}
+			if last := o.steps[len(o.steps)-1].State; last.Turn.ID != "" {
+				t.Errorf("the turn is still open: %+v", last.Turn)
+			}
+			messages := b.model.Requests()[0].Messages
+			if got := len(messages); got != 4 {
+				t.Errorf("the model was sent %d messages, want question, calls and two results", got)
+			}
+		})
+	}
+}
+
+// A turn can be broken off before and after every step, and goes on to the same end.
+func TestResumedAnywhere(t *testing.T) {
+	t.Parallel()
+	script := []fake.Step{
+		{Calls: []chat.Call{fake.Call("1", "look", "{}")}},
+		{Calls: []chat.Call{fake.Call("2", "pay", "{}"), fake.Call("3", "look", "{}"), fake.Call("4", "send", "{}")}},
+		{Text: "done"},
+	}
+	for n := range 20 {
+		var c calls
+		tools := []tool.Tool{c.tool("look", tool.Safe), c.tool("pay", tool.Keyed), c.tool("send", tool.Never)}
+		seen, asked := 0, 0
+		s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, script...), turn.Input{Text: "go", Request: json.RawMessage(`{}`)}, func(e turn.Event) bool {
+			seen++
+			return seen > n
+		})
+		if turn.PhaseOf(s) == turn.Finished {
+			continue // before the question was stored, or after the reply was
+		}
+		for _, m := range s.Messages {
+			if m.Role == chat.Assistant {
+				asked++
+			}
+		}
+		o := run(newBench(t, turn.Config{}, selection.Config{}, tools, script[asked:]...), t.Context(), turn.Input{Session: s})
+		if o.err != nil || o.done == nil || o.done.Reply != "done" {
+			t.Fatalf("broken off at event %d: %v, %v", n, o.err, o.events)
+		}
+		if c.ran["send"] > 1 {
+			t.Errorf("broken off at event %d: send ran %d times", n, c.ran["send"])
+		}
+		var paid []string
+		for _, key := range c.keys {
+			if key != "" && !slices.Contains(paid, key) {
+				paid = append(paid, key)
+			}
+		}
+		if len(paid) != 1 {
+			t.Errorf("broken off at event %d: paid by the keys %q, want one", n, paid)
+		}
+		if o.done.Steps != 3 {
+			t.Errorf("broken off at event %d: the model was asked %d times in all, want 3", n, o.done.Steps)
+		}
+	}
+}
+
+func TestTurnThatEndsItsProcessIsAbandoned(t *testing.T) {
+	t.Parallel()
+	var c calls
+	tools := []tool.Tool{c.tool("act", tool.Keyed)}
+	s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
+	for range 3 {
+		s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools), turn.Input{Session: s}, isResult)
+	}
+	o := run(newBench(t, turn.Config{}, selection.Config{}, tools), t.Context(), turn.Input{Session: s})
+	if o.err != nil || o.done == nil || !strings.Contains(o.done.Reply, "could not finish") {
+		t.Fatalf("%v, %v", o.err, o.events)
+	}
+	if c.ran["act"] != 4 {
+		t.Errorf("the call ran %d times, want 4: the turn is not taken up a fourth time", c.ran["act"])
+	}
+	if last := o.steps[len(o.steps)-1].State; last.Turn.ID != "" {
+		t.Error("the turn is still open")
+	}
+}
+
+// asking lets everything wait for approval.
+func asking(context.Context, policy.Call) policy.Decision {
+	return policy.Decision{Effect: rules.Ask, Reason: "careful"}
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		approved bool
+		ran      int
+		text     string
+	}{
+		"approved": {true, 1, "act is done"},
+		"declined": {false, 0, "declined by ann: too late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var did calls
+			tools := []tool.Tool{did.tool("act", tool.Never)}
+			cfg := turn.Config{Decide: asking, Approvals: true}
+			o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), t.Context(), turn.Input{Text: "go"})
+			if o.done == nil || len(o.done.Awaits) != 1 || o.done.Awaits[0].Call != "1" || o.done.Reply != "" || did.ran["act"] != 0 {
+				t.Fatalf("%v, %+v", o.err, o.done)
+			}
+			s := session.Session{}
+			for _, step := range o.steps {
+				s.State, s.Messages = step.State, append(s.Messages, step.Messages...)
+			}
+			if turn.PhaseOf(s) != turn.Waiting {
+				t.Fatalf("the phase is %s", turn.PhaseOf(s))
+			}
+			// Nothing changes before somebody answers, in whatever process.
+			again := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []turn.Answer{{Call: "other"}}})
+			if again.done == nil || len(again.done.Awaits) != 1 || did.ran["act"] != 0 {
+				t.Fatalf("an answer to another call: %v", again.events)
+			}
+			answer := turn.Answer{Call: "1", Approved: c.approved, By: "ann"}
+			if !c.approved {
+				answer.Reason = "too late"
+			}
+			b := newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"})
+			o = run(b, t.Context(), turn.Input{Session: s, Answers: []turn.Answer{answer}})
+			if o.done == nil || o.done.Reply != "done" || did.ran["act"] != c.ran {
+				t.Fatalf("%v, %v, ran %d times", o.err, o.events, did.ran["act"])
+			}
+			if text := o.results()[0].Text; !strings.Contains(text, c.text) {
+				t.Errorf("the model reads %q, want %q", text, c.text)
+			}
+			if last := o.steps[len(o.steps)-1].State; last.Open() {
+				t.Errorf("left open: %+v", last)
+			}
+		})
+	}
+}
+
+// An approved call that may have run does not run again, and is not asked about again.
+func TestApprovedOnce(t *testing.T) {
+	t.Parallel()
+	var did calls
+	tools := []tool.Tool{did.tool("act", tool.Never)}
+	cfg := turn.Config{Decide: asking, Approvals: true}
+	s := until(t, newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, func(turn.Event) bool { return false })
+	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []turn.Answer{{Call: "1", Approved: true}}}, isResult)
+	o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+	if did.ran["act"] != 1 || o.done == nil || !strings.Contains(o.results()[0].Text, "unknown") {
+		t.Errorf("ran %d times; %v", did.ran["act"], o.events)
+	}
+}
+
+// A new message takes the place of a turn that waits.
+func TestMessageInsteadOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	var did calls
+	tools := []tool.Tool{did.tool("act", tool.Never)}
+	cfg := turn.Config{Decide: asking, Approvals: true}
+	s := until(t, newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, func(turn.Event) bool { return false })
+	b := newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "fine"})
+	o := run(b, t.Context(), turn.Input{Session: s, Text: "leave it"})
+	if o.done == nil || o.done.Reply != "fine" || did.ran["act"] != 0 || o.steps[len(o.steps)-1].State.Open() {
+		t.Fatalf("%v", o.events)
+	}
+	messages := b.model.Requests()[0].Messages
+	if got := fmt.Sprintf("%d messages, %s", len(messages), messages[2].Result.Text); !strings.HasPrefix(got, "4 messages, the call was not approved") {
+		t.Errorf("the model was sent %s", got)
+	}
+}
