@@ -17,7 +17,7 @@ import (
 )
 
 func (a *cli) agentsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "agents", Short: "List the agents and change them while they serve", Args: unknownCommand, RunE: group}
+	c := &cobra.Command{Use: "agents", Short: "List the agents, and change those of a running gateway", Args: unknownCommand, RunE: group}
 	list := &cobra.Command{
 		Use: "list", Short: "List the agents: their models, tools and skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 	var skill, groups string
 	var skills []string
 	c := &cobra.Command{
-		Use: "set NAME", Short: "Change an agent of a running gateway, from its next turn on", Args: cobra.ExactArgs(1),
+		Use: "set NAME", Short: "Change an agent of a running gateway from its next turn on", Args: cobra.ExactArgs(1),
 		Example: "  etui agents set main --groups file,shell\n  etui agents set main --skills office,oncall --skill office\n  etui agents set main --groups \"\" --skills \"\"    all again",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var change engine.Control
@@ -57,9 +57,9 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.setAgent(cmd.Context(), c, args[0], change) })
 		},
 	}
-	c.Flags().StringVar(&skill, "skill", "", "skill that is active where a conversation chose none")
-	c.Flags().StringVar(&groups, "groups", "", "the only groups whose tools it has, as in file,shell; empty: all")
-	c.Flags().StringSliceVar(&skills, "skills", nil, "the only skills the model is told of; empty: all")
+	c.Flags().StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
+	c.Flags().StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
+	c.Flags().StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all")
 	return c
 }
 

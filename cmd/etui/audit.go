@@ -18,10 +18,10 @@ import (
 func (a *cli) auditCommand() *cobra.Command {
 	var f audit.DecisionFilter
 	c := &cobra.Command{
-		Use: "audit", Short: "Show which calls were allowed and which refused, newest first", Args: cobra.NoArgs,
-		Long: `Show which calls were allowed and which refused, newest first: for whom, at which stage, by which rule
-and with which arguments. Secrets are left out and long texts cut. Of either kind the newest 10,000 of
-90 days are kept.`,
+		Use: "audit", Short: "Show which calls were allowed and which were refused, newest first", Args: cobra.NoArgs,
+		Long: `Show which calls were allowed and which were refused, newest first: whose call, at which stage, by
+which rule and with which arguments. Secrets are left out and long texts are cut. etui keeps the
+newest 10,000 of each kind, for 90 days.`,
 		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
@@ -38,9 +38,9 @@ and with which arguments. Secrets are left out and long texts cut. Of either kin
 		},
 	}
 	c.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
-	c.Flags().StringVar(&f.User, "user", "", "only this user's")
-	c.Flags().BoolVar(&f.Denied, "denied", false, "only what was refused")
-	c.Flags().IntVar(&f.Limit, "limit", 20, "how many, the newest ones")
+	c.Flags().StringVar(&f.User, "user", "", "only calls of this user")
+	c.Flags().BoolVar(&f.Denied, "denied", false, "only refused calls")
+	c.Flags().IntVar(&f.Limit, "limit", 20, "how many to show")
 	return c
 }
 

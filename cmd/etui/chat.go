@@ -30,9 +30,9 @@ func (a *cli) chatCommand() *cobra.Command {
 	var text string
 	c := &cobra.Command{
 		Use: "chat", Short: "Talk to an agent in the terminal", Args: cobra.NoArgs,
-		Long: `Talk to an agent in the terminal: one message with -m, or a conversation. A message of "-" is
-read from standard input. The gateway of the workspace answers if it runs; else this process does.
-Each start is a new conversation; --session names one to come back to.`,
+		Long: `Talk to an agent in the terminal: one message with -m, or a conversation. The message "-" is
+read from standard input. If the gateway of the workspace runs, it answers; otherwise this process
+does. Each start is a new conversation; --session names one that you can continue.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui chat -m "我还剩几天年假？" --user alice
   git diff | etui chat -m -
@@ -150,9 +150,9 @@ var chatCommands = []string{"/skills", "/skill", "/why", "/tools", "/new", "/hel
 
 const chatHelp = `/skills         list the skills, and which one is active
 /skill NAME     make a skill active in this conversation
-/why [MESSAGE]  tell what the last message got, or what another one would get
+/why [MESSAGE]  show what the last message got, or what another one would get
 /tools WORDS    find tools
-/new            begin a new conversation
+/new            start a new conversation
 /help           this list
 /quit           leave (or Ctrl-D)
 Ctrl-C stops a running answer.`

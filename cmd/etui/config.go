@@ -18,10 +18,10 @@ import (
 func (a *cli) configCommand() *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: unknownCommand, RunE: group}
 	c.AddCommand(&cobra.Command{
-		Use: "validate", Short: "Check the configuration, and everything that it names", Args: cobra.NoArgs,
+		Use: "validate", Short: "Check the configuration and every name in it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
 	}, &cobra.Command{
-		Use: "show", Short: "Print the configuration in force, without secrets", Args: cobra.NoArgs,
+		Use: "show", Short: "Print the configuration in effect, without secrets", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			w, err := a.open()
 			if err != nil {

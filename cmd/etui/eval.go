@@ -52,13 +52,13 @@ DIR holds tools.jsonl and queries.jsonl, plain or gzipped, or folders that do:
   {"id":"q1","text":"will it rain?","relevant":["1"],"history":[{"role":"user","text":"..."}]}
 
 A query with an empty "relevant" asks for nothing: "abstained" is the share of
-those that were offered nothing. Lines that cannot be used are named, and the
-rest goes on. Tokens are those of the first --limit tools of each question.
+those that were offered nothing. Lines that cannot be used are reported and
+skipped. Tokens are those of the first --limit tools of each question.
 
---run keeps the rankings, and --score scores kept ones: {"id","ranked"}. --json
-prints an object, or a list of them for several sets.
---usage FILE adds what a log of past questions brings: {"text","tools"}; the
-rankings that are kept are then those with votes.`,
+--run writes the rankings to a file, and --score scores such a file:
+{"id","ranked"}. --json prints an object, or a list of them for several sets.
+--usage FILE also measures with the votes of past questions, {"text","tools"};
+--run then writes the rankings with votes.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.eval(c.Context(), args, flags) },
 	}
@@ -66,7 +66,7 @@ rankings that are kept are then those with votes.`,
 	c.Flags().StringVar(&flags.run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
 	c.Flags().StringVar(&flags.score, "score", "", "score the rankings in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().StringVar(&flags.usage, "usage", "", "past questions that vote, in `FILE`")
-	c.Flags().IntVar(&flags.limit, "limit", 8, "how many tools a question would be sent")
+	c.Flags().IntVar(&flags.limit, "limit", 8, "how many tools would be sent for a question")
 	c.MarkFlagsMutuallyExclusive("run", "score")
 	c.MarkFlagsMutuallyExclusive("score", "usage")
 	return c

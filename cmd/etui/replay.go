@@ -41,12 +41,12 @@ type replayFlags struct {
 func (a *cli) replayCommand() *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
-		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, at what cost, and are the right tools at hand",
+		Use: "replay [FILE ...]", Short: "Replay conversations: what is sent, what it costs, and whether the right tools are there",
 		Long: `Replay conversations against the workspace's tools and configuration, without a model and without
-running a tool, and tell what would have been sent, what it would have cost with the provider's
-prompt cache and the rounds for searching counted, and whether the tools that each turn needs had
-reached the model. FILE holds conversations, a JSON object a line; see docs/replay.md. Without FILE
-those that the workspace has stored are replayed, and with --demo those that come with the demo.`,
+running a tool. Show what would have been sent, what it would have cost (counting the provider's
+prompt cache and the rounds for searching), and whether the tools that each turn needs had reached
+the model. FILE holds conversations, a JSON object a line; see docs/replay.md. Without FILE
+the stored conversations of the workspace are replayed, or with --demo those of the demo.`,
 		Example: `  etui replay --demo
   etui replay --demo --mode auto --turns
   etui replay --demo --against changed.yaml --fail-on-worse
@@ -61,9 +61,9 @@ those that the workspace has stored are replayed, and with --demo those that com
 	flags.StringSliceVar(&f.roles, "role", nil, "role of the user of stored conversations (may be repeated)")
 	flags.StringVar(&f.against, "against", "", "another etui.yaml: replay on it too, and print the differences")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier output of --json: print the differences from it")
-	flags.StringToStringVar(&f.failUnder, "fail-under", nil, "end with exit code 1 when a share is lower: recall=0.9,reached=0.95")
-	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "end with exit code 1 when recall fell, or cost or refusals rose, against --baseline or --against")
-	flags.BoolVar(&f.warm, "warm", false, "let each conversation find what the one before left in the provider's cache")
+	flags.StringToStringVar(&f.failUnder, "fail-under", nil, "exit with code 1 when a share is lower: recall=0.9,reached=0.95")
+	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or --against")
+	flags.BoolVar(&f.warm, "warm", false, "let each conversation use what the one before left in the provider's cache")
 	flags.BoolVar(&f.table, "table", false, "print a table in Markdown")
 	flags.BoolVar(&f.turns, "turns", false, "print every turn")
 	return c
@@ -160,7 +160,7 @@ func readConversations(in io.Reader, files []string) ([]replay.Conversation, err
 		}
 		for _, c := range list {
 			if slices.ContainsFunc(all, func(x replay.Conversation) bool { return x.ID == c.ID }) {
-				return nil, app.Usagef("%s: the id %q stands in an earlier file, too", name, c.ID)
+				return nil, app.Usagef("%s: the id %q is used in an earlier file already", name, c.ID)
 			}
 		}
 		all = append(all, list...)

@@ -83,10 +83,10 @@ func newRoot(std streams, secrets *secret.Known) *cobra.Command {
 		Use:   "etui",
 		Short: "An AI-agent gateway that shows each question just the tools it needs",
 		Long: `etui is a gateway for AI agents. Messages come in from chat and API; an agent answers
-with tools; and each turn the model is shown only the tools that this user may use
-and that this question needs. etui can always say why.
+with tools. In each turn the model sees only the tools that this user may use and that
+this question needs, and etui can always say why.
 
-Begin with "etui demo", then, in a second terminal, "etui chat".`,
+Start with "etui demo", then, in a second terminal, "etui chat".`,
 		Example: `  etui demo
   etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui select "who is on call this week?"`,
@@ -101,7 +101,7 @@ Begin with "etui demo", then, in a second terminal, "etui chat".`,
 	f.StringVarP(&a.workspace, "workspace", "w", os.Getenv("ETUI_WORKSPACE"), "folder with etui.yaml (default: the current one)")
 	f.StringVar(&a.config, "config", os.Getenv("ETUI_CONFIG"), "configuration file (default: etui.yaml in the workspace)")
 	f.BoolVar(&a.demo, "demo", false, "use the demo workspace")
-	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: the one of the workspace, if it runs)")
+	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.Usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")

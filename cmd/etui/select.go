@@ -28,9 +28,9 @@ func (a *cli) selectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "select MESSAGE", Short: "Show which tools a message gets, and why", Args: cobra.ArbitraryArgs,
 		Long: `Show which tools would reach the model for a message, and why: the funnel from the whole catalog
-to what is sent, the tokens sent and saved, and a reason for each tool that was near. Nothing is
-run or stored. With --alternatives it also tells what every other skill would get, and the roles and
-channels to try. With --last it tells what the last message of a conversation did get.`,
+to what is sent, the tokens sent and saved, and a reason for each tool that came close. Nothing is
+run or stored. --alternatives also shows what other skills would get, and the roles and channels
+to try. --last shows what the last message of a conversation got.`,
 		Example: `  etui select "who is on call this week?"
   etui select "退款" --skill sales --json
   etui select "delete the old pods" --user bob --role operator --channel slack
@@ -40,7 +40,7 @@ channels to try. With --last it tells what the last message of a conversation di
 			text := strings.Join(args, " ")
 			if last {
 				if text != "" {
-					return app.Usagef("--last takes no message: it tells what was stored with one")
+					return app.Usagef("--last takes no message: it shows what was stored with the last one")
 				}
 				return a.with(cmd.Context(), true, func(c *client.Client) error { return a.why(cmd.Context(), c, who) })
 			}
@@ -49,9 +49,9 @@ channels to try. With --last it tells what the last message of a conversation di
 	}
 	who.flags(c)
 	f := c.Flags()
-	f.BoolVar(&all, "all", false, "show every tool and skill, also those that are far from the message")
-	f.BoolVar(&last, "last", false, "tell what the last message of the conversation got")
-	f.BoolVar(&ask.alternatives, "alternatives", false, "tell what other skills would get, and the roles and channels to try")
+	f.BoolVar(&all, "all", false, "show every tool and skill, even those that do not match the message")
+	f.BoolVar(&last, "last", false, "show what the last message of the conversation got")
+	f.BoolVar(&ask.alternatives, "alternatives", false, "show what other skills would get, and the roles and channels to try")
 	f.StringSliceVar(&ask.try.Roles, "try-role", nil, "role to try (may be repeated)")
 	f.StringSliceVar(&ask.try.Channels, "try-channel", nil, "channel to try (may be repeated)")
 	return c

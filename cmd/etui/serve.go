@@ -18,8 +18,8 @@ import (
 func (a *cli) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
-		Long: `Run the gateway of a workspace until it is stopped. It speaks OpenAI's chat completions at
-/v1/chat/completions, where "model" is the name of an agent, and tells how it is at
+		Long: `Run the gateway of a workspace until you stop it. It serves OpenAI's chat completions at
+/v1/chat/completions, where "model" is the name of an agent, and reports its health at
 /healthz and /readyz. It listens on 127.0.0.1:3884 unless the configuration says otherwise.`,
 		Example: "  etui serve\n  etui serve --workspace ~/team",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context()) },
@@ -29,9 +29,9 @@ func (a *cli) serveCommand() *cobra.Command {
 func (a *cli) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Run the gateway with the demo workspace", Args: cobra.NoArgs,
-		Long: `Run the gateway with the demo workspace: some 350 tools of an operations and office team,
-answered by a small service inside etui. It needs no key and no network. With OPENAI_API_KEY,
-OPENAI_BASE_URL or ANTHROPIC_API_KEY set, that language model answers, else the offline model.`,
+		Long: `Run the gateway with the demo workspace: hundreds of tools of an operations and office team,
+served by a small service inside etui. It needs no key and no network. If OPENAI_API_KEY,
+OPENAI_BASE_URL or ANTHROPIC_API_KEY is set, that language model answers, otherwise the offline model.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.demo = true
 			return a.serve(c.Context())

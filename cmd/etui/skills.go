@@ -30,15 +30,15 @@ import (
 
 func (a *cli) skillsCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "skills", Short: "See and control skills: the abilities in files", Args: unknownCommand, RunE: group,
-		Long: `See and control skills: the abilities that lie in files and come and go while etui runs. What is
-decided here - enabled, disabled, removed, a version - is kept with the workspace's state; a gateway
-that runs takes it up at once, and one that starts later, too.`,
+		Use: "skills", Short: "List, control, find and install skills", Args: unknownCommand, RunE: group,
+		Long: `List, control, find and install skills: abilities that come as files and may change while etui runs.
+What you decide here - enabled, disabled, removed, a version - is kept in the state folder. A running
+gateway applies it at once.`,
 	}
 	c.AddCommand(a.skillsListCommand(), a.skillsShowCommand(), a.skillsUseCommand(),
-		a.skillsChangeCommand("enable NAME", "Let a skill be used", http.MethodPost, "/enable"),
-		a.skillsChangeCommand("disable NAME", "Keep a skill from being used, and keep it", http.MethodPost, "/disable"),
-		a.skillsChangeCommand("unregister NAME", "Take a skill away, until it is enabled again", http.MethodDelete, ""),
+		a.skillsChangeCommand("enable NAME", "Allow a skill to be used", http.MethodPost, "/enable"),
+		a.skillsChangeCommand("disable NAME", "Stop a skill from being used, but keep it", http.MethodPost, "/disable"),
+		a.skillsChangeCommand("unregister NAME", "Remove a skill from use until it is enabled again", http.MethodDelete, ""),
 		a.skillsApproveCommand(), a.skillsReloadCommand(), a.skillsValidateCommand(), a.skillsCallsCommand())
 	c.AddCommand(a.skillsInstallCommands()...)
 	return c
@@ -54,7 +54,7 @@ type skillsReport struct {
 func (a *cli) skillsListCommand() *cobra.Command {
 	var agent string
 	c := &cobra.Command{
-		Use: "list", Short: "List the skills, the files that give none, and the toolsets", Args: cobra.NoArgs,
+		Use: "list", Short: "List the skills, the files that failed to load, and the toolsets", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var r skillsReport
@@ -162,7 +162,7 @@ func (a *cli) printToolsets(s api.Toolsets) error {
 
 func (a *cli) skillsShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show all that is known of a skill", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show everything about a skill", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				var s admin.SkillStatus
@@ -236,7 +236,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 		}
 	}
 	if len(s.Held) > 0 {
-		line("", "to let them be used: etui skills approve "+s.Server)
+		line("", "to approve them: etui skills approve "+s.Server)
 	}
 }
 
@@ -272,7 +272,7 @@ func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(na
 type motive struct{ reason string }
 
 func (m *motive) flags(c *cobra.Command) {
-	c.Flags().StringVar(&m.reason, "reason", "", "why; it is logged and kept")
+	c.Flags().StringVar(&m.reason, "reason", "", "the reason; it is logged and kept")
 }
 
 func (m *motive) request() admin.Change { return admin.Change{By: userName(), Reason: m.reason} }
@@ -316,9 +316,9 @@ func (a *cli) skillsUseCommand() *cobra.Command {
 	var why motive
 	var agent string
 	c := &cobra.Command{
-		Use: "use NAME[@VERSION]", Short: "Put a version of a skill in force, or make a toolset an agent's active one", Args: cobra.ExactArgs(1),
-		Long: `With @VERSION, put that version of the skill in force, whatever others there are; NAME@ alone means the
-highest one again. Without, make the skill the active toolset of an agent of a running gateway.`,
+		Use: "use NAME[@VERSION]", Short: "Choose the version of a skill, or the active toolset of an agent", Args: cobra.ExactArgs(1),
+		Long: `NAME@VERSION puts that version of the skill in effect, even if there are higher ones; NAME@ goes back
+to the highest. NAME alone makes the skill the active toolset of an agent of a running gateway.`,
 		Example: "  etui skills use search_logs@1.2 --reason \"1.3 is slow\"\n  etui skills use search_logs@\n  etui skills use oncall",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name, version, ok := strings.Cut(args[0], "@"); ok {
@@ -330,7 +330,7 @@ highest one again. Without, make the skill the active toolset of an agent of a r
 		},
 	}
 	why.flags(c)
-	c.Flags().StringVar(&agent, "agent", "", "agent whose toolset it is to be (default: the first one)")
+	c.Flags().StringVar(&agent, "agent", "", "agent that gets the toolset (default: the first one)")
 	return c
 }
 
@@ -355,9 +355,9 @@ func (a *cli) activate(ctx context.Context, agent, name string) error {
 func (a *cli) skillsApproveCommand() *cobra.Command {
 	var why motive
 	c := &cobra.Command{
-		Use: "approve NAME [TOOL...]", Short: "Let tools of a server be used that were held back", Args: cobra.MinimumNArgs(1),
-		Long: `Let tools of a server be used that were held back because they are new, have changed or look
-poisoned. etui skills show NAME says which those are, and why. Without TOOL: all of them.`,
+		Use: "approve NAME [TOOL...]", Short: "Approve tools of an MCP server that were held back", Args: cobra.MinimumNArgs(1),
+		Long: `Approve tools of an MCP server that were held back because they are new, have changed or look
+poisoned. etui skills show NAME lists them with the reasons. Without TOOL all are approved.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := why.request()
 			change.Tools = args[1:]
@@ -371,11 +371,11 @@ poisoned. etui skills show NAME says which those are, and why. Without TOOL: all
 func (a *cli) skillsReloadCommand() *cobra.Command {
 	var why motive
 	c := &cobra.Command{
-		Use: "reload", Short: "Let a running gateway read all files of skills again", Args: cobra.NoArgs,
+		Use: "reload", Short: "Reload all skill files in a running gateway", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
 				if c.Here() {
-					return app.Usagef("no gateway is running; one that starts reads all files")
+					return app.Usagef("no gateway is running; a gateway reads all files when it starts")
 				}
 				var r skill.Report
 				if err := c.Do(cmd.Context(), http.MethodPost, "/admin/skills/reload", why.request(), &r); err != nil {
@@ -400,9 +400,10 @@ func (a *cli) skillsCallsCommand() *cobra.Command {
 	var user, outcome string
 	var limit int
 	c := &cobra.Command{
-		Use: "calls [NAME]", Short: "Show what skills did, newest first", Args: cobra.MaximumNArgs(1),
-		Long: `Show what skills did, newest first: who used them, with which arguments, how it went and how long it
-took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 days are kept.`,
+		Use: "calls [NAME]", Short: "Show the calls of skills, newest first", Args: cobra.MaximumNArgs(1),
+		Long: `Show the calls of skills, newest first: who made them, with which arguments, how they ended and how
+long they took. Secrets are left out and long texts are cut. etui keeps the newest 10,000 calls, for
+90 days.`,
 		Example: "  etui skills calls search_logs --outcome timeout\n  etui skills calls --user alice --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := url.Values{"user": {user}, "outcome": {outcome}, "limit": {strconv.Itoa(limit)}}
@@ -422,9 +423,9 @@ took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 day
 			})
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "only this user's")
+	c.Flags().StringVar(&user, "user", "", "only calls of this user")
 	c.Flags().StringVar(&outcome, "outcome", "", "only with this outcome: ok, invalid_params, timeout, unavailable, failed or cancelled")
-	c.Flags().IntVar(&limit, "limit", 20, "how many, the newest ones")
+	c.Flags().IntVar(&limit, "limit", 20, "how many to show")
 	return c
 }
 

@@ -19,7 +19,7 @@ import (
 func (a *cli) skillsInstallCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.skillsFindCommand(), a.skillsInstallCommand(), a.skillsInstalledCommand(), a.skillsUpdateCommand(), a.skillsRemoveCommand(),
-		a.skillsPinCommand("pin", "Leave a skill out of updates", true), a.skillsPinCommand("unpin", "Let a skill be updated again", false),
+		a.skillsPinCommand("pin", "Exclude a skill from updates", true), a.skillsPinCommand("unpin", "Include a skill in updates again", false),
 	}
 }
 
@@ -70,7 +70,7 @@ func (a *cli) printFound(found []hub.Found) error {
 		return json.NewEncoder(a.out).Encode(found)
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(a.out, "No skill fits these words.")
+		_, err := fmt.Fprintln(a.out, "No skill matches these words.")
 		return err
 	}
 	rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}}
@@ -94,8 +94,8 @@ func (a *cli) skillsInstallCommand() *cobra.Command {
 owner/repository@name for a Git host. FILE is a zip or tar.gz archive or a folder, written with
 a / in front of or in it: ./my-skill.zip.
 
-What is malicious, damaged or not what its registry describes is refused. What a person should look
-at first is told with file and line, and is installed with --yes only.`,
+A malicious or damaged skill, or one that differs from what its registry describes, is refused. What a
+person should look at first is listed with file and line, and is installed only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := a.installer()
@@ -120,7 +120,7 @@ at first is told with file and line, and is installed with --yes only.`,
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
 	c.Flags().StringVar(&version, "version", "", "version, branch or tag (default: the newest)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it even if something was found that a person should look at")
 	return c
 }
 
@@ -215,7 +215,7 @@ func shortVersion(v string) string {
 
 func (a *cli) skillsInstalledCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "installed", Short: "List the installed skills, and which files were changed since", Args: cobra.NoArgs,
+		Use: "installed", Short: "List the installed skills and their changed files", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, err := a.installer()
 			if err != nil {
@@ -262,9 +262,10 @@ func installedRow(s hub.Installed) []string {
 func (a *cli) skillsUpdateCommand() *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
-		Use: "update [NAME...]", Short: "Bring installed skills to their newest version; without names, all",
-		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do those whose
-files were changed here, unless --force. A skill that its registry calls malicious by now is removed.`,
+		Use: "update [NAME...]", Short: "Update installed skills; without names, all",
+		Long: `Update installed skills to their newest version. Pinned skills stay as they are. So do skills with
+files that were changed here, unless --force is given. A skill that its registry now calls malicious is
+removed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := a.installer()
 			if err != nil {
@@ -279,7 +280,7 @@ files were changed here, unless --force. A skill that its registry calls malicio
 		},
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update even if something was found that a person should look at")
 	return c
 }
 

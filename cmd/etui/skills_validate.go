@@ -12,16 +12,16 @@ import (
 func (a *cli) skillsValidateCommand() *cobra.Command {
 	v := &validation{cli: a}
 	c := &cobra.Command{
-		Use: "validate [PATH]...", Short: "Check files of skills, without loading them",
-		Long: `Check files of skills, without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
+		Use: "validate [PATH]...", Short: "Check skill files without loading them",
+		Long: `Check skill files without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
 file, or a folder of those; without one, the workspace's folders of skills are checked.
 
-What is wrong keeps a skill from being loaded, and is exit status 1. A warning does not: it says
-what was repaired, left out or is missing on this machine.`,
+An error keeps a skill from being loaded, and the exit code is 1. A warning does not: it says what was
+repaired or left out, or what is missing on this machine.`,
 		Example: "  etui skills validate\n  etui skills validate --strict skills/my-skill\n  etui skills validate ~/Downloads/skills --json",
 		RunE:    func(_ *cobra.Command, args []string) error { return v.run(args) },
 	}
-	c.Flags().BoolVar(&v.check.Strict, "strict", false, "hold each SKILL.md against the Agent Skills standard to the letter, as for publishing it")
+	c.Flags().BoolVar(&v.check.Strict, "strict", false, "check each SKILL.md strictly against the Agent Skills standard, as for publishing it")
 	return c
 }
 

@@ -68,9 +68,9 @@ func (a *cli) toolsListCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&inGroup, "group", "", "only these groups, as in file,shell")
-	c.Flags().StringVar(&source, "source", "", "only this source")
-	c.Flags().StringVar(&risk, "risk", "", "only this risk: read, write or destructive")
+	c.Flags().StringVar(&inGroup, "group", "", "only tools of these groups, as in file,shell")
+	c.Flags().StringVar(&source, "source", "", "only tools of this source")
+	c.Flags().StringVar(&risk, "risk", "", "only tools of this risk: read, write or destructive")
 	return c
 }
 
@@ -219,7 +219,7 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would become of the call, and run nothing")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
 	who.flags(c)
 	return c
 }

@@ -27,11 +27,11 @@ func (a *cli) tuneCommand() *cobra.Command {
 	var dry, reset bool
 	c := &cobra.Command{
 		Use: "tune [DIR]", Short: "Fit the weights of the ranking to past turns", Args: cobra.MaximumNArgs(1),
-		Long: `Fit the weights of the ranking to past turns: to what was asked and which tools answered, which is
-kept when etui.yaml says usage: {keep: true}. A third of the turns is held out to judge the result: only
-weights that are better there, by more than chance, are written to the state folder, for etui to use
-from its next start. With DIR the questions of DIR/queries.jsonl and the tools of DIR/tools.jsonl are
-taken instead.`,
+		Long: `Fit the weights of the ranking to past turns: to what was asked and which tools answered. etui keeps
+them when etui.yaml says usage: {keep: true}. A third of the turns is held out to judge the result. Only
+if the weights are better there, by more than chance, are they written to the state folder, and used
+from the next start. With DIR the questions in DIR/queries.jsonl and the tools in DIR/tools.jsonl are
+used instead.`,
 		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.open()
@@ -47,8 +47,8 @@ taken instead.`,
 			return a.tune(cmd.Context(), w, strings.Join(args, ""), limit, dry)
 		},
 	}
-	c.Flags().DurationVar(&limit, "time", 30*time.Second, "for how long at most better weights are looked for")
-	c.Flags().BoolVar(&dry, "dry-run", false, "show what would be gained, and write nothing")
+	c.Flags().DurationVar(&limit, "time", 30*time.Second, "how long to look for better weights")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the gain, but write nothing")
 	c.Flags().BoolVar(&reset, "reset", false, "go back to the default weights")
 	return c
 }

@@ -20,9 +20,9 @@ import (
 
 func (a *cli) usageCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "usage", Short: "See, export and erase what is kept of past turns", Args: unknownCommand, RunE: group,
-		Long: `See, export and erase what is kept of past turns: what was asked and which tools answered. Nothing is
-kept unless etui.yaml says usage: {keep: true}.`,
+		Use: "usage", Short: "Show, export and erase the record of past turns", Args: unknownCommand, RunE: group,
+		Long: `Show, export and erase the record of past turns: what was asked and which tools answered. Nothing is
+recorded unless etui.yaml says usage: {keep: true}.`,
 	}
 	c.AddCommand(a.usageShowCommand(), a.usageExportCommand(), a.usageEraseCommand())
 	return c
@@ -56,7 +56,7 @@ func (f *whose) path() string {
 func (a *cli) usageShowCommand() *cobra.Command {
 	var who whose
 	c := &cobra.Command{
-		Use: "show", Short: "Show what is kept of past turns, newest last", Args: cobra.NoArgs,
+		Use: "show", Short: "Show the record of past turns, newest last", Args: cobra.NoArgs,
 		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
@@ -72,7 +72,7 @@ func (a *cli) usageShowCommand() *cobra.Command {
 		},
 	}
 	who.flags(c)
-	c.Flags().IntVar(&who.limit, "limit", 20, "how many turns, the newest ones; 0: all")
+	c.Flags().IntVar(&who.limit, "limit", 20, "how many turns to show; 0: all")
 	return c
 }
 
@@ -111,7 +111,7 @@ func (a *cli) printUsage(kept engine.PastTurns) error {
 func (a *cli) usageExportCommand() *cobra.Command {
 	var who whose
 	c := &cobra.Command{
-		Use: "export", Short: "Write what is kept of past turns, a line of JSON for each", Args: cobra.NoArgs,
+		Use: "export", Short: "Export the record of past turns, one JSON object a line", Args: cobra.NoArgs,
 		Example: "  etui usage export --user alice > alice.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
@@ -139,13 +139,13 @@ func (a *cli) usageEraseCommand() *cobra.Command {
 	var user string
 	var everybody bool
 	c := &cobra.Command{
-		Use: "erase", Short: "Erase what is kept of a user's past turns, for good", Args: cobra.NoArgs,
-		Long: `Erase what is kept of a user's past turns, for good, and take their votes away. Conversations are not
-touched. The user is named as messages name them, on whatever channel.`,
+		Use: "erase", Short: "Erase a user's past turns for good", Args: cobra.NoArgs,
+		Long: `Erase a user's past turns for good, with their votes. Conversations are not touched. Name the user as
+messages do; the turns of all channels are erased.`,
 		Example: "  etui usage erase --user alice\n  etui usage erase --everybody",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (user == "") == !everybody {
-				return app.Usagef("say whose turns are to be erased: --user ID, or --everybody")
+				return app.Usagef("say whose turns to erase: --user ID, or --everybody")
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
@@ -162,6 +162,6 @@ touched. The user is named as messages name them, on whatever channel.`,
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "whose turns")
-	c.Flags().BoolVar(&everybody, "everybody", false, "all turns there are")
+	c.Flags().BoolVar(&everybody, "everybody", false, "all turns of all users")
 	return c
 }
