@@ -232,7 +232,7 @@ func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, err
 // Sandbox says how programs run here.
 func (a *App) Sandbox() sandbox.Status { return a.programs.Status() }
 
-// decide judges a call by the policy that is in force now.
+// decide judges a call by the current policy.
 func (a *App) decide(ctx context.Context, c policy.Call) policy.Decision {
 	return a.calls.Load().Decide(ctx, c)
 }

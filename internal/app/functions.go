@@ -11,8 +11,8 @@ import (
 	skillbuiltin "github.com/etui-run/etui/skill/builtin"
 )
 
-// functions are the functions of this program that YAML skills of the provider
-// builtin can name. This is the one list of them.
+// functions returns the Go functions that YAML skills of the provider builtin can
+// name. This is the one list of them.
 func functions() map[string]skillbuiltin.Function {
 	return map[string]skillbuiltin.Function{
 		"new_id":    skillbuiltin.Func(newID),
@@ -43,7 +43,7 @@ type textToHash struct {
 	Text string `json:"text" jsonschema:"the text, hashed as UTF-8"`
 }
 
-// hashText tells the SHA-256 of a text.
+// hashText returns the SHA-256 of a text.
 func hashText(_ context.Context, in textToHash) (map[string]string, error) {
 	sum := sha256.Sum256([]byte(in.Text))
 	return map[string]string{"sha256": hex.EncodeToString(sum[:])}, nil

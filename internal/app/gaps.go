@@ -22,8 +22,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// gaps say what does not protect the user, of this configuration and on this
-// machine, and what changes that.
+// gaps lists what does not protect the user, with this configuration on this machine,
+// and what changes that.
 func (a *App) gaps(ctx context.Context) []Finding {
 	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace))
 }
@@ -32,7 +32,7 @@ func gapIn(check, says, do string) []Finding {
 	return []Finding{{Check: check, OK: true, Says: says, Do: do, Section: Gap}}
 }
 
-// openCommands are what the mode of the sandbox leaves open.
+// openCommands lists what the mode of the sandbox leaves open.
 func (a *App) openCommands() (list []Finding) {
 	w := a.Workspace
 	s := a.programs.Status()
@@ -62,8 +62,8 @@ func (a *App) openCommands() (list []Finding) {
 		"Look at what is new before you open the workspace with other programs.")...)
 }
 
-// openCalls are the destructive tools that run without anybody's yes, and what may
-// misuse them.
+// openCalls lists the destructive tools that run without an approval, and the tools
+// whose results may misuse them.
 func (a *App) openCalls(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	c := a.registry.Catalog()
@@ -111,7 +111,7 @@ func disabled(list []string, d tool.Definition) bool {
 	})
 }
 
-// openPeople are what callers can say of themselves.
+// openPeople lists what callers can claim about themselves.
 func (a *App) openPeople() (list []Finding) {
 	w := a.Workspace
 	if w.Config.API.Key == "" {
@@ -139,7 +139,7 @@ func hostname(address string) string {
 	return address
 }
 
-// openReaders are the services that are sent what people write and tools find, and
+// openReaders lists the services that receive what people write and tools find, and
 // the private addresses that the operator has opened.
 func (a *App) openReaders() (list []Finding) {
 	w := a.Workspace
@@ -174,7 +174,7 @@ func (a *App) openReaders() (list []Finding) {
 	return list
 }
 
-// openSkills are skills that are given more than others, or come from anybody.
+// openSkills lists skills with more rights than others, and skills that nobody signed.
 func (a *App) openSkills(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	var trusted []string
@@ -197,12 +197,12 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 	return list
 }
 
-// unsigned are the enabled skills that were installed without a signature that
-// leads to somebody trusted.
+// unsigned returns the enabled skills that were installed without a trusted
+// signature.
 func (a *App) unsigned(ctx context.Context) (names []string) {
 	in, err := a.Workspace.Installer(nil)
 	if err != nil {
-		return nil // that is said where skills are installed
+		return nil // the commands that install skills report it
 	}
 	installed, err := in.List(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (a *App) unsigned(ctx context.Context) (names []string) {
 	return names
 }
 
-// openPlace is what is wrong with where etui works.
+// openPlace lists what is wrong with the place where etui works.
 func openPlace(w *Workspace) (list []Finding) {
 	home, err := os.UserHomeDir()
 	dirs := workspaces(w)

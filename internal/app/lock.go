@@ -19,7 +19,7 @@ type Instance struct {
 	Admin string `json:"admin,omitempty"`
 }
 
-// errRunning: another process has the state folder.
+// errRunning says that another process uses the state folder.
 type errRunning struct {
 	state string
 	Instance

@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/selftest"
 )
 
-// protections say what protects the user here, and whether it held when it was
+// protections lists what protects the user here, and whether it held when it was
 // tried.
 func (a *App) protections(ctx context.Context, attacker []string) (list []Finding) {
 	w := a.Workspace
@@ -54,7 +54,7 @@ func (a *App) protections(ctx context.Context, attacker []string) (list []Findin
 	return list
 }
 
-// reachedBy says who can use the gateway.
+// reachedBy says from where the gateway can be used.
 func reachedBy(w *Workspace) string {
 	switch {
 	case w.Config.API.Key == "":

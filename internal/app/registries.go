@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// defaultRegistries are those that a configuration without registries has.
+// defaultRegistries are used if the configuration names none.
 var defaultRegistries = []config.Registry{{Name: "clawhub", Type: "clawhub"}, {Name: "github", Type: "git"}}
 
 // The bounds of one exchange with a registry.
@@ -86,8 +86,8 @@ func newRegistry(w *Workspace, r config.Registry) (hub.Source, error) {
 	return hub.NewGit(r.Name, c, r.Repositories...)
 }
 
-// registryClient reaches public addresses, and the registry's own wherever it is:
-// whoever configured it has said so.
+// registryClient reaches public addresses, and the registry's own address even if it
+// is private, because the operator configured it.
 func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
 	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
@@ -96,8 +96,8 @@ func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
 	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
 }
 
-// hostOf is the host and port of a URL, as an entry of what may be reached; none
-// when it has no host.
+// hostOf returns the host and port of a URL, in the form of a list of hosts to allow;
+// nil if the URL has no host.
 func hostOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -124,11 +124,11 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxLoaded bounds how many loaded skills find_skills tells of.
+// maxLoaded bounds how many loaded skills find_skills returns.
 const maxLoaded = 5
 
-// addInstallTools gives the model the tools that find and install skills, when the
-// configuration lets it have them.
+// addInstallTools registers the tools with which the model finds and installs skills,
+// as far as the configuration allows.
 func (a *App) addInstallTools() error {
 	w := a.Workspace
 	if w.Config.Skills.Model == "off" {
@@ -145,7 +145,7 @@ func (a *App) addInstallTools() error {
 	return hub.Register(a.registry, find, in)
 }
 
-// loaded finds what is loaded and the caller may use.
+// loaded finds loaded skills that the caller may use.
 func (a *App) loaded(ctx context.Context, text string) []hub.Found {
 	var list []hub.Found
 	c := a.registry.Catalog()

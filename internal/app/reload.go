@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// settle is how long a changed file is given to be written to its end.
+	// settle is how long etui waits after a change until the file is written completely.
 	settle = 100 * time.Millisecond
-	// poll is how often the file is looked at where the system reports no changes.
+	// poll is how often the file is checked where the system reports no changes.
 	poll = 2 * time.Second
 )
 
-// reloader puts the rules and toolsets of a changed configuration, and which skills
-// it allows, in force while etui serves. A file that cannot be used, is empty or has
-// gone changes nothing: what was in force stays, and the status says why.
+// reloader applies the rules, the toolsets and the allowed skills of a changed
+// configuration while etui serves. If the file cannot be used, is empty or is gone,
+// what was in effect stays, and the status says why.
 type reloader struct {
 	file     string
 	environ  []string
@@ -55,7 +55,7 @@ type reloader struct {
 	status atomic.Pointer[api.Configuration]
 }
 
-// fileStamp tells versions of a file apart without reading it.
+// fileStamp distinguishes versions of a file without reading it.
 type fileStamp struct {
 	modified time.Time
 	size     int64
@@ -118,7 +118,7 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// again lets run look at the file soon.
+// again makes run look at the file soon.
 func (r *reloader) again() {
 	select {
 	case r.asked <- struct{}{}:
@@ -134,8 +134,8 @@ func (r *reloader) stamp() fileStamp {
 	return fileStamp{info.ModTime(), info.Size()}
 }
 
-// look reads the file, and puts it in force if it has changed. One that a program may
-// just have written is looked at again later.
+// look reads the file and applies it if it has changed. A file that a program may have
+// just written is read again later.
 func (r *reloader) look(ctx context.Context) {
 	still := r.steady(r.file)
 	seen := r.stamp()
@@ -167,7 +167,7 @@ func (r *reloader) look(ctx context.Context) {
 	}
 }
 
-// wait leaves a changed file to the next look.
+// wait leaves a changed file for the next look.
 func (r *reloader) wait(ctx context.Context, seen fileStamp) {
 	if seen == r.seen || r.waits {
 		return
@@ -204,8 +204,8 @@ func (r *reloader) apply(ctx context.Context) error {
 	return nil
 }
 
-// replaceSkills gives agents whose active skill has gone the one that the
-// configuration names for them now.
+// replaceSkills gives agents whose active skill is gone the one that the configuration
+// now names for them.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
 		active, _, err := r.gateway.Skill(name)
@@ -228,8 +228,8 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	}
 }
 
-// onlyPolicyDiffers reports whether two configurations are the same but for what
-// takes effect at once.
+// onlyPolicyDiffers reports whether two configurations differ only in what takes effect
+// at once.
 func onlyPolicyDiffers(a, b config.Config) bool {
 	a.Visibility, a.Policy = b.Visibility, b.Policy
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny

@@ -11,8 +11,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// rulebook is what of the configuration takes effect while etui serves: the skills,
-// the rules of visibility, and those of calls.
+// rulebook is the part of the configuration that can change while etui serves: the
+// toolsets, the rules of visibility and the rules about calls.
 type rulebook struct {
 	toolsets []catalog.Skill
 	rules    *rules.Rules   // nil when there are none
@@ -63,8 +63,7 @@ func callRules(c config.Policy) (*policy.Policy, error) {
 	return policy.Compile(list, defaults)
 }
 
-// configErrors gives what is wrong with rules the form of all that is wrong with
-// a configuration.
+// configErrors turns mistakes in rules into mistakes of the configuration.
 func configErrors(err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +81,7 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-// apply puts the rules in force.
+// apply puts the rules into effect.
 func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[policy.Policy]) ([]catalog.UnknownTarget, error) {
 	var list catalog.Rules
 	if r.rules != nil {

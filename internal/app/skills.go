@@ -34,7 +34,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// skills is what serves the skills of a workspace.
+// skills loads and controls the skills of a workspace.
 type skills struct {
 	table   *skill.Table
 	loader  *skill.Loader
@@ -94,8 +94,8 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	return nil
 }
 
-// newWalls makes what stands between skills and the network, and between programs
-// and the machine.
+// newWalls makes the guard between skills and the network, and the sandbox between
+// programs and the machine.
 func newWalls(w *Workspace) (*egress.Guard, *sandbox.Sandbox, error) {
 	c := w.Config
 	out, err := egress.New(egress.Config{Allow: c.Skills.Local, Own: w.ports})
@@ -127,8 +127,8 @@ func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
 	return c.Network, nil
 }
 
-// newCalls makes what keeps and counts calls. Commands that store nothing only
-// look at what is kept.
+// newCalls makes the recorder of calls. Without a store it only reads what is
+// recorded.
 func (a *App) newCalls(stored bool, log *slog.Logger) *audit.Recorder {
 	kept := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.CallLimits{})
 	a.close = append(a.close, kept.Close)
@@ -176,7 +176,7 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 	return r
 }
 
-// admin is what the admin API shows and changes.
+// admin returns what the admin API shows and changes.
 func (s *skills) admin() admin.Config {
 	return admin.Config{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
@@ -187,7 +187,7 @@ func (s *skills) admin() admin.Config {
 	}
 }
 
-// serverStatus tells how it goes with a server; nil for other skills.
+// serverStatus returns the status of an MCP server; nil for other skills.
 func serverStatus(s skill.Skill) any {
 	if server, ok := s.(*mcp.Server); ok {
 		return server.Status()
@@ -195,9 +195,9 @@ func serverStatus(s skill.Skill) any {
 	return nil
 }
 
-// check holds the skills that a configuration names against those that there are,
-// whatever their state. While a file cannot be read nothing is known to be
-// missing.
+// check compares the skills that a configuration names with those that exist, whatever
+// their state. If a file cannot be read, check reports nothing: that file may hold the
+// missing skill.
 func (s *skills) check(file string, text []byte, c *config.Config) error {
 	now := s.table.Snapshot()
 	if len(now.Failed()) > 0 {
@@ -217,7 +217,7 @@ func limits(c *config.Config) control.Limits {
 	return control.Limits{Allow: c.Skills.Allow, Deny: c.Skills.Deny}
 }
 
-// roots are the folders that skills come from, far ones first.
+// roots returns the folders that skills come from, global ones first.
 func roots(w *Workspace) []skill.Root {
 	c := w.Config.Skills
 	var list []skill.Root
@@ -243,8 +243,8 @@ func folders(configured config.Paths, otherwise []string) []string {
 	return configured
 }
 
-// protected are the files and folders that tools may not change: with them an
-// agent could give itself what it was not given.
+// protected returns the files and folders that tools may not change, because with them
+// an agent could extend its own rights.
 func protected(w *Workspace) []string {
 	list := []string{w.File}
 	list = append(list, skillFolders(w)...)
@@ -257,8 +257,8 @@ func protected(w *Workspace) []string {
 	return list
 }
 
-// skillFolders are the folders that skills come from. What lies in them is read,
-// but not changed, by tools.
+// skillFolders returns the folders that skills come from. Tools may read them, but not
+// change them.
 func skillFolders(w *Workspace) (list []string) {
 	for _, r := range roots(w) {
 		dir := r.Dir
@@ -305,8 +305,8 @@ func (a *App) reserved() func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// remembering makes the secrets of skills known before their provider has them. They
-// stay known when a skill has gone: results of it may still come.
+// remembering makes the secrets of a skill known before its provider gets them. They
+// stay known when the skill is gone, since results of it may still arrive.
 type remembering struct {
 	skill.Provider
 	known *secret.Known
@@ -320,8 +320,8 @@ func (r remembering) Load(c skill.Config) (skill.Skill, error) {
 	return r.Provider.Load(c)
 }
 
-// given is what programs of skills are given beside their folder: hosts and secrets.
-// It is safe for concurrent use.
+// given records what programs of skills get beside their folder: hosts and secrets. It
+// is safe for concurrent use.
 type given struct{ skills sync.Map }
 
 func (g *given) note(c skill.Config) {
@@ -335,14 +335,14 @@ func (g *given) note(c skill.Config) {
 	g.skills.Store(c.Name, strings.Join(list, ", "))
 }
 
-// of says what a skill is given; nothing for most.
+// of says what a skill gets; it is empty for most.
 func (g *given) of(name string) string {
 	text, _ := g.skills.Load(name)
 	said, _ := text.(string)
 	return said
 }
 
-// observer stands around every use of a skill: it traces, counts and records it.
+// observer traces, counts and records every use of a skill.
 func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc {
 	return func(ctx context.Context, u skill.Use, run func(context.Context) error) error {
 		who, began := tool.Caller(ctx), time.Now()

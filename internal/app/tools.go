@@ -64,8 +64,8 @@ func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() err
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
 }
 
-// addBuiltin registers the tools that etui brings. Agents with a workspace of their
-// own have the same tools, at work there.
+// addBuiltin registers the tools that etui brings. For agents with a workspace of their
+// own the same tools work there.
 func (a *App) addBuiltin() error {
 	w := a.Workspace
 	hosts, err := shellHosts(w.Config.Sandbox, a.programs)
@@ -105,7 +105,8 @@ func (a *App) addBuiltin() error {
 	return addWeb(a.registry, w)
 }
 
-// realFolder is a folder's path without links, as far as it can be told.
+// realFolder returns a folder's path without links, or its clean path if they cannot be
+// resolved.
 func realFolder(dir string) string {
 	if place, err := filepath.EvalSymlinks(dir); err == nil {
 		return place
@@ -113,8 +114,8 @@ func realFolder(dir string) string {
 	return filepath.Clean(dir)
 }
 
-// toolsIn are the tools that work in a folder, those that run commands where the
-// sandbox runs any; these reach hosts.
+// toolsIn returns the tools that work in a folder. Tools that run commands, which reach
+// hosts, are among them only if the sandbox runs programs.
 func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	w := a.Workspace
 	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: append(trusted(w, dir), protected(w)...), ReadOnly: skillFolders(w)})
@@ -137,8 +138,8 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	return append(tools, s.Registered()...), nil
 }
 
-// trusted are the files and folders that etui is told by: those of the workspace, and
-// those that a folder would have if etui were started in it.
+// trusted returns the files and folders that configure etui: those of the workspace,
+// and those that a folder would have if etui were started in it.
 func trusted(w *Workspace, dir string) []string {
 	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File))
 	for _, name := range workspaceFolders {
@@ -161,7 +162,7 @@ func (t byAgent) Call(ctx context.Context, args json.RawMessage) (chat.Result, e
 	return t.Tool.Call(ctx, args)
 }
 
-// pick takes from every list the tool at a place.
+// pick returns the tool at index i of every list.
 func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
 	tools := make(map[string]tool.Tool, len(lists))
 	for name, list := range lists {
@@ -170,7 +171,7 @@ func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
 	return tools
 }
 
-// outside are the paths that do not lie in a folder.
+// outside returns the paths that do not lie in a folder.
 func outside(dir string, paths []string) (list []string) {
 	for _, path := range paths {
 		if below, err := filepath.Rel(dir, path); err != nil || !filepath.IsLocal(below) {
@@ -180,7 +181,7 @@ func outside(dir string, paths []string) (list []string) {
 	return list
 }
 
-// steady says whether what stands at a path can be taken up: see [protect.Guard.Steady].
+// steady reports whether the file at a path can be used: see [protect.Guard.Steady].
 func (a *App) steady(path string) (still func() bool) {
 	all := make([]func() bool, len(a.guards))
 	for i, g := range a.guards {
@@ -191,8 +192,8 @@ func (a *App) steady(path string) (still func() bool) {
 	}
 }
 
-// addWeb registers the tools that read the web. web_search is there when a service
-// can be asked.
+// addWeb registers the tools that read the web. web_search exists only if a search
+// service is configured.
 func addWeb(registry *catalog.Registry, w *Workspace) error {
 	c := w.Config.Tools
 	out, err := egress.New(egress.Config{Allow: c.Local, Own: w.ports, Key: "tools.local"})

@@ -129,8 +129,8 @@ func stateHome() (string, error) {
 	return filepath.Join(home, ".local", "state"), nil
 }
 
-// stateFolder is where a workspace's state is kept: outside of it, so that its
-// tools cannot reach what other users said.
+// stateFolder returns where a workspace's state is kept: outside of the workspace, so
+// that its tools cannot read what other users said.
 func stateFolder(dir string) (string, error) {
 	home, err := stateHome()
 	if err != nil {
@@ -169,7 +169,7 @@ func demoWorkspace() (string, error) {
 	return dir, nil
 }
 
-// inDemo says which of the examples the demo has: those that need nothing more.
+// inDemo selects the examples that the demo has: those without further requirements.
 func inDemo(path string) bool {
 	switch first, _, _ := strings.Cut(path, "/"); first {
 	case ".", "check_number.yaml", "check_number.wasm", "hash_text.yaml", "incident-report", "release-notes", "data-cleanup":
