@@ -38,7 +38,7 @@ func (c *caller) flags(cmd *cobra.Command) {
 	f.IntVar(&c.message.Budget, "budget", 0, "send tools of at most this many tokens (default: as configured)")
 }
 
-// says makes the message of a text.
+// says returns the message with a text.
 func (c *caller) says(text string) (api.Message, error) {
 	m := c.message
 	if m.Limit < 0 || m.Budget < 0 {

@@ -66,7 +66,7 @@ does. Each start is a new conversation; --session names one that you can continu
 	return c
 }
 
-// newSession names a conversation of its own.
+// newSession returns the name of a new conversation.
 func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.

@@ -99,8 +99,8 @@ func describeReport(report []app.Finding, width int) string {
 	return b.String()
 }
 
-// hanging writes a text in lines of a width, behind a first word and below each
-// other. What has no blanks stands in one line.
+// hanging writes a text in lines of a width, with a hanging indent behind a first word. A
+// word is never split.
 func hanging(first, text string, width int) string {
 	indent := ansi.StringWidth(first)
 	var b strings.Builder

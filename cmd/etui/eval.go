@@ -23,7 +23,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// evaluation is what eval tells of one set.
+// evaluation is the result of one set.
 type evaluation struct {
 	Set   string `json:"set"`
 	Tools int    `json:"tools"`
@@ -112,7 +112,7 @@ func (a *cli) eval(ctx context.Context, args []string, flags evalFlags) error {
 	return err
 }
 
-// maxProblems is how many lines of a set are named that could not be used.
+// maxProblems bounds how many unusable lines of a set are reported.
 const maxProblems = 10
 
 // setsIn returns the folders with sets: those that are named, or the folders in
@@ -193,7 +193,7 @@ func (r *evaluation) score(s *eval.Score, set *eval.Set, ranked map[string][]str
 	for _, t := range set.Tools {
 		raw, err := json.Marshal(t.Definition)
 		if err != nil {
-			continue // a schema that is no JSON costs nobody anything
+			continue // a schema that is not JSON is never sent
 		}
 		costs[t.ID] = chat.Tokens(raw)
 		s.TokensAll += costs[t.ID]
@@ -205,8 +205,8 @@ func (r *evaluation) score(s *eval.Score, set *eval.Set, ranked map[string][]str
 	}
 }
 
-// vote measures once more, with past questions that vote, and returns the
-// rankings with their votes.
+// vote measures again with the votes of past questions, and returns the rankings with
+// these votes.
 func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, error) {
 	past, problems, err := eval.LoadPast(flags.usage)
 	if err != nil {

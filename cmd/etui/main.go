@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // conditions name time zones, also where the system knows none
+	_ "time/tzdata" // conditions can name time zones even if the system has no time zone data
 )
 
 func main() {

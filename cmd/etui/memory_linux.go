@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// releaseMemory gives back what only starting needed: free memory, and the pages
-// of the program's own file. Those that are needed after all come back from the
-// system's cache when they are touched.
+// releaseMemory returns memory that only the start needed: free memory, and the pages of
+// the program's own file. A page that is needed after all comes back from the system's
+// cache when it is touched.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	program, err := os.Readlink("/proc/self/exe")

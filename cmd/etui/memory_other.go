@@ -4,5 +4,5 @@ package main
 
 import "runtime/debug"
 
-// releaseMemory gives back what only starting needed.
+// releaseMemory returns memory that only the start needed.
 func releaseMemory() { debug.FreeOSMemory() }

@@ -22,7 +22,7 @@ import (
 	"github.com/etui-run/etui/store/sqlite"
 )
 
-// replayFlags are what a replay is asked for.
+// replayFlags are the flags of replay.
 type replayFlags struct {
 	modes       []string
 	sessions    []string
@@ -100,7 +100,7 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	return failed(before, after, least, f)
 }
 
-// check reads the flags that are more than texts.
+// check parses the flags that need parsing.
 func (f *replayFlags) check() (least map[string]float64, err error) {
 	if f.against != "" && f.baseline != "" {
 		return nil, app.Usagef("--against and --baseline both say what to compare with: give one of them")
@@ -252,8 +252,8 @@ func (f *replayFlags) chosen() []replay.Mode {
 	return modes
 }
 
-// compared replays, and tells what stands before a change and after it. Without a
-// change there is nothing before.
+// compared replays, and returns the reports before and after a change. Without a change
+// the report before is empty.
 func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
 	if f.baseline != "" {
 		if before, err = f.readBaseline(); err != nil {
@@ -298,7 +298,7 @@ func (f *replayFlags) readBaseline() (before replay.Report, err error) {
 	return before, nil
 }
 
-// failed is the error that makes a build fail.
+// failed returns the error that makes a build fail.
 func failed(before, after replay.Report, least map[string]float64, f replayFlags) error {
 	var why []string
 	for _, r := range after.Runs {

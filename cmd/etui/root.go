@@ -59,14 +59,14 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitFailed
 }
 
-// isUsage recognises the errors that cobra makes itself.
+// isUsage recognises usage errors of cobra itself.
 func isUsage(err error) bool {
 	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "accepts ", "requires at least", "required flag"}, func(s string) bool {
 		return strings.HasPrefix(err.Error(), s)
 	})
 }
 
-// app is what the sub-commands share: the global flags and the streams.
+// cli is what the sub-commands share: the global flags and the streams.
 type cli struct {
 	streams
 	workspace string
@@ -111,7 +111,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	return root
 }
 
-// unknownCommand refuses words that are no sub-command.
+// unknownCommand rejects words that are not a sub-command.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -125,10 +125,10 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	}), c.CommandPath()+" --help")
 }
 
-// group is the RunE of commands that only hold others.
+// group is the RunE of commands that only have sub-commands.
 func group(c *cobra.Command, _ []string) error { return c.Help() }
 
-// nearestFlag proposes the flag that was meant.
+// nearestFlag suggests the flag that was meant.
 func nearestFlag(c *cobra.Command, err error) string {
 	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
 	if !ok {

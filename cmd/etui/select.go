@@ -57,7 +57,7 @@ to try. --last shows what the last message of a conversation got.`,
 	return c
 }
 
-// asked is what is asked beside the message itself.
+// asked is what select shows beside the message itself.
 type asked struct {
 	alternatives bool
 	try          selection.Try
@@ -94,9 +94,9 @@ func (a *cli) printJSON(value any) error {
 	return e.Encode(value)
 }
 
-// near is how many tools are shown that match and were not sent, and how many
-// that match and may not be used. Of skills as many are shown that the model is told
-// of, and that match beside them.
+// near bounds how many tools are shown that match but were not sent, and how many that
+// match but may not be used. It also bounds the skills offered to the model, and the
+// other skills that match.
 const near = 8
 
 // render writes an explanation for people, in lines of at most width columns.
@@ -150,8 +150,8 @@ func render(x selection.Explanation, all bool, width int) string {
 	return b.String()
 }
 
-// because is a tool's reason with the words that matched, each with the field in
-// which it counts most; or what would open the tool.
+// because returns a tool's reason with the words that matched, each with the field in
+// which it counts most, or what would open the tool.
 func because(x selection.Explanation, v selection.Verdict) string {
 	var opens []string
 	for _, a := range x.Alternatives {
@@ -242,9 +242,9 @@ func changes(x selection.Explanation) [][]string {
 	return rows
 }
 
-// layout sets rows as a table whose first row is its head. The last column, of
-// the given number, takes what the others leave of the width, and is cut there.
-// Chinese characters take two columns, as terminals show them.
+// layout formats rows as a table whose first row is its head. The last column, whose
+// index is last, gets the rest of the width and is cut there. Chinese characters take
+// two columns, as in terminals.
 func layout(rows [][]string, last, width int) string {
 	widths := make([]int, last)
 	for _, row := range rows {
@@ -270,7 +270,7 @@ func layout(rows [][]string, last, width int) string {
 	return b.String()
 }
 
-// stageWords say what was left after a stage.
+// stageWords describe what was left after a stage.
 var stageWords = map[string]string{
 	"catalog": "tools", "enabled": "enabled", "groups": "in the agent's groups", "visibility": "visible", "skill": "in the skill",
 	"request": "asked for", "rank": "ranked", "budget": "within the budget",
@@ -286,7 +286,7 @@ func sent(x selection.Explanation) int {
 	return n
 }
 
-// beside names what is declared beside the tools of the catalog.
+// beside names what is declared in addition to the tools of the catalog.
 func beside(x selection.Explanation) string {
 	var names []string
 	for _, name := range x.Declared {

@@ -114,7 +114,7 @@ func (a *cli) printSkillList(l admin.SkillList) {
 	}
 }
 
-// remarks are what is worth knowing of a skill in a list.
+// remarks returns what a list says about a skill beside its row.
 func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
 		notes = append(notes, "the last good version is in force: "+home(s.Error))
@@ -214,11 +214,11 @@ func (a *cli) printSkill(s admin.SkillStatus) {
 	line("calls", countersText(s.Counters))
 }
 
-// serverOf is how it goes with the server that a skill is; the zero value for
-// other skills.
+// serverOf returns the status of the MCP server behind a skill; the zero value for other
+// skills.
 func serverOf(s admin.SkillStatus) (server mcp.Status) {
 	if raw, err := json.Marshal(s.Server); err == nil {
-		_ = json.Unmarshal(raw, &server) // a gateway of another version may tell less
+		_ = json.Unmarshal(raw, &server) // a gateway of another version may send less
 	}
 	return server
 }
@@ -240,7 +240,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 	}
 }
 
-// standing says in words where a skill stands.
+// standing describes the state of a skill.
 func standing(s admin.SkillStatus) string {
 	version := ""
 	if s.Version != "" {
@@ -268,7 +268,7 @@ func countersText(c audit.Counters) string {
 
 func skillPath(name string) string { return "/admin/skills/" + url.PathEscape(name) }
 
-// motive holds the flag that says why a change is made.
+// motive holds the flag with the reason for a change.
 type motive struct{ reason string }
 
 func (m *motive) flags(c *cobra.Command) {
@@ -277,7 +277,7 @@ func (m *motive) flags(c *cobra.Command) {
 
 func (m *motive) request() admin.Change { return admin.Change{By: userName(), Reason: m.reason} }
 
-// userName is who runs this program.
+// userName returns the user who runs this program.
 func userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

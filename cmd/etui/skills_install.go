@@ -23,8 +23,8 @@ func (a *cli) skillsInstallCommands() []*cobra.Command {
 	}
 }
 
-// installer is the one of the workspace. What it logs is told by the commands
-// themselves.
+// installer returns the installer of the workspace. It logs nothing, because the
+// commands print what happens.
 func (a *cli) installer() (*hub.Installer, error) {
 	w, err := a.open()
 	if err != nil {
@@ -124,7 +124,7 @@ person should look at first is listed with file and line, and is installed only 
 	return c
 }
 
-// isFile reports whether words mean a file here, and not a skill of a registry.
+// isFile reports whether words name a file here and not a skill of a registry.
 func isFile(words string) bool {
 	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
 		return true
@@ -133,7 +133,7 @@ func isFile(words string) bool {
 	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// progress tells how far a download is, on a terminal.
+// progress shows the progress of a download on a terminal.
 func (a *cli) progress() func(hub.Progress) {
 	if a.json || !isTerminal(a.err) {
 		return nil
@@ -152,12 +152,12 @@ func (a *cli) progress() func(hub.Progress) {
 	}
 }
 
-// outcome is what skills install prints as JSON.
+// installOutcome is what skills install prints as JSON.
 type installOutcome struct {
 	OK    bool           `json:"ok"`
 	Skill *hub.Installed `json:"skill,omitempty"`
 	Error string         `json:"error,omitempty"`
-	// Flags are what somebody has to look at before --yes.
+	// Flags list what a person should look at before --yes.
 	Flags []hub.Flag `json:"flags,omitempty"`
 }
 
@@ -348,7 +348,7 @@ func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 	}
 }
 
-// changedSkill tells what was done to a skill.
+// changedSkill prints what was done to a skill.
 func (a *cli) changedSkill(done, name string) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(map[string]any{"ok": true, "skill": name})

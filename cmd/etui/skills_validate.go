@@ -48,8 +48,8 @@ func (v *validation) run(paths []string) error {
 	return v.print()
 }
 
-// progress shows a person what is being checked when it takes long. Empty takes
-// the line away.
+// progress shows on a terminal what is being checked, if it takes long. An empty folder
+// removes the line.
 func (v *validation) progress(checked int, dir string) {
 	if now := time.Now(); isTerminal(v.err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
 		v.shown = now
@@ -61,7 +61,7 @@ func (v *validation) progress(checked int, dir string) {
 	}
 }
 
-// print tells what was found.
+// print prints what was found.
 func (v *validation) print() error {
 	failed := 0
 	for _, r := range v.check.Reports {

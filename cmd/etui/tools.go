@@ -163,13 +163,13 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 	return c
 }
 
-// shownTool is a tool with what would become of a call of it.
+// shownTool is a tool with the verdict on a call of it.
 type shownTool struct {
 	api.Tool
 	Call turn.Judgement `json:"call"`
 }
 
-// judged says what would become of a call.
+// judged describes the verdict on a call.
 func judged(j turn.Judgement) string {
 	says := map[rules.Effect]string{rules.Allow: "a call is let through", rules.Ask: "a call needs an approval", rules.Deny: "a call is refused"}[j.Effect]
 	if j.Depends {
@@ -224,7 +224,7 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 	return c
 }
 
-// judge prints what would become of a call.
+// judge prints the verdict on a call.
 func (a *cli) judge(ctx context.Context, c *client.Client, name string, call api.CallRequest) error {
 	var j turn.Judgement
 	if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {

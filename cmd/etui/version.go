@@ -12,7 +12,7 @@ import (
 // stamp is set by the build: -ldflags "-X main.stamp=v1.2.3".
 var stamp string
 
-// version tells which etui this is: the stamped release, else the module's
+// version returns the version of this etui: the stamped release, else the module's
 // version, else "dev".
 func version() string {
 	if stamp != "" {

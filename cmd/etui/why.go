@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// why prints what the last message of a conversation got, as it was stored.
+// why prints what was stored about the last message of a conversation.
 func (a *cli) why(ctx context.Context, c *client.Client, who caller) error {
 	m := who.message
 	m.Roles, m.Attrs = who.roles, who.attrs
@@ -78,7 +78,7 @@ func renderTurn(t engine.Turn, width int) string {
 	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
 }
 
-// renderRefused tells what the policy would not let the caller call.
+// renderRefused lists what the policy refuses the caller.
 func renderRefused(list []turn.Judgement, width int) string {
 	if len(list) == 0 {
 		return ""
