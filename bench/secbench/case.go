@@ -25,7 +25,7 @@ type benchRun struct {
 	changed time.Time
 }
 
-// benchCaseOf is what a case says, as far as it is needed here.
+// benchCaseOf is the part of a case that is needed here.
 type benchCaseOf struct {
 	Expect   string            `json:"expect"`
 	Contains []string          `json:"error_contains"`
@@ -63,7 +63,7 @@ func benchCase(ctx context.Context, line json.RawMessage) any {
 	return map[string]any{"ok": true}
 }
 
-// play changes files while the skills are served, and looks at what comes of it.
+// play changes files while the skills are served, and checks the effect.
 func (c benchCaseOf) play(ctx context.Context, workspace string) error {
 	if len(c.Steps) == 0 {
 		return nil
@@ -176,8 +176,8 @@ func (r *benchRun) write(step map[string]any, file string) error {
 	return nil
 }
 
-// The times within which a change must have been seen, and after which it
-// certainly has been looked at.
+// Within benchSeen a change must have taken effect; after benchLooked the loader has
+// certainly looked at it.
 const (
 	benchSeen   = 6 * time.Second
 	benchLooked = time.Second

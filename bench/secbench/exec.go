@@ -73,7 +73,7 @@ func benchExec(mode string) benchTool {
 	}
 }
 
-// benchNames is what etui itself is told by in the workspace of a bench.
+// benchNames returns what configures etui in the workspace of a bench.
 func benchNames(workspace string) []string {
 	return []string{filepath.Join(workspace, config.File), filepath.Join(workspace, "skills")}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // benchInstall answers install_skill: it installs an archive as `etui skills
-// install` does when nobody says yes.
+// install` does without --yes.
 func benchInstall(ctx context.Context, request json.RawMessage) any {
 	var r struct {
 		Archive string `json:"archive"`

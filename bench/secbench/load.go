@@ -50,7 +50,7 @@ func newBenchSkills(workspace, dir string, env map[string]string, out egress.Con
 	return b, nil
 }
 
-// benchProvider remembers the configurations that it was given.
+// benchProvider remembers the configurations that it receives.
 type benchProvider struct {
 	skill.Provider
 	mu      sync.Mutex
@@ -99,7 +99,7 @@ func benchLoad(ctx context.Context, line json.RawMessage) any {
 	return map[string]any{"ok": true, "loaded": report.Loaded, "errors": errs, "details": details}
 }
 
-// describe returns the values of a skill that are in force.
+// describe returns the values of a skill that are in effect.
 func (b *benchSkills) describe(s skill.Skill) map[string]any {
 	d, c := skill.DetailsOf(s), b.seen.config(s.Name())
 	return map[string]any{

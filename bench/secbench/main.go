@@ -13,11 +13,11 @@ import (
 	"os"
 )
 
-// benchTool answers a request, which it is given as it came.
+// benchTool answers a request, given as its line of JSON.
 type benchTool = func(context.Context, json.RawMessage) any
 
-// benchTools are what a security bench may ask for, by the name in its requests.
-// Commands run in the mode.
+// benchTools returns what a security bench can request, by the name in its requests.
+// Commands run in the given mode of the sandbox.
 func benchTools(mode string) map[string]benchTool {
 	return map[string]benchTool{
 		"capabilities": func(context.Context, json.RawMessage) any {

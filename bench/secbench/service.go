@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// benchAnswerOf says how the service of a case answers. Body stands for Gen unless
-// that names an answer that is wrong in a way of its own.
+// benchAnswerOf says how the service of a case answers: with Body, or, if Gen names a
+// kind of malformed answer, with that.
 type benchAnswerOf struct {
 	Status   int            `json:"status"`
 	Type     *string        `json:"content_type"` // empty: none at all
@@ -25,7 +25,7 @@ type benchAnswerOf struct {
 	Then     *benchAnswerOf `json:"then"` // to all requests but the first
 }
 
-// benchService is an HTTP service that misbehaves as it is told to.
+// benchService is an HTTP service that misbehaves as its case says.
 type benchService struct {
 	address string
 	server  *http.Server
@@ -113,7 +113,7 @@ func (a benchAnswerOf) write(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// benchEnd bounds answers that do not end of themselves.
+// benchEnd bounds answers that never end.
 const benchEnd = 60 * time.Second
 
 func (a benchAnswerOf) body(r *http.Request, write func([]byte) bool) {
@@ -136,7 +136,7 @@ func (a benchAnswerOf) body(r *http.Request, write func([]byte) bool) {
 	}
 }
 
-// hijack answers what no HTTP server would.
+// hijack sends answers that no HTTP server would send.
 func (a benchAnswerOf) hijack(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

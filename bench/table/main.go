@@ -124,7 +124,7 @@ func conversations(b *strings.Builder) {
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent, of 372? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
 	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
 		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./internal/app").CombinedOutput()
 		if err != nil {
