@@ -46,9 +46,6 @@ func TestIndexes(t *testing.T) {
 			t.Errorf("Groups(%q) = %q, want %q", list, got, want)
 		}
 	}
-	if got := names(c.Source("s2")); got != "c d" {
-		t.Errorf("Source: %q", got)
-	}
 	if got := names(c.Risk(tool.Write)); got != "b" {
 		t.Errorf("a tool without a risk is not a writing one: %q", got)
 	}
@@ -96,22 +93,6 @@ func TestLaterNameWinsAndComesBack(t *testing.T) {
 	}
 	if e, ok := r.Catalog().Get("a"); !ok || e.Definition.Source != "first" {
 		t.Error("the shadowed tool has not come back")
-	}
-}
-
-func TestReplaceSource(t *testing.T) {
-	r := catalog.NewRegistry(nil)
-	must(t, r.Register(newTool("own", "", tool.Read)))
-	must(t, r.Replace("mcp", newTool("a", "", tool.Read), newTool("b", "", tool.Read)))
-	must(t, r.Replace("mcp", newTool("b", "", tool.Write), newTool("c", "", tool.Read)))
-	if got := names(r.Catalog().Source("mcp")); got != "b c" {
-		t.Errorf("after Replace: %q", got)
-	}
-	if e, _ := r.Catalog().Get("b"); e.Definition.Risk != tool.Write {
-		t.Error("the old b is still there")
-	}
-	if _, ok := r.Catalog().Get("own"); !ok {
-		t.Error("another source's tool is gone")
 	}
 }
 
@@ -205,7 +186,7 @@ func TestToolsets(t *testing.T) {
 	must(t, r.Register(newTool("a", "", tool.Read, "g"), newTool("b", "", tool.Read, "g"), newTool("c", "", tool.Read)))
 	unknown, err := r.SetSkills(catalog.Skill{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Skill{Name: "every"})
 	must(t, err)
-	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Toolset: "some", Target: "nope"}) {
+	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Skill: "some", Target: "nope"}) {
 		t.Errorf("unknown: %v", unknown)
 	}
 	c := r.Catalog()
@@ -239,10 +220,11 @@ func (denyAll) Guard(c *catalog.Catalog) catalog.Guard { return deniedAll(c.Len(
 
 type deniedAll int
 
-func (n deniedAll) Denied(*chat.Facts) ([]bool, []error) {
-	return slices.Repeat([]bool{true}, int(n)), nil
+func (n deniedAll) Denied(*chat.Facts) (tools, skills []bool, failed []error) {
+	return slices.Repeat([]bool{true}, int(n)), nil, nil
 }
 func (deniedAll) Reason(*chat.Facts, *catalog.Entry) string { return "denied" }
+func (deniedAll) SkillReason(*chat.Facts, int) string       { return "denied" }
 
 // TestWrap: another registry calls other tools under the same names, for the
 // same callers, and the two change apart from each other.
@@ -313,8 +295,8 @@ func TestReadersAndWriters(t *testing.T) {
 				if err := r.Register(newTool(name, fmt.Sprint(w), tool.Read, "x")); err != nil {
 					t.Error(err)
 				}
-				if err := r.Replace("mcp", newTool("m", "", tool.Read)); err != nil {
-					t.Error(err)
+				if left := r.Supply("mcp", catalog.Supply{Tools: []tool.Tool{newTool("m", "", tool.Read)}}); left != nil {
+					t.Error(left)
 				}
 				r.Remove(name)
 			}

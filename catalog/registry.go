@@ -139,26 +139,6 @@ func (r *Registry) Watch(f func(*Catalog)) {
 	f(r.current.Load())
 }
 
-// Replace makes the given tools the only ones of a source, in one step. The
-// source overrides what the definitions say.
-func (r *Registry) Replace(source string, tools ...tool.Tool) error {
-	added, err := registrations(nil, tools)
-	if err != nil {
-		return err
-	}
-	for _, n := range added {
-		n.Definition.Source = source
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	keep := slices.DeleteFunc(slices.Clone(r.list), func(old *Registration) bool {
-		d := &old.Definition
-		return d.Source == source && !slices.ContainsFunc(added, func(n *Registration) bool { return n.Definition.Name == d.Name })
-	})
-	r.put(keep, added)
-	return nil
-}
-
 // Remove takes the tool that is in force under each name away, and reports
 // how many there were. A tool that it shadowed comes back.
 func (r *Registry) Remove(names ...string) int {
@@ -238,4 +218,4 @@ func (r *Registry) unknown() (unknown []UnknownTarget) {
 }
 
 // UnknownTarget is an entry of a toolset that names no tool and no group.
-type UnknownTarget struct{ Toolset, Target string }
+type UnknownTarget struct{ Skill, Target string }

@@ -19,22 +19,15 @@ type Rules interface {
 // concurrent use, and like everything that selecting asks it does no I/O and
 // waits for no lock.
 type Guard interface {
-	// Denied tells by position which tools the caller may not see, and how
-	// rules failed while that was found out: what they guard is denied. Neither
-	// slice may be changed. The same facts have the same answer.
-	Denied(f *chat.Facts) (denied []bool, failed []error)
-	// Reason tells an operator which rule denies a tool to the caller.
+	// Denied reports which tools, by position, and which skills, by place in
+	// [Catalog.Skills], the caller may not see; nil denies none. It also returns the
+	// errors of rules that failed: what they guard is denied. The slices may not be
+	// changed. The same facts have the same answer.
+	Denied(f *chat.Facts) (tools, skills []bool, failed []error)
+	// Reason tells operators which rule denies a tool to the caller.
 	Reason(f *chat.Facts, e *Entry) string
-}
-
-// SkillGuard is a Guard that judges skills, too, beside the tools that they name.
-type SkillGuard interface {
-	Guard
-	// DeniedSkills tells by place in [Catalog.Toolsets] which skills the caller may
-	// not see. The slice may not be changed; nil denies none.
-	DeniedSkills(f *chat.Facts) []bool
-	// ReasonSkill tells an operator which rule denies the skill at a place.
-	ReasonSkill(f *chat.Facts, place int) string
+	// SkillReason tells operators which rule denies the skill at a place.
+	SkillReason(f *chat.Facts, place int) string
 }
 
 // SetRules makes rules the only ones; nil means none. The tools stay what they
@@ -88,9 +81,9 @@ func (c *Catalog) SameSkills(o *Catalog) bool {
 // no rules.
 func (c *Catalog) Denied(f *chat.Facts) (denied []bool, failed []error) {
 	if g := c.guard(); g != nil {
-		return g.Denied(f)
+		denied, _, failed = g.Denied(f)
 	}
-	return nil, nil
+	return denied, failed
 }
 
 // WhyDenied tells an operator which rule denies a tool to a caller, or nothing
@@ -104,18 +97,18 @@ func (c *Catalog) WhyDenied(f *chat.Facts, e *Entry) string {
 
 // DeniedSkills asks the rules which skills a caller may not see, by place in
 // [Catalog.Skills], see [SkillGuard]. It is nil when there are none.
-func (c *Catalog) DeniedSkills(f *chat.Facts) []bool {
-	if g, ok := c.guard().(SkillGuard); ok {
-		return g.DeniedSkills(f)
+func (c *Catalog) DeniedSkills(f *chat.Facts) (denied []bool) {
+	if g := c.guard(); g != nil {
+		_, denied, _ = g.Denied(f)
 	}
-	return nil
+	return denied
 }
 
 // WhySkillDenied tells an operator which rule denies the skill at a place to a
 // caller.
 func (c *Catalog) WhySkillDenied(f *chat.Facts, place int) string {
-	if g, ok := c.guard().(SkillGuard); ok {
-		return g.ReasonSkill(f, place)
+	if g := c.guard(); g != nil {
+		return g.SkillReason(f, place)
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -190,7 +190,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := g.Call(r.Context(), r.PathValue("name"), c)
 	var mismatch *tool.Mismatch
-	var refused *policy.Refused
+	var refused *rules.Refused
 	switch {
 	case errors.Is(err, turn.ErrNoTool):
 		g.noTool(w, r.PathValue("name"), result.Text)

@@ -16,7 +16,6 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/session"
@@ -42,7 +41,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err := r.Register(leak("look", tool.Read), leak("wipe", tool.Destructive)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := policy.Compile([]rules.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
+	list, err := rules.Compile(rules.Policy, []rules.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ type condition struct {
 }
 
 // ask answers it, for a call where it reads one.
-func (c *condition) ask(f *chat.Facts, made *call) outcome {
+func (c *condition) evaluate(f *chat.Facts, made *call) outcome {
 	value, _, err := c.program.Eval(caller{f, made})
 	if _, ok := value.(types.Bool); err == nil && !ok {
 		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())

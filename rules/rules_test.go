@@ -50,7 +50,11 @@ func compile(tb testing.TB, hidden []tool.Risk, list ...rules.Rule) *rules.Rules
 	for i := range list {
 		list[i].Place = rules.Place{File: "dir/etui.yaml", Line: i + 1, Column: 5}
 	}
-	r, err := rules.Compile(list, hidden...)
+	defaults := map[tool.Risk]rules.Effect{}
+	for _, risk := range hidden {
+		defaults[risk] = rules.Deny
+	}
+	r, err := rules.Compile(rules.Visibility, list, defaults)
 	must(tb, err)
 	return r
 }
@@ -259,12 +263,12 @@ func TestMistakes(t *testing.T) {
 		{allow("", make([]string, 1001)...), "at most 1000"},
 	} {
 		c.rule.Name, c.rule.Place, c.rule.WhenPlace = "r", at, at
-		_, err := rules.Compile([]rules.Rule{c.rule})
+		_, err := rules.Compile(rules.Visibility, []rules.Rule{c.rule}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v:\n got %v\nwant %s", c.rule, err, c.want)
 		}
 	}
-	if _, err := rules.Compile(make([]rules.Rule, rules.MaxRules+1)); err == nil || !strings.Contains(err.Error(), "at most 10000") {
+	if _, err := rules.Compile(rules.Visibility, make([]rules.Rule, rules.MaxRules+1), nil); err == nil || !strings.Contains(err.Error(), "at most 10000") {
 		t.Errorf("too many rules: %v", err)
 	}
 }
@@ -314,14 +318,14 @@ func FuzzCondition(f *testing.F) {
 	}
 	c := house(f).Catalog()
 	f.Fuzz(func(t *testing.T, when, channel, role string) {
-		list, err := rules.Compile([]rules.Rule{allow(when, "note"), deny(when, "restart")})
+		list, err := rules.Compile(rules.Visibility, []rules.Rule{allow(when, "note"), deny(when, "restart")}, nil)
 		if err != nil {
 			return
 		}
 		facts := chat.Facts{Channel: channel, Chat: role, Roles: []string{role}, Attrs: map[string]string{channel: role}, Time: time.Unix(1e9, 0)}
 		g := list.Guard(c)
-		first, _ := g.Denied(&facts)
-		again, _ := list.Guard(c).Denied(&facts)
+		first, _, _ := g.Denied(&facts)
+		again, _, _ := list.Guard(c).Denied(&facts)
 		if fmt.Sprint(first) != fmt.Sprint(again) {
 			t.Errorf("%q: %v, then %v", when, first, again)
 		}
@@ -335,7 +339,7 @@ func BenchmarkCompile100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := rules.Compile(list); err != nil {
+		if _, err := rules.Compile(rules.Visibility, list, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

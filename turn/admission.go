@@ -14,8 +14,6 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/shelltext"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
@@ -57,7 +55,7 @@ func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage)
 		t.decided(record, args)
 		return err
 	}
-	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record)
+	return t.judge(ctx, rules.Attempt{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record)
 }
 
 // fits says in what arguments do not fit a tool's schema.
@@ -74,7 +72,7 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 
 // allowSkill judges the taking up of a skill, or the reading of a file of it.
 func (t *run) allowSkill(name, file string) error {
-	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name})
+	return t.judge(t.ctx, rules.Attempt{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name})
 }
 
 // fileArguments are the arguments of the reading of a skill's file; no file is its
@@ -85,7 +83,7 @@ func fileArguments(file string) json.RawMessage {
 }
 
 // judge asks the policy, and records the answer.
-func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) error {
+func (t *run) judge(ctx context.Context, c rules.Attempt, record audit.Decision) error {
 	d := t.decide(ctx, c)
 	record.Rule, record.Reason = d.Rule, d.Reason
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
@@ -95,18 +93,18 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision) e
 	if record.Allowed {
 		return nil
 	}
-	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
 
 // decide asks the policy, which may be a program's own code. One that panics lets
 // nothing through.
-func (t *run) decide(ctx context.Context, c policy.Call) (d policy.Decision) {
+func (t *run) decide(ctx context.Context, c rules.Attempt) (d rules.Decision) {
 	if t.config.Decide == nil {
-		return policy.Decision{Effect: rules.Allow, Reason: "there is no policy"}
+		return rules.Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d = policy.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
+			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()
 	c.Facts = t.selected.Request.Facts
@@ -178,7 +176,7 @@ type Judgement struct {
 	// Depends says that other arguments may be judged in another way: there were none.
 	Depends bool `json:"depends,omitempty"`
 	// Command is what the shell command among the arguments would do, if there is one.
-	Command *shelltext.Facts `json:"command,omitempty"`
+	Command *rules.Command `json:"command,omitempty"`
 }
 
 // Judge tells what would become of calls of tools in a turn of in, as far as that does
@@ -232,11 +230,11 @@ func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 	if args != nil {
 		args = fileArguments(skillAsked(args).File)
 	}
-	return foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}))
+	return foreseen(name, t.decide(t.ctx, rules.Attempt{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}))
 }
 
 // foreseen is what becomes of a call of which the policy says d.
-func foreseen(name string, d policy.Decision) Judgement {
+func foreseen(name string, d rules.Decision) Judgement {
 	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
 	if d.Effect != rules.Allow {
 		j.Stage = StagePolicy
@@ -263,13 +261,8 @@ func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.Raw
 			return refused
 		}
 	}
-	j := foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}))
-	var read map[string]any
-	if json.Unmarshal(args, &read) == nil { // else there are none
-		if facts, ok := shelltext.OfArguments(read); ok {
-			j.Command = &facts
-		}
-	}
+	j := foreseen(name, t.decide(t.ctx, rules.Attempt{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}))
+	j.Command = rules.CommandOf(args)
 	return j
 }
 

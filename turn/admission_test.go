@@ -14,7 +14,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
@@ -37,13 +36,13 @@ func TestAdmission(t *testing.T) {
 	if err := r.Register(named("look", tool.Read), named("exec", tool.Write), named("wipe", tool.Destructive), named("secret_tool", tool.Read), named("off", tool.Read)); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := rules.Compile([]rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}})
+	seen, err := rules.Compile(rules.Visibility, []rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.SetRules(seen)
 	guided(t, r, catalog.Skill{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Skill{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
-	calls, err := policy.Compile([]rules.Rule{
+	calls, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
 		{Name: "no-ops", Deny: []string{"skill:ops"}},
 	}, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
@@ -112,7 +111,7 @@ func TestAdmission(t *testing.T) {
 		}
 		// Without a model it is the same.
 		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
-		var refused *policy.Refused
+		var refused *rules.Refused
 		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
 			t.Errorf("called: %+v, %v", direct, err)
 		}
@@ -149,7 +148,7 @@ func TestCommandRules(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	list, err := policy.Compile([]rules.Rule{
+	list, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
 	}, nil)
 	if err != nil {
@@ -280,7 +279,7 @@ func BenchmarkCall(b *testing.B) {
 	for i := range 20 {
 		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"get_weather"}, When: fmt.Sprintf(`channel == "c%d"`, i)})
 	}
-	calls, err := policy.Compile(list, nil)
+	calls, err := rules.Compile(rules.Policy, list, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -48,9 +48,9 @@ type Config struct {
 	// Decide is asked before a call runs: about the tool that it reaches, by whatever
 	// name, with arguments that fit the tool's schema. Unless the answer is to allow
 	// it, the call is refused. It may wait, within CallTimeout, and must be safe for
-	// concurrent use. Nil allows every call; so does a nil [policy.Policy], whose
+	// concurrent use. Nil allows every call; so does a nil [rules.Rules], whose
 	// method it may be.
-	Decide func(ctx context.Context, c policy.Call) policy.Decision
+	Decide func(ctx context.Context, c rules.Attempt) rules.Decision
 	// Audit takes each decision about a call, with the arguments; it must not wait,
 	// and must be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)

@@ -63,8 +63,6 @@ type Finding struct {
 	Words string `json:"words"`
 }
 
-func (f Finding) String() string { return f.Risk + ": " + f.Words }
-
 // Read reads a command. It never fails: what cannot be read has the risk
 // [Unreadable].
 func Read(text string) (facts Facts) {

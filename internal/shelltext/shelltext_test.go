@@ -179,7 +179,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	facts, ok := shelltext.OfArguments(map[string]any{"command": []any{"sh", "-c", "rm 'a b'"}})
-	if !ok || !slices.Equal(facts.Risks, []string{"deletes"}) || facts.Found[0].String() != "deletes: rm a b" {
+	if !ok || !slices.Equal(facts.Risks, []string{"deletes"}) || facts.Found[0].Words != "rm a b" {
 		t.Errorf("%+v", facts)
 	}
 	if _, ok := shelltext.OfArguments(map[string]any{"path": "rm"}); ok {

@@ -1,4 +1,4 @@
-package policy_test
+package rules_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
@@ -43,7 +42,7 @@ func TestDecide(t *testing.T) {
 		{Name: "drafts", Allow: []string{"draft"}},
 		{Name: "closed", Ask: []string{"skill:ops"}, When: `channel == "web"`},
 	}
-	p, err := policy.Compile(list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
+	p, err := rules.Compile(rules.Policy, list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +65,7 @@ func TestDecide(t *testing.T) {
 		{"skill read", chat.Facts{Channel: "web"}, rules.Allow, ""},
 		{"skill other", chat.Facts{}, rules.Deny, "there is no such skill"},
 	} {
-		call := policy.Call{Facts: c.facts, Catalog: now()}
+		call := rules.Attempt{Facts: c.facts, Catalog: now()}
 		if skill, ok := strings.CutPrefix(c.name, "skill "); ok {
 			call.Skill = skill
 		} else {
@@ -76,13 +75,13 @@ func TestDecide(t *testing.T) {
 		if d.Effect != c.want || !strings.HasPrefix(d.Reason, c.why) {
 			t.Errorf("%s for %+v: %+v, want %s, %s", c.name, c.facts, d, c.want, c.why)
 		}
-		refused := &policy.Refused{Name: c.name, Decision: d}
+		refused := &rules.Refused{Name: c.name, Decision: d}
 		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
 			t.Errorf("the model reads %s", text)
 		}
 	}
-	var none *policy.Policy
-	if d := none.Decide(t.Context(), policy.Call{}); d.Effect != rules.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
+	var none *rules.Rules
+	if d := none.Decide(t.Context(), rules.Attempt{}); d.Effect != rules.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
 		t.Errorf("%+v", d)
 	}
 	if s := p.Status(); len(s) != 5 || s[2].Failures == 0 || s[2].Ask[0] != "group:shell" {
@@ -98,16 +97,16 @@ func TestCompile(t *testing.T) {
 		"etui.yaml:3:5: policy rule a: it has both ask and another effect: make two rules of it":     {Name: "a", Ask: []string{"x"}, Deny: []string{"y"}, Place: at},
 		`etui.yaml:3:5: policy rule: the condition reads "chanel", which is no fact and no function`: {Ask: []string{"x"}, When: `chanel == "a"`, Place: at, WhenPlace: at},
 	} {
-		_, err := policy.Compile([]rules.Rule{rule}, nil)
+		_, err := rules.Compile(rules.Policy, []rules.Rule{rule}, nil)
 		var e *rules.Error
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := rules.Compile([]rules.Rule{{Ask: []string{"x"}}}); err == nil {
+	if _, err := rules.Compile(rules.Visibility, []rules.Rule{{Ask: []string{"x"}}}, nil); err == nil {
 		t.Error("visibility asks")
 	}
-	p, err := policy.Compile([]rules.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
+	p, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +118,7 @@ func TestCompile(t *testing.T) {
 // TestCatalogs: tools come and go while others are judged, with older catalogs, too.
 func TestCatalogs(t *testing.T) {
 	registry, now := newCatalog(t)
-	p, err := policy.Compile([]rules.Rule{{Deny: []string{"new_*"}}}, nil)
+	p, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: []string{"new_*"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +134,12 @@ func TestCatalogs(t *testing.T) {
 				c := now()
 				for name, want := range map[string]rules.Effect{name: rules.Deny, "exec": rules.Allow} {
 					e, _ := c.Get(name)
-					if d := p.Decide(t.Context(), policy.Call{Catalog: c, Entry: e}); d.Effect != want {
+					if d := p.Decide(t.Context(), rules.Attempt{Catalog: c, Entry: e}); d.Effect != want {
 						t.Errorf("%s: %+v", name, d)
 					}
 				}
 				e, _ := old.Get("exec")
-				if d := p.Decide(t.Context(), policy.Call{Catalog: old, Entry: e}); d.Effect != rules.Allow {
+				if d := p.Decide(t.Context(), rules.Attempt{Catalog: old, Entry: e}); d.Effect != rules.Allow {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -155,13 +154,13 @@ func BenchmarkDecide(b *testing.B) {
 	for i := range 100 {
 		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
 	}
-	p, err := policy.Compile(list, nil)
+	p, err := rules.Compile(rules.Policy, list, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	c := now()
 	e, _ := c.Get("exec")
-	call := policy.Call{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
+	call := rules.Attempt{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Decide(b.Context(), call)

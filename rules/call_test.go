@@ -1,11 +1,10 @@
-package policy_test
+package rules_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 )
 
@@ -20,7 +19,7 @@ func TestCalls(t *testing.T) {
 		{Name: "known", Allow: []string{"exec"}, When: `command.programs.all(p, p in ["ls", "cat", "rm"]) && channel != "web"`},
 		{Name: "drafts", Allow: []string{"draft"}, When: `args.to[0].endsWith("@example.com")`},
 	}
-	p, err := policy.Compile(list, nil)
+	p, err := rules.Compile(rules.Policy, list, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func TestCalls(t *testing.T) {
 		{"exec", "", "ask rule risky asks for an approval, depending on the arguments: somebody should look"},
 		{"draft", "", "deny allowed only by rule drafts, which depends on the arguments"},
 	} {
-		call := policy.Call{Catalog: now(), Arguments: json.RawMessage(c.args)}
+		call := rules.Attempt{Catalog: now(), Arguments: json.RawMessage(c.args)}
 		if c.args == "" {
 			call.Arguments = nil
 		}
@@ -70,20 +69,20 @@ func TestCalls(t *testing.T) {
 		`command.risks.exists(r, "killed" == r)`:           `etui.yaml:3:5: policy rule: "killed" is no risk of a command`,
 		`"rm" in command.program`:                          `etui.yaml:3:13: policy rule: the condition reads "command.program", which is no fact and no function; did you mean "command.programs"?`,
 	} {
-		_, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
+		_, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", condition, err, want)
 		}
 	}
 	// Variables of one name may go through different lists.
-	if _, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
+	if _, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
 		t.Error(err)
 	}
-	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
+	_, err = rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "args.path": what a caller sees is decided before there is a call. Write a rule under policy`) {
 		t.Error(err)
 	}
-	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}})
+	_, err = rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "command.risks": what`) {
 		t.Error(err)
 	}
@@ -91,7 +90,7 @@ func TestCalls(t *testing.T) {
 
 func BenchmarkCalls(b *testing.B) {
 	_, now := newCatalog(b)
-	p, err := policy.Compile([]rules.Rule{
+	p, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
 		{Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
 	}, nil)
@@ -100,7 +99,7 @@ func BenchmarkCalls(b *testing.B) {
 	}
 	for tool, args := range map[string]string{"exec": `{"command":"cd src && go test ./... | tail -20"}`, "look": `{"path":"a.txt"}`, "wipe": `{"command":"rm -rf /"}`} {
 		b.Run(tool, func(b *testing.B) {
-			call := policy.Call{Catalog: now(), Arguments: json.RawMessage(args)}
+			call := rules.Attempt{Catalog: now(), Arguments: json.RawMessage(args)}
 			call.Entry, _ = now().Get(tool)
 			b.ReportAllocs()
 			for b.Loop() {
