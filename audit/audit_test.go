@@ -17,10 +17,10 @@ import (
 func TestRedact(t *testing.T) {
 	var known secret.Known
 	known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short")
-	keep := func(args string, err error) audit.Call {
+	keep := func(args string, err error) audit.Record {
 		log := &shelf{}
 		r := audit.NewRecorder(log, &known, nil)
-		r.Record(audit.Call{}, json.RawMessage(args), 0, err)
+		r.Record(audit.Record{}, json.RawMessage(args), 0, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r.Run(ctx)
@@ -68,7 +68,7 @@ func FuzzRedact(f *testing.F) {
 		}
 		log := &shelf{}
 		r := audit.NewRecorder(log, &known, nil)
-		r.Record(audit.Call{}, raw, 0, nil)
+		r.Record(audit.Record{}, raw, 0, nil)
 		r.Decide(audit.Decision{Reason: in}, json.RawMessage(in))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -84,7 +84,7 @@ func FuzzRedact(f *testing.F) {
 // shelf is a log in memory.
 type shelf struct {
 	mu    sync.Mutex
-	calls []audit.Call
+	calls []audit.Record
 	wait  chan struct{}
 	err   error
 
@@ -100,7 +100,7 @@ func (s *shelf) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decisi
 	return s.decisions, nil
 }
 
-func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {
+func (s *shelf) Add(_ context.Context, calls ...audit.Record) error {
 	if s.wait != nil {
 		<-s.wait
 	}
@@ -110,7 +110,7 @@ func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {
 	return s.err
 }
 
-func (s *shelf) List(context.Context, audit.Filter) ([]audit.Call, error) { return s.calls, nil }
+func (s *shelf) List(context.Context, audit.Filter) ([]audit.Record, error) { return s.calls, nil }
 
 // TestRecorder: calls are counted at once and kept in order; a log that is slow
 // keeps nobody waiting, and what is lost is counted.
@@ -123,7 +123,7 @@ func TestRecorder(t *testing.T) {
 		if i%10 == 0 {
 			outcome, err = "timeout", errors.New("took too long")
 		}
-		r.Record(audit.Call{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
+		r.Record(audit.Record{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
 	}
 	c := r.Counters("s")
 	if c.Calls != n || c.Failures["timeout"] != n/10 || c.Median < 45 || c.Median > 62 || c.P95 < 94 || c.P95 > 115 {
@@ -140,7 +140,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("%d kept: %+v", len(log.calls), log.calls[0])
 	}
 	log.err = errors.New("full")
-	r.Record(audit.Call{Skill: "s"}, nil, 0, nil)
+	r.Record(audit.Record{Skill: "s"}, nil, 0, nil)
 	r.Run(ctx)
 	if r.Dropped() != n-1024+1 {
 		t.Errorf("%d dropped", r.Dropped())

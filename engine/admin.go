@@ -373,7 +373,7 @@ func (g *Gateway) adminCalls(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
 		return
 	}
-	calls := []audit.Call{}
+	calls := []audit.Record{}
 	if g.config.Skills.Calls != nil {
 		calls, err = g.config.Skills.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
 		if err != nil {

@@ -265,8 +265,8 @@ func TestStoredSecrets(t *testing.T) {
 // nowhere is a log that keeps nothing.
 type nowhere struct{}
 
-func (nowhere) Add(context.Context, ...audit.Call) error                 { return nil }
-func (nowhere) List(context.Context, audit.Filter) ([]audit.Call, error) { return nil, nil }
+func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
+func (nowhere) List(context.Context, audit.Filter) ([]audit.Record, error) { return nil, nil }
 func (nowhere) AddDecisions(context.Context, ...audit.Decision) error    { return nil }
 func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
 	return nil, nil
