@@ -181,7 +181,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestToolsets(t *testing.T) {
+func TestSkills(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "", tool.Read, "g"), newTool("b", "", tool.Read, "g"), newTool("c", "", tool.Read)))
 	unknown, err := r.SetSkills(catalog.Skill{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Skill{Name: "every"})
@@ -201,7 +201,7 @@ func TestToolsets(t *testing.T) {
 		}
 	}
 	if _, ok := c.Skill("x"); ok {
-		t.Error("there is no toolset x")
+		t.Error("there is no skill x")
 	}
 	for _, bad := range [][]catalog.Skill{{{}}, {{Name: "a"}, {Name: "a"}}, {{Name: "full", Tools: []string{"a"}}}} {
 		if _, err := r.SetSkills(bad...); err == nil {

@@ -54,7 +54,7 @@ func TestSupply(t *testing.T) {
 		sets = append(sets, fmt.Sprint(s.Name, len(members), c.Switches(s)))
 	}
 	if want := []string{"mine1 true", "guide0 false", "set1 true", "full3 true"}; !slices.Equal(sets, want) {
-		t.Errorf("toolsets %v, want %v", sets, want)
+		t.Errorf("skills %v, want %v", sets, want)
 	}
 	if u := fmt.Sprint(c.Unavailable()); u != "[{mine the configuration has a skill of that name} {x needs y}]" {
 		t.Errorf("unavailable %s", u)
