@@ -89,7 +89,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/tools/look", `{"arguments":{"text":"x"}}`, 200, `"text":"got x with (hidden)"`},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{"text":"x"}}`, 403, "needs an approval"},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{}}`, 400, "do not fit"},
-		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "stands twice"},
+		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "duplicate key"},
 		{"POST", "/api/tools/find_tools/judge", `{}`, 200, `"effect":"allow"`},
 		{"POST", "/api/tools/use_skill/judge", `{}`, 200, `"depends":true`},
 		{"POST", "/api/tools/wipe", `{"user":"ann","arguments":{"text":"x"}}`, 200, "got x with"},

@@ -78,7 +78,7 @@ func TestAdmission(t *testing.T) {
 		{fake.Call("1", "functions.exec", `{"city":"a"}`), unknown, "functions.exec false unknown  "},
 		{fake.Call("1", "call_tool", `{"name":"call_tool","arguments":{"name":"exec","arguments":{"city":"a"}}}`), unknown, "call_tool false unknown  "},
 		{fake.Call("1", "call_tool", `{"name":"exec","city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
-		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "stands twice", "call_tool false arguments  the arguments are not clear: \"name\" stands twice in one object; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
+		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "duplicate key", "call_tool false arguments  the arguments are ambiguous: duplicate key \"name\"; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
 		{fake.Call("1", "call_tool", `{"name":"use_skill","arguments":{"name":"ops"}}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "call_tool", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
@@ -162,12 +162,12 @@ func TestCommandRules(t *testing.T) {
 		{"exec", `{"command":"ls"}`, "", "tools of risk write are allowed by default"},
 		{"exec", `{"command":"ls && rm -rf build"}`, "policy", "rule risky asks for an approval (deletes: rm -rf build)"},
 		{"call_tool", `{"name":"exec","arguments":{"command":"rm x"}}`, "policy", "rule risky asks for an approval (deletes: rm x)"},
-		{"exec", `{"command":"ls","command":"rm x"}`, "arguments", `"command" stands twice`},
+		{"exec", `{"command":"ls","command":"rm x"}`, "arguments", `duplicate key "command"`},
 		{"exec", `{"Command":"rm x","command":"ls"}`, "arguments", "additional properties 'Command' not allowed"},
 		{"exec", `{}`, "arguments", "missing property 'command'"},
-		{"open", `{"command":"ls","Command":"rm x"}`, "arguments", `"Command" is to be written "command"`},
-		{"open", `{"command":"ls","list":[{"A":1}]}`, "arguments", `"A" is to be written "a"`},
-		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":[{"b":1},{"b":1}],"b":1}}]}`, "arguments", `"b" stands twice`},
+		{"open", `{"command":"ls","Command":"rm x"}`, "arguments", `"Command" must be written "command"`},
+		{"open", `{"command":"ls","list":[{"A":1}]}`, "arguments", `"A" must be written "a"`},
+		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":[{"b":1},{"b":1}],"b":1}}]}`, "arguments", `duplicate key "b"`},
 		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":["b","b"]}}],"more":1}`, "", ""},
 	} {
 		ran, records = "", nil
@@ -267,7 +267,7 @@ type nowhere struct{}
 
 func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
 func (nowhere) List(context.Context, audit.Filter) ([]audit.Record, error) { return nil, nil }
-func (nowhere) AddDecisions(context.Context, ...audit.Decision) error    { return nil }
+func (nowhere) AddDecisions(context.Context, ...audit.Decision) error      { return nil }
 func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
 	return nil, nil
 }

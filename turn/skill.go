@@ -121,7 +121,7 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, rules.Attempt{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	if d := t.decide(t.ctx, rules.Attempt{Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}
