@@ -37,6 +37,14 @@ func must(tb testing.TB, err error) {
 	}
 }
 
+// is compares one fact.
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 func TestIndexes(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "s1", tool.Read, "file", "io"), newTool("b", "s1", "", "shell"), newTool("c", "s2", tool.Destructive, "file", "shell", "file"), newTool("d", "s2", tool.Read)))
@@ -49,9 +57,13 @@ func TestIndexes(t *testing.T) {
 	if got := names(c.Risk(tool.Write)); got != "b" {
 		t.Errorf("a tool without a risk is not a writing one: %q", got)
 	}
-	if e, ok := c.Get("c"); !ok || e.Definition.Source != "s2" || e.Position() != 2 || c.At(2) != e {
-		t.Errorf("Get: %+v", e)
+	e, ok := c.Get("c")
+	if !ok {
+		t.Fatal("Get does not find c")
 	}
+	is(t, "source", e.Definition.Source, "s2")
+	is(t, "position", e.Position(), 2)
+	is(t, "the tool there", c.At(2), e)
 	if _, ok := c.Get("x"); ok || c.Len() != 4 {
 		t.Error("Get finds what is not there")
 	}
@@ -79,18 +91,18 @@ func TestLaterNameWinsAndComesBack(t *testing.T) {
 	r := catalog.NewRegistry(logger(&log))
 	must(t, r.Register(newTool("a", "first", tool.Read)))
 	must(t, r.Register(newTool("a", "second", tool.Read)))
-	if e, _ := r.Catalog().Get("a"); e.Definition.Source != "second" {
-		t.Errorf("in force: %s", e.Definition.Source)
+	e, _ := r.Catalog().Get("a")
+	is(t, "in effect", e.Definition.Source, "second")
+	shadowed := r.Catalog().Shadowed()
+	if len(shadowed) != 1 {
+		t.Fatalf("%d tools are shadowed: %s", len(shadowed), names(shadowed))
 	}
-	if shadowed := r.Catalog().Shadowed(); len(shadowed) != 1 || shadowed[0].Definition.Source != "first" || shadowed[0].Position() != -1 {
-		t.Errorf("shadowed: %s", names(shadowed))
-	}
+	is(t, "shadowed", shadowed[0].Definition.Source, "first")
+	is(t, "its position", shadowed[0].Position(), -1)
 	if !strings.Contains(log.String(), "name clash") || !strings.Contains(log.String(), "shadowed=first") {
 		t.Errorf("log: %s", log.String())
 	}
-	if r.Remove("a", "missing") != 1 {
-		t.Error("Remove counts wrongly")
-	}
+	is(t, "removed", r.Remove("a", "missing"), 1)
 	if e, ok := r.Catalog().Get("a"); !ok || e.Definition.Source != "first" {
 		t.Error("the shadowed tool has not come back")
 	}
@@ -164,9 +176,9 @@ func TestCall(t *testing.T) {
 	must(t, r.Register(raw{tool.Definition{Name: "t", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":1},"panic":{}},"additionalProperties":false}`)}},
 		raw{tool.Definition{Name: "odd", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integr"}}}`)}}))
 	e, _ := r.Catalog().Get("t")
-	if result, err := e.Call(t.Context(), json.RawMessage(`{"n":2}`)); err != nil || result.Text != `{"n":2}` {
-		t.Errorf("Call: %+v, %v", result, err)
-	}
+	result, err := e.Call(t.Context(), json.RawMessage(`{"n":2}`))
+	must(t, err)
+	is(t, "result", result.Text, `{"n":2}`)
 	var mismatch *tool.Mismatch
 	if _, err := e.Call(t.Context(), json.RawMessage(`{"n":0,"x":1}`)); !errors.As(err, &mismatch) || len(mismatch.Problems) != 2 {
 		t.Errorf("two things are wrong, got %v", err)
@@ -237,14 +249,14 @@ func TestWrap(t *testing.T) {
 	r.SetRules(denyAll{})
 	w := r.Wrap(func(tool.Tool) tool.Tool { return newTool("other", "elsewhere", tool.Write) })
 	must(t, w.Register(newTool("c", "s", tool.Read)))
-	if _, ok := w.Catalog().Skill("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
-		t.Errorf("%d and %d tools", r.Catalog().Len(), w.Catalog().Len())
-	}
+	_, ok := w.Catalog().Skill("few")
+	is(t, "the skill is there", ok, true)
+	is(t, "tools", r.Catalog().Len(), 2)
+	is(t, "wrapped tools", w.Catalog().Len(), 3)
 	before, _ := r.Catalog().Get("b")
 	after, _ := w.Catalog().Get("b")
-	if string(before.JSON) != string(after.JSON) || after.Definition.Risk != tool.Read {
-		t.Errorf("the definition became %s", after.JSON)
-	}
+	is(t, "definition", string(after.JSON), string(before.JSON))
+	is(t, "risk", after.Definition.Risk, tool.Read)
 	if ok, _ := after.Visible(&chat.Facts{}); ok {
 		t.Error("the filter was lost")
 	}

@@ -72,8 +72,9 @@ func TestDecide(t *testing.T) {
 			call.Entry, _ = now().Get(c.name)
 		}
 		d := p.Decide(t.Context(), call)
-		if d.Effect != c.want || !strings.HasPrefix(d.Reason, c.why) {
-			t.Errorf("%s for %+v: %+v, want %s, %s", c.name, c.facts, d, c.want, c.why)
+		is(t, c.name+": effect", d.Effect, c.want)
+		if !strings.HasPrefix(d.Reason, c.why) {
+			t.Errorf("%s: the reason is %q, want %q", c.name, d.Reason, c.why)
 		}
 		refused := &rules.Refused{Name: c.name, Decision: d}
 		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
@@ -81,11 +82,19 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	var none *rules.Rules
-	if d := none.Decide(t.Context(), rules.Attempt{}); d.Effect != rules.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
-		t.Errorf("%+v", d)
+	is(t, "effect of no rules", none.Decide(t.Context(), rules.Attempt{}).Effect, rules.Allow)
+	is(t, "status of no rules", len(none.Status()), 0)
+	is(t, "unknown targets of no rules", len(none.Unknown(now())), 0)
+	if none.Guard(now()) != nil {
+		t.Error("no rules hide something")
 	}
-	if s := p.Status(); len(s) != 5 || s[2].Failures == 0 || s[2].Ask[0] != "group:shell" {
-		t.Errorf("%+v", s)
+	s := p.Status()
+	if len(s) != 5 {
+		t.Fatalf("the status has %d rules, want 5", len(s))
+	}
+	is(t, "target", s[2].Ask[0], "group:shell")
+	if s[2].Failures == 0 {
+		t.Error("a failure is not counted")
 	}
 }
 

@@ -45,6 +45,14 @@ func house(tb testing.TB) *catalog.Registry {
 	return r
 }
 
+// is compares one fact.
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 func compile(tb testing.TB, hidden []tool.Risk, list ...rules.Rule) *rules.Rules {
 	tb.Helper()
 	for i := range list {
@@ -228,9 +236,13 @@ func TestReasons(t *testing.T) {
 	if _, failed := r.Catalog().Denied(&chat.Facts{}); len(failed) != 2 || !strings.Contains(failed[0].Error(), "etui.yaml:3) failed") && !strings.Contains(failed[0].Error(), "etui.yaml:3 failed") {
 		t.Errorf("failed %v", failed)
 	}
-	if s := list.Status(); len(s) != 5 || s[2].Failures != 1 || s[0].Failures != 0 || s[1].Rule != "rule polls (etui.yaml:2)" {
-		t.Errorf("status %+v", s)
+	s := list.Status()
+	if len(s) != 5 {
+		t.Fatalf("the status has %d rules, want 5", len(s))
 	}
+	is(t, "name", s[1].Rule, "rule polls (etui.yaml:2)")
+	is(t, "failures of a rule that holds", s[0].Failures, 0)
+	is(t, "failures of a rule that failed", s[2].Failures, 1)
 }
 
 func TestMistakes(t *testing.T) {

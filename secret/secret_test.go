@@ -137,8 +137,14 @@ func TestText(t *testing.T) {
 		t.Error(got)
 	}
 	err := r.Error(fmt.Errorf("token 1234567: %w", io.EOF))
-	if err.Error() != "token (hidden): EOF" || !errors.Is(err, io.EOF) || !errors.Is(r.Error(io.EOF), io.EOF) || r.Error(nil) != nil {
-		t.Error(err)
+	if err.Error() != "token (hidden): EOF" {
+		t.Errorf("the error says %q", err)
+	}
+	if !errors.Is(err, io.EOF) || !errors.Is(r.Error(io.EOF), io.EOF) {
+		t.Error("the error is io.EOF no more")
+	}
+	if r.Error(nil) != nil {
+		t.Error("there is an error where there was none")
 	}
 }
 
