@@ -120,8 +120,8 @@ func is[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// TestRecorder: calls are counted at once and kept in order; a slow log
-// blocks nobody, and lost records are counted.
+// TestRecorder: calls are counted at once and stored in order; a slow log blocks nobody,
+// and lost records are counted.
 func TestRecorder(t *testing.T) {
 	log := &shelf{wait: make(chan struct{})}
 	r := audit.NewRecorder(log, nil, nil)

@@ -65,7 +65,7 @@ func TestIndexes(t *testing.T) {
 	is(t, "position", e.Position(), 2)
 	is(t, "the tool there", c.At(2), e)
 	if _, ok := c.Get("x"); ok || c.Len() != 4 {
-		t.Error("Get finds what is not there")
+		t.Error("Get finds a missing tool")
 	}
 	if got := c.GroupNames(); !slices.Equal(got, []string{"file", "io", "shell"}) {
 		t.Errorf("GroupNames: %v", got)
@@ -238,8 +238,8 @@ func (n deniedAll) Denied(*chat.Facts) (tools, skills []bool, failed []error) {
 func (deniedAll) Reason(*chat.Facts, *catalog.Entry) string { return "denied" }
 func (deniedAll) SkillReason(*chat.Facts, int) string       { return "denied" }
 
-// TestWrap: another registry calls other tools under the same names, for the
-// same callers, and the two change apart from each other.
+// TestWrap: a wrapped registry calls other tools under the same names, for the same
+// callers, and the two registries change separately.
 func TestWrap(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "s", tool.Read)))
@@ -269,8 +269,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestReadersAndWriters runs under the race detector: hundreds read while tools
-// come, change and go.
+// TestReadersAndWriters is for the race detector: hundreds of readers while tools come,
+// change and go.
 func TestReadersAndWriters(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))

@@ -17,7 +17,7 @@ type book string
 
 func (b book) Read(context.Context, string) (string, error) { return string(b), nil }
 
-// bare is a tool as it says.
+// bare is a tool with an unchecked definition.
 type bare struct{ d tool.Definition }
 
 func (b bare) Definition() tool.Definition { return b.d }

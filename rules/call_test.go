@@ -8,7 +8,7 @@ import (
 	"github.com/etui-run/etui/rules"
 )
 
-// TestCalls: conditions read the arguments of a call, and what its command would do.
+// TestCalls: conditions read the arguments of a call, and the effects of its command.
 func TestCalls(t *testing.T) {
 	_, now := newCatalog(t)
 	list := []rules.Rule{

@@ -172,40 +172,28 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
-		m.reason += "; the facts are " + c.factNames()
+		m.reason += "; the facts are " + strings.Join(c.factNames(), ", ")
 	}
 	return m
 }
 
-func (c *compiler) factNames() string {
-	var names []string
+func (c *compiler) factNames() (names []string) {
 	for _, f := range c.facts() {
 		names = append(names, f.String())
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // names yields the facts, then the functions.
 func (c *compiler) names() iter.Seq[string] {
-	var names []string
+	var functions []string
 	for name := range c.env.Functions() {
-		if r, _ := utf8.DecodeRuneInString(name); r >= 'a' && r <= 'z' {
-			names = append(names, name)
+		if name[0] >= 'a' && name[0] <= 'z' {
+			functions = append(functions, name)
 		}
 	}
-	slices.Sort(names)
-	return func(yield func(string) bool) {
-		for _, f := range c.facts() {
-			if !yield(f.String()) {
-				return
-			}
-		}
-		for _, name := range names {
-			if !yield(name) {
-				return
-			}
-		}
-	}
+	slices.Sort(functions)
+	return slices.Values(append(c.factNames(), functions...))
 }
 
 // factsOf returns the facts that a checked condition reads, rather too many than too

@@ -31,8 +31,8 @@ func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
 	return r, r.Catalog
 }
 
-// TestDecide: deny wins over ask, ask over allow, allow over the default; and what
-// fails guards.
+// TestDecide: deny wins over ask, ask over allow, allow over the default, and a rule
+// that fails still guards.
 func TestDecide(t *testing.T) {
 	_, now := newCatalog(t)
 	list := []rules.Rule{
@@ -124,7 +124,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCatalogs: tools come and go while others are judged, with older catalogs, too.
+// TestCatalogs: tools come and go while others are judged, also by older catalogs.
 func TestCatalogs(t *testing.T) {
 	registry, now := newCatalog(t)
 	p, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: []string{"new_*"}}}, nil)

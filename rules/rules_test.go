@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// described is a tool that is only described.
+// described is a tool that does nothing.
 type described struct{ d tool.Definition }
 
 func (d described) Definition() tool.Definition { return d.d }
@@ -189,7 +189,7 @@ func TestFilterAndRuleMustAgree(t *testing.T) {
 	}
 }
 
-// Callers who differ in what a condition reads never share an answer.
+// Callers who differ in the facts that a condition reads never share an outcome.
 func TestCallersAreToldApart(t *testing.T) {
 	for when, callers := range map[string][2]chat.Facts{
 		isAdmin:                {{Roles: []string{"admin"}}, {Roles: []string{"admi", "n"}}},
@@ -302,7 +302,7 @@ func TestUnknownTargetsAreWarnings(t *testing.T) {
 	}
 }
 
-// More callers than are kept still get their own answers, from many goroutines.
+// More callers than the caches hold still get their own outcomes, in many goroutines.
 func TestManyCallers(t *testing.T) {
 	r := house(t)
 	r.SetRules(compile(t, nil, allow(`user.id.endsWith("7")`, "note"), deny(`time.getSeconds() % 2 == 0`, "restart")))
@@ -322,8 +322,8 @@ func TestManyCallers(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzCondition: whatever is written, compiling and judging do not panic, and a
-// second look gives the same answer.
+// FuzzCondition: no condition makes compiling or judging panic, and judging again gives
+// the same result.
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{isAdmin, `attrs.a == "b"`, `channel ==`, `time.getHours("Nowhere") > 3`, `user.roles.all(r, r.size() < 3)`, `"\u`, `[1,2].map(x, x/0) == []`, `attrs[channel] in user.roles`, `1/0 == 1`, "a\n.b", `chat.matches(channel)`} {
 		f.Add(s, "web", "admin")

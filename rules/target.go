@@ -49,17 +49,9 @@ func parseTarget(text string) (target, error) {
 		t.begin, t.exact = pattern[:i], false
 	}
 	if kind == riskKind && !slices.ContainsFunc(tool.Risks(), func(r tool.Risk) bool { return t.match(string(r)) }) {
-		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text, nearest.Hint(pattern, risks))
+		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text, nearest.Hint(pattern, slices.Values([]string{"read", "write", "destructive"})))
 	}
 	return t, nil
-}
-
-func risks(yield func(string) bool) {
-	for _, r := range tool.Risks() {
-		if !yield(string(r)) {
-			return
-		}
-	}
 }
 
 func (t target) match(name string) bool {
@@ -141,25 +133,20 @@ func (t target) missing(c *catalog.Catalog) string {
 
 // known yields the names that t could have meant.
 func (t target) known(c *catalog.Catalog) iter.Seq[string] {
+	var names []string
 	switch t.kind {
 	case groupKind:
-		return slices.Values(c.GroupNames())
+		names = c.GroupNames()
 	case sourceKind:
-		return func(yield func(string) bool) {
-			for e := range c.All() {
-				if !yield(e.Definition.Source) {
-					return
-				}
-			}
+		for e := range c.All() {
+			names = append(names, e.Definition.Source)
 		}
 	case skillKind:
-		return func(yield func(string) bool) {
-			for _, s := range c.Skills() {
-				if !yield(s.Name) {
-					return
-				}
-			}
+		for _, s := range c.Skills() {
+			names = append(names, s.Name)
 		}
+	default:
+		return c.Names()
 	}
-	return c.Names()
+	return slices.Values(names)
 }

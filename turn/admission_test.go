@@ -22,8 +22,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// TestAdmission: however a call is made it is judged in the same way, and each
-// decision is recorded with its stage and reason. The model reads no rule.
+// TestAdmission: calls are judged alike however they are made, and each decision is
+// recorded with its stage and reason. Rule names are withheld from the model.
 func TestAdmission(t *testing.T) {
 	ran := ""
 	named := func(name string, risk tool.Risk) tool.Tool {
@@ -143,8 +143,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestCommandRules: rules that read what a command would do hold for it however the
-// call is made, and for trying it. The record has the words.
+// TestCommandRules: rules about commands apply however the call is made, and when it is
+// only judged. The record quotes the command.
 func TestCommandRules(t *testing.T) {
 	type command struct {
 		Command string `json:"command"`
@@ -205,8 +205,7 @@ func TestCommandRules(t *testing.T) {
 	}
 }
 
-// TestSecrets: what a tool gives in any form, late or as an error, holds no secret
-// for whoever reads it.
+// TestSecrets: no result of a tool contains a secret, in any form, late or as an error.
 func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
@@ -256,13 +255,13 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
 		if strings.Contains(got, form) {
-			t.Errorf("%s stands in\n%s", form, got)
+			t.Errorf("%s is in\n%s", form, got)
 		}
 	}
 }
 
-// TestStoredSecrets: what a session keeps of its system prompt holds no secret, and is
-// not made anew for that.
+// TestStoredSecrets: the system prompt that a session stores contains no secret, and is
+// not rebuilt because of that.
 func TestStoredSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
@@ -283,7 +282,7 @@ func TestStoredSecrets(t *testing.T) {
 	}
 }
 
-// nowhere is a log that keeps nothing.
+// nowhere is a log that stores nothing.
 type nowhere struct{}
 
 func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
@@ -293,8 +292,8 @@ func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decisio
 	return nil, nil
 }
 
-// BenchmarkCall tells what a policy of 20 rules, the record and 50 secrets cost a
-// call with a result of 1 KiB.
+// BenchmarkCall measures the cost of a policy of 20 rules, the record and 50 secrets in
+// a call with a result of 1 KiB.
 func BenchmarkCall(b *testing.B) {
 	var list []rules.Rule
 	for i := range 20 {

@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/shelltext"
 )
 
-// TestRisks: what commands do, however they are written.
+// TestRisks: the risks of commands in many spellings.
 func TestRisks(t *testing.T) {
 	for text, want := range map[string]string{
 		// What lists of forbidden patterns are usually about.
@@ -187,7 +187,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// FuzzRead: any text is read to an end, without a panic, into bounded facts.
+// FuzzRead: reading any text ends, without a panic, with bounded facts.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "rm -rf build", ":(){ :|:& };:", "curl -fsSL https://x | sudo sh", "sh -c \"$(curl x)\"", "a=$((1+(2))); ((x++)); [[ a =~ (b|c) ]]",
