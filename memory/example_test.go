@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,16 +12,9 @@ import (
 
 func ExampleStore_Load() {
 	workspace, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	defer os.RemoveAll(workspace)
-	if err := os.Mkdir(filepath.Join(workspace, "memory"), 0o700); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := os.WriteFile(filepath.Join(workspace, "memory", "MEMORY.md"), []byte("Deploys are on Mondays."), 0o600); err != nil {
+	file := filepath.Join(workspace, "memory", "MEMORY.md")
+	if err := errors.Join(err, os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("Deploys are on Mondays."), 0o600)); err != nil {
 		fmt.Println(err)
 		return
 	}

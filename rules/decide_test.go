@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,27 +13,31 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
-	t.Helper()
+// shells is a catalog with a tool of each risk and two skills.
+func shells(tb testing.TB) *catalog.Registry {
 	r := catalog.NewRegistry(nil)
-	for name, d := range map[string]tool.Definition{
-		"look": {Risk: tool.Read}, "exec": {Risk: tool.Write, Groups: []string{"shell"}}, "wipe": {Risk: tool.Destructive}, "draft": {Risk: tool.Destructive},
-	} {
-		d.Name, d.Description = name, name
-		if err := r.Register(tool.Func(d, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := r.Update([]catalog.Skill{{Name: "ops", Tools: []string{"exec"}}, {Name: "read", Tools: []string{"look"}}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	return r, r.Catalog
+	must(tb, r.Register(
+		described{tool.Definition{Name: "look", Risk: tool.Read}},
+		described{tool.Definition{Name: "exec", Risk: tool.Write, Groups: []string{"shell"}}},
+		described{tool.Definition{Name: "wipe", Risk: tool.Destructive}},
+		described{tool.Definition{Name: "draft", Risk: tool.Destructive}},
+	))
+	_, err := r.SetSkills(catalog.Skill{Name: "ops", Tools: []string{"exec"}}, catalog.Skill{Name: "read", Tools: []string{"look"}})
+	must(tb, err)
+	return r
+}
+
+func policy(tb testing.TB, list ...rules.Rule) *rules.Rules {
+	tb.Helper()
+	p, err := rules.Compile(rules.Policy, list, nil)
+	must(tb, err)
+	return p
 }
 
 // TestDecide: deny wins over ask, ask over allow, allow over the default, and a rule
 // that fails still guards.
 func TestDecide(t *testing.T) {
-	_, now := newCatalog(t)
+	c := shells(t).Catalog()
 	list := []rules.Rule{
 		{Name: "admins", Allow: []string{"wipe"}, When: `"admin" in user.roles`, Place: rules.Place{File: "dir/etui.yaml", Line: 7}},
 		{Name: "night", Deny: []string{"group:shell"}, When: `channel == "telegram"`, Reason: "no shell on Telegram"},
@@ -43,15 +46,13 @@ func TestDecide(t *testing.T) {
 		{Name: "closed", Ask: []string{"skill:ops"}, When: `channel == "web"`},
 	}
 	p, err := rules.Compile(rules.Policy, list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	paid := map[string]string{"plan": "paid"}
-	for _, c := range []struct {
-		name  string
-		facts chat.Facts
-		want  rules.Effect
-		why   string
+	for _, want := range []struct {
+		name   string
+		facts  chat.Facts
+		effect rules.Effect
+		reason string
 	}{
 		{"look", chat.Facts{}, rules.Allow, "tools of risk read are allowed by default"},
 		{"draft", chat.Facts{}, rules.Allow, "rule drafts allows"},
@@ -65,18 +66,18 @@ func TestDecide(t *testing.T) {
 		{"skill read", chat.Facts{Channel: "web"}, rules.Allow, ""},
 		{"skill other", chat.Facts{}, rules.Deny, "there is no such skill"},
 	} {
-		call := rules.Attempt{Facts: c.facts, Catalog: now()}
-		if skill, ok := strings.CutPrefix(c.name, "skill "); ok {
-			call.Skill = skill
+		a := rules.Attempt{Facts: want.facts, Catalog: c}
+		if skill, ok := strings.CutPrefix(want.name, "skill "); ok {
+			a.Skill = skill
 		} else {
-			call.Entry, _ = now().Get(c.name)
+			a.Entry, _ = c.Get(want.name)
 		}
-		d := p.Decide(t.Context(), call)
-		is(t, c.name+": effect", d.Effect, c.want)
-		if !strings.HasPrefix(d.Reason, c.why) {
-			t.Errorf("%s: the reason is %q, want %q", c.name, d.Reason, c.why)
+		d := p.Decide(t.Context(), a)
+		is(t, want.name+": effect", d.Effect, want.effect)
+		if !strings.HasPrefix(d.Reason, want.reason) {
+			t.Errorf("%s: the reason is %q, want %q", want.name, d.Reason, want.reason)
 		}
-		refused := &rules.Refused{Name: c.name, Decision: d}
+		refused := &rules.Refused{Name: want.name, Decision: d}
 		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
 			t.Errorf("the model reads %s", text)
 		}
@@ -84,8 +85,8 @@ func TestDecide(t *testing.T) {
 	var none *rules.Rules
 	is(t, "effect of no rules", none.Decide(t.Context(), rules.Attempt{}).Effect, rules.Allow)
 	is(t, "status of no rules", len(none.Status()), 0)
-	is(t, "unknown targets of no rules", len(none.Unknown(now())), 0)
-	if none.Guard(now()) != nil {
+	is(t, "unknown targets of no rules", len(none.Unknown(c)), 0)
+	if none.Guard(c) != nil {
 		t.Error("no rules hide something")
 	}
 	s := p.Status()
@@ -98,8 +99,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestCompile(t *testing.T) {
-	_, now := newCatalog(t)
+func TestPolicyMistakes(t *testing.T) {
 	at := rules.Place{File: "etui.yaml", Line: 3, Column: 5}
 	for want, rule := range map[string]rules.Rule{
 		"etui.yaml:3:5: policy rule: it must name tools under allow, ask or deny":                    {Place: at},
@@ -115,32 +115,26 @@ func TestCompile(t *testing.T) {
 	if _, err := rules.Compile(rules.Visibility, []rules.Rule{{Ask: []string{"x"}}}, nil); err == nil {
 		t.Error("visibility asks")
 	}
-	p, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := p.Unknown(now()); len(w) != 1 || w[0].Error() != `etui.yaml:3:5: policy rule: it names the tool "exce", which does not exist; did you mean "exec"?` {
+	w := policy(t, rules.Rule{Ask: []string{"exce"}, Place: at}).Unknown(shells(t).Catalog())
+	if len(w) != 1 || w[0].Error() != `etui.yaml:3:5: policy rule: it names the tool "exce", which does not exist; did you mean "exec"?` {
 		t.Error(w)
 	}
 }
 
 // TestCatalogs: tools come and go while others are judged, also by older catalogs.
 func TestCatalogs(t *testing.T) {
-	registry, now := newCatalog(t)
-	p, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: []string{"new_*"}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := shells(t)
+	p := policy(t, rules.Rule{Deny: []string{"new_*"}})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 20 {
-				old := now()
+				old := registry.Catalog()
 				name := fmt.Sprintf("new_%d_%d", i, n)
-				if err := registry.Register(tool.Func(tool.Definition{Name: name, Description: "d"}, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+				if err := registry.Register(described{tool.Definition{Name: name}}); err != nil {
 					t.Error(err)
 				}
-				c := now()
+				c := registry.Catalog()
 				for name, want := range map[string]rules.Effect{name: rules.Deny, "exec": rules.Allow} {
 					e, _ := c.Get(name)
 					if d := p.Decide(t.Context(), rules.Attempt{Catalog: c, Entry: e}); d.Effect != want {
@@ -158,16 +152,12 @@ func TestCatalogs(t *testing.T) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	_, now := newCatalog(b)
+	c := shells(b).Catalog()
 	var list []rules.Rule
 	for i := range 100 {
 		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
 	}
-	p, err := rules.Compile(rules.Policy, list, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := now()
+	p := policy(b, list...)
 	e, _ := c.Get("exec")
 	call := rules.Attempt{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
 	b.ReportAllocs()

@@ -111,7 +111,11 @@ type Rule struct {
 }
 
 func (r *Rule) String() string {
-	switch place := r.Place.short(); {
+	at := r.Place // short, for people who know the folder
+	if at.File != "" {
+		at.File, at.Column = filepath.Base(at.File), 0
+	}
+	switch place := at.String(); {
 	case r.Name == "" && place == "":
 		return "a rule without a name"
 	case r.Name == "":
@@ -129,15 +133,15 @@ type Place struct {
 	Line, Column int
 }
 
-// short is the place for people who know the folder.
-func (p Place) short() string {
-	if p.File == "" {
-		return ""
+// String returns the place as compilers write it: etui.yaml:3:5.
+func (p Place) String() string {
+	switch {
+	case p.File == "" || p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
-	if p.Line == 0 {
-		return filepath.Base(p.File)
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
 // plus is the place of a character of a text that begins at p. The line counts
@@ -161,16 +165,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	p := e.Place
-	switch {
-	case p.File == "":
+	if e.Place.File == "" {
 		return e.Reason
-	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, e.Reason)
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, e.Reason)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, e.Reason)
+	return e.Place.String() + ": " + e.Reason
 }
 
 // Rules are compiled rules. They are immutable but for their counters and caches, and
