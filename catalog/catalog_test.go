@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -297,6 +298,7 @@ func TestReadersAndWriters(t *testing.T) {
 					t.Error("a snapshot is not whole")
 					return
 				}
+				runtime.Gosched() // writers get their turn
 			}
 		})
 	}
