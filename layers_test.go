@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "policy", "internal/selftest"},
+	{"skill/markdown", "internal/selftest"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
@@ -42,7 +42,6 @@ var allowed = map[string][]string{
 	"catalog":   {"chat", "tool"},
 	"selection": {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
-	"policy":    {"chat", "tool", "catalog", "rules"},
 	"skill":     {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -511,7 +510,7 @@ func TestApproval(t *testing.T) {
 	ran := 0
 	g, _ := newEngine(t, func(c *engine.Config) {
 		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "wipe", Description: "Wipe everything"}, func(context.Context, struct{}) (string, error) { ran++; return "wiped", nil })))
-		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, policy.Call) policy.Decision { return policy.Decision{Effect: rules.Ask} }}
+		c.Turn = turn.Config{Approvals: true, Decide: func(context.Context, rules.Attempt) rules.Decision { return rules.Decision{Effect: rules.Ask} }}
 	}, fake.Step{Calls: []chat.Call{fake.Call("1", "wipe", "{}")}}, fake.Step{Text: "Done."})
 	var waits []session.Await
 	for e, err := range g.Send(t.Context(), engine.Message{Text: "wipe it"}) {

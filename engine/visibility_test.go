@@ -49,14 +49,14 @@ func tenants(tb testing.TB) *catalog.Registry {
 		}
 		must(tb, r.Register(run))
 	}
-	list, err := rules.Compile([]rules.Rule{
+	list, err := rules.Compile(rules.Visibility, []rules.Rule{
 		{Name: "admins", Allow: []string{"restart_server", "export_*"}, When: `"admin" in user.roles`},
 		{Name: "vip", Allow: []string{"concierge"}, When: `chat == "chat123" || has(attrs.plan) && attrs.plan == "vip"`},
 		{Name: "guests", Deny: []string{"*"}, When: `user.id == ""`},
 		{Name: "telegram", Deny: []string{"group:telegram"}, When: `channel != "telegram"`, Reason: "polls and stickers exist on Telegram only"},
 		{Name: "slack", Deny: []string{"group:slack"}, When: `channel != "slack"`},
 		{Name: "wecom", Deny: []string{"group:wecom"}, When: `channel != "wecom"`},
-	})
+	}, nil)
 	must(tb, err)
 	r.SetRules(list)
 	return r
@@ -197,7 +197,7 @@ func TestHintsNameWhatTheCallerSees(t *testing.T) {
 // counted.
 func TestFailedRulesAreLogged(t *testing.T) {
 	r := tenants(t)
-	list, err := rules.Compile(slices.Repeat([]rules.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8))
+	list, err := rules.Compile(rules.Visibility, slices.Repeat([]rules.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8), nil)
 	must(t, err)
 	r.SetRules(list)
 	var log bytes.Buffer
@@ -223,7 +223,7 @@ func TestRulesChangeWithinASession(t *testing.T) {
 	m := engine.Message{Text: "tickets", User: "bob", Channel: "web"}
 	_, err := send(g, t.Context(), m)
 	must(t, err)
-	list, err := rules.Compile([]rules.Rule{{Deny: []string{"list_tickets"}}})
+	list, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"list_tickets"}}}, nil)
 	must(t, err)
 	r.SetRules(list)
 	_, err = send(g, t.Context(), m)

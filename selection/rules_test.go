@@ -16,7 +16,7 @@ import (
 
 func compile(tb testing.TB, list ...rules.Rule) *rules.Rules {
 	tb.Helper()
-	r, err := rules.Compile(list)
+	r, err := rules.Compile(rules.Visibility, list, nil)
 	must(tb, err)
 	return r
 }

@@ -29,7 +29,6 @@ import (
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
@@ -56,7 +55,7 @@ type built struct {
 	// source says why these models, when the configuration does not.
 	source   string
 	registry *catalog.Registry
-	calls    atomic.Pointer[policy.Policy] // which calls may run
+	calls    atomic.Pointer[rules.Rules] // which calls may run
 	secrets  *secret.Known
 	skills   *skills
 	traces   *tracing.Tracing // nil when nobody is told
@@ -205,7 +204,7 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 }
 
 // decide judges a call by the policy that is in force now.
-func (b *built) decide(ctx context.Context, c policy.Call) policy.Decision {
+func (b *built) decide(ctx context.Context, c rules.Attempt) rules.Decision {
 	return b.calls.Load().Decide(ctx, c)
 }
 

@@ -84,7 +84,7 @@ func (a *app) validate(ctx context.Context) error {
 	catalog := b.gateway.Catalog()
 	for _, u := range b.unknown {
 		errs = append(errs, usagef("%s: the skill %q names the tool %q, which does not exist%s",
-			config.Place(w.file, w.text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))
+			config.Place(w.file, w.text, u.Skill, u.Target), u.Skill, u.Target, nearest.Hint(u.Target, catalog.Names())))
 	}
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {

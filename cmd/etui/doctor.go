@@ -157,7 +157,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", b.gateway.Catalog().Len(), len(b.gateway.Catalog().GroupNames())))
 	for _, u := range b.unknown {
-		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
+		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Skill, u.Target), "")
 	}
 	now := b.skills.table.Snapshot()
 	for _, err := range b.skills.failures() {

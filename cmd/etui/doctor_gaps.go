@@ -16,7 +16,6 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -72,7 +71,7 @@ func (b *built) openCalls(ctx context.Context, w *workspace) (list []finding) {
 		if !ok || disabled(w.config.Tools.Disabled, d) {
 			continue
 		}
-		decision := b.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
+		decision := b.decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Entry: e})
 		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}

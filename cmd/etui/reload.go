@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 )
@@ -38,7 +38,7 @@ type reloader struct {
 	file     string
 	environ  []string
 	registry *catalog.Registry
-	calls    *atomic.Pointer[policy.Policy]
+	calls    *atomic.Pointer[rules.Rules]
 	secrets  *secret.Known
 	skills   *skills
 	gateway  *engine.Engine

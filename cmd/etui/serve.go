@@ -218,7 +218,7 @@ func (a *app) greet(w *workspace, b *built, url, admin string, took time.Duratio
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, u := range b.unknown {
-		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
+		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Skill, u.Target)
 	}
 	for _, warning := range b.warnings {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)

@@ -416,7 +416,7 @@ took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 day
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
 			return a.with(cmd.Context(), false, func(c *client) error {
-				var calls []audit.Call
+				var calls []audit.Record
 				if err := c.do(cmd.Context(), http.MethodGet, path, nil, &calls); err != nil {
 					return err
 				}
@@ -433,7 +433,7 @@ took. Secrets are left out and long texts cut. The newest 10,000 calls of 90 day
 	return c
 }
 
-func (a *app) printCalls(calls []audit.Call) error {
+func (a *app) printCalls(calls []audit.Record) error {
 	if len(calls) == 0 {
 		_, err := fmt.Fprintln(a.out, "There are no calls.")
 		return err

@@ -368,7 +368,7 @@ func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc 
 		err := run(ctx)
 		result := outcome(err)
 		end(result, err == nil)
-		calls.Record(audit.Call{
+		calls.Record(audit.Record{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
 			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)

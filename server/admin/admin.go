@@ -334,7 +334,7 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
 		return
 	}
-	calls := []audit.Call{}
+	calls := []audit.Record{}
 	if a.config.Calls != nil {
 		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
 		if err != nil {

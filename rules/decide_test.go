@@ -1,7 +1,6 @@
-package policy_test
+package rules_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,32 +9,35 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
 
-func newCatalog(t testing.TB) (*catalog.Registry, func() *catalog.Catalog) {
-	t.Helper()
+// shells is a catalog with a tool of each risk and two skills.
+func shells(tb testing.TB) *catalog.Registry {
 	r := catalog.NewRegistry(nil)
-	for name, d := range map[string]tool.Definition{
-		"look": {Risk: tool.Read}, "exec": {Risk: tool.Write, Groups: []string{"shell"}}, "wipe": {Risk: tool.Destructive}, "draft": {Risk: tool.Destructive},
-	} {
-		d.Name, d.Description = name, name
-		if err := r.Register(tool.Func(d, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := r.Update([]catalog.Skill{{Name: "ops", Tools: []string{"exec"}}, {Name: "read", Tools: []string{"look"}}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	return r, r.Catalog
+	must(tb, r.Register(
+		described{tool.Definition{Name: "look", Risk: tool.Read}},
+		described{tool.Definition{Name: "exec", Risk: tool.Write, Groups: []string{"shell"}}},
+		described{tool.Definition{Name: "wipe", Risk: tool.Destructive}},
+		described{tool.Definition{Name: "draft", Risk: tool.Destructive}},
+	))
+	_, err := r.SetSkills(catalog.Skill{Name: "ops", Tools: []string{"exec"}}, catalog.Skill{Name: "read", Tools: []string{"look"}})
+	must(tb, err)
+	return r
 }
 
-// TestDecide: deny wins over ask, ask over allow, allow over the default; and what
-// fails guards.
+func policy(tb testing.TB, list ...rules.Rule) *rules.Rules {
+	tb.Helper()
+	p, err := rules.Compile(rules.Policy, list, nil)
+	must(tb, err)
+	return p
+}
+
+// TestDecide: deny wins over ask, ask over allow, allow over the default, and a rule
+// that fails still guards.
 func TestDecide(t *testing.T) {
-	_, now := newCatalog(t)
+	c := shells(t).Catalog()
 	list := []rules.Rule{
 		{Name: "admins", Allow: []string{"wipe"}, When: `"admin" in user.roles`, Place: rules.Place{File: "dir/etui.yaml", Line: 7}},
 		{Name: "night", Deny: []string{"group:shell"}, When: `channel == "telegram"`, Reason: "no shell on Telegram"},
@@ -43,16 +45,14 @@ func TestDecide(t *testing.T) {
 		{Name: "drafts", Allow: []string{"draft"}},
 		{Name: "closed", Ask: []string{"skill:ops"}, When: `channel == "web"`},
 	}
-	p, err := policy.Compile(list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := rules.Compile(rules.Policy, list, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
+	must(t, err)
 	paid := map[string]string{"plan": "paid"}
-	for _, c := range []struct {
-		name  string
-		facts chat.Facts
-		want  rules.Effect
-		why   string
+	for _, want := range []struct {
+		name   string
+		facts  chat.Facts
+		effect rules.Effect
+		reason string
 	}{
 		{"look", chat.Facts{}, rules.Allow, "tools of risk read are allowed by default"},
 		{"draft", chat.Facts{}, rules.Allow, "rule drafts allows"},
@@ -66,81 +66,83 @@ func TestDecide(t *testing.T) {
 		{"skill read", chat.Facts{Channel: "web"}, rules.Allow, ""},
 		{"skill other", chat.Facts{}, rules.Deny, "there is no such skill"},
 	} {
-		call := policy.Call{Facts: c.facts, Catalog: now()}
-		if skill, ok := strings.CutPrefix(c.name, "skill "); ok {
-			call.Skill = skill
+		a := rules.Attempt{Facts: want.facts, Catalog: c}
+		if skill, ok := strings.CutPrefix(want.name, "skill "); ok {
+			a.Skill = skill
 		} else {
-			call.Entry, _ = now().Get(c.name)
+			a.Entry, _ = c.Get(want.name)
 		}
-		d := p.Decide(t.Context(), call)
-		if d.Effect != c.want || !strings.HasPrefix(d.Reason, c.why) {
-			t.Errorf("%s for %+v: %+v, want %s, %s", c.name, c.facts, d, c.want, c.why)
+		d := p.Decide(t.Context(), a)
+		is(t, want.name+": effect", d.Effect, want.effect)
+		if !strings.HasPrefix(d.Reason, want.reason) {
+			t.Errorf("%s: the reason is %q, want %q", want.name, d.Reason, want.reason)
 		}
-		refused := &policy.Refused{Name: c.name, Decision: d}
+		refused := &rules.Refused{Name: want.name, Decision: d}
 		if text := refused.Error(); strings.Contains(text, "rule") || strings.Contains(text, "Telegram") {
 			t.Errorf("the model reads %s", text)
 		}
 	}
-	var none *policy.Policy
-	if d := none.Decide(t.Context(), policy.Call{}); d.Effect != rules.Allow || len(none.Status()) != 0 || none.Unknown(now()) != nil {
-		t.Errorf("%+v", d)
+	var none *rules.Rules
+	is(t, "effect of no rules", none.Decide(t.Context(), rules.Attempt{}).Effect, rules.Allow)
+	is(t, "status of no rules", len(none.Status()), 0)
+	is(t, "unknown targets of no rules", len(none.Unknown(c)), 0)
+	if none.Guard(c) != nil {
+		t.Error("no rules hide something")
 	}
-	if s := p.Status(); len(s) != 5 || s[2].Failures == 0 || s[2].Ask[0] != "group:shell" {
-		t.Errorf("%+v", s)
+	s := p.Status()
+	if len(s) != 5 {
+		t.Fatalf("the status has %d rules, want 5", len(s))
+	}
+	is(t, "target", s[2].Ask[0], "group:shell")
+	if s[2].Failures == 0 {
+		t.Error("a failure is not counted")
 	}
 }
 
-func TestCompile(t *testing.T) {
-	_, now := newCatalog(t)
+func TestPolicyMistakes(t *testing.T) {
 	at := rules.Place{File: "etui.yaml", Line: 3, Column: 5}
 	for want, rule := range map[string]rules.Rule{
 		"etui.yaml:3:5: policy rule: it must name tools under allow, ask or deny":                    {Place: at},
 		"etui.yaml:3:5: policy rule a: it has both ask and another effect: make two rules of it":     {Name: "a", Ask: []string{"x"}, Deny: []string{"y"}, Place: at},
 		`etui.yaml:3:5: policy rule: the condition reads "chanel", which is no fact and no function`: {Ask: []string{"x"}, When: `chanel == "a"`, Place: at, WhenPlace: at},
 	} {
-		_, err := policy.Compile([]rules.Rule{rule}, nil)
+		_, err := rules.Compile(rules.Policy, []rules.Rule{rule}, nil)
 		var e *rules.Error
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := rules.Compile([]rules.Rule{{Ask: []string{"x"}}}); err == nil {
+	if _, err := rules.Compile(rules.Visibility, []rules.Rule{{Ask: []string{"x"}}}, nil); err == nil {
 		t.Error("visibility asks")
 	}
-	p, err := policy.Compile([]rules.Rule{{Ask: []string{"exce"}, Place: at}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := p.Unknown(now()); len(w) != 1 || w[0].Error() != `etui.yaml:3:5: policy rule: it names the tool "exce", which does not exist; did you mean "exec"?` {
+	w := policy(t, rules.Rule{Ask: []string{"exce"}, Place: at}).Unknown(shells(t).Catalog())
+	if len(w) != 1 || w[0].Error() != `etui.yaml:3:5: policy rule: it names the tool "exce", which does not exist; did you mean "exec"?` {
 		t.Error(w)
 	}
 }
 
-// TestCatalogs: tools come and go while others are judged, with older catalogs, too.
+// TestCatalogs: tools come and go while others are judged, also by older catalogs.
 func TestCatalogs(t *testing.T) {
-	registry, now := newCatalog(t)
-	p, err := policy.Compile([]rules.Rule{{Deny: []string{"new_*"}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := shells(t)
+	p := policy(t, rules.Rule{Deny: []string{"new_*"}})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 20 {
-				old := now()
+				old := registry.Catalog()
 				name := fmt.Sprintf("new_%d_%d", i, n)
-				if err := registry.Register(tool.Func(tool.Definition{Name: name, Description: "d"}, func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+				if err := registry.Register(described{tool.Definition{Name: name}}); err != nil {
 					t.Error(err)
 				}
-				c := now()
+				c := registry.Catalog()
 				for name, want := range map[string]rules.Effect{name: rules.Deny, "exec": rules.Allow} {
 					e, _ := c.Get(name)
-					if d := p.Decide(t.Context(), policy.Call{Catalog: c, Entry: e}); d.Effect != want {
+					if d := p.Decide(t.Context(), rules.Attempt{Catalog: c, Entry: e}); d.Effect != want {
 						t.Errorf("%s: %+v", name, d)
 					}
 				}
 				e, _ := old.Get("exec")
-				if d := p.Decide(t.Context(), policy.Call{Catalog: old, Entry: e}); d.Effect != rules.Allow {
+				if d := p.Decide(t.Context(), rules.Attempt{Catalog: old, Entry: e}); d.Effect != rules.Allow {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -150,18 +152,14 @@ func TestCatalogs(t *testing.T) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	_, now := newCatalog(b)
+	c := shells(b).Catalog()
 	var list []rules.Rule
 	for i := range 100 {
 		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"exec"}, When: fmt.Sprintf(`channel == "c%d" || user.id == "u%d"`, i, i)})
 	}
-	p, err := policy.Compile(list, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := now()
+	p := policy(b, list...)
 	e, _ := c.Get("exec")
-	call := policy.Call{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
+	call := rules.Attempt{Facts: chat.Facts{User: "ann", Channel: "web"}, Catalog: c, Entry: e}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Decide(b.Context(), call)

@@ -1,30 +1,25 @@
-package policy_test
+package rules_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 )
 
-// TestCalls: conditions read the arguments of a call, and what its command would do.
+// TestCalls: conditions read the arguments of a call, and the effects of its command.
 func TestCalls(t *testing.T) {
-	_, now := newCatalog(t)
-	list := []rules.Rule{
+	c := shells(t).Catalog()
+	p := policy(t, []rules.Rule{
 		{Name: "secrets", Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
 		{Name: "many", Deny: []string{"look"}, When: `has(args.limit) && args.limit > 100`},
 		{Name: "careless", Deny: []string{"wipe"}, When: `args.all`},
 		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk"])`, Reason: "somebody should look"},
 		{Name: "known", Allow: []string{"exec"}, When: `command.programs.all(p, p in ["ls", "cat", "rm"]) && channel != "web"`},
 		{Name: "drafts", Allow: []string{"draft"}, When: `args.to[0].endsWith("@example.com")`},
-	}
-	p, err := policy.Compile(list, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ tool, args, want string }{
+	}...)
+	for _, q := range []struct{ tool, args, want string }{
 		{"look", `{}`, "allow tools of risk read"},
 		{"look", `{"path":"/etc/passwd"}`, "deny rule secrets denies"},
 		{"look", `{"path":7}`, "deny rule secrets failed, which denies: "},
@@ -49,14 +44,17 @@ func TestCalls(t *testing.T) {
 		{"exec", "", "ask rule risky asks for an approval, depending on the arguments: somebody should look"},
 		{"draft", "", "deny allowed only by rule drafts, which depends on the arguments"},
 	} {
-		call := policy.Call{Catalog: now(), Arguments: json.RawMessage(c.args)}
-		if c.args == "" {
-			call.Arguments = nil
+		a := rules.Attempt{Catalog: c, Arguments: json.RawMessage(q.args)}
+		if q.args == "" {
+			a.Arguments = nil
 		}
-		call.Entry, _ = now().Get(c.tool)
-		d := p.Decide(t.Context(), call)
-		if got := string(d.Effect) + " " + d.Reason; !strings.HasPrefix(got, c.want) || d.Depends != (c.args == "") {
-			t.Errorf("%s %.80s: %.200s, want %s; %v", c.tool, c.args, got, c.want, d.Depends)
+		a.Entry, _ = c.Get(q.tool)
+		d := p.Decide(t.Context(), a)
+		if got := string(d.Effect) + " " + d.Reason; !strings.HasPrefix(got, q.want) {
+			t.Errorf("%s %.80s: %.200s, want %s", q.tool, q.args, got, q.want)
+		}
+		if d.Depends != (q.args == "") {
+			t.Errorf("%s %.80s: depends on the arguments: %v", q.tool, q.args, d.Depends)
 		}
 	}
 
@@ -70,38 +68,33 @@ func TestCalls(t *testing.T) {
 		`command.risks.exists(r, "killed" == r)`:           `etui.yaml:3:5: policy rule: "killed" is no risk of a command`,
 		`"rm" in command.program`:                          `etui.yaml:3:13: policy rule: the condition reads "command.program", which is no fact and no function; did you mean "command.programs"?`,
 	} {
-		_, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
+		_, err := rules.Compile(rules.Policy, []rules.Rule{{Ask: []string{"exec"}, When: condition, Place: at, WhenPlace: at}}, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", condition, err, want)
 		}
 	}
 	// Variables of one name may go through different lists.
-	if _, err := policy.Compile([]rules.Rule{{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`}}, nil); err != nil {
-		t.Error(err)
-	}
-	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}})
+	policy(t, rules.Rule{Ask: []string{"exec"}, When: `user.roles.exists(r, r == "admin") || command.risks.exists(r, r == "disk") || user.roles.exists(r, r == "guest")`})
+	_, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"exec"}, When: `has(args.path)`, WhenPlace: at}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "args.path": what a caller sees is decided before there is a call. Write a rule under policy`) {
 		t.Error(err)
 	}
-	_, err = rules.Compile([]rules.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}})
+	_, err = rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"exec"}, When: `"disk" in command.risks`, WhenPlace: at}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `the condition reads "command.risks": what`) {
 		t.Error(err)
 	}
 }
 
 func BenchmarkCalls(b *testing.B) {
-	_, now := newCatalog(b)
-	p, err := policy.Compile([]rules.Rule{
-		{Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
-		{Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
-	}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := shells(b).Catalog()
+	p := policy(b,
+		rules.Rule{Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
+		rules.Rule{Deny: []string{"look"}, When: `has(args.path) && args.path.startsWith("/etc/")`},
+	)
 	for tool, args := range map[string]string{"exec": `{"command":"cd src && go test ./... | tail -20"}`, "look": `{"path":"a.txt"}`, "wipe": `{"command":"rm -rf /"}`} {
 		b.Run(tool, func(b *testing.B) {
-			call := policy.Call{Catalog: now(), Arguments: json.RawMessage(args)}
-			call.Entry, _ = now().Get(tool)
+			call := rules.Attempt{Catalog: c, Arguments: json.RawMessage(args)}
+			call.Entry, _ = c.Get(tool)
 			b.ReportAllocs()
 			for b.Loop() {
 				p.Decide(b.Context(), call)
