@@ -15,9 +15,9 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )

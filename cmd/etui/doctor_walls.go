@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/selftest"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // attackCommand is the attacker of the doctor's self-test, in the sandbox.

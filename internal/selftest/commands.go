@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // Config says what runs the sample of commands.

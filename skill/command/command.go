@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 )
 

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/tool"

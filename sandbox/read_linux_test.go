@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // installed is a folder with a program outside of the system's, and another spelling

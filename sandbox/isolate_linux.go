@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/etui-run/etui/internal/sandbox/wire"
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 // system is what Linux needs: the helper in memory, how owners of files are mapped

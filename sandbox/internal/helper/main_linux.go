@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/etui-run/etui/internal/sandbox/wire"
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 func main() {

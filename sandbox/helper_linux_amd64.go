@@ -2,5 +2,5 @@ package sandbox
 
 import _ "embed"
 
-//go:embed helper/built/amd64
+//go:embed internal/helper/built/amd64
 var helperProgram string

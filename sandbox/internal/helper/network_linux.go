@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/etui-run/etui/internal/sandbox/wire"
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 // A program that was granted hosts finds a proxy of etui's on 127.0.0.1. Where it

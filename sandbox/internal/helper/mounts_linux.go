@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/etui-run/etui/internal/sandbox/wire"
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 // What of the machine is seen inside, read-only. What does not exist is left out;

@@ -2,5 +2,5 @@ package sandbox
 
 import _ "embed"
 
-//go:embed helper/built/arm64
+//go:embed internal/helper/built/arm64
 var helperProgram string

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // ordinary is who the tests run as once more, when they are run by root.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 func TestCheckHosts(t *testing.T) {

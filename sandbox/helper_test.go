@@ -23,10 +23,10 @@ var architectures = []string{"amd64", "arm64"}
 // is the source, as it was noted when they were built; with the same version they
 // are built again and compared, too. `make generate` builds them.
 func TestGeneratedHelper(t *testing.T) {
-	const note = "helper/built/sums"
+	const note = "internal/helper/built/sums"
 	if *update {
 		for _, arch := range architectures {
-			buildHelper(t, arch, "helper/built/"+arch)
+			buildHelper(t, arch, "internal/helper/built/"+arch)
 		}
 		if err := os.WriteFile(note, []byte(sums(t)), 0o644); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestGeneratedHelper(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "helper")
 	buildHelper(t, runtime.GOARCH, again)
 	a, _ := os.ReadFile(again)
-	b, _ := os.ReadFile("helper/built/" + runtime.GOARCH)
+	b, _ := os.ReadFile("internal/helper/built/" + runtime.GOARCH)
 	if !bytes.Equal(a, b) {
 		t.Error("the same source makes another helper: run `make generate`")
 	}
@@ -56,7 +56,7 @@ func TestGeneratedHelper(t *testing.T) {
 
 func buildHelper(t *testing.T, arch, path string) {
 	t.Helper()
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", path, "./helper")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", path, "./internal/helper")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the helper: %v\n%s", err, out)
@@ -70,7 +70,7 @@ func buildHelper(t *testing.T, arch, path string) {
 func sums(t *testing.T) string {
 	t.Helper()
 	var sources []string
-	for _, pattern := range []string{"helper/*.go", "wire/*.go"} {
+	for _, pattern := range []string{"internal/helper/*.go", "internal/wire/*.go"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func sums(t *testing.T) string {
 		}
 		fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
 	}
-	modules, err := os.ReadFile("../../go.sum")
+	modules, err := os.ReadFile("../go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func sums(t *testing.T) string {
 	}
 	text := fmt.Sprintf("%s\nsource %x\n", runtime.Version(), h.Sum(nil))
 	for _, arch := range architectures {
-		built, err := os.ReadFile("helper/built/" + arch)
+		built, err := os.ReadFile("internal/helper/built/" + arch)
 		if err != nil {
 			t.Fatal(err)
 		}

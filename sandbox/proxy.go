@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etui-run/etui/internal/sandbox/wire"
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 // proxy is an HTTP proxy for one program. It lets it reach the hosts that it was
