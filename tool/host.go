@@ -20,6 +20,8 @@ type Progress struct {
 type Host struct {
 	// Facts are what is known about the caller.
 	Facts chat.Facts
+	// Key is the idempotency key of the call; empty when the host gives none.
+	Key string
 	// Progress is told how far the call has come.
 	Progress func(Progress)
 	// Finish takes the outcome of a call whose result was Pending.
