@@ -4,8 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/etui-run/etui/sandbox"
 )
@@ -42,21 +47,30 @@ func TestCgroupFolder(t *testing.T) {
 	}
 }
 
-// TestWallCgroup needs a cgroup that is delegated to it. Where systemd runs,
-// `systemd-run --user --scope -p Delegate=yes go test` gives it one.
+// TestWallCgroup holds programs to their memory by a cgroup, where the kernel
+// delegates one to the tests, and by watching them elsewhere. Root makes itself a
+// cgroup; other users get one by `systemd-run --user --scope -p Delegate=yes go test`.
 func TestWallCgroup(t *testing.T) {
-	all := sandbox.Cgroups(wall(t, sandbox.Strong))
-	if all == "" {
-		t.Skip(wall(t, sandbox.Strong).Status().Limits)
+	s := wall(t, sandbox.Strong)
+	all, left := sandbox.Cgroups(s), ""
+	if all == "" && os.Getuid() == 0 && os.Getenv("INSIDE") == "" {
+		inOwnCgroup(t)
 	}
-	left := filepath.Join(all, "run-4194304-1") // numbers of processes are smaller
-	if err := os.Mkdir(left, 0o755); err != nil {
-		t.Fatal(err)
+	switch limits := s.Status().Limits; {
+	case all != "":
+		left = filepath.Join(all, "run-4194304-1") // numbers of processes are smaller
+		if err := os.Mkdir(left, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	case strings.HasPrefix(limits, "Memory and processes of commands are watched ten times a second: "):
+		t.Logf("NO CGROUP IS TESTED: %s", limits)
+	default:
+		t.Errorf("limits: %q", limits)
 	}
 	for _, m := range walls {
 		s, p := wall(t, m), newPlace(t)
 		c := p.command("head -c 100000000 /dev/zero | tail & wait; sleep 100")
-		if m == sandbox.Strong { // memory that is no process's
+		if all != "" && m == sandbox.Strong { // memory that is no process's
 			c = p.command("head -c 100000000 /dev/zero > /tmp/file; sleep 100")
 		}
 		c.Limits.Memory = 32 << 20
@@ -66,12 +80,59 @@ func TestWallCgroup(t *testing.T) {
 		if got, out := run(t, s, p.command("echo next")); got.Exit != 0 || out != "next\n" {
 			t.Errorf("%s: the next one: %+v, %s", m, got, out)
 		}
-		found, _ := filepath.Glob(filepath.Join(all, "run-*"))
-		if len(found) > 0 {
+		if all == "" {
+			continue
+		}
+		if found, _ := filepath.Glob(filepath.Join(all, "run-*")); len(found) > 0 {
 			t.Errorf("%s: left: %v", m, found)
 		}
 		if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("what another etui has left stays: %v", err)
+			t.Errorf("the cgroup of another etui, which has ended, was not removed: %v", err)
 		}
+	}
+}
+
+// inOwnCgroup runs the test again in a cgroup that root makes and delegates to it.
+func inOwnCgroup(t *testing.T) {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := sandbox.CgroupFolder("0::/\n", string(mounts))
+	if err != nil {
+		t.Logf("no cgroup can be made: %v", err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory +pids"), 0); err != nil {
+		t.Logf("no cgroup of memory and processes can be made: %v", err)
+		return
+	}
+	dir, err := os.MkdirTemp(root, "etui-test-")
+	if err != nil {
+		t.Logf("no cgroup can be made: %v", err)
+		return
+	}
+	defer func() {
+		for _, path := range []string{filepath.Join(dir, "etui"), dir} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+		}
+	}()
+	folder, err := os.Open(dir)
+	if err == nil {
+		err = unix.Setxattr(dir, "trusted.delegate", []byte("1"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWallCgroup$", "-test.v")
+	again.Env = append(os.Environ(), "INSIDE=a cgroup")
+	again.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(folder.Fd())}
+	out, err := again.CombinedOutput()
+	if err != nil || strings.Contains(string(out), "NO CGROUP IS TESTED") {
+		t.Errorf("in a cgroup of its own: %v\n%s", err, out)
 	}
 }
