@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	maxHosts   = 100 // that a program may be granted
-	maxHost    = 260 // bytes of a name and a port
-	shownHosts = 10  // that a text names
+	maxHosts = 100 // that a program may be granted
+	maxHost  = 260 // bytes of a name and a port
 )
 
 // CheckHosts returns an error about the first entry of a list that [Command.Network]
@@ -49,14 +48,6 @@ func checkHost(entry string) error {
 		}
 	}
 	return nil
-}
-
-// Hosts is a list of hosts as a text, which names ten of them at most.
-func Hosts(list []string) string {
-	if len(list) <= shownHosts {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:shownHosts], ", "), len(list)-shownHosts)
 }
 
 // withPort adds the port that a host stands for.

@@ -23,7 +23,4 @@ func TestCheckHosts(t *testing.T) {
 	if err := sandbox.CheckHosts(make([]string, 101)); err == nil {
 		t.Error("any number of hosts is taken")
 	}
-	if text := sandbox.Hosts(make([]string, 12)); !strings.HasSuffix(text, "and 2 more") {
-		t.Error(text)
-	}
 }

@@ -10,10 +10,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // system is what macOS needs: nothing.
 type system struct{}
+
+func (*system) close() error { return nil }
 
 const sandboxExec = "/usr/bin/sandbox-exec"
 
@@ -27,7 +31,7 @@ func (s *Sandbox) probe(m Mode) error {
 	cmd := exec.CommandContext(ctx, sandboxExec, "-p", profile(view{}, os.TempDir()), "/usr/bin/true")
 	cmd.Env = []string{}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", sandboxExec, err, Excerpt(out, nil))
+		return fmt.Errorf("%s: %w: %s", sandboxExec, err, printable.Excerpt(out, nil))
 	}
 	return nil
 }

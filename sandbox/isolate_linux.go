@@ -42,6 +42,16 @@ func (o *once[T]) get(f func() (T, error)) (T, error) {
 	return o.value, o.err
 }
 
+func (s *system) close() error {
+	var errs []error
+	for _, o := range []*once[*os.File]{&s.helper, &s.mappings} {
+		if f, err := o.get(func() (*os.File, error) { return nil, os.ErrClosed }); err == nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // startTime bounds how long a program may take to be started, and endTime how long
 // the helper may take to end all of it. A machine under a fork bomb is slow.
 const (

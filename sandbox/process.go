@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // closeDelay is how long a program may take to end after its standard input has
@@ -23,7 +25,7 @@ type Process struct {
 
 	program program
 	hide    func(string) string
-	stderr  *Keeper
+	stderr  *printable.Keeper
 	done    chan struct{}
 	err     error // why it ended; to be read when done is closed
 }
@@ -49,7 +51,7 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close())
 	}
 	defer theirErr.Close()
-	p := &Process{Stdin: stdin, Stdout: stdout, hide: c.Hide, stderr: NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
+	p := &Process{Stdin: stdin, Stdout: stdout, hide: c.Hide, stderr: printable.NewKeeper(1<<10, keptErrors), done: make(chan struct{})}
 	if p.program, err = s.start(ctx, c, []*os.File{theirIn, theirOut, theirErr}); err != nil {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close(), complaints.Close())
 	}
@@ -102,8 +104,8 @@ func (p *Process) Err() error {
 }
 
 // Complaint is what the program has written to its standard error, fit to be
-// shown: see [Excerpt].
-func (p *Process) Complaint() string { return Excerpt(p.stderr.Output().Bytes(), p.hide) }
+// shown to a model.
+func (p *Process) Complaint() string { return printable.Excerpt(p.stderr.Bytes(), p.hide) }
 
 // Close ends the program, politely at first, and waits for its end: at most some
 // four seconds.

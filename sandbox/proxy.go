@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
@@ -147,7 +148,7 @@ func (p *proxy) serve(c net.Conn) {
 	address := withPort(host, req.Method == http.MethodConnect)
 	if !granted(p.hosts, address) {
 		p.note(address)
-		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, Hosts(p.hosts)))
+		refuse(c, http.StatusForbidden, fmt.Sprintf("%s is not among the hosts that this program may reach: %s", host, printable.List(p.hosts)))
 		return
 	}
 	out, err := p.dial(p.ctx, "tcp", address)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // Limit is a limit that ended a program. Empty: none.
@@ -90,7 +92,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	kept := cmp.Or(max(c.MaxOutput, 0), defaultOutput)
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	stdout, stderr := NewKeeper(kept/2, kept-kept/2), NewKeeper(keptErrors/2, keptErrors/2)
+	stdout, stderr := printable.NewKeeper(kept/2, kept-kept/2), printable.NewKeeper(keptErrors/2, keptErrors/2)
 	for _, err := range []error{st.input(c.Stdin), st.output(stdout, c.Limits.Written, end), st.output(stderr, c.Limits.Written, end)} {
 		if err != nil {
 			return Result{}, err
@@ -107,7 +109,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	e, err := p.wait()
 	ended := !stopped() // by its context
 	st.finish()
-	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Refused: e.refused, Stdout: stdout.Output(), Stderr: stderr.Output()}
+	result := Result{Exit: e.exit, Status: e.status, Limit: e.limit, Mode: s.Mode(), Refused: e.refused, Stdout: outputOf(stdout), Stderr: outputOf(stderr)}
 	if !ended || result.Exit >= 0 {
 		return result, err
 	}
@@ -174,7 +176,7 @@ func (st *streams) input(data []byte) error {
 }
 
 // output keeps what the program writes; more than so many bytes end it.
-func (st *streams) output(k *Keeper, most int64, end context.CancelCauseFunc) error {
+func (st *streams) output(k *printable.Keeper, most int64, end context.CancelCauseFunc) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err

@@ -138,6 +138,10 @@ func New(c Config) (*Sandbox, error) {
 	return s, nil
 }
 
+// Close frees what the sandbox holds in memory. The caller ends its programs first;
+// no program can be started afterwards.
+func (s *Sandbox) Close() error { return s.system.close() }
+
 // atLeast reports whether a mode is as strong as another.
 func (m Mode) atLeast(required Mode) bool {
 	return m == Strong || required == Landlock && (m == Landlock || m == Seatbelt)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 )
 
@@ -75,7 +76,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("the program sees what is etui's:\n%s", out)
 	}
 	hide := func(s string) string { return strings.ReplaceAll(s, "t0ken-of-skill", "(hidden)") }
-	if text := sandbox.Excerpt(got.Stderr.Bytes(), hide); text != "no (hidden)" {
+	if text := printable.Excerpt(got.Stderr.Bytes(), hide); text != "no (hidden)" {
 		t.Errorf("complaint: %q", text)
 	}
 }

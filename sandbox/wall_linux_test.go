@@ -483,6 +483,16 @@ func TestRequire(t *testing.T) {
 	}
 }
 
+func TestClose(t *testing.T) {
+	s := wall(t, sandbox.Strong)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), newPlace(t).command("true")); err == nil {
+		t.Error("a closed sandbox runs programs")
+	}
+}
+
 // BenchmarkRun is what a command costs in each mode.
 func BenchmarkRun(b *testing.B) {
 	for _, m := range []sandbox.Mode{sandbox.Off, sandbox.Landlock, sandbox.Strong} {

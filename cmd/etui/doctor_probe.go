@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 )
 
@@ -74,9 +75,9 @@ func try(ctx context.Context, programs *sandbox.Sandbox) (err error) {
 	case reached.Load():
 		return errors.New("not stopped: a command connected to a service of this machine")
 	case strings.Contains(out, "OUT: "):
-		return fmt.Errorf("not stopped: %s", sandbox.Excerpt(got.Stdout.Bytes(), nil))
+		return fmt.Errorf("not stopped: %s", printable.Excerpt(got.Stdout.Bytes(), nil))
 	case !strings.HasSuffix(out, "hello\n"):
-		return fmt.Errorf("a command could not write in its workspace: %s: %s", got.Status, sandbox.Excerpt(got.Stderr.Bytes(), nil))
+		return fmt.Errorf("a command could not write in its workspace: %s: %s", got.Status, printable.Excerpt(got.Stderr.Bytes(), nil))
 	}
 	return nil
 }
