@@ -16,31 +16,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where a part of the tree of cgroups (v2) is delegated to etui, the kernel itself
-// limits the memory and the processes of a program and of all that it has started.
-// A part is delegated when who runs etui has marked it so, as systemd does for
-// Delegate=yes; no other is touched. The folder of the part holds a cgroup for each
-// program that runs, and one for etui itself, since a cgroup that has others below
-// it must be empty.
+// Where a subtree of the cgroups (v2) is delegated to etui, the kernel itself limits the
+// memory and the processes of a program and its children. A subtree is delegated when it
+// is marked so, as systemd does for Delegate=yes; etui touches no other. The subtree
+// holds a cgroup for each running program, and one for etui itself, since a cgroup with
+// others below must have no processes of its own.
 
-// ownLeaf is the cgroup of etui and of whatever else was in the part when etui came.
-// Whoever is started from there finds the part above it.
+// ownLeaf is the cgroup of etui and of the other processes that were in the subtree when
+// etui started. Another etui that starts from there finds the subtree above it.
 const ownLeaf = "etui"
 
-// programLeaf begins the name of a program's cgroup; the number of its etui follows.
+// programLeaf begins the name of a program's cgroup; etui's process id follows.
 const programLeaf = "run-"
 
-// The helper is in the cgroup of its program. It is allowed so much beside it.
+// The helper is in the cgroup of its program. These are added to the limits for it.
 const (
 	helperMemory = 16 << 20
 	helperTasks  = 16
 )
 
-// cgroups is the part of the tree that is delegated to etui.
+// cgroups is the subtree that is delegated to etui.
 type cgroups struct{ dir string }
 
-// newCgroups takes hold of the part that is delegated to etui and gets it ready, with
-// a try. The error says why the kernel does not limit programs here.
+// newCgroups finds the subtree that is delegated to etui, prepares it and tries it. The
+// error says why the kernel does not limit programs here.
 func (s *Sandbox) newCgroups() (*cgroups, error) {
 	dir, err := ownCgroup()
 	if err != nil {
@@ -63,7 +62,7 @@ func (s *Sandbox) newCgroups() (*cgroups, error) {
 	return all, nil
 }
 
-// limited says who holds memory and processes to their limits, in plain words.
+// limited explains how memory and processes are limited.
 func (s *Sandbox) limited() string {
 	if _, err := s.cgroups.get(s.newCgroups); err != nil {
 		return fmt.Sprintf("Memory and processes of commands are watched ten times a second: %v.", err)
@@ -71,7 +70,7 @@ func (s *Sandbox) limited() string {
 	return "Memory and processes of commands are limited by the kernel (cgroup)."
 }
 
-// ownCgroup is the folder of the cgroup that this process is in.
+// ownCgroup returns the folder of the cgroup of this process.
 func ownCgroup() (string, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -84,8 +83,8 @@ func ownCgroup() (string, error) {
 	return cgroupFolder(string(own), string(mounts))
 }
 
-// cgroupFolder finds the folder of a cgroup (v2), by the texts in which the kernel
-// tells of a process's cgroups and mounts.
+// cgroupFolder finds the folder of a cgroup (v2) from a process's cgroup and mountinfo
+// files in /proc.
 func cgroupFolder(own, mounts string) (string, error) {
 	path := ""
 	for line := range strings.Lines(own) {
@@ -112,8 +111,8 @@ func cgroupFolder(own, mounts string) (string, error) {
 	return "", errors.New("cgroups (v2) are not mounted")
 }
 
-// isDelegated reports whether a cgroup is marked as one whose processes may divide
-// it. The second mark can be set and seen by root only.
+// isDelegated reports whether a cgroup is marked as delegated. Only root can set and see
+// the second mark.
 func isDelegated(dir string) bool {
 	for _, mark := range []string{"user.delegate", "trusted.delegate"} {
 		var value [8]byte
@@ -124,7 +123,8 @@ func isDelegated(dir string) bool {
 	return false
 }
 
-// settle empties the part into the leaf and has the kernel count what is below it.
+// settle moves the processes of the subtree into etui's leaf and turns on the
+// controllers for the cgroups below.
 func (all *cgroups) settle() error {
 	there, err := os.ReadFile(filepath.Join(all.dir, "cgroup.controllers"))
 	if err != nil {
@@ -132,14 +132,14 @@ func (all *cgroups) settle() error {
 	}
 	for _, controller := range []string{"memory", "pids"} {
 		if !slices.Contains(strings.Fields(string(there)), controller) {
-			return fmt.Errorf("its controller %q is not", controller)
+			return fmt.Errorf("its controller %q is not", controller) // after "is delegated, but"
 		}
 	}
 	leaf := filepath.Join(all.dir, ownLeaf)
 	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	for range 10 { // others may start processes meanwhile
+	for range 10 { // other processes may start meanwhile
 		procs, err := os.ReadFile(filepath.Join(all.dir, "cgroup.procs"))
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ func (all *cgroups) settle() error {
 			}
 		}
 		if err = set(all.dir, "cgroup.subtree_control", "+memory +pids"); err == nil {
-			_ = set(all.dir, "cgroup.subtree_control", "+cpu") // shares it fairly; it may not be there
+			_ = set(all.dir, "cgroup.subtree_control", "+cpu") // shares it fairly; the controller is optional
 			return nil
 		}
 		if !errors.Is(err, unix.EBUSY) {
@@ -160,7 +160,7 @@ func (all *cgroups) settle() error {
 	return errors.New("its processes could not be moved")
 }
 
-// clear removes what an etui has left that was killed.
+// clear removes the cgroups of an etui that was killed.
 func (all *cgroups) clear() {
 	entries, _ := os.ReadDir(all.dir)
 	for _, e := range entries {
@@ -172,7 +172,7 @@ func (all *cgroups) clear() {
 	}
 }
 
-// try starts the helper in a cgroup and ends it by that.
+// try starts the helper in a cgroup and kills it through the cgroup.
 func (all *cgroups) try(s *Sandbox) error {
 	g, err := all.add(Limits{}.filled(defaultWall))
 	if err != nil {
@@ -184,17 +184,17 @@ func (all *cgroups) try(s *Sandbox) error {
 	})
 }
 
-// cgroup is that of a program. Nil is none: the kernel limits only each process.
+// cgroup is the cgroup of a program. Nil means none: the kernel limits only each process.
 type cgroup struct {
 	dir    string
 	folder *os.File
 }
 
-// newCgroup makes one for a program, where the kernel limits programs.
+// newCgroup makes a cgroup for a program, where one is delegated.
 func (s *Sandbox) newCgroup(l Limits) (*cgroup, error) {
 	all, err := s.cgroups.get(s.newCgroups)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // the helper watches programs then; Status tells why
+		return nil, nil //nolint:nilerr,nilnil // the helper watches programs then; Status says why
 	}
 	return all.add(l)
 }
@@ -217,7 +217,7 @@ func (all *cgroups) add(l Limits) (_ *cgroup, err error) {
 	}{
 		{"memory.max", l.Memory + helperMemory, true},
 		{"memory.swap.max", 0, false}, // the machine may have no swap
-		{"memory.oom.group", 1, true}, // not one of its processes is left over
+		{"memory.oom.group", 1, true}, // kill all of its processes together
 		{"pids.max", 3*int64(l.Processes) + helperTasks, true},
 	} {
 		err := set(dir, limit.file, strconv.FormatInt(limit.value, 10))
@@ -229,11 +229,11 @@ func (all *cgroups) add(l Limits) (_ *cgroup, err error) {
 	return g, err
 }
 
-// kill ends all that is in it, and says whether the kernel can do that.
+// kill kills all processes in it, and reports whether the kernel can do that.
 func (g *cgroup) kill() bool { return g != nil && set(g.dir, "cgroup.kill", "1") == nil }
 
-// limit is the limit that a program hit that has ended, where the kernel knows
-// better than the helper, which may have been ended, too.
+// limit returns the limit that ended a program. The kernel knows it even if it killed the
+// helper, too.
 func (g *cgroup) limit(e ending) Limit {
 	switch {
 	case g == nil || e.limit != "":
@@ -246,7 +246,7 @@ func (g *cgroup) limit(e ending) Limit {
 	return ""
 }
 
-// count reads a line such as "oom_kill 1"; 0 when there is none.
+// count reads a line such as "oom_kill 1"; 0 if there is none.
 func (g *cgroup) count(file, event string) (n int) {
 	text, _ := os.ReadFile(filepath.Join(g.dir, file))
 	for line := range bytes.Lines(text) {
@@ -257,8 +257,8 @@ func (g *cgroup) count(file, event string) (n int) {
 	return n
 }
 
-// remove ends what is left in it, waits for that, and removes it. What takes longer
-// than endTime is removed by the next etui.
+// remove kills the remaining processes, waits for their end, and removes the cgroup. If
+// that takes longer than endTime, the next etui removes it.
 func (g *cgroup) remove() {
 	if g == nil {
 		return

@@ -18,60 +18,62 @@ import (
 // Command is a program to run.
 type Command struct {
 	// Args are the program and its arguments. [Find] says how the program is found;
-	// in the modes that isolate, PATH is that of what the program sees.
+	// in the modes that isolate, only folders that the program sees are in PATH.
 	Args []string
-	// Dir is the folder that it runs in, as an absolute path. It can be read, also
-	// when no other field names it. One below Workspace by name must be in it.
+	// Dir is the folder that it runs in, as an absolute path. The program may read it
+	// even if no other field names it.
 	Dir string
-	// Workspace is a folder that it may write, as an absolute path. Empty: none but
-	// TMPDIR, which is its own and gone with it.
+	// Workspace is a folder that it may write, as an absolute path. Empty leaves only
+	// TMPDIR, which belongs to this run and is removed after it.
 	Workspace string
 	// ReadOnly are further folders and files that it may read, as absolute paths.
 	ReadOnly []string
-	// Sealed are files and folders below Workspace that it may not change, as absolute
-	// paths without links below it. Modes Strong and Seatbelt heed it, and no other. In
-	// mode Strong they must be there; Seatbelt also keeps them from being made.
+	// Sealed are files and folders in Workspace that it may not change, as absolute
+	// paths without links below Workspace. Only modes Strong and Seatbelt enforce
+	// this. In mode Strong they must exist; in mode Seatbelt they cannot be created.
 	Sealed []string
-	// Network are the hosts that it may reach by HTTP and HTTPS, through a proxy in
-	// etui: names, each with or without a port ("api.example.org",
-	// "api.example.org:8443"); "*." in front stands for all names below; without a
-	// port 80 and 443 are meant. Empty: none. Modes Strong and Landlock grant
-	// them, see [Sandbox.Network]; mode Off does not keep a program from any.
+	// Network are the hosts that it may reach over HTTP and HTTPS, through a proxy in
+	// etui: "api.example.org" (ports 80 and 443), "api.example.org:8443", or
+	// "*.example.org" for all names below. Empty means none. Modes Strong and
+	// Landlock can grant hosts, see [Sandbox.Network]; mode Off restricts nothing.
 	Network []string
-	// Limits are those of its resources.
+	// Limits are the limits of its resources.
 	Limits Limits
-	// Env is what its environment holds beside the few names that every program
-	// gets, and instead of them.
+	// Env are further variables of its environment; they override the standard ones.
 	Env map[string]string
-	// Stdin is what Run gives it to read. Start does not use it.
+	// Stdin is its standard input in Run. Start does not use it.
 	Stdin []byte
-	// Hide takes out of what Process.Complaint and Process.Err tell what must not be
-	// shown. Nil shows all.
+	// Hide removes secrets from the texts of Process.Complaint and Process.Err. Nil
+	// removes nothing.
 	Hide func(string) string
-	// MaxOutput is how many bytes Run keeps of its standard output, half of them
-	// from the beginning and half from the end. Zero means 4 MiB.
+	// MaxOutput is how many bytes of standard output Run keeps, half from the
+	// beginning and half from the end. Zero means 4 MiB.
 	MaxOutput int
 }
 
-// Limits bound what a program may use. The zero value means the defaults. Mode Off
-// heeds Wall and Written only, and so does Seatbelt.
+// Limits bound what a program may use. The zero value means the defaults. Modes Off
+// and Seatbelt enforce only Wall and Written.
 type Limits struct {
-	// Wall is how long Run lets it run: 60 s unless given, 10 min at most. Start does
-	// not heed it.
+	// Wall is how long Run lets it run. Default: 60 s; at most 10 min. Start ignores
+	// it.
 	Wall time.Duration
-	// CPU is how long one of its processes may compute: as long as Wall unless
-	// given, and a day for Start.
+	// CPU is the computing time of each of its processes. Default: Wall, and a day
+	// for Start.
 	CPU time.Duration
-	// ProcessMemory and Memory are bytes, of a process (2 GiB) and of all (3 GiB).
+	// ProcessMemory and Memory are bytes of one process and of all. Default: 2 GiB and
+	// 3 GiB.
 	ProcessMemory, Memory int64
-	// Processes is how many it may be at once: 256. Three times as many threads.
+	// Processes is how many processes it may have at once; it may have three times as
+	// many threads. Default: 256.
 	Processes int
-	// Disk and Files are how many bytes and files may be added to Workspace: 1 GiB
-	// and 200,000. FileSize is that of one file: 256 MiB.
-	Disk     int64
-	Files    int
+	// Disk and Files are how many bytes and files it may add to Workspace. Default:
+	// 1 GiB and 200,000.
+	Disk  int64
+	Files int
+	// FileSize is the size of one file in bytes. Default: 256 MiB.
 	FileSize int64
-	// Written is how many bytes of output end it: 256 MiB. Start does not heed it.
+	// Written is how many bytes of output it may write. Default: 256 MiB. Start
+	// ignores it.
 	Written int64
 }
 
@@ -81,7 +83,7 @@ const (
 	endless     = 24 * time.Hour
 )
 
-// filled puts in the defaults.
+// filled sets the defaults.
 func (l Limits) filled(wall time.Duration) Limits {
 	l.Wall = min(cmp.Or(l.Wall, wall), max(wall, maxWall))
 	l.CPU = max(cmp.Or(l.CPU, l.Wall), time.Second)
@@ -95,15 +97,14 @@ func (l Limits) filled(wall time.Duration) Limits {
 	return l
 }
 
-// What a program has of its own in memory.
+// The sizes of a program's own folders in memory.
 const (
 	scratchSize = 256 << 20 // /tmp
 	sharedSize  = 64 << 20  // /dev/shm
 )
 
-// Find looks a program up. A name without a slash stands for a program in PATH, a
-// relative path for one in dir, which links do not leave. The error wraps
-// ErrNotFound.
+// Find finds a program: a name without a slash in PATH, a relative path in dir
+// without following links out of it. The error wraps [ErrNotFound].
 func Find(dir, program string) (string, error) {
 	switch {
 	case program == "":
@@ -143,8 +144,8 @@ func beneath(dir, path string) error {
 	return nil
 }
 
-// environment is what a program sees of etui's, with what is its own. The values
-// of given win over etui's.
+// environment returns a program's environment: some variables of etui's, overridden
+// by given, overridden by own.
 func environment(given, own map[string]string) []string {
 	names := []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM"}
 	if runtime.GOOS == "windows" {
@@ -165,20 +166,20 @@ func environment(given, own map[string]string) []string {
 	return env
 }
 
-// view is what a program sees of the machine's files, by their real names.
+// view is the part of the file system that a program sees, by real names.
 type view struct {
 	dir                       string
-	writable, readable, links []string // links are pairs of another spelling and the real name
-	sealed                    []string // in the first of writable
+	writable, readable, links []string // links are pairs of another path and the real one
+	sealed                    []string // below writable[0]
 }
 
-// systemFolders hold programs, and are seen in every mode that isolates.
+// systemFolders hold programs and are visible in every mode that isolates.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// standardPath is where programs are looked for at least.
+// standardPath is searched for programs after PATH.
 var standardPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// look finds out what a command is to see.
+// look resolves the folders of a command.
 func look(c Command) (v view, err error) {
 	add := func(list *[]string, what, path string) (string, error) {
 		if !filepath.IsAbs(path) {
@@ -206,13 +207,13 @@ func look(c Command) (v view, err error) {
 			return v, fmt.Errorf("the workspace %s is no folder", place)
 		}
 		if place == "/" || within(place, append([]string{"/etc", "/proc", "/dev", "/sys", "/boot"}, systemFolders...)) {
-			return v, fmt.Errorf("the workspace cannot be %s: that is the system's", place)
+			return v, fmt.Errorf("the workspace cannot be %s: it belongs to the system", place)
 		}
 	}
 	for _, path := range c.Sealed {
 		below, err := filepath.Rel(c.Workspace, path)
 		if err != nil || !filepath.IsLocal(below) {
-			return v, fmt.Errorf("what is to be sealed, %s, is not in the workspace", path)
+			return v, fmt.Errorf("%s cannot be sealed: it is not in the workspace", path)
 		}
 		v.sealed = append(v.sealed, filepath.Join(v.writable[0], below))
 	}
@@ -225,20 +226,20 @@ func look(c Command) (v view, err error) {
 		return v, err
 	}
 	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace)}) && !within(v.dir, v.writable) {
-		// A program that still runs may have put a link there.
+		// A program that still runs may have created a link there.
 		return v, fmt.Errorf("the folder to run in, %s, leads out of the workspace", c.Dir)
 	}
 	if !v.sees(v.dir) {
 		v.readable = append(v.readable, v.dir)
 	}
 	if slices.Contains(v.readable, "/") {
-		return v, errors.New("programs cannot be given the root folder to read")
+		return v, errors.New("programs may not read the root folder as a whole")
 	}
 	return v, nil
 }
 
-// seal adds what keeps sealed files as they are to what is mounted: they themselves
-// cannot be written, and the folders on the way to them cannot be moved away.
+// seal mounts sealed files read-only, and mounts the folders above them so that they
+// cannot be moved away.
 func (v view) seal() view {
 	v.writable, v.readable = slices.Clone(v.writable), slices.Clone(v.readable)
 	for _, path := range v.sealed {
@@ -252,7 +253,7 @@ func (v view) seal() view {
 	return v
 }
 
-// add adds folders that every program may read.
+// add adds the folders of Config.Read.
 func (v *view) add(folders []folder) {
 	for _, f := range folders {
 		if f.named != f.real {
@@ -273,14 +274,14 @@ func within(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
-// path is PATH inside: what is seen of etui's, and the system's. A folder that the
-// program may write is no place for programs.
+// path returns PATH for the program: the folders of etui's PATH that it sees, and the
+// system's. Folders that it may write are left out.
 func (v view) path() string {
 	var list []string
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), standardPath...) {
 		if !v.sees(dir) {
 			if place, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = place // another spelling of what is seen, maybe
+				dir = place // it may be another path of a visible folder
 			}
 		}
 		if (within(dir, systemFolders) || within(dir, v.readable)) && !slices.Contains(list, dir) {
@@ -290,7 +291,7 @@ func (v view) path() string {
 	return strings.Join(list, ":")
 }
 
-// find looks a program up as Find does, among what is seen.
+// find finds a program as Find does, among the visible folders.
 func (s *Sandbox) find(v view, program string) (string, error) {
 	if program == "" || strings.Contains(program, "/") {
 		path, err := Find(v.dir, program)
@@ -317,8 +318,8 @@ func (s *Sandbox) find(v view, program string) (string, error) {
 	return "", fmt.Errorf("%w: %s is in none of %s", ErrNotFound, program, v.path())
 }
 
-// seen returns an error for a program that is outside of what is seen, or is a link
-// to one. The error says what would change that.
+// seen returns an error for a program that is not visible or links to such a one. The
+// error says what to change.
 func (s *Sandbox) seen(v view, path string) error {
 	path = filepath.Clean(path)
 	place, err := filepath.EvalSymlinks(path)

@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// plain is a program that was started as it is, at the head of a session of its
-// own.
+// plain is a program without isolation. It leads a session of its own.
 type plain struct {
 	cmd    *exec.Cmd
 	mu     sync.Mutex
-	waited bool // its number may stand for another program
+	waited bool // its process id may belong to another program now
 }
 
 // direct starts a program with the rights of etui's user.
@@ -33,17 +32,17 @@ func (p *plain) end(how func(*exec.Cmd) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.waited {
-		_ = how(p.cmd) // nothing may be left to end
+		_ = how(p.cmd) // it may have ended already
 	}
 }
 
-// wait waits for the program's end and kills what is left of its session.
+// wait waits for the program's end and kills the rest of its session.
 func (p *plain) wait() (ending, error) {
 	if awaitExit(p.cmd.Process.Pid) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		_ = killSession(p.cmd)
-		_ = p.cmd.Wait() // the state tells it
+		_ = p.cmd.Wait() // its error is in the state
 	} else {
 		_ = p.cmd.Wait()
 		p.mu.Lock()

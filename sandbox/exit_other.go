@@ -2,5 +2,5 @@
 
 package sandbox
 
-// awaitExit cannot wait for a program without taking note of its end here.
+// awaitExit cannot wait for a program without reaping it on this system.
 func awaitExit(int) bool { return false }

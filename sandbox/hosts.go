@@ -14,8 +14,8 @@ const (
 	maxHost  = 260 // bytes of a name and a port
 )
 
-// CheckHosts returns an error about the first entry of a list that [Command.Network]
-// cannot mean, and about a list that is too long: 100 at most.
+// CheckHosts returns an error for the first entry that is no host of
+// [Command.Network], and for a list of more than 100.
 func CheckHosts(list []string) error {
 	if len(list) > maxHosts {
 		return fmt.Errorf("there are %d hosts, and %d are allowed", len(list), maxHosts)
@@ -50,7 +50,7 @@ func checkHost(entry string) error {
 	return nil
 }
 
-// withPort adds the port that a host stands for.
+// withPort adds the default port to a host without one.
 func withPort(host string, tls bool) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -62,7 +62,7 @@ func withPort(host string, tls bool) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), port)
 }
 
-// granted reports whether a list of hosts has an address.
+// granted reports whether a list of hosts contains an address.
 func granted(hosts []string, address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// system is what macOS needs: nothing.
+// system is empty: macOS needs no state.
 type system struct{}
 
 func (*system) close() error { return nil }
@@ -24,7 +24,7 @@ const sandboxExec = "/usr/bin/sandbox-exec"
 // probe tries whether a mode works here.
 func (s *Sandbox) probe(m Mode) error {
 	if m != Seatbelt {
-		return errors.New("it is Linux's")
+		return errors.New("only Linux has it")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -36,11 +36,10 @@ func (s *Sandbox) probe(m Mode) error {
 	return nil
 }
 
-// limited has nothing to add to what the mode says.
+// limited has nothing to add to the description of the mode.
 func (s *Sandbox) limited() string { return "" }
 
-// isolated starts a program by sandbox-exec, with a folder of its own for what it
-// needs only now.
+// isolated starts a program under sandbox-exec, with a temporary folder of its own.
 func (s *Sandbox) isolated(_ context.Context, _ Mode, path string, c Command, v view, files []*os.File) (program, error) {
 	home, err := os.MkdirTemp("", "etui-run-")
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Sandbox) isolated(_ context.Context, _ Mode, path string, c Command, v 
 	return tidy{p, home}, nil
 }
 
-// tidy removes a program's own folder at its end.
+// tidy removes the temporary folder at the program's end.
 type tidy struct {
 	program
 	home string
@@ -70,7 +69,7 @@ func (t tidy) wait() (ending, error) {
 	return e, errors.Join(err, os.RemoveAll(t.home))
 }
 
-// profile says in Seatbelt's words what a program may do.
+// profile writes what a program may do in Seatbelt's language.
 func profile(v view, home string) string {
 	var b strings.Builder
 	b.WriteString(`(version 1)
@@ -92,7 +91,7 @@ func profile(v view, home string) string {
 	for _, path := range append([]string{home}, v.writable...) {
 		fmt.Fprintf(&b, "(allow file-read* file-write* (subpath %s))\n", quoted(path))
 	}
-	for _, path := range v.sealed { // the last rule that fits is the one that counts
+	for _, path := range v.sealed { // the last matching rule counts
 		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", quoted(path))
 		for folder := filepath.Dir(path); !slices.Contains(v.writable, folder); folder = filepath.Dir(folder) {
 			fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quoted(folder)) // nor moved away
@@ -106,5 +105,5 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// enterable are the folders of Config.Read that a program can get to: all.
+// enterable returns the folders of Config.Read that a program can reach: all.
 func (s *Sandbox) enterable(Mode, view) (folders []folder, unseen []error) { return s.read, nil }

@@ -20,17 +20,16 @@ import (
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
-// system is what Linux needs: the helper in memory, how owners of files are mapped
-// where etui runs as root, and the cgroups that are delegated to etui. Each is made
-// at most once and kept.
+// system holds what Linux needs: the helper in memory, the mapping of owners of files
+// for etui as root, and the delegated cgroups. Each is made at most once.
 type system struct {
-	oldKernel bool // in tests only: do without what Linux 6.12 brought
+	oldKernel bool // for tests: ignore what Linux 6.12 added
 	helper    once[*os.File]
 	mappings  once[*os.File]
 	cgroups   once[*cgroups]
 }
 
-// once is a value that is made when it is first asked for.
+// once is a value that is made on first use.
 type once[T any] struct {
 	sync.Once
 	value T
@@ -52,8 +51,8 @@ func (s *system) close() error {
 	return errors.Join(errs...)
 }
 
-// startTime bounds how long a program may take to be started, and endTime how long
-// the helper may take to end all of it. A machine under a fork bomb is slow.
+// startTime bounds starting a program, and endTime how long the helper may take to kill
+// all of it. A machine under a fork bomb is slow.
 const (
 	startTime = 20 * time.Second
 	endTime   = time.Minute
@@ -62,18 +61,18 @@ const (
 // nameSpaces are those of mode Strong.
 const nameSpaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// helperPath is where the helper finds itself: it is handed down, as any other
-// descriptor of etui's may mean something else by the time that it is started.
+// helperPath is the path of the helper's program in the helper's own process. It is
+// passed as a descriptor because etui's own may be reused before the helper starts.
 var helperPath = fmt.Sprintf("/proc/self/fd/%d", wire.Program)
 
-// unwatched is more memory than there is: the helper does not look at it then.
+// unwatched is more memory than any machine has: it turns the helper's watch off.
 const unwatched = 1 << 62
 
-// builders are the capabilities that the helper has, inside its name spaces only,
-// until the program is started.
+// builders are the capabilities that the helper has inside its name spaces until it
+// starts the program.
 var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 
-// helped is a program that the helper runs.
+// helped is a program that runs under the helper.
 type helped struct {
 	cmd     *exec.Cmd
 	control *net.UnixConn
@@ -85,11 +84,11 @@ type helped struct {
 	ended   chan struct{}
 }
 
-// probe tries whether a mode works here, by setting up all of it.
+// probe tries whether a mode works here by setting it up without a program.
 func (s *Sandbox) probe(m Mode) error {
 	switch version := landlockVersion(); {
 	case m == Seatbelt:
-		return errors.New("it is macOS's")
+		return errors.New("only macOS has it")
 	case m == Landlock && version == 0:
 		return errors.New("the kernel has no Landlock: it is older than Linux 5.13, or was started without it (see /sys/kernel/security/lsm)")
 	case m == Landlock && version < minLandlock:
@@ -114,10 +113,10 @@ func (s *Sandbox) probe(m Mode) error {
 	return err
 }
 
-// minLandlock is what the helper needs for mode Landlock, see there.
+// minLandlock is the version that the helper needs for mode Landlock.
 const minLandlock = 3
 
-// landlockVersion is what the kernel has of it; 0 is none.
+// landlockVersion returns the kernel's version of Landlock; 0 means none.
 func landlockVersion() int {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -126,8 +125,8 @@ func landlockVersion() int {
 	return int(n)
 }
 
-// kernel is the release of the kernel, such as "6.1.0-50-cloud-amd64"; empty if it
-// does not tell.
+// kernel returns the release of the kernel, such as "6.1.0-50-cloud-amd64"; empty if it
+// is unknown.
 func kernel() string {
 	var name unix.Utsname
 	_ = unix.Uname(&name)
@@ -141,13 +140,13 @@ func older(release string, major, minor int) bool {
 	return n == 2 && (a < major || a == major && b < minor)
 }
 
-// isolated starts a program by the helper.
+// isolated starts a program under the helper.
 func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (program, error) {
 	return s.launch(ctx, m, path, c, v, files)
 }
 
-// launch starts the helper and waits until the program runs. Without a path it
-// only sets everything up.
+// launch starts the helper and waits until the program runs. Without a path it only
+// sets up the isolation.
 func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ *helped, err error) {
 	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
@@ -193,7 +192,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 			return nil, err
 		}
 		for _, f := range files {
-			_ = f.Chown(who.uid, who.gid) // so that /dev/stdout can be opened; of a device it is refused, rightly
+			_ = f.Chown(who.uid, who.gid) // so that the program can open /dev/stdout; devices refuse this, rightly
 		}
 	}
 	given := map[string]string{"PATH": v.path(), "HOME": home, "TMPDIR": home}
@@ -210,7 +209,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 		return nil, err
 	}
 	if p.cgroup != nil {
-		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits come first
+		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits apply first
 	}
 	if err := s.begin(p, who, files, trees); err != nil {
 		return nil, err
@@ -219,7 +218,7 @@ func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v 
 	defer giveUp()
 	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
 		p.stop()
-		p.await() // why it failed is known
+		p.await() // the error is known already
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -263,12 +262,12 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 		if errors.As(err, &perr) {
 			err = perr.Err
 		}
-		return fmt.Errorf("the kernel refuses what mode %s is made of: %w", p.mode, err)
+		return fmt.Errorf("the kernel refuses what mode %s needs: %w", p.mode, err)
 	}
 	return nil
 }
 
-// prepare tells the helper what to do, and waits until the program runs.
+// prepare sends the helper its instructions and waits until the program runs.
 func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, error)) error {
 	if err := p.control.SetDeadline(time.Now().Add(startTime)); err != nil {
 		return err
@@ -280,7 +279,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, e
 		kind, body, passed, err := p.event()
 		switch {
 		case err != nil:
-			return fmt.Errorf("the helper says nothing: %w", err)
+			return fmt.Errorf("the helper does not answer: %w", err)
 		case kind == wire.Listening:
 			if p.proxy, err = serve(passed, body); err != nil {
 				return err
@@ -297,7 +296,7 @@ func (p *helped) prepare(spec wire.Spec, serve func(*os.File, []byte) (*proxy, e
 	}
 }
 
-// event reads what the helper says next.
+// event reads the helper's next event.
 func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 	head, rights := make([]byte, wire.Head), make([]byte, unix.CmsgSpace(4))
 	n, rn, _, _, err := p.control.ReadMsgUnix(head, rights)
@@ -309,7 +308,7 @@ func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 	}
 	size := int(binary.LittleEndian.Uint32(head[1:]))
 	if size > 4096 {
-		return 0, nil, nil, errors.New("it says too much")
+		return 0, nil, nil, errors.New("its event is too long")
 	}
 	body = make([]byte, size)
 	if _, err := io.ReadFull(p.control, body); err != nil {
@@ -327,9 +326,9 @@ func (p *helped) event() (kind byte, body []byte, passed *os.File, err error) {
 // ask asks the program to end.
 func (p *helped) ask() { _, _ = p.control.Write([]byte{wire.Ask}) } // it may have ended
 
-// stop ends all of it: all in a cgroup, or with the first process of a name space
-// all others; otherwise the helper clears up at the end of the stream. It is killed
-// when it takes too long.
+// stop kills the program and its children: by the cgroup, or by the first process of
+// the name space. Otherwise the helper kills them at the end of the stream, and is
+// killed itself if it takes too long.
 func (p *helped) stop() {
 	if p.cgroup.kill() {
 		return
@@ -338,7 +337,7 @@ func (p *helped) stop() {
 		_ = p.cmd.Process.Kill() // it may have ended
 		return
 	}
-	_ = p.control.CloseWrite() // the same
+	_ = p.control.CloseWrite() // it may have ended
 	go func() {
 		select {
 		case <-p.ended:
@@ -353,16 +352,16 @@ func (p *helped) wait() (ending, error) {
 	return p.await(), nil
 }
 
-// end removes what was made for the program, when nothing of it runs any more.
+// end removes what was made for the program, after its last process has ended.
 func (p *helped) end() {
 	p.cgroup.remove()
 	p.cleanup()
 }
 
-// await waits for the helper's last word and its end.
+// await waits for the helper's last event and its end.
 func (p *helped) await() ending {
 	e := p.last()
-	_ = p.cmd.Wait() // how the helper ended says nothing
+	_ = p.cmd.Wait() // its exit status means nothing
 	e.limit = p.cgroup.limit(e)
 	close(p.ended)
 	p.control.Close()
@@ -370,8 +369,8 @@ func (p *helped) await() ending {
 	return e
 }
 
-// last is what the helper says last. One that says nothing was killed, with all
-// that it had started.
+// last returns the helper's last event. A helper without one was killed together with
+// the program.
 func (p *helped) last() ending {
 	killed := ending{exit: -1, status: "signal: killed"}
 	for {
@@ -409,13 +408,13 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return c.(*net.UnixConn), theirs, nil
 }
 
-// memfd puts the helper into memory that nobody can change any more.
+// memfd copies the helper into memory and seals it against changes.
 func memfd() (*os.File, error) {
 	if len(helperProgram) == 0 {
 		return nil, errors.New("etui has no helper for this architecture")
 	}
 	fd, err := unix.MemfdCreate("etui-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
-	if err == unix.EINVAL { // Linux before 6.3 has no word for it
+	if err == unix.EINVAL { // Linux before 6.3 does not know MFD_EXEC
 		fd, err = unix.MemfdCreate("etui-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// system is what other systems need: nothing.
+// system is empty: other systems have no isolation.
 type system struct{}
 
 func (*system) close() error { return nil }
 
-func (*Sandbox) probe(Mode) error { return errors.New("there is none for this system") }
+func (*Sandbox) probe(Mode) error { return errors.New("this system has none") }
 
 func (*Sandbox) limited() string { return "" }
 
@@ -21,5 +21,5 @@ func (*Sandbox) isolated(context.Context, Mode, string, Command, view, []*os.Fil
 	return nil, ErrRefused
 }
 
-// enterable are the folders of Config.Read that a program can get to: all.
+// enterable returns the folders of Config.Read that a program can reach: all.
 func (s *Sandbox) enterable(Mode, view) (folders []folder, unseen []error) { return s.read, nil }

@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dedicated is the user and group of programs where etui and the workspace are
-// root's. Nothing else should have that number.
+// dedicated is the user and group of programs where etui runs as root and root owns the
+// workspace. No other user should have that id.
 const dedicated = 63884
 
-// nobody is that user in mode Landlock, if it has a name: there a program sees the
-// machine's own list of users, and many do not work for one that is not in it.
+// nobody replaces dedicated in mode Landlock if it has a name: there a program sees the
+// machine's own list of users, and many programs need an entry in it.
 const nobody = 65534
 
-// owner is whom a program runs as.
+// owner is the user that a program runs as.
 type owner struct {
 	uid, gid int
-	change   bool // etui is root and becomes somebody else
+	change   bool // etui is root and the program is not
 }
 
-// ownerOf chooses whom a program runs as: etui's user, or where that is root the
-// owner of the workspace, and never root.
+// ownerOf chooses the user of a program: etui's user, or the owner of the workspace
+// if etui runs as root. A program never runs as root.
 func ownerOf(m Mode, v view) owner {
 	if uid := os.Geteuid(); uid != 0 {
 		return owner{uid: uid, gid: os.Getegid()}
@@ -67,7 +67,7 @@ func ownerOfFile(path string) (uid, gid int, ok bool) {
 	return int(st.Uid), int(st.Gid), true
 }
 
-// give makes a file the program's.
+// give makes the program's user the owner of a file.
 func (o owner) give(path string) error {
 	if !o.change {
 		return nil
@@ -75,9 +75,8 @@ func (o owner) give(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// handOver gives root's files in folders to the program's user, so that it may
-// write them; etui may still, being root. Files of several names are left out:
-// another name may be outside.
+// handOver gives root's files in folders to the program's user, so that it may write
+// them. Files with several names are left out: another name may be outside.
 func (o owner) handOver(folders []string) error {
 	for _, folder := range folders {
 		root, err := os.OpenRoot(folder)
@@ -85,24 +84,24 @@ func (o owner) handOver(folders []string) error {
 			err = errors.Join(o.handOverAll(root), root.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("giving %s to user %d, whom programs run as: %w", folder, o.uid, err)
+			return fmt.Errorf("giving %s to user %d, the user of programs: %w", folder, o.uid, err)
 		}
 	}
 	return nil
 }
 
-// handOverAll does so with a folder and what is in it. Another program may be at work
-// there and put links in the way: what is given is held before it is looked at.
+// handOverAll does so with a folder and everything in it. Another program may put links
+// in the way meanwhile, so each file is opened before it is checked.
 func (o owner) handOverAll(root *os.Root) error {
 	for todo := []string{"."}; len(todo) > 0; {
 		name := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		folder, err := root.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 		if err != nil {
-			continue // gone meanwhile, or not to be read
+			continue // removed meanwhile, or unreadable
 		}
 		err = o.giveIn(folder, ".")
-		entries, _ := folder.ReadDir(-1) // the same
+		entries, _ := folder.ReadDir(-1) // removed meanwhile
 		for _, e := range entries {
 			if below := path.Join(name, e.Name()); !e.IsDir() {
 				err = errors.Join(err, o.giveIn(folder, e.Name()))
@@ -121,11 +120,11 @@ func (o owner) handOverAll(root *os.Root) error {
 func (o owner) giveIn(folder *os.File, name string) error {
 	var st unix.Stat_t
 	if unix.Fstatat(int(folder.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Uid != 0 {
-		return nil // gone meanwhile, or not root's, as most
+		return nil // removed meanwhile, or not root's, as usual
 	}
 	fd, err := unix.Openat(int(folder.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil // gone meanwhile
+		return nil // removed meanwhile
 	}
 	defer unix.Close(fd)
 	if err := unix.Fstat(fd, &st); err != nil || st.Uid != 0 || st.Mode&unix.S_IFMT != unix.S_IFDIR && st.Nlink > 1 {
@@ -134,7 +133,7 @@ func (o owner) giveIn(folder *os.File, name string) error {
 	return unix.Fchownat(fd, "", o.uid, o.gid, unix.AT_EMPTY_PATH)
 }
 
-// enters checks that the program's user can get to folders.
+// enters checks that the program's user can reach folders.
 func (o owner) enters(folders []string) error {
 	for _, folder := range folders {
 		for dir := folder; dir != "/"; dir = filepath.Dir(dir) {
@@ -144,15 +143,15 @@ func (o owner) enters(folders []string) error {
 			}
 			st, ok := info.Sys().(*syscall.Stat_t)
 			if ok && int(st.Uid) != o.uid && info.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || info.Mode()&0o010 == 0) {
-				return fmt.Errorf("user %d, whom programs run as where etui is root, cannot enter %s: move what is in it, or run etui as an ordinary user", o.uid, dir)
+				return fmt.Errorf("user %d cannot enter %s, and programs run as that user because etui runs as root: move the folder, or run etui as an ordinary user", o.uid, dir)
 			}
 		}
 	}
 	return nil
 }
 
-// enterable are the folders of Config.Read that a program can get to: all, but
-// where it runs as somebody else without a root folder of its own.
+// enterable returns the folders of Config.Read that a program can reach: all of them,
+// unless it runs as another user without a private root folder.
 func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
 	o := ownerOf(m, v)
 	if m != Landlock || !o.change {
@@ -160,7 +159,7 @@ func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
 	}
 	for _, f := range s.read {
 		if err := o.enters([]string{f.real}); err != nil {
-			unseen = append(unseen, fmt.Errorf("sandbox.read: programs do without %s: %w", f.named, err))
+			unseen = append(unseen, fmt.Errorf("sandbox.read: programs cannot use %s: %w", f.named, err))
 		} else {
 			folders = append(folders, f)
 		}
@@ -168,9 +167,9 @@ func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
 	return folders, unseen
 }
 
-// trees takes hold of the folders of a view, as they are to be mounted. Root's
-// files look like the program's own in them, and what the program makes is root's
-// outside. A file system that cannot do that has its files handed over instead.
+// trees opens the folders of a view, ready to be mounted. In these mounts root's files
+// belong to the program, and files that the program makes belong to root outside. On a
+// file system that does not support this, the files are handed over instead.
 func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -182,7 +181,7 @@ func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 	for i, path := range append(append([]string(nil), v.writable...), v.readable...) {
 		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 		if err != nil {
-			return list, fmt.Errorf("taking hold of %s: %w", path, err)
+			return list, fmt.Errorf("opening %s: %w", path, err)
 		}
 		list = append(list, os.NewFile(uintptr(fd), path))
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
@@ -204,7 +203,7 @@ func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 	return list, nil
 }
 
-// remap shows root's files in a mount as those of the dedicated user.
+// remap makes root's files in a mount belong to the dedicated user.
 func (s *Sandbox) remap(mount int) error {
 	space, err := s.mappings.get(s.userSpace)
 	if err != nil {
@@ -213,8 +212,7 @@ func (s *Sandbox) remap(mount int) error {
 	return unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())})
 }
 
-// userSpace makes a user name space that says how owners are shown. Only a process
-// can have one.
+// userSpace makes a user name space that maps owners. Only a process can have one.
 func (s *Sandbox) userSpace() (space *os.File, err error) {
 	const last = 1<<32 - 2
 	swapped := []syscall.SysProcIDMap{
@@ -230,7 +228,7 @@ func (s *Sandbox) userSpace() (space *os.File, err error) {
 	return space, err
 }
 
-// idle starts a helper that has nothing to do, and ends it when use has returned.
+// idle starts a helper without instructions and kills it when use has returned.
 func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error {
 	helper, err := s.helper.get(memfd)
 	if err != nil {
@@ -251,10 +249,10 @@ func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error
 	return errors.Join(use(cmd.Process.Pid), ignore(cmd.Process.Kill()), ignore(cmd.Wait()))
 }
 
-// ignore forgets that a program was killed.
+// ignore drops the error of a killed program.
 func ignore(error) error { return nil }
 
-// removeAll removes a folder in which a program may have closed folders.
+// removeAll removes a folder in which a program may have made unreadable folders.
 func removeAll(path string) {
 	for range 3 {
 		if os.RemoveAll(path) == nil {
@@ -262,7 +260,7 @@ func removeAll(path string) {
 		}
 		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
 			if d != nil && d.IsDir() {
-				_ = os.Chmod(path, 0o700) // the next try shows
+				_ = os.Chmod(path, 0o700) // the next attempt shows
 			}
 			return nil
 		})

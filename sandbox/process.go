@@ -11,12 +11,12 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// closeDelay is how long a program may take to end after its standard input has
-// been closed, and again after it has been asked to end.
+// closeDelay is how long Close waits after closing the program's standard input, and
+// again after asking it to end.
 const closeDelay = 2 * time.Second
 
-// Process is a program that was started and goes on. Its methods may be called
-// from any goroutine; Stdin and Stdout are for one writer and one reader.
+// Process is a running program. Its methods may be called from any goroutine; Stdin
+// and Stdout are for one writer and one reader.
 type Process struct {
 	// Stdin is the program's standard input.
 	Stdin io.WriteCloser
@@ -27,10 +27,10 @@ type Process struct {
 	hide    func(string) string
 	stderr  *printable.Keeper
 	done    chan struct{}
-	err     error // why it ended; to be read when done is closed
+	err     error // how it ended; valid when done is closed
 }
 
-// Start starts a program. Who starts one calls Close; the end of ctx ends it.
+// Start starts a program. The caller closes it; the end of ctx kills it.
 func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := s.Ready(); err != nil {
 		return nil, err
@@ -62,15 +62,15 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 func (p *Process) wait(ctx context.Context, complaints *os.File) {
 	heard := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(p.stderr, complaints) // it ends at the latest when its time is over
+		_, _ = io.Copy(p.stderr, complaints) // ends at the deadline below
 		close(heard)
 	}()
 	defer complaints.Close()
 	release := context.AfterFunc(ctx, p.program.stop)
 	e, err := p.program.wait()
 	release()
-	// Who reads gets what is still in the pipe, but waits for no program that has
-	// left the session with the pipe in its hand.
+	// The reader gets what is left in the pipe, but does not wait for a process that
+	// escaped and keeps it open.
 	deadline := time.Now().Add(waitDelay)
 	_ = p.Stdout.(*os.File).SetReadDeadline(deadline)
 	_ = complaints.SetReadDeadline(deadline)
@@ -92,8 +92,8 @@ func (p *Process) wait(ctx context.Context, complaints *os.File) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the program ended, with what it has complained about; nil
-// while it runs.
+// Err says how the program ended, with an excerpt of its standard error; nil while
+// it runs.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -103,12 +103,12 @@ func (p *Process) Err() error {
 	}
 }
 
-// Complaint is what the program has written to its standard error, fit to be
-// shown to a model.
+// Complaint returns an excerpt of the program's standard error that can be shown to
+// a model.
 func (p *Process) Complaint() string { return printable.Excerpt(p.stderr.Bytes(), p.hide) }
 
-// Close ends the program, politely at first, and waits for its end: at most some
-// four seconds.
+// Close asks the program to end, kills it after some four seconds, and waits for its
+// end.
 func (p *Process) Close() error {
 	p.Stdin.Close()
 	for _, end := range []func(){p.program.ask, p.program.stop} {

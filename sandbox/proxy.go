@@ -20,30 +20,30 @@ import (
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
-// proxy is an HTTP proxy for one program. It lets it reach the hosts that it was
-// granted, and nothing else.
+// proxy is an HTTP proxy for one program. It connects only to the hosts that the
+// program was granted.
 type proxy struct {
 	listener net.Listener
 	hosts    []string
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	ctx      context.Context //nolint:containedctx // ends with the proxy, as its connections do
 	cancel   context.CancelFunc
-	token    []byte // what every connection begins with; may be empty
+	token    []byte // every connection begins with it; may be empty
 	places   chan struct{}
 	all      sync.WaitGroup
 
 	mu      sync.Mutex
-	refused []string // what it was asked for in vain, each once
+	refused []string // addresses that were not granted, each once
 }
 
 const (
 	maxProxied  = 64               // connections at once; further ones wait
-	maxRefused  = 10               // hosts that are told; further ones are forgotten
+	maxRefused  = 10               // hosts that are reported; further ones are dropped
 	proxyToken  = 5 * time.Second  // for the token, which comes with the connection
 	proxyHeader = 30 * time.Second // for a request's header
 )
 
-// addProxy tells a program of the proxy, in the ways that programs know.
+// addProxy sets the variables by which programs find a proxy.
 func addProxy(env map[string]string) {
 	url := fmt.Sprintf("http://127.0.0.1:%d", wire.ProxyPort)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
@@ -53,8 +53,8 @@ func addProxy(env map[string]string) {
 	env["NODE_USE_ENV_PROXY"] = "1"
 }
 
-// serveProxy serves on a listener that was made where the program is. The token is
-// what keeps others from it, where it can be reached by others.
+// serveProxy serves on a listener that the helper made in the program's network. The
+// token keeps other programs out where they can reach it.
 func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*proxy, error) {
 	if listener == nil {
 		return nil, errors.New("the helper sent no listener")
@@ -70,8 +70,8 @@ func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx c
 	return p, nil
 }
 
-// close ends all connections, and tells which hosts were refused. A nil proxy has
-// none.
+// close ends all connections and returns the hosts that were refused. It does nothing
+// on a nil proxy.
 func (p *proxy) close() (refused []string) {
 	if p == nil {
 		return nil
@@ -82,8 +82,8 @@ func (p *proxy) close() (refused []string) {
 	return p.refused
 }
 
-// note takes note of a host that was refused. What is no host is the program's own
-// text, and not told in etui's name.
+// note records a refused host. A text that is no host is not repeated: the program
+// could say anything with it.
 func (p *proxy) note(host string) {
 	if checkHost(host) != nil {
 		return
@@ -119,17 +119,17 @@ func (p *proxy) accept() {
 	}
 }
 
-// knows reports whether a connection comes from the program.
+// knows reports whether a connection begins with the token.
 func (p *proxy) knows(c net.Conn) bool {
-	_ = c.SetDeadline(time.Now().Add(proxyToken)) // a closed one shows at once
+	_ = c.SetDeadline(time.Now().Add(proxyToken)) // reading a closed connection fails
 	said := make([]byte, len(p.token))
 	_, err := io.ReadFull(c, said)
 	return err == nil && subtle.ConstantTimeCompare(said, p.token) == 1
 }
 
-// serve answers one request, with a connection to where it asks to go.
+// serve answers one request and connects it to its host.
 func (p *proxy) serve(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(proxyHeader)) // a closed one shows at once
+	_ = c.SetDeadline(time.Now().Add(proxyHeader)) // reading a closed connection fails
 	head := &io.LimitedReader{R: c, N: 64 << 10}
 	in := bufio.NewReader(head)
 	req, err := http.ReadRequest(in)
@@ -170,14 +170,14 @@ func (p *proxy) serve(c net.Conn) {
 	forward(c, req, out)
 }
 
-// buffered is what has been read of a connection beyond the request.
+// buffered returns the bytes that were read beyond the request.
 func buffered(in *bufio.Reader) io.Reader { return io.LimitReader(in, int64(in.Buffered())) }
 
-// tunnel carries bytes both ways until both ends are done.
+// tunnel copies bytes both ways until both ends have closed.
 func tunnel(c net.Conn, in io.Reader, out net.Conn) {
 	done := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(out, in) // either end may go at any time
+		_, _ = io.Copy(out, in) // either end may close at any time
 		closeWrite(out)
 		close(done)
 	}()
@@ -188,14 +188,14 @@ func tunnel(c net.Conn, in io.Reader, out net.Conn) {
 
 func closeWrite(c net.Conn) {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // either end may go at any time
+		_ = half.CloseWrite() // either end may close at any time
 		return
 	}
 	c.Close()
 }
 
-// forward sends one request and its answer. The next one needs a new connection,
-// and is judged anew.
+// forward sends one request and returns its answer. The next request needs a new
+// connection, which is checked again.
 func forward(c net.Conn, req *http.Request, out net.Conn) {
 	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization", "Connection"} {
 		req.Header.Del(name)
@@ -205,11 +205,11 @@ func forward(c net.Conn, req *http.Request, out net.Conn) {
 		refuse(c, http.StatusBadGateway, "the connection was lost")
 		return
 	}
-	_, _ = io.Copy(c, out) // either end may go at any time
+	_, _ = io.Copy(c, out) // either end may close at any time
 }
 
-// refuse says why, also in the first line: of an answer to CONNECT programs show
-// nothing else.
+// refuse answers with the reason, also in the status line: programs show nothing else
+// of an answer to CONNECT.
 func refuse(c net.Conn, code int, why string) {
 	why = strings.ToValidUTF8(strings.NewReplacer("\r", " ", "\n", " ").Replace(why), "?")
 	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", code, why, len(why)+1, why)

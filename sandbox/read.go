@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// folder is a folder that programs may read, as it was named and as it is.
+// folder is a folder of Config.Read: its path as configured and its real path.
 type folder struct{ named, real string }
 
-// wholes are folders that hold too much to be given away as a whole.
+// wholes are folders that hold too much to be readable as a whole.
 var wholes = []string{"/", "/home", "/root", "/Users", "/tmp", "/var", "/var/lib", "/var/tmp"}
 
-// closedFolders are the system's, with all that is in them.
+// closedFolders belong to the system and are closed with everything below.
 var closedFolders = []string{"/etc", "/proc", "/sys", "/dev", "/boot", "/run", "/var/run", "/var/log", "/var/spool", "/private/etc", "/private/var/run"}
 
-// closedAtHome are the places in a home folder where programs keep keys, logins and
-// what was typed.
+// closedAtHome are the places in a home folder that hold keys, logins and histories.
 var closedAtHome = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".oci", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass",
 	".my.cnf", ".vault-token", ".password-store", ".terraform.d", ".config/gh", ".config/hub", ".config/git", ".config/op", ".config/rclone",
@@ -27,10 +26,10 @@ var closedAtHome = []string{
 	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", "Library/Keychains", "Library/Cookies", "Library/Application Support",
 }
 
-// readable takes the folders of Config.Read. It is an error when one would give
-// away what programs are to be kept from; one that is not there is a warning.
+// readable resolves the folders of Config.Read. A folder that holds secrets is an
+// error; a missing one is a warning.
 func readable(list, closed []string) (folders []folder, warnings []error, err error) {
-	home, _ := os.UserHomeDir() // without one ~/ leads nowhere
+	home, _ := os.UserHomeDir() // without one, ~/ is no absolute path
 	for _, entry := range list {
 		path := entry
 		if below, found := strings.CutPrefix(entry, "~/"); found && home != "" {
@@ -41,7 +40,7 @@ func readable(list, closed []string) (folders []folder, warnings []error, err er
 		}
 		f := folder{named: filepath.Clean(path)}
 		if f.real, err = filepath.EvalSymlinks(f.named); os.IsNotExist(err) {
-			f.real = f.named // what it says is judged all the same
+			f.real = f.named // its name is judged all the same
 		} else if err != nil {
 			return nil, nil, fmt.Errorf("sandbox.read: %w", err)
 		}
@@ -61,9 +60,9 @@ func readable(list, closed []string) (folders []folder, warnings []error, err er
 	return folders, warnings, nil
 }
 
-// givesAway says why programs are not to be given a folder.
+// givesAway says why programs may not read a folder; empty if they may.
 func givesAway(f folder, closed []string) string {
-	home, _ := os.UserHomeDir() // others' are judged by where they are
+	home, _ := os.UserHomeDir() // other homes are known by their place
 	for _, path := range []string{f.named, f.real} {
 		if slices.Contains(wholes, path) {
 			return "it holds much more than programs; name a folder in it"
@@ -74,7 +73,7 @@ func givesAway(f folder, closed []string) string {
 		for _, c := range append(closedIn(home, path), closed...) {
 			switch {
 			case within(path, []string{c}):
-				return c + " is to be kept from them"
+				return c + " is closed to them"
 			case within(c, []string{path}):
 				return "it holds " + c + "; name a folder in it"
 			}
@@ -83,13 +82,13 @@ func givesAway(f folder, closed []string) string {
 	return ""
 }
 
-// isHome reports whether a path is somebody's home folder by where it is.
+// isHome reports whether a path is in the usual place of home folders.
 func isHome(path string) bool {
 	dir := filepath.Dir(path)
 	return dir == "/home" || dir == "/Users"
 }
 
-// closedIn are the closed folders that may have to do with a path.
+// closedIn returns the closed folders that may contain a path or be below it.
 func closedIn(home, path string) []string {
 	list := slices.Clone(closedFolders)
 	homes := []string{home, "/root"}
@@ -108,8 +107,8 @@ func closedIn(home, path string) []string {
 	return list
 }
 
-// suggestion is the folder to be named in sandbox.read for a program that is
-// outside of what is seen: that of its installation if possible.
+// suggestion returns the folder to add to sandbox.read for a program that is not
+// visible: the root of its installation if possible.
 func suggestion(program string, closed []string) string {
 	dir := filepath.Dir(program)
 	for _, path := range []string{filepath.Dir(dir), dir} {

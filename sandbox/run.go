@@ -12,7 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// Limit is a limit that ended a program. Empty: none.
+// Limit names the limit that ended a program. Empty means none.
 type Limit string
 
 // The limits.
@@ -26,21 +26,21 @@ const (
 	LimitOutput    Limit = "output"    // Limits.Written
 )
 
-// Result is what a program that has ended leaves behind.
+// Result describes a program that has ended.
 type Result struct {
-	// Exit is its status; -1 when a signal has ended it.
+	// Exit is its exit status; -1 if a signal ended it.
 	Exit int
-	// Status is how it ended, in words: "exit status 1", "signal: killed".
+	// Status says how it ended: "exit status 1", "signal: killed".
 	Status string
 	// Limit is the limit that ended it.
 	Limit Limit
-	// Mode is how it was kept apart.
+	// Mode is the mode that it ran in.
 	Mode Mode
-	// Refused are hosts and ports that it asked for and was not granted, ten at most.
+	// Refused are at most ten hosts and ports that it tried to reach without a grant.
 	Refused []string
-	// Stdout is what it has written.
+	// Stdout is its standard output.
 	Stdout Output
-	// Stderr is what it has complained about: the first and the last 16 KiB.
+	// Stderr is its standard error: the first and the last 16 KiB.
 	Stderr Output
 }
 
@@ -49,13 +49,14 @@ const (
 	keptErrors    = 32 << 10
 )
 
-// program is a started program, with all that it has started.
+// program is a started program with its children.
 type program interface {
 	// ask asks the program to end.
 	ask()
-	// stop ends all of it. Both may be called at any time, and again.
+	// stop kills the program and its children. Both may be called at any time and
+	// more than once.
 	stop()
-	// wait waits until all of it has ended. It is called once.
+	// wait waits until the program and its children have ended. It is called once.
 	wait() (ending, error)
 }
 
@@ -67,15 +68,15 @@ type ending struct {
 	refused []string
 }
 
-// errWall and errOutput are why Run ends a program by itself.
+// errWall and errOutput are the causes for which Run itself ends a program.
 var (
 	errWall   = errors.New("the time is over")
 	errOutput = errors.New("too much output")
 )
 
-// Run runs a program to its end. A program that ends with a status other than 0,
-// or by a limit, is no error; one that cannot be started is (ErrRefused,
-// ErrNotFound), and so is the end of ctx, whose cause the error wraps.
+// Run runs a program to its end. An exit status other than 0 or a limit is no error.
+// Run fails when the program cannot be started ([ErrRefused], [ErrNotFound]) and when
+// ctx ends; the error wraps its cause.
 func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if err := s.Ready(); err != nil {
 		return Result{}, err
@@ -124,7 +125,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	return result, nil
 }
 
-// start starts a program on three open files.
+// start starts a program with three open files as its standard streams.
 func (s *Sandbox) start(ctx context.Context, c Command, files []*os.File) (program, error) {
 	if len(c.Args) == 0 {
 		return nil, fmt.Errorf("%w: the command is empty", ErrNotFound)
@@ -175,7 +176,7 @@ func (st *streams) input(data []byte) error {
 	return nil
 }
 
-// output keeps what the program writes; more than so many bytes end it.
+// output keeps what the program writes, and ends it after most bytes.
 func (st *streams) output(k *printable.Keeper, most int64, end context.CancelCauseFunc) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -191,7 +192,7 @@ func (st *streams) output(k *printable.Keeper, most int64, end context.CancelCau
 	return nil
 }
 
-// begin copies, when the program has its files.
+// begin starts copying, once the program has its files.
 func (st *streams) begin() {
 	for _, f := range st.theirs {
 		f.Close()
@@ -202,12 +203,12 @@ func (st *streams) begin() {
 	}
 }
 
-// finish waits for what is still in the pipes, but for no program that has left
-// with a pipe in its hand.
+// finish reads what is left in the pipes. It does not wait for a process that
+// escaped and keeps a pipe open.
 func (st *streams) finish() {
 	deadline := time.Now().Add(waitDelay)
 	for _, f := range st.ours {
-		_ = f.SetDeadline(deadline) // a closed one has no need of it
+		_ = f.SetDeadline(deadline) // fails on closed files only
 	}
 	for range st.copies {
 		<-st.done

@@ -1,20 +1,20 @@
-// Package sandbox runs programs. It is the only package that may start one.
+// Package sandbox runs programs, isolated from the machine where that is possible.
+// It is the only package of etui that starts programs.
 //
-// How far a program is kept apart from the machine is the [Mode]; [Auto] takes the
-// strongest that works here, tried once. In every mode a program
+// The [Mode] says how well a program is isolated; [Auto] takes the strongest mode
+// that works here and tries that once. In every mode
 //
-//   - is started from a list of arguments, never through a shell,
-//   - sees PATH, HOME, LANG, TMPDIR and TERM and what its [Command] names of the
-//     environment, and no file that etui has open,
-//   - is ended with all that it has started when it ends, when its context ends, and
-//     when it is closed. In mode [Off] a program that leaves its session on purpose
-//     survives, and its output is not waited for; on Windows the program alone is
-//     killed.
+//   - a program is started from a list of arguments, never through a shell,
+//   - it sees PATH, HOME, LANG, TMPDIR, TERM and the environment of its [Command],
+//     and no file that etui has open,
+//   - all processes that it started are killed when it ends, when its context ends
+//     and when it is closed. In mode [Off] a process that leaves the session on
+//     purpose survives; on Windows only the program itself is killed.
 //
-// In the modes that isolate it sees the system's programs, the folders that its
-// Command names and nothing else of the machine's files, has no network but the
-// hosts that it is granted, and is held to [Limits]. On Linux a small helper does
-// that; it is part of etui's own file and runs from memory. See docs/sandbox.md.
+// In the modes that isolate, a program sees the system's programs and the folders
+// that its Command names, reaches only the hosts that it is granted, and is held to
+// its [Limits]. On Linux a small helper sets this up; it is embedded in the binary
+// and runs from memory. See docs/sandbox.md.
 package sandbox
 
 import (
@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// Mode says how programs are kept apart from the machine.
+// Mode says how programs are isolated from the machine.
 type Mode string
 
 // The modes, the strongest first.
@@ -37,8 +37,8 @@ const (
 	// Strong gives a program files, processes and a network of its own (Linux name
 	// spaces), behind Landlock and a filter of system calls.
 	Strong Mode = "strong"
-	// Landlock is the same without name spaces, for where they are not to be had:
-	// in containers, and where the system forbids them.
+	// Landlock is the same without name spaces, for containers and systems that do
+	// not allow them.
 	Landlock Mode = "landlock"
 	// Seatbelt is the sandbox of macOS.
 	Seatbelt Mode = "seatbelt"
@@ -46,16 +46,16 @@ const (
 	None Mode = "none"
 	// Off isolates nothing: programs run with the rights of etui's user.
 	Off Mode = "off"
-	// Auto takes the strongest isolation that this machine has, and None where it
-	// has none.
+	// Auto takes the strongest isolation that this machine has, or None if it has
+	// none.
 	Auto Mode = "auto"
 )
 
-// Modes returns all modes, as the configuration may name them.
+// Modes returns all modes that a configuration may name.
 func Modes() []Mode { return []Mode{Auto, Strong, Landlock, Seatbelt, None, Off} }
 
-// ErrRefused says that no program is run here. What wraps it says why, and what
-// changes that.
+// ErrRefused says that programs do not run here. The error that wraps it says why
+// and what to change.
 var ErrRefused = errors.New("programs are not run")
 
 // ErrNotFound says that a program cannot be found or is not executable.
@@ -65,18 +65,18 @@ var ErrNotFound = errors.New("no such program")
 type Config struct {
 	// Mode is Auto when it is empty.
 	Mode Mode
-	// Require is the weakest mode that will do: Strong, or Landlock for any that
-	// isolates. Empty: what Mode gives.
+	// Require is the weakest acceptable mode: Strong, or Landlock for any mode that
+	// isolates. Empty accepts what Mode gives.
 	Require Mode
-	// Read are folders outside the system's own that every isolated program may read
-	// and run from, as absolute paths or with ~/ in front. Those that hold secrets, or
-	// more than programs, are an error.
+	// Read are more folders that every isolated program may read and run programs
+	// from, as absolute paths or beginning with ~/. A folder that holds secrets or
+	// whole homes is an error.
 	Read []string
-	// Closed are files and folders that none of Read may hold or be in, as absolute
-	// paths, beside those that are known: etui's own.
+	// Closed are absolute paths that no folder of Read may contain or be below, in
+	// addition to the well-known places of secrets.
 	Closed []string
-	// Dial makes the connections of programs that were granted hosts. It judges
-	// addresses, too. Nil: there are none.
+	// Dial connects programs to the hosts that they are granted, and decides which
+	// addresses may be reached. Nil gives programs no network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -87,34 +87,34 @@ type Sandbox struct {
 	read   []folder
 	closed []string
 	warns  []error
-	places chan struct{} // taken by the programs that Run waits for
+	places chan struct{} // one taken for each program in Run
 	state  func() Status // tried once
-	system               // what the operating system needs
+	system               // state of the operating system's part
 }
 
-// Status is how programs are kept apart here.
+// Status says how programs are isolated here.
 type Status struct {
-	// Mode is the mode in force; never Auto.
+	// Mode is the mode in effect; never Auto.
 	Mode Mode
-	// Says tells what that protects from, and what not, in plain words.
+	// Says explains what the mode protects from and what it does not.
 	Says string
-	// Limits tells who holds the memory and the processes of programs to their
-	// limits, in plain words. Empty: Says tells it.
+	// Limits explains how memory and processes are limited. It is empty where Says
+	// explains it.
 	Limits string
-	// Missing says for each stronger mode why it is not had here.
+	// Missing says why each stronger mode is unavailable.
 	Missing []string
 }
 
-// maxRunning is how many programs Run runs at once. Further ones wait, as long
-// as their context lets them.
+// maxRunning is how many programs Run runs at once. Further ones wait until their
+// context ends.
 const maxRunning = 16
 
-// waitDelay is how long output is waited for after a program and all that it has
-// started have ended.
+// waitDelay is how long Run waits for output after a program and its children have
+// ended.
 const waitDelay = time.Second
 
-// New makes a sandbox. It is an error that there is no such mode, or that this
-// machine does not have what is required.
+// New returns a sandbox. It fails when a mode is unknown, when this machine lacks
+// the required mode, and when a folder of Read may not be given away.
 func New(c Config) (*Sandbox, error) {
 	c.Mode = cmp.Or(c.Mode, Auto)
 	if !slices.Contains(Modes(), c.Mode) {
@@ -147,7 +147,7 @@ func (m Mode) atLeast(required Mode) bool {
 	return m == Strong || required == Landlock && (m == Landlock || m == Seatbelt)
 }
 
-// isolates reports whether programs are kept from the machine.
+// isolates reports whether programs are isolated.
 func (m Mode) isolates() bool { return m.atLeast(Landlock) }
 
 func (s Status) why() string {
@@ -157,7 +157,7 @@ func (s Status) why() string {
 	return strings.Join(s.Missing, "; ")
 }
 
-// Warnings say which of Config.Read programs do without, and why.
+// Warnings returns the folders of Config.Read that programs cannot use, and why.
 func (s *Sandbox) Warnings() []error {
 	list := slices.Clone(s.warns)
 	if len(s.read) == 0 {
@@ -167,15 +167,15 @@ func (s *Sandbox) Warnings() []error {
 	return append(list, unseen...)
 }
 
-// Mode is how programs are kept apart; never Auto.
+// Mode returns the mode in effect; never Auto.
 func (s *Sandbox) Mode() Mode { return s.Status().Mode }
 
-// Status says how programs are kept apart. The first call tries what this machine
-// can do, which takes some milliseconds.
+// Status says how programs are isolated. The first call tries the modes on this
+// machine, which takes some milliseconds.
 func (s *Sandbox) Status() Status { return s.state() }
 
-// Ready returns nil when programs are run here, and otherwise an error that wraps
-// ErrRefused and says what changes that.
+// Ready returns nil if programs run here, and otherwise an error that wraps
+// ErrRefused and says what to change.
 func (s *Sandbox) Ready() error {
 	got := s.Status()
 	switch {
@@ -187,8 +187,8 @@ func (s *Sandbox) Ready() error {
 	return fmt.Errorf(`%w: etui cannot isolate them here (%s). Write "sandbox: {mode: off}" in etui.yaml to run them with all your rights`, ErrRefused, got.why())
 }
 
-// Network returns nil when programs can reach hosts that they are granted, and
-// otherwise says why not.
+// Network returns nil if programs can reach the hosts that they are granted, and
+// otherwise an error that says why not.
 func (s *Sandbox) Network() error {
 	switch m := s.Mode(); {
 	case m == Off, (m == Strong || m == Landlock) && s.dial != nil:
@@ -200,7 +200,7 @@ func (s *Sandbox) Network() error {
 	}
 }
 
-// try finds the strongest mode that works, of those that are wanted.
+// try finds the strongest wanted mode that works.
 func (s *Sandbox) try() Status {
 	var missing []string
 	for _, m := range []Mode{Strong, Landlock, Seatbelt} {
@@ -219,10 +219,10 @@ func (s *Sandbox) try() Status {
 	return Status{Mode: None, Says: says[None], Missing: missing}
 }
 
-// says is what a mode protects from, in plain words.
+// says explains what a mode protects from.
 var says = map[Mode]string{
 	Strong: "Commands run isolated: own files, processes and network. They see the system's programs and the folders they are given, and nothing else.",
-	Landlock: "Commands cannot read or write outside their folders or reach other hosts than those that they are granted. Not isolated here: /tmp is closed instead of private, " +
+	Landlock: "Commands cannot read or write outside their folders or reach hosts that they were not granted. Not isolated here: /tmp is closed instead of private, " +
 		"names of files and of other programs can be seen, and there is no network of their own to listen on.",
 	Seatbelt: "Commands cannot read or write outside their folders or use the network. Not isolated here: names of other programs can be seen, " +
 		"and memory, processes and disk are limited only by time.",

@@ -11,11 +11,11 @@ import (
 
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// killSession kills a program and all that it has started. The number of a
-// session stays taken until its program has been waited for.
+// killSession kills a program and its children. The id of a session is not reused
+// until its program has been reaped.
 func killSession(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGKILL) }
 
-// askSession asks a program and all that it has started to end.
+// askSession asks a program and its children to end.
 func askSession(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGTERM) }
 
 func signal(cmd *exec.Cmd, s syscall.Signal) error {
@@ -26,8 +26,8 @@ func signal(cmd *exec.Cmd, s syscall.Signal) error {
 	return err
 }
 
-// closeFilesOnExec keeps files that etui itself was started with from programs.
-// What etui opens is marked already.
+// closeFilesOnExec hides files that etui inherited from the programs that it starts.
+// Files that etui opened itself are marked already.
 func closeFilesOnExec() {
 	files, err := os.ReadDir("/dev/fd")
 	if err != nil {

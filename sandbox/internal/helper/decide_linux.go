@@ -8,22 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock does not know who may change modes, owners and times of files. Where
-// a program sees the machine's own files, the kernel asks the helper instead,
-// which does what is asked itself, on files that the program may write: it takes
-// hold of the file first and looks at its name then, so nothing can be swapped
-// in between.
+// Landlock does not control changes of modes, owners and times of files. Where a
+// program sees the machine's own files, the kernel forwards these calls to the
+// helper, which makes the change itself if the program may write the file. It opens
+// the file before it checks the name, so the file cannot be swapped in between.
 
-// change is a system call that changes what a file is like.
+// change is a system call that changes the attributes of a file.
 type change struct {
 	dir   int // which argument is a folder's descriptor; -1: none
 	path  int // which is a path; -1: the descriptor is the file
 	flags int // which has AT_ flags; -1: none
-	fixed int // AT_ flags that it has always
+	fixed int // AT_ flags that are always set
 	do    func(fd int, q *question) error
 }
 
-// decided are those calls.
+// decided are the calls that the helper makes for the program.
 var decided = merged(map[uint32]change{
 	unix.SYS_FCHMOD:    {0, -1, -1, 0, chmod(1)},
 	unix.SYS_FCHMODAT:  {0, 1, -1, 0, chmod(2)},
@@ -63,8 +62,8 @@ type answer struct {
 
 const stillAsked = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
 
-// errProceed lets the one who asks do it itself.
-var errProceed = errors.New("go on")
+// errProceed lets the program make the call itself.
+var errProceed = errors.New("proceed")
 
 // decide answers the kernel's questions until the helper ends.
 func (h *helper) decide(listener int) {
@@ -97,7 +96,7 @@ func (h *helper) decide(listener int) {
 				a.err, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			}
 		}
-		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a))) // who asked may have gone
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a))) // the caller may have ended
 	}
 }
 
@@ -120,7 +119,7 @@ func (h *helper) change(listener int, q *question) error {
 	return c.do(fd, q)
 }
 
-// asked returns an error when the one who asks has gone: its number may stand for
+// asked returns an error if the caller has ended: its process id may belong to
 // another process by now.
 func asked(listener int, q *question) error {
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), stillAsked, uintptr(unsafe.Pointer(&q.id))); errno != 0 {
@@ -129,7 +128,7 @@ func asked(listener int, q *question) error {
 	return nil
 }
 
-// open takes hold of the file that is meant, as the one who asks would.
+// open opens the file of a call, as the caller would find it.
 func (c change) open(q *question) (int, error) {
 	process := "/proc/" + decimal(uint64(q.pid))
 	flags := c.fixed
@@ -196,7 +195,7 @@ func (h *helper) writable(fd int) bool {
 	return false
 }
 
-// name is a path to what the helper holds.
+// name is a path to a file that the helper has open.
 func name(fd int) string { return "/proc/self/fd/" + decimal(uint64(fd)) }
 
 func chmod(mode int) func(int, *question) error {
@@ -222,7 +221,7 @@ func times(fd int, q *question) error {
 	return setTimes(fd, &ts)
 }
 
-// setTimes sets the times of last use and change; nil is now.
+// setTimes sets the times of last access and change; nil means now.
 func setTimes(fd int, times *[2]unix.Timespec) error {
 	var empty [1]byte
 	if _, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0); errno != 0 {
@@ -242,8 +241,8 @@ func readMemory(pid int, at uint64, b []byte) error {
 	return err
 }
 
-// readText reads a text that ends with a zero, by pages, as the last one may be
-// the last of all.
+// readText reads a text that ends with a zero byte, page by page: the page after it
+// may not be mapped.
 func readText(pid int, at uint64) (string, error) {
 	var text [unix.PathMax]byte
 	for n := 0; n < len(text); {

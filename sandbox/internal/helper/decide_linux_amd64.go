@@ -16,7 +16,7 @@ var oldChanges = map[uint32]change{
 	unix.SYS_FUTIMESAT: {0, 1, -1, 0, micros(2)},
 }
 
-// secondsOnly sets times as utime is given them.
+// secondsOnly sets times in the format of utime.
 func secondsOnly(fd int, q *question) error {
 	if q.data.args[1] == 0 {
 		return setTimes(fd, nil)
@@ -29,7 +29,7 @@ func secondsOnly(fd int, q *question) error {
 	return setTimes(fd, &ts)
 }
 
-// micros sets times as utimes is given them.
+// micros sets times in the format of utimes.
 func micros(arg int) func(int, *question) error {
 	return func(fd int, q *question) error {
 		if q.data.args[arg] == 0 {

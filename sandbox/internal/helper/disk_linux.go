@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is what there was when the program began.
+// disk is the state of the file systems when the program began.
 type disk struct {
 	since int64 // seconds
 	first []unix.Statfs_t
@@ -20,7 +20,7 @@ func (h *helper) newDisk() disk {
 	return d
 }
 
-// grown is how many bytes and files the file systems have lost since.
+// grown returns how many free bytes and files the file systems have lost since.
 func (d disk) grown(folders []string) (bytes, files uint64) {
 	for i, folder := range folders {
 		var st unix.Statfs_t
@@ -33,12 +33,12 @@ func (d disk) grown(folders []string) (bytes, files uint64) {
 	return bytes, files
 }
 
-// allocate lets a program have room for a file without writing it, which takes no
-// time: between two looks it would fill any disk.
+// allocate judges fallocate, which reserves space without writing and takes no time:
+// a program could fill any disk between two checks.
 func (h *helper) allocate(_ int, q *question) error {
 	mode, length := q.data.args[1], q.data.args[3]
 	if mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_COLLAPSE_RANGE) != 0 || length > h.spec.FileSize {
-		return errProceed // it gives room, or fails
+		return errProceed // it frees space, or fails
 	}
 	if h.grown.Load()+h.promised.Add(length) > h.spec.Growth {
 		h.promised.Add(-length)
@@ -48,17 +48,16 @@ func (h *helper) allocate(_ int, q *question) error {
 }
 
 // watchDisk ends a program that fills the disk through a folder that it may write.
-// It asks the file system how much is free, which costs nothing, and looks for the
-// cause when that has changed by as much as the limit. Others may make room
-// meanwhile, so it looks every two seconds, too; a look that takes long is repeated
-// less often.
+// It asks the file system for its free space, which costs nothing, and looks for the
+// cause when that has shrunk by the limit. Other programs may free space meanwhile,
+// so it also looks every two seconds, or less often if a look takes long.
 func (h *helper) watchDisk(d disk) {
 	next := clock(unix.CLOCK_MONOTONIC) + lookEvery
 	for len(d.first) > 0 {
 		pause(watchEvery)
 		promised := h.promised.Load()
 		bytes, files := d.grown(h.spec.Writable)
-		h.promised.Add(-promised) // it can be seen now
+		h.promised.Add(-promised) // the file system counts it now
 		h.grown.Store(bytes)
 		began := clock(unix.CLOCK_MONOTONIC)
 		if bytes <= h.spec.Growth && files <= h.spec.Files && began < next {
@@ -67,7 +66,7 @@ func (h *helper) watchDisk(d disk) {
 		if h.made(d.since, bytes, files) {
 			h.stop("disk")
 		} else if bytes > h.spec.Growth {
-			h.grown.Store(0) // it was others
+			h.grown.Store(0) // other programs wrote it
 		}
 		ended := clock(unix.CLOCK_MONOTONIC)
 		next = ended + max(lookEvery, 20*(ended-began))
@@ -79,13 +78,13 @@ const lookEvery = 2e9 // nanoseconds
 // clock reads a clock in nanoseconds.
 func clock(id int32) int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(id, &now) // it works, or the kernel is not Linux
+	_ = unix.ClockGettime(id, &now) // it cannot fail for these clocks
 	return now.Nano()
 }
 
-// made reports whether the program has made more, since a time, than it may: of
-// files that it has changed, of files without a name that it has open, or out of
-// sight: then the growth as a whole is taken to be its own.
+// made reports whether the program has written more than it may since a time. It adds
+// up changed files and open files without a name. If some folders cannot be read, the
+// whole growth counts as the program's.
 func (h *helper) made(since int64, bytes, files uint64) bool {
 	w := walk{since: since, maxBytes: h.spec.Growth, maxFiles: h.spec.Files}
 	for _, folder := range h.spec.Writable {
@@ -97,16 +96,16 @@ func (h *helper) made(since int64, bytes, files uint64) bool {
 	return w.full() || w.hidden && (bytes > h.spec.Growth || files > h.spec.Files)
 }
 
-// walk adds up what was changed since a time.
+// walk adds up the files that were changed since a time.
 type walk struct {
 	since              int64
 	bytes, files       uint64
 	maxBytes, maxFiles uint64
-	hidden             bool // there are folders that could not be looked into
+	hidden             bool // some folders could not be read
 }
 
-// maxPath bounds the names of the folders that are to be looked into: the helper
-// remembers as many of them as a program can make.
+// maxPath bounds the paths that walk remembers: a program can make any number of
+// folders.
 const maxPath = 1024
 
 func (w *walk) full() bool { return w.bytes > w.maxBytes || w.files > w.maxFiles }

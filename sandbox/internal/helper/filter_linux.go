@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call is a system call that is refused, always or when its arguments say so.
+// call is a system call that is refused, always or for certain arguments.
 type call struct {
 	number uint32
 	answer uint32 // what the filter returns
@@ -36,21 +36,21 @@ var (
 	enosys = errno(uint32(unix.ENOSYS))
 )
 
-// newSpaces are the flags that make name spaces, in which a process has rights
-// again that reach much more of the kernel.
+// newSpaces are the flags that create name spaces, in which a process regains
+// capabilities that expose much more of the kernel.
 const newSpaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
 
 // otherUser are the mode bits that give a file's user or group to who runs it.
 const otherUser = unix.S_ISUID | unix.S_ISGID
 
-// filter installs the filter for this thread and what it starts.
+// filter installs the filter for this thread and its children.
 func (h *helper) filter() error {
 	program := assemble(h.calls())
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if !h.spec.Isolate {
-		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // what is asked changes things: not twice
+		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // a signal must not repeat a call that changes files
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
@@ -60,10 +60,9 @@ func (h *helper) filter() error {
 	return nil
 }
 
-// calls are the refused ones. They are of four kinds: what no ordinary program
-// needs and an attack on the kernel does; what reaches other processes than the
-// program's own; network beyond what is seen; and files that would give away
-// their owner's rights.
+// calls returns the refused calls. They are of four kinds: calls that only attacks on
+// the kernel need; calls that reach processes of others; network beyond the
+// program's own; and files that would run with their owner's rights.
 func (h *helper) calls() (list []call) {
 	always := func(answer uint32, numbers ...uint32) {
 		for _, n := range numbers {
@@ -88,7 +87,7 @@ func (h *helper) calls() (list []call) {
 		unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN, unix.SYS_MEMFD_SECRET,
 	)
 	always(eperm, oldCalls...)
-	// Programs have another way to do these.
+	// Programs fall back to other calls for these.
 	always(enosys, unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_CREATE)
 
 	when(unix.SYS_CLONE, eperm, all{has(0, newSpaces&^0xff|unix.CLONE_NEWTIME)})
@@ -132,9 +131,8 @@ const (
 	siocSetOwn = 0x8902     // SIOCSPGRP
 )
 
-// others refuses what reaches processes beside the caller. Signals to the
-// program's own processes are an everyday thing: a name space or Landlock keeps
-// them inside.
+// others refuses calls that reach other processes than the caller. Signals among the
+// program's own processes are allowed: a name space or Landlock confines them.
 func (h *helper) others(when func(uint32, uint32, ...all)) {
 	for _, number := range []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER} {
 		when(number, eperm, all{isnt(0, 0)})
@@ -159,7 +157,7 @@ func (h *helper) others(when func(uint32, uint32, ...all)) {
 		when(number, eperm, all{is(0, pid)}, all{is(1, tid)})
 	}
 	when(unix.SYS_PIDFD_SEND_SIGNAL, enosys)
-	// Signals that files send would not be judged.
+	// Signals that files send would bypass the helper.
 	for _, command := range []uint32{unix.F_SETOWN, unix.F_SETOWN_EX, unix.F_SETSIG} {
 		when(unix.SYS_FCNTL, eperm, all{is(1, command)})
 	}
@@ -170,9 +168,9 @@ func (h *helper) others(when func(uint32, uint32, ...all)) {
 	}
 }
 
-// sockets refuses families that no name space confines, and without a name space
-// all that could reach a service: pairs of sockets are left, of kinds that cannot
-// be pointed elsewhere, and TCP sockets that only the helper connects.
+// sockets refuses families that no name space confines. Without a name space it
+// leaves only pairs of sockets, of types that cannot be redirected, and TCP sockets
+// that only the helper can connect.
 func (h *helper) sockets(when func(uint32, uint32, ...all), always func(uint32, ...uint32)) {
 	family := errno(uint32(unix.EAFNOSUPPORT))
 	if h.spec.Isolate {
@@ -191,13 +189,13 @@ func (h *helper) sockets(when func(uint32, uint32, ...all), always func(uint32, 
 	when(unix.SYS_SOCKET, eperm,
 		all{isnt(0, unix.AF_INET), isnt(0, unix.AF_INET6)}, noSocketOf(unix.SOCK_STREAM), all{isnt(2, 0), isnt(2, unix.IPPROTO_TCP)})
 	always(unix.SECCOMP_RET_USER_NOTIF, unix.SYS_CONNECT)
-	// Sending connects, too, when it is told to.
+	// With this flag sending connects, too.
 	fastOpen := errno(uint32(unix.EOPNOTSUPP))
 	when(unix.SYS_SENDTO, fastOpen, all{has(3, unix.MSG_FASTOPEN)})
 	when(unix.SYS_SENDMSG, fastOpen, all{has(2, unix.MSG_FASTOPEN)})
 	when(unix.SYS_SENDMMSG, fastOpen, all{has(3, unix.MSG_FASTOPEN)})
-	// Options that lead elsewhere or reach deep into the kernel: what is left of those
-	// of IP is harmless.
+	// Refuse options that redirect a connection or reach deep into the kernel; the
+	// options of IP that remain are harmless.
 	when(unix.SYS_SETSOCKOPT, errno(uint32(unix.ENOPROTOOPT)),
 		all{isnt(1, unix.SOL_SOCKET), isnt(1, unix.IPPROTO_TCP), isnt(1, unix.IPPROTO_IP), isnt(1, unix.IPPROTO_IPV6)},
 		all{is(1, unix.IPPROTO_IP), isnt(2, unix.IP_TOS), isnt(2, unix.IP_TTL), isnt(2, unix.IP_RECVERR)},
@@ -208,7 +206,7 @@ func (h *helper) sockets(when func(uint32, uint32, ...all), always func(uint32, 
 		all{is(1, unix.IPPROTO_TCP), is(2, unix.TCP_ULP)})
 }
 
-// noSocketOf holds for types of sockets other than these.
+// noSocketOf matches sockets of other types.
 func noSocketOf(types ...uint32) (list all) {
 	for _, t := range types {
 		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
@@ -227,11 +225,11 @@ var modes = append([]call{
 	{unix.SYS_MKNODAT, 0, []all{{has(2, otherUser)}}},
 }, oldModes...)
 
-// creates are the flags of open with which it heeds a mode.
+// creates are the flags with which open uses its mode argument.
 const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// assemble makes a program of the list. What it does not name is allowed; calls
-// of another architecture end the process.
+// assemble makes a program of the list. Other calls are allowed; calls of another
+// architecture kill the process.
 func assemble(list []call) []unix.SockFilter {
 	const load, jump, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	code := []unix.SockFilter{
@@ -254,7 +252,7 @@ func assemble(list []call) []unix.SockFilter {
 				if k.bits {
 					op = unix.BPF_JSET
 				}
-				// When it does not hold, go on behind the rest of these and their return.
+				// If it does not hold, skip the rest of these conditions and their return.
 				test := unix.SockFilter{Code: jump | op, K: k.value, Jf: uint8(2*(len(together)-1-i)) + 1}
 				if k.not {
 					test.Jt, test.Jf = test.Jf, 0
@@ -266,7 +264,7 @@ func assemble(list []call) []unix.SockFilter {
 		if len(c.when) == 0 {
 			body = append(body, unix.SockFilter{Code: ret, K: c.answer})
 		} else {
-			body = append(body, unix.SockFilter{Code: load, K: 0}) // the next ones compare the call again
+			body = append(body, unix.SockFilter{Code: load, K: 0}) // the next entries compare the call again
 		}
 		code = append(code, unix.SockFilter{Code: jump | unix.BPF_JEQ, K: c.number, Jf: uint8(len(body))})
 		code = append(code, body...)

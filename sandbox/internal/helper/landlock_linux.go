@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What may be done to files, as far as Landlock knows it.
+// The rights to files that Landlock knows.
 const (
 	readFiles = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	changes   = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -25,9 +25,9 @@ type beneath struct {
 	fd     int32
 }
 
-// landlock closes files and, where the machine's own network is seen, TCP, for
-// this thread and what it starts. Where the kernel has no Landlock the root folder
-// must do.
+// landlock closes files to this thread and its children, and TCP where they see the
+// machine's own network. On a kernel without Landlock only the root folder of mode
+// Strong protects.
 func (h *helper) landlock() error {
 	version := h.landlockVersion()
 	if version < 1 && h.spec.Isolate {
@@ -78,9 +78,9 @@ func (h *helper) landlock() error {
 	return nil
 }
 
-// minLandlock is the first version that holds without a root folder of one's own,
-// as files cannot be cut short behind its back. From scopesSignals on it keeps
-// signals inside; before, the helper does.
+// minLandlock is the first version that suffices without a private root folder: older
+// ones do not control truncation. From scopesSignals on it confines signals; before
+// that the helper does.
 const (
 	minLandlock   = 3
 	scopesSignals = 6
@@ -103,8 +103,8 @@ type rule struct {
 	must   bool
 }
 
-// rules says what may be done where. With a root folder of its own a program may
-// read all that is seen.
+// rules returns the rights to each path. A program with a private root folder may
+// read everything in it.
 func (h *helper) rules(all uint64) (list []rule) {
 	const device = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	if h.spec.Isolate {
@@ -135,7 +135,7 @@ func (h *helper) rules(all uint64) (list []rule) {
 	return list
 }
 
-// allow opens a folder with all that is in it, or a file.
+// allow grants rights to a file, or to a folder and everything below.
 func allow(rules int, path string, access uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limits sets what holds for each process. The program inherits it; the helper
+// limits sets the limits of each process. The program inherits them; the helper
 // stays far below.
 func (h *helper) limits() error {
 	s := &h.spec
 	tasks := s.Tasks
 	if !s.Isolate {
-		tasks += tasksOf(uint32(unix.Getuid())) // the kernel counts all of the user's
+		tasks += tasksOf(uint32(unix.Getuid())) // the kernel counts all processes of the user
 	}
 	for _, l := range []struct {
 		what       int
@@ -39,9 +39,9 @@ func (h *helper) limits() error {
 	return nil
 }
 
-// limitCPU makes what the program has inherited a limit that it cannot raise, and takes
-// it from the helper: a program can make that compute by what it asks of it, and would
-// be without one who ends it.
+// limitCPU makes the limit that the program inherited one that it cannot raise, and
+// removes it from the helper: a program can make the helper compute by its calls, and
+// must not be able to end it that way.
 func (h *helper) limitCPU() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CPU, &now); err != nil {
@@ -54,8 +54,7 @@ func (h *helper) limitCPU() error {
 	return unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: now.Max, Max: now.Max})
 }
 
-// drop gives up everything that is above an ordinary user, for this thread and
-// what it starts.
+// drop gives up the capabilities of this thread and its children.
 func (h *helper) drop() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -64,8 +63,8 @@ func (h *helper) drop() error {
 		return err
 	}
 	for c := uintptr(0); c < 64; c++ {
-		// Without the right to, in the landlock mode, this fails; nothing can be
-		// gained from the set without new privileges either.
+		// In mode Landlock the helper may lack the right to do this. The set is useless
+		// without new privileges anyway.
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err == unix.EINVAL {
 			break
 		}

@@ -1,11 +1,10 @@
-// The helper runs one program behind a wall, see package sandbox. It is built
-// into etui (go generate, in package sandbox) and started from memory with a
-// closed environment. It is kept small: its start is most of what a command
-// costs, so it links no fmt, os or net.
+// The helper isolates and runs one program, see package sandbox. It is embedded in
+// etui (make generate) and started from memory with an empty environment. Starting it
+// is most of the cost of a command, so it links no fmt, os or net.
 //
-// Its main thread stays free to watch, count and end what it started; the thread
-// that starts the program gives up everything first. So what the program
-// inherits is never what the helper itself has.
+// Its main thread keeps its rights to watch, limit and kill the program; the thread
+// that starts the program gives up all rights first, so that the program inherits
+// none of them.
 package main
 
 import (
@@ -26,7 +25,7 @@ func main() {
 		unix.Exit(125)
 	}
 	if h.spec, err = wire.DecodeSpec(body); err != nil {
-		fail("reading what to do", unix.EPROTO)
+		fail("reading the instructions", unix.EPROTO)
 	}
 	h.run()
 }
@@ -35,20 +34,20 @@ func main() {
 type helper struct {
 	spec    wire.Spec
 	limit   limit
-	sweep   chan struct{} // asks the thread that started the program to end all of it
+	sweep   chan struct{} // asks the thread that started the program to kill all of it
 	child   int
 	stopped bool // the stream has ended
 	started chan struct{}
 	proxy   *door // nil: the program has no network, or its own
 
-	grown    atomic.Uint64 // bytes that the disk had lost at the last look
+	grown    atomic.Uint64 // free bytes that the disk had lost at the last look
 	promised atomic.Uint64 // bytes that were allocated since
 
-	common    int      // the folder that stands for /dev/shm, once it is opened
-	terminals []uint32 // the numbers of those that the program was given
+	common    int      // the folder that replaces /dev/shm, once it is open
+	terminals []uint32 // the numbers of the program's terminals
 }
 
-// step is a thing to do on the way to the program.
+// step is a step of the preparation.
 type step struct {
 	name string
 	do   func() error
@@ -81,18 +80,18 @@ func (h *helper) run() {
 	h.guard()
 }
 
-// threads is how many threads the helper can use: one for each of the four things
-// that it does at once, and one for each processor that the runtime uses beside.
+// threads is how many threads the helper can use: one for each of its four tasks, and
+// one for each processor that the runtime uses in addition.
 const threads = 6
 
-// startThreads makes the runtime start all of them. The limit of processes holds for
-// the helper, too, and a program that has used it up would be its end: a runtime
-// that cannot have a thread gives up, and what it should have ended goes on.
+// startThreads makes the runtime start all of them. The limit of processes applies to
+// the helper, too. When a program has used it up, a runtime that needs another thread
+// would crash and leave the program running.
 func startThreads() error {
 	ready, done := make(chan struct{}), make(chan struct{})
 	for range threads {
 		go func() {
-			runtime.LockOSThread() // which no other may use then
+			runtime.LockOSThread() // no other goroutine may use it then
 			ready <- struct{}{}
 			<-done
 			runtime.UnlockOSThread()
@@ -120,21 +119,21 @@ func (h *helper) hide() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// adopt makes orphans of the program's children of the helper.
+// adopt makes the helper the parent of the program's orphans.
 func (h *helper) adopt() error {
 	if h.spec.Isolate {
-		return nil // the first process of a name space is that anyway
+		return nil // the first process of a name space is their parent anyway
 	}
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// start starts the program from a thread of its own, which has given up all
-// rights, and stays there: only such a thread may end all of the program where
-// that has no name space (kill of -1 reaches those that it may signal).
+// start starts the program from a thread that has given up all rights, and keeps that
+// thread: without a name space, only kill(-1) from such a thread reaches all processes
+// of the program and no others.
 func (h *helper) start() {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// A process is judged by its first thread: that one must stay out.
+		// The kernel judges a process by its first thread: keep that one unrestricted.
 		go h.start()
 		select {}
 	}
@@ -148,8 +147,8 @@ func (h *helper) start() {
 		}
 	}
 	if !h.spec.Isolate {
-		// What ends the tree must get ahead of it. It is this thread's, and inherited.
-		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // it is only a courtesy
+		// The helper must get ahead of the processes that it kills. They inherit this.
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // optional
 	}
 	if !h.spec.Probe {
 		var err error
@@ -159,7 +158,7 @@ func (h *helper) start() {
 		if err != nil {
 			fail("running "+h.spec.Args[0], err)
 		}
-		for fd := range 3 { // the program's end is to be seen by who reads from it
+		for fd := range 3 { // readers of the program's output must see its end
 			unix.Close(fd)
 		}
 		send(wire.Started, nil)
@@ -173,9 +172,9 @@ func (h *helper) start() {
 
 const niceness = 10
 
-// guard stays with the program until it has ended, does what is asked meanwhile,
-// and looks at what it uses. Only what takes long has a thread of its own, and
-// only when the program runs on: threads cost.
+// guard waits for the program's end, handles requests meanwhile, and watches what the
+// program uses. Only the slow watch of the disk has a goroutine of its own, and only
+// when the program runs longer than one look.
 func (h *helper) guard() {
 	ended, err := unix.PidfdOpen(h.child, 0)
 	if err != nil {
@@ -198,7 +197,8 @@ func (h *helper) guard() {
 	}
 }
 
-// reap takes note of all that has ended, and says how the program did.
+// reap reaps all processes that have ended, and returns the status of the program if
+// it is among them.
 func (h *helper) reap() (ending unix.WaitStatus, done bool) {
 	for {
 		var status unix.WaitStatus
@@ -213,8 +213,8 @@ func (h *helper) reap() (ending unix.WaitStatus, done bool) {
 	}
 }
 
-// end ends all that is left and the helper. As the first process of a name space
-// it takes everything with it; the one who waits for it waits for all of them.
+// end kills the remaining processes and exits. The exit of the first process of a name
+// space kills all others, and its parent waits for all of them.
 func (h *helper) end(e wire.Ending) {
 	if !h.spec.Isolate {
 		h.clear()
@@ -223,8 +223,8 @@ func (h *helper) end(e wire.Ending) {
 	unix.Exit(0)
 }
 
-// listen waits for the program's end and does what is asked, for so many
-// milliseconds. The end of the stream ends the program.
+// listen waits ms milliseconds for the program's end and handles requests. The end of
+// the stream ends the program.
 func (h *helper) listen(ended int, ms int64) {
 	until := clock(unix.CLOCK_MONOTONIC) + ms*1e6
 	for left := ms; left > 0; left = (until - clock(unix.CLOCK_MONOTONIC)) / 1e6 {
@@ -250,7 +250,7 @@ func (h *helper) listen(ended int, ms int64) {
 	}
 }
 
-// receive reads the one message from above.
+// receive reads the one message from the sandbox.
 func receive() ([]byte, error) {
 	head := make([]byte, wire.Head)
 	if err := readAll(head); err != nil {
@@ -294,7 +294,7 @@ func send(kind byte, body []byte) {
 	}
 }
 
-// fail says what could not be done, and ends the helper.
+// fail reports what failed, and exits.
 func fail(what string, err error) {
 	number := unix.EIO
 	errors.As(err, &number)

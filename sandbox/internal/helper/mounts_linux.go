@@ -8,8 +8,8 @@ import (
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
-// What of the machine is seen inside, read-only. What does not exist is left out;
-// links are made anew.
+// The parts of the machine that are visible inside, read-only. Missing ones are left
+// out; links are copied.
 var (
 	systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store", "/sys/devices/system/cpu"}
 	settings      = []string{
@@ -23,18 +23,19 @@ var (
 	devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 )
 
-// hostname is what the machine is called inside.
+// hostname is the machine's name inside.
 const hostname = "sandbox"
 
-// mounted is a tree of files on its way to its place inside.
+// mounted is a tree of files that is moved to its place inside.
 type mounted struct {
 	fd int
 	at string
 }
 
-// isolate makes a root folder of what the program may see, and moves there.
+// isolate makes a root folder of the files that the program may see, and changes to
+// it.
 func (h *helper) isolate() error {
-	// Nothing that is mounted here is to be seen outside.
+	// Mounts made here must not appear outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (h *helper) isolate() error {
 	if err != nil {
 		return err
 	}
-	// Any folder will do to build the new root on; it is seen by nobody else.
+	// Any folder can hold the new root: no other process sees it.
 	const root = "/proc"
 	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,nr_inodes=8192,mode=755"); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (h *helper) isolate() error {
 	for i := 0; i+1 < len(h.spec.Links); i += 2 {
 		name := "." + h.spec.Links[i]
 		makeParents(name)
-		_ = unix.Symlink(h.spec.Links[i+1], name) // a spelling that cannot be had does not matter
+		_ = unix.Symlink(h.spec.Links[i+1], name) // another path is only a convenience
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, ".", 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (h *helper) isolate() error {
 	return unix.Sethostname([]byte(hostname))
 }
 
-// collect takes hold of all that is to be seen, before the old root is covered.
+// collect opens everything that will be visible, before the old root is covered.
 func (h *helper) collect() (places []mounted, err error) {
 	add := func(path string, attr uint64, must bool) error {
 		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
@@ -135,8 +136,8 @@ func (h *helper) collect() (places []mounted, err error) {
 	return append(places, own...), nil
 }
 
-// furnish makes what is new inside: /proc, /dev, /tmp, and the links and the
-// files of the system that say where things are and who is who.
+// furnish makes the new parts inside: /proc, /dev, /tmp, the links, and the files of
+// the system about its users and settings.
 func (h *helper) furnish() error {
 	for _, dir := range []string{"etc", "dev", "dev/pts", "dev/shm", "proc", "tmp", "var", "run"} {
 		if err := unix.Mkdir(dir, 0o755); err != nil {
@@ -212,7 +213,7 @@ func place(p mounted) error {
 func makeParents(path string) {
 	for i := 2; i < len(path); i++ {
 		if path[i] == '/' {
-			_ = unix.Mkdir(path[:i], 0o755) // it may exist; what is missing shows at the next step
+			_ = unix.Mkdir(path[:i], 0o755) // it may exist; the next step fails if it is missing
 		}
 	}
 }
@@ -222,14 +223,13 @@ func isLink(path string) bool {
 	return unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// isPublic reports whether every user may read a file. Others may hold secrets.
+// isPublic reports whether every user may read a file. Other files may hold secrets.
 func isPublic(path string) bool {
 	var st unix.Stat_t
 	return unix.Stat(path, &st) == nil && st.Mode&unix.S_IROTH != 0
 }
 
-// copyLink makes a link of the machine anew. What it leads to is seen if it is
-// something that is seen.
+// copyLink copies a link of the machine. Its target may be invisible inside.
 func copyLink(path string) {
 	buf := make([]byte, 1024)
 	n, err := unix.Readlink(path, buf)

@@ -9,11 +9,10 @@ import (
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
-// A program that was granted hosts finds a proxy of etui's on 127.0.0.1. Where it
-// has a network of its own, the listener is in there. Where it has none, it may make
-// TCP sockets and do nothing with them but connect, which is a question to the
-// helper: for the proxy's address, and for no other, the helper makes a connection
-// itself and puts it in the place of the program's socket.
+// A program that was granted hosts finds a proxy of etui's on 127.0.0.1. If it has a
+// network of its own, the proxy listens there. Otherwise it may make TCP sockets, and
+// the kernel forwards its connect calls to the helper: for the proxy's address only,
+// the helper makes the connection and replaces the program's socket with it.
 
 // loopback gives the private network its loopback interface.
 func (h *helper) loopback() error {
@@ -30,13 +29,12 @@ func (h *helper) loopback() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
-// backlog is how many connections may wait for the proxy: enough for a program
-// that makes all at once.
+// backlog is how many connections may wait for the proxy: enough for a program that
+// opens all of them at once.
 const backlog = 1024
 
-// listenForProxy hands a listener for the proxy to the one who may speak to the
-// world. On the machine's own network it has any port, and a token keeps others
-// of the machine from using it.
+// listenForProxy makes a listener for the proxy and passes it to etui. On the
+// machine's own network it has a random port, and a token keeps other programs out.
 func (h *helper) listenForProxy() error {
 	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -63,7 +61,7 @@ func (h *helper) listenForProxy() error {
 	return unix.Sendmsg(wire.Control, wire.Message(wire.Listening, token), unix.UnixRights(l), nil, 0)
 }
 
-// door is the way to the proxy on the machine's own network.
+// door is the address of the proxy on the machine's own network.
 type door struct {
 	port  int
 	token [wire.TokenSize]byte // what every connection begins with
@@ -80,7 +78,7 @@ func newDoor(listener int) (*door, error) {
 		return nil, unix.EAFNOSUPPORT
 	}
 	d.port = at.Port
-	_, err = unix.Getrandom(d.token[:], 0) // so few bytes come at once
+	_, err = unix.Getrandom(d.token[:], 0) // never returns fewer bytes for so few
 	return d, err
 }
 
@@ -95,8 +93,8 @@ type addition struct {
 
 const addFile = 0x40182103 // SECCOMP_IOCTL_NOTIF_ADDFD
 
-// connect answers a program that wants to connect a socket. The address is read
-// once and only compared: what is connected to is the helper's own.
+// connect answers the program's connect calls. The program's address is only compared;
+// the helper connects to its own copy of the proxy's address.
 func (h *helper) connect(listener int, q *question) error {
 	family, err := wanted(q)
 	if err != nil {
@@ -128,11 +126,11 @@ func (h *helper) connect(listener int, q *question) error {
 	return nil
 }
 
-// connectTime is how long the proxy may take to be connected to, in milliseconds.
-// It does not wait for anybody to accept.
+// connectTime bounds connecting to the proxy, in milliseconds. That does not wait for
+// accept.
 const connectTime = 2000
 
-// open makes a connection to the proxy, which does not block yet.
+// open makes a connection to the proxy, still in non-blocking mode.
 func (d *door) open(family int) (fd int, err error) {
 	fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -159,11 +157,11 @@ func (d *door) open(family int) (fd int, err error) {
 	return fd, nil
 }
 
-// mapped is 127.0.0.1 as sockets of IPv6 say it.
+// mapped is 127.0.0.1 as an IPv6 address.
 var mapped = [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1}
 
-// wanted reads where a program wants to connect to. It is an error that this is
-// not the proxy.
+// wanted reads the address of a connect call. It returns an error for any other
+// address than the proxy's.
 func wanted(q *question) (family int, err error) {
 	var buf [28]byte // struct sockaddr_in6; sockaddr_in has 16 bytes
 	length := min(int(uint32(q.data.args[2])), len(buf))
@@ -193,7 +191,7 @@ func wanted(q *question) (family int, err error) {
 	return 0, unix.ENETUNREACH
 }
 
-// socketFlags are the flags of the socket that is to be connected.
+// socketFlags returns the flags of the program's socket.
 func socketFlags(q *question) (uint32, error) {
 	process, number := "/proc/"+decimal(uint64(q.pid)), decimal(uint64(uint32(q.data.args[0])))
 	var buf [512]byte

@@ -6,30 +6,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Some names mean the same to all programs of a machine: what they share lies in
-// /dev/shm, terminals in /dev/pts, and the C library makes files without a name in
-// /tmp. Where a program sees the machine's own files, these are closed. So the
-// kernel asks the helper when a program opens a file as such are opened, and for
-// these names the helper opens something of the program's own instead. All others
-// the program opens itself, as before: Landlock judges that then.
+// Some folders are shared by all programs of a machine: /dev/shm holds shared memory,
+// /dev/pts terminals, and the C library makes files without a name in /tmp. Where a
+// program sees the machine's own files, these folders are closed. The kernel forwards
+// the calls that typically open such files to the helper, which opens a private
+// replacement. The program opens all other files itself, and Landlock judges that.
 
 const (
 	sharedFolder    = "/dev/shm/"
 	terminalsFolder = "/dev/pts/"
 )
 
-// opens are the calls that open a file, and which argument is the path; flags and
-// mode follow it.
+// opens are the calls that open a file, with the index of the path; flags and mode
+// follow it.
 var opens = merged(map[uint32]int{unix.SYS_OPENAT: 1}, oldOpens)
 
-// removes and links are the other calls by which something is shared: a semaphore
-// is made under another name first.
+// removes and links are the other calls for shared files: a semaphore is first made
+// under another name.
 var (
 	removes = merged(map[uint32]int{unix.SYS_UNLINKAT: 1}, oldRemoves)
 	links   = merged(map[uint32][2]int{unix.SYS_LINKAT: {1, 3}}, oldLinks)
 )
 
-// sharing reports whether a call is one of these.
+// sharing reports whether a call is one of these calls.
 func sharing(number uint32) bool {
 	_, opened := opens[number]
 	_, removed := removes[number]
@@ -37,11 +36,11 @@ func sharing(number uint32) bool {
 	return opened || removed || linked
 }
 
-// openedToRead is how the C library opens what is shared to read it.
+// openedToRead are the flags with which the C library opens a shared file for reading.
 const openedToRead = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// shares asks the helper about the calls that may be meant. Their paths cannot be
-// looked at here, so the flags must do: few files are opened to read and write.
+// shares forwards the calls that may open shared files to the helper. The filter cannot
+// see paths, so it goes by the flags: few files are opened for reading and writing.
 func shares(when func(uint32, uint32, ...all)) {
 	const ask, here = unix.SECCOMP_RET_USER_NOTIF, unix.AT_FDCWD & 0xffffffff
 	for number, path := range opens {
@@ -87,7 +86,7 @@ func (h *helper) share(listener int, q *question) error {
 	}
 	path, err := readText(int(q.pid), q.data.args[opens[number]])
 	if err != nil {
-		return errProceed // the kernel knows better what is wrong with it
+		return errProceed // the kernel returns the right error
 	}
 	if err := asked(listener, q); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (h *helper) share(listener int, q *question) error {
 	return give(listener, q, fd, uint32(flags)&unix.O_CLOEXEC)
 }
 
-// give puts a file into the program, as what its call returns.
+// give adds a file to the program as the result of its call.
 func give(listener int, q *question, fd int, flags uint32) error {
 	add := addition{id: q.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd), newFlags: flags}
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), addFile, uintptr(unsafe.Pointer(&add))); errno != 0 {
@@ -120,11 +119,11 @@ func give(listener int, q *question, fd int, flags uint32) error {
 	return nil
 }
 
-// home is the folder that is the program's own.
+// home returns the program's own temporary folder.
 func (h *helper) home() string { return h.spec.Writable[len(h.spec.Writable)-1] }
 
-// shared reads which shared file an argument names. It is errProceed that it
-// names none.
+// shared reads which shared file an argument names. It returns errProceed if it names
+// none.
 func (h *helper) shared(listener int, q *question, arg int) (string, error) {
 	path, err := readText(int(q.pid), q.data.args[arg])
 	if err != nil {
@@ -136,7 +135,7 @@ func (h *helper) shared(listener int, q *question, arg int) (string, error) {
 	return h.sharedName(path)
 }
 
-// sharedName is the name of a path in /dev/shm.
+// sharedName returns the name of a path in /dev/shm.
 func (h *helper) sharedName(path string) (string, error) {
 	if !begins(path, sharedFolder) {
 		return "", errProceed
@@ -153,8 +152,8 @@ func (h *helper) sharedName(path string) (string, error) {
 	return name, h.openCommon()
 }
 
-// openCommon opens the folder that stands for /dev/shm. The program may write
-// where it is, so no link is followed.
+// openCommon opens the folder that replaces /dev/shm. The program may write its parent,
+// so no link is followed.
 func (h *helper) openCommon() error {
 	if h.common > 0 {
 		return nil
@@ -176,8 +175,8 @@ func (h *helper) openCommon() error {
 	return err
 }
 
-// openShared opens a shared file. What the program has put there may be anything,
-// so it does not wait, and takes files only.
+// openShared opens a shared file. The program may have put anything there, so it does
+// not block and accepts only regular files.
 func (h *helper) openShared(path string, flags int, mode uint32) (int, error) {
 	name, err := h.sharedName(path)
 	if err != nil {
@@ -196,15 +195,15 @@ func (h *helper) openShared(path string, flags int, mode uint32) (int, error) {
 	return fd, nil
 }
 
-// maxTerminals is how many a program may have at once: they are counted for the
-// whole machine.
+// maxTerminals is how many terminals a program may have at once: the machine has a
+// limited number.
 const maxTerminals = 64
 
 // newTerminal makes a terminal: the side that a program such as script holds.
 func (h *helper) newTerminal(flags int) (int, error) {
 	living := h.terminals[:0]
 	for _, n := range h.terminals {
-		var st unix.Stat_t // its name goes when that side is closed
+		var st unix.Stat_t // its name disappears when that side is closed
 		if unix.Lstat(terminalsFolder+decimal(uint64(n)), &st) == nil {
 			living = append(living, n)
 		}
@@ -225,9 +224,9 @@ func (h *helper) newTerminal(flags int) (int, error) {
 	return fd, nil
 }
 
-// terminal opens the other side of one of the program's terminals. Its number may
-// have come to mean somebody else's; who holds the first side proves whose it is,
-// and it is opened from there.
+// terminal opens the other side of one of the program's terminals. Its number may have
+// been reused, so it is opened through a process of the program that holds the first
+// side.
 func (h *helper) terminal(q *question, name string, flags int) (int, error) {
 	own := false
 	for _, n := range h.terminals {
@@ -244,8 +243,8 @@ func (h *helper) terminal(q *question, name string, flags int) (int, error) {
 	return -1, errProceed
 }
 
-// otherSide opens the other side of a terminal whose first side a process holds;
-// -1 when it does not.
+// otherSide opens the other side of a terminal whose first side a process holds. It
+// returns -1 if the process does not.
 func otherSide(pid int, n uint32, flags int) int {
 	process, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -275,7 +274,7 @@ func otherSide(pid int, n uint32, flags int) int {
 	return found
 }
 
-// isTerminals reports whether a path is where new terminals come from.
+// isTerminals reports whether a path makes new terminals.
 func isTerminals(path string) bool { return path == "/dev/ptmx" || path == terminalsFolder+"ptmx" }
 
 func begins(s, prefix string) bool { return len(s) > len(prefix) && s[:len(prefix)] == prefix }

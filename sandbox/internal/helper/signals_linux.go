@@ -4,16 +4,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Before Linux 6.12 Landlock lets signals out. There the kernel asks the helper,
-// which sends them itself, to processes of the program only.
+// Before Linux 6.12 Landlock does not confine signals. There the kernel forwards them
+// to the helper, which sends them itself, to processes of the program only.
 
-// signals are the calls that send one. All have the number of a process or of a
-// group first; the signal is the second or the third argument.
+// signals are the calls that send a signal, with the index of the signal among their
+// arguments. The first argument is a process or a group.
 var signals = map[uint32]int{
 	unix.SYS_KILL: 1, unix.SYS_TKILL: 1, unix.SYS_TGKILL: 2, unix.SYS_RT_SIGQUEUEINFO: 1, unix.SYS_RT_TGSIGQUEUEINFO: 2,
 }
 
-// signal sends a signal as it is asked for.
+// signal sends the signal of a call.
 func (h *helper) signal(listener int, q *question) error {
 	to, signal := int(int32(q.data.args[0])), unix.Signal(int32(q.data.args[signals[q.data.number]]))
 	caller := threadGroup(int(q.pid))
@@ -53,8 +53,8 @@ func (h *helper) signal(listener int, q *question) error {
 	return err
 }
 
-// send sends a signal to a process of the program. It holds the process before it
-// looks whose it is, so that its number cannot come to mean another.
+// send sends a signal to a process of the program. It opens the process before it
+// checks its parents, so that the process id cannot come to mean another.
 func (h *helper) send(pid int, signal unix.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -69,14 +69,13 @@ func (h *helper) send(pid int, signal unix.Signal) error {
 	return unix.EPERM
 }
 
-// threadGroup is the process of a thread.
+// threadGroup returns the process of a thread.
 func threadGroup(tid int) int {
 	var buf [4096]byte
 	return int(kilobytes(read("/proc/"+decimal(uint64(tid))+"/status", buf[:]), "Tgid:") >> 10)
 }
 
-// killTree kills all processes of the program, which can start no new ones from
-// then on.
+// killTree kills all processes of the program and keeps them from starting new ones.
 func (h *helper) killTree() {
 	none := unix.Rlimit{}
 	for _, pid := range h.tree() {

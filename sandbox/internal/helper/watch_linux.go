@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit is the limit that ended the program; the first one counts.
+// limit is the first limit that ended the program.
 type limit struct{ name atomic.Pointer[string] }
 
 func (l *limit) set(name string) { l.name.CompareAndSwap(nil, &name) }
 
-// of is the limit that a program hit that ended with a status.
+// of returns the limit that ended a program with this status.
 func (l *limit) of(status unix.WaitStatus) string {
 	if name := l.name.Load(); name != nil {
 		return *name
@@ -28,22 +28,22 @@ func (l *limit) of(status unix.WaitStatus) string {
 	return ""
 }
 
-// stop ends the program and all that it has started. A limit may be the cause.
+// stop kills the program and its children, because of a limit unless that is empty.
 func (h *helper) stop(limit string) {
 	if limit != "" {
 		h.limit.set(limit)
 	}
 	if h.spec.Isolate {
-		unix.Kill(-1, unix.SIGKILL) // all in this name space but the helper, whose reaping goes on
+		unix.Kill(-1, unix.SIGKILL) // all processes of this name space but the helper, which goes on reaping
 		return
 	}
 	unix.Kill(h.child, unix.SIGKILL)
 }
 
-// clear ends what is left where no name space does, and waits for it. All of it
-// has become a child of the helper when its parents have ended. A machine that is
-// full of processes takes its time, and nobody else would end them: so it goes on
-// until all are gone.
+// clear kills the remaining processes where no name space does, and waits for them.
+// They become children of the helper when their parents end. A machine full of
+// processes is slow, and nothing else would kill them, so clear goes on until all are
+// gone.
 func (h *helper) clear() {
 	for {
 		if h.landlockVersion() >= scopesSignals {
@@ -65,27 +65,27 @@ func (h *helper) clear() {
 	}
 }
 
-// pause waits for so many milliseconds.
+// pause sleeps for some milliseconds.
 func pause(ms int64) {
 	ts := unix.NsecToTimespec(ms * 1e6)
 	_ = unix.Nanosleep(&ts, nil) // an early end does not matter
 }
 
-// The program is looked at so often, in milliseconds. One that runs on, as a server
-// does, is looked at less often after a minute.
+// The intervals of looks in milliseconds. After a minute, a program such as a server
+// is looked at less often.
 const (
 	watchEvery = 100
 	watchLater = 500
 	aMinute    = 600 // looks
 )
 
-// watcher is what the looks have found so far.
+// watcher keeps the results of earlier looks.
 type watcher struct {
 	free uint64 // bytes, at the first one
 }
 
-// look measures all that the program has started, for what the kernel counts for
-// each process alone or not at all.
+// look measures what the kernel counts per process only or not at all, for the program
+// and its children together.
 func (h *helper) look(w *watcher) {
 	tree := h.tree()
 	if uint64(len(tree)) > h.spec.Processes {
@@ -95,8 +95,8 @@ func (h *helper) look(w *watcher) {
 	if h.used(tree, memory) > h.spec.Memory && h.used(tree, share) > h.spec.Memory {
 		h.stop("memory")
 	}
-	// What the kernel itself holds for the program is counted nowhere. So when the
-	// machine runs out of memory and has lost more than the limit, it was us.
+	// Memory that the kernel itself holds for the program is counted nowhere. If the
+	// machine runs out of memory and has lost more than the limit, blame the program.
 	now := available()
 	if w.free = max(w.free, now); now != 0 && now < lastMemory && w.free > now+h.spec.Memory {
 		h.stop("memory")
@@ -110,11 +110,11 @@ func (h *helper) used(tree []int, measure func(pid int) uint64) (sum uint64) {
 	return sum
 }
 
-// lastMemory is how little free memory a machine runs out with.
+// lastMemory is the free memory below which a machine is running out.
 const lastMemory = 256 << 20
 
-// tree returns the processes of the program. Where the helper is alone with them
-// in a name space these are all but itself.
+// tree returns the processes of the program. In a name space of its own these are all
+// processes but the helper.
 func (h *helper) tree() (list []int) {
 	self := unix.Getpid()
 	if list, ok := children(self); ok && !h.spec.Isolate {
@@ -146,8 +146,8 @@ func (h *helper) tree() (list []int) {
 	return list
 }
 
-// children returns the children of a process, and whether the kernel tells them.
-// It may miss some while others end; who needs all asks again.
+// children returns the children of a process, and whether the kernel lists them. It may
+// miss some while others end; callers that need all ask again.
 func children(pid int) (list []int, ok bool) {
 	tasks := "/proc/" + decimal(uint64(pid)) + "/task"
 	buf := make([]byte, 8<<10)
@@ -263,7 +263,7 @@ func read(path string, buf []byte) string {
 func parent(pid int) int {
 	var buf [512]byte
 	s := read("/proc/"+decimal(uint64(pid))+"/stat", buf[:])
-	for i := len(s) - 1; i >= 0; i-- { // the name may hold anything
+	for i := len(s) - 1; i >= 0; i-- { // the name may contain anything
 		if s[i] == ')' {
 			return int(number(field(s[i+1:], 1)))
 		}
@@ -271,16 +271,16 @@ func parent(pid int) int {
 	return 0
 }
 
-// memory is what a process has for itself, and what it shares without a file: at
-// most as much as share tells.
+// memory returns what a process has for itself and shares without a file: at most what
+// share returns.
 func memory(pid int) uint64 {
 	var buf [4096]byte
 	s := read("/proc/"+decimal(uint64(pid))+"/status", buf[:])
 	return kilobytes(s, "RssAnon:") + kilobytes(s, "RssShmem:") + kilobytes(s, "VmSwap:")
 }
 
-// share is the same, with what several processes share divided among them. It is
-// exact, and slow.
+// share is the same with shared memory divided among the processes that share it. It
+// is exact and slow.
 func share(pid int) uint64 {
 	var buf [4096]byte
 	s := read("/proc/"+decimal(uint64(pid))+"/smaps_rollup", buf[:])

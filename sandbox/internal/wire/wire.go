@@ -1,28 +1,28 @@
-// Package wire is what the sandbox and its helper say to each other, over a
-// stream socket: one [Spec] down, and events up, each with a head of five bytes.
-// The helper links it, so it imports nothing.
+// Package wire is the protocol of the sandbox and its helper over a stream socket: one
+// [Spec] to the helper, events back, each with a head of five bytes. The helper links
+// it, so it imports only errors.
 package wire
 
 import "errors"
 
-// Version is that of what is written here. The helper refuses another one.
+// Version is the version of the protocol. The helper refuses any other.
 const Version = 1
 
 // The events that the helper sends. After Started comes Ended, after Failed nothing.
 const (
-	// Listening carries a listening socket for the proxy. Its body, when it has one, is
-	// what connections must begin with.
+	// Listening carries a listening socket for the proxy. Connections must begin with
+	// its body, which may be empty.
 	Listening = 'L'
-	// Started says that the program runs.
+	// Started reports that the program runs.
 	Started = 'S'
-	// Failed says why it does not: the number of the error, and where it came from.
+	// Failed reports why it does not run: the number of the error and the failed step.
 	Failed = 'F'
-	// Ended says how it ended: an [Ending].
+	// Ended reports how it ended: an [Ending].
 	Ended = 'E'
 )
 
-// What is asked of the helper while the program runs. The end of the stream ends
-// the program, with all that it has started.
+// Requests to the helper while the program runs. The end of the stream ends the program
+// and its children.
 const (
 	// Ask asks the program to end (SIGTERM).
 	Ask = 'T'
@@ -35,26 +35,26 @@ const (
 	Trees   = 5
 )
 
-// Spec is what the helper is to do.
+// Spec says what the helper does.
 type Spec struct {
 	Version uint64
-	// Isolate asks for what stands between the program and the machine's own
-	// files: a root of its own. The helper is alone in new name spaces then.
+	// Isolate gives the program a private root folder. The helper is alone in new name
+	// spaces then.
 	Isolate bool
-	// Probe ends the helper when everything is set up; Args are not run.
+	// Probe ends the helper when everything is set up, without running Args.
 	Probe bool
-	// HasTrees says that the writable and readable folders come as descriptors, ready
-	// to be mounted.
+	// HasTrees says that Writable and Readable are passed as descriptors, ready to be
+	// mounted.
 	HasTrees bool
-	// OldKernel leaves out what newer kernels keep inside for the helper: for tests.
+	// OldKernel makes the helper ignore features of newer kernels: for tests.
 	OldKernel bool
-	// Proxy asks for a proxy on ProxyPort, as the program sees it.
+	// Proxy gives the program a proxy on ProxyPort.
 	Proxy bool
 
 	Args, Env []string
 	Dir       string
-	// Writable and Readable are the folders to be seen, as real paths, beside the
-	// system's own. Links are other spellings of them: pairs of name and target.
+	// Writable and Readable are the visible folders besides the system's, as real paths.
+	// Links are other paths to them: pairs of name and target.
 	Writable, Readable, Links []string
 
 	UID, GID uint64
@@ -71,19 +71,19 @@ type Spec struct {
 	Shared    uint64 // bytes of /dev/shm
 }
 
-// ProxyPort is where the program finds the proxy, on 127.0.0.1.
+// ProxyPort is the port of the proxy on 127.0.0.1, as the program sees it.
 const ProxyPort = 3128
 
-// TokenSize is how many bytes Listening's body has.
+// TokenSize is the length of the token in Listening's body.
 const TokenSize = 16
 
 // Ending is how a program ended.
 type Ending struct {
-	Status uint64 // as wait tells it
-	Limit  string // the limit that it hit; empty for none
+	Status uint64 // as wait returns it
+	Limit  string // the limit that ended it; empty for none
 }
 
-var errShort = errors.New("what the sandbox and its helper say is not understood")
+var errShort = errors.New("the sandbox and its helper do not understand each other")
 
 // coder writes fields to a buffer or reads them from it.
 type coder struct {
@@ -201,10 +201,10 @@ func DecodeEnding(body []byte) (Ending, error) {
 	return e, nil
 }
 
-// Head is how many bytes stand before a message's body.
+// Head is the length of the head before a message's body.
 const Head = 5
 
-// MaxBody bounds a body. Longer ones are an error.
+// MaxBody bounds the length of a body.
 const MaxBody = 16 << 20
 
 // Message puts a head before a body.
@@ -213,7 +213,8 @@ func Message(kind byte, body []byte) []byte {
 	return append([]byte{kind, byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}, body...)
 }
 
-// Length is how long the body is that a head announces, and -1 if too long.
+// Length returns the length of the body that a head announces, or -1 if it is too
+// long.
 func Length(head []byte) int {
 	n := int(head[1]) | int(head[2])<<8 | int(head[3])<<16 | int(head[4])<<24
 	if n > MaxBody {
