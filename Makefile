@@ -32,13 +32,13 @@ check: $(LINT)
 	go vet ./...
 	$(LINT) run ./...
 	test -z "$$(gofmt -l .)" || { gofmt -l . ; exit 1; }
-	go test -run 'Generated' ./internal/sandbox ./internal/toolgen ./cmd/etui
+	go test -run 'Generated' ./sandbox ./internal/toolgen ./cmd/etui
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 generate:
-	go test -run 'Generated' ./internal/sandbox ./internal/toolgen -update
+	go test -run 'Generated' ./sandbox ./internal/toolgen -update
 	go test -run 'Generated' ./cmd/etui -update
 
 bench: build

@@ -15,14 +15,14 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
-	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "sandbox/internal/wire", "internal/tracing", "examples"},
+	{"sandbox", "sandbox/internal/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "internal/selftest"},
+	{"skill/markdown"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},

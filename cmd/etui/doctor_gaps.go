@@ -15,8 +15,9 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -54,7 +55,7 @@ func (b *built) openCommands(w *workspace) (list []finding) {
 		return list
 	}
 	if hosts, err := shellHosts(w.config.Sandbox, b.programs); err == nil && len(hosts) > 0 {
-		list = append(list, open("sandbox", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+		list = append(list, open("sandbox", "Commands of a model reach "+printable.List(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
 	}
 	return append(list, open("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
 		"Look at what is new before you open the workspace with other programs.")...)

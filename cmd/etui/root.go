@@ -110,7 +110,7 @@ Begin with "etui demo", then, in a second terminal, "etui chat".`,
 		return usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.chatCommand(), a.selectCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.secbenchCommand(), a.attackCommand())
+		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.secbenchCommand())
 	return root
 }
 

@@ -27,7 +27,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // Names are what programs outside of etui trust, in a workspace and in the folders

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // workspace is a folder with a guard.

@@ -23,7 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -129,9 +130,9 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 
 // failure is what a model is told of a program that has failed.
 func (r *runner) failure(result sandbox.Result) error {
-	lines := sandbox.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
+	lines := printable.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
 	if len(result.Refused) > 0 {
-		lines = strings.TrimPrefix(lines+"\nit was refused "+sandbox.Hosts(result.Refused)+", which its network does not have", "\n")
+		lines = strings.TrimPrefix(lines+"\nit was refused "+printable.List(result.Refused)+", which its network does not have", "\n")
 	}
 	if lines == "" {
 		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)

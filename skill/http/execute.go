@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
 // Execute sends the call and returns the answer: a text when it is one, and else
@@ -29,8 +30,8 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	if err := r.service.healthy(ctx, r); err != nil {
 		return nil, r.explain(ctx, err)
 	}
-	key := ""
-	if r.replay == keyed {
+	key := tool.IdempotencyKey(ctx)
+	if key == "" && r.replay == keyed {
 		key = rand.Text()
 	}
 	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {

@@ -39,6 +39,10 @@ func (s *Server) newTool(name string, d *Definition) *serverTool {
 
 func (t *serverTool) Definition() tool.Definition { return t.definition }
 
+// keyMeta is where _meta holds the idempotency key of a call. The protocol has no
+// name of its own for it.
+const keyMeta = "run.etui/idempotency-key"
+
 // Call asks the server. What the server says is data for the model, cleaned and
 // bounded.
 func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
@@ -61,7 +65,11 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	result, err := n.connection.session.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: args})
+	params := &sdk.CallToolParams{Name: t.name, Arguments: args}
+	if key := tool.IdempotencyKey(ctx); key != "" {
+		params.Meta = sdk.Meta{keyMeta: key}
+	}
+	result, err := n.connection.session.CallTool(ctx, params)
 	if err != nil {
 		return chat.Result{}, s.failure(ctx, t, n, err)
 	}

@@ -37,7 +37,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/egress"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -83,7 +83,7 @@ func (m *module) run(ctx context.Context, name string, stdin []byte) ([]byte, er
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	stdout, stderr := &output{full: stop}, sandbox.NewKeeper(1<<10, 4<<10)
+	stdout, stderr := &output{full: stop}, printable.NewKeeper(1<<10, 4<<10)
 	config := wazero.NewModuleConfig().WithName("").WithArgs(name).
 		WithStdin(bytes.NewReader(stdin)).WithStdout(stdout).WithStderr(stderr).
 		WithRandSource(rand.Reader).
@@ -96,7 +96,7 @@ func (m *module) run(ctx context.Context, name string, stdin []byte) ([]byte, er
 	case stdout.over:
 		return nil, fmt.Errorf("it wrote more than %d bytes", skill.MaxResult)
 	case err != nil:
-		return nil, failure(err, sandbox.Excerpt(stderr.Output().Bytes(), nil))
+		return nil, failure(err, printable.Excerpt(stderr.Bytes(), nil))
 	}
 	return stdout.text.Bytes(), nil
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // session is a command in the background.

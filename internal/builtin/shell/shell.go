@@ -18,7 +18,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -67,7 +67,7 @@ func (s *Shell) Registered() []tool.Tool {
 	if len(s.config.Network) == 0 {
 		return list
 	}
-	hosts := sandbox.Hosts(s.config.Network)
+	hosts := printable.List(s.config.Network)
 	for i, t := range list {
 		d := t.Definition()
 		if d.Name != "exec" {
@@ -187,10 +187,10 @@ func (s *Shell) ended(r sandbox.Result) string {
 	}
 	how = fmt.Sprintf("%s, sandbox: %s", how, r.Mode)
 	if len(s.config.Network) > 0 {
-		how += ", network: " + sandbox.Hosts(s.config.Network)
+		how += ", network: " + printable.List(s.config.Network)
 	}
 	if len(r.Refused) > 0 {
-		how += "; refused: " + sandbox.Hosts(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+		how += "; refused: " + printable.List(r.Refused) + ", which sandbox.network in etui.yaml does not have"
 	}
 	return "(" + how + ")"
 }
