@@ -15,6 +15,7 @@ import (
 )
 
 func TestMultiEdit(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\nc\r\n", "mixed": "a\r\nb\nc\r\n"})
 	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! nothing was changed; edit 2 of 2: the old text does not occur in a")
 	if got := w.text("a"); got != "one\ntwo\nthree\n" {
@@ -37,6 +38,7 @@ func TestMultiEdit(t *testing.T) {
 }
 
 func TestAppendRenameRemove(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"log": "1\n", "d/x": "x", "d/e/y": "y", "keep": "k", "skills/a.yaml": "name: a\n", "sub/.git/config": "[core]"})
 	w.want("append_file", `{"path":"log","content":"2\n"}`, "Added 2 bytes")
 	w.want("append_file", `{"path":"new/log","content":"1\n"}`, "which is new")
@@ -64,6 +66,7 @@ func TestAppendRenameRemove(t *testing.T) {
 
 // TestControlFiles are not changed, however they are spelled.
 func TestControlFiles(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x"})
 	if err := os.Symlink(".git", filepath.Join(w.dir, "g")); err != nil {
 		t.Fatal(err)
@@ -87,6 +90,7 @@ func TestControlFiles(t *testing.T) {
 
 // TestHardLinks to files outside are neither read nor changed.
 func TestHardLinks(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a": "inside\n"})
 	outside := filepath.Join(w.dir, "../outside")
 	if err := os.WriteFile(outside, []byte("SECRET\n"), 0o600); err != nil {
@@ -111,6 +115,7 @@ func TestHardLinks(t *testing.T) {
 
 // TestReadOnlyFolders are read by absolute paths, and never changed.
 func TestReadOnlyFolders(t *testing.T) {
+	t.Parallel()
 	w := open(t, nil)
 	dir := filepath.Join(w.dir, "../readonly")
 	if err := os.MkdirAll(filepath.Join(dir, "skill"), 0o755); err != nil {
@@ -136,6 +141,7 @@ func TestReadOnlyFolders(t *testing.T) {
 
 // TestEditsDoNotGetLost: many sessions change one file at once.
 func TestEditsDoNotGetLost(t *testing.T) {
+	t.Parallel()
 	const sessions = 16
 	var text strings.Builder
 	for i := range sessions {
@@ -158,6 +164,7 @@ func TestEditsDoNotGetLost(t *testing.T) {
 }
 
 func TestReadImage(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a.txt": "text"})
 	for name, side := range map[string]int{"p.png": 10, "wide.png": 9000} {
 		file, err := os.Create(filepath.Join(w.dir, name))

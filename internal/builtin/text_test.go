@@ -11,6 +11,7 @@ import (
 
 // TestCodes: texts are read in the code in which they are written, and stay in it.
 func TestCodes(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{
 		"gbk":   "\xb1\xe0\xba\xc5,\xd0\xd5\xc3\xfb\r\n1,\xd5\xc5\xc8\xfd\r\n", // 编号,姓名 1,张三
 		"utf16": "\xff\xfeh\x00i\x00\n\x00",
@@ -48,6 +49,7 @@ func TestCodes(t *testing.T) {
 
 // TestNearest: an edit that does not fit says enough to mend it.
 func TestNearest(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tif x == 1 {\n\t\tsay(\"hello\")\n\t}\n\tif y == 1 {\n\t\tsay(\"hello\")\n\t}\n}\n", "说明.md": "# 安装\n\n请先安装 Go（1.26 或更高）。\n"})
 	for old, says := range map[string]string{
 		"say(“hello”)":                            "from line 5 on:\n\t\tsay(\"hello\")",
@@ -65,6 +67,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{
 		"a.go": "one\ntwo\nthree\nfour\nfive\nsix\nseven\n", "b.ts": "two\n", "c.tsx": "two", "d/e.md": "two\n",
 		"long": strings.Repeat("x", 500_000) + "needle" + strings.Repeat("y", 500_000), "big.log": strings.Repeat("a line of a log\n", 100_000) + "the last two\n",
@@ -84,6 +87,7 @@ func TestSearch(t *testing.T) {
 // TestBounds: whatever is there, no tool gives more than a turn keeps, and what is
 // missing is told of at the end.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"wide": strings.Repeat("宽", 200_000), "lines": strings.Repeat(strings.Repeat("长", 90)+"\n", 3000), "empty": ""})
 	for i := range 600 {
 		w.put(fmt.Sprintf("d/%03d%s", i, strings.Repeat("名", 80)), "hit\n"+strings.Repeat("x", 400))
@@ -108,6 +112,7 @@ func TestBounds(t *testing.T) {
 
 // TestWebP: a picture that no model takes is not shown.
 func TestWebP(t *testing.T) {
+	t.Parallel()
 	picture := func(kind string, head ...byte) string {
 		return "RIFF\x00\x00\x00\x00WEBP" + kind + "\x00\x00\x00\x00" + string(head) + strings.Repeat("\x00", 20)
 	}

@@ -199,21 +199,18 @@ func cutsNumber(id, part string, at int) bool {
 func (w *world) add(r record, prefix string, number int) record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := range w.created {
-		if c := w.created[i]; c.kind == r.kind && c.seed == r.seed {
+	taken := map[string]bool{}
+	for _, c := range w.created {
+		switch {
+		case c.kind != r.kind:
+		case c.seed == r.seed:
 			return c
+		default:
+			taken[c.id] = true
 		}
 	}
 	if prefix != "" {
-		taken := func(id string) bool {
-			for _, c := range w.created {
-				if c.kind == r.kind && c.id == id {
-					return true
-				}
-			}
-			return false
-		}
-		for r.id = prefix + strconv.Itoa(number); taken(r.id); number++ {
+		for r.id = prefix + strconv.Itoa(number); taken[r.id]; number++ {
 			r.id = prefix + strconv.Itoa(number+1)
 		}
 		r.fields[r.columns[0]] = r.id

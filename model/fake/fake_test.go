@@ -14,6 +14,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	modeltest.Test(t, modeltest.Direct, func(_ *testing.T, s *modeltest.Server) model.Model {
 		var steps []fake.Step
 		for _, r := range s.Script() {
@@ -29,6 +30,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestScript(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		gate := make(chan struct{})
@@ -68,6 +70,7 @@ func TestScript(t *testing.T) {
 }
 
 func TestDelayEndsWithContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -18,6 +18,7 @@ import (
 // server and our adapter cannot share a mistake about the protocol. Anthropic's
 // own client reads the other server in package anthropic.
 func TestOpenAIForeignClient(t *testing.T) {
+	t.Parallel()
 	s := modeltest.OpenAI(
 		modeltest.Reply{
 			Text: []string{"It is ", "sunny."}, Calls: []chat.Call{{ID: "a", Name: "time", Arguments: []byte(`{"n":1}`)}, {Name: "time", Arguments: []byte(`{"n":2}`)}},
@@ -79,6 +80,7 @@ func TestOpenAIForeignClient(t *testing.T) {
 
 // TestChecks sends requests that a provider would refuse.
 func TestChecks(t *testing.T) {
+	t.Parallel()
 	const (
 		openaiHead    = `{"model":"m","stream":true,"stream_options":{"include_usage":true},`
 		anthropicHead = `{"model":"m","stream":true,"max_tokens":9,`

@@ -9,6 +9,7 @@ import (
 
 // What cannot be read is told with the field, and with the value that stands there.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`{"n": 1.5, "s": 2}`:         "n: a whole number of 64 bits is needed, not 1.5",
 		`{"n":"7","s":2}`:            `n: a whole number of 64 bits is needed, not "7"`,

@@ -80,6 +80,7 @@ func want(t *testing.T, got, says string) {
 }
 
 func TestExec(t *testing.T) {
+	t.Parallel()
 	dir, call := open(t)
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -102,6 +103,7 @@ func TestExec(t *testing.T) {
 }
 
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	_, call := open(t)
 	want(t, call("a", "background_output", `{"id":"cmd-1"}`), "! no command runs in the background")
 	want(t, call("a", "exec", `{"command":"echo one; sleep 600","background":true}`), "It runs as cmd-1 (sandbox: off)")
@@ -125,6 +127,7 @@ func TestBackground(t *testing.T) {
 // TestPlaces: a command that has ended makes room for another one, one that runs
 // does not.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	_, call := open(t)
 	for range 8 {
 		want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "It runs as")
@@ -137,6 +140,7 @@ func TestPlaces(t *testing.T) {
 
 // TestProtected: in every mode what is trusted stays as it is, with a word about it.
 func TestProtected(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the modes are Linux's")
 	}
@@ -173,6 +177,7 @@ func TestProtected(t *testing.T) {
 
 // TestNetwork: the model is told what commands may reach.
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})
 	if err != nil {
 		t.Fatal(err)

@@ -57,6 +57,7 @@ const article = `<!doctype html><html><head><title>On Cases</title><script>evil(
 <footer>Imprint</footer></body></html>`
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	mux := http.NewServeMux()
 	serve := func(path, kind, body string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -141,6 +142,7 @@ func TestFetch(t *testing.T) {
 
 // TestSearch asks each service, and the next one when it fails.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	answers := map[string]string{
 		"api.perplexity.ai/search":               `{"results":[{"title":"P","url":"https://p.example","snippet":"pp","date":"2026-01-02"}]}`,
 		"api.search.brave.com/res/v1/web/search": `{"web":{"results":[{"title":"B &amp; C","url":"https://b.example","description":"bb"}]}}`,
