@@ -8,7 +8,7 @@ type makeDirInput struct {
 
 // makeDir makes a folder in the workspace, with those above it.
 //
-//etui:tool risk=write
+//etui:tool risk=write replay=safe
 //etui:zh 在工作区中新建文件夹。
 //etui:alias mkdir, new folder, 新建文件夹, 创建目录
 func (f *Files) makeDir(in makeDirInput) (string, error) {

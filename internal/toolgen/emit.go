@@ -282,6 +282,9 @@ func (g *generator) definition(d *tool.Definition) string {
 	if d.Parameters != nil {
 		fmt.Fprintf(&b, "Parameters: %s.RawMessage(%s),\n", g.use("encoding/json"), quote(string(d.Parameters)))
 	}
+	if d.Replay != "" {
+		fmt.Fprintf(&b, "Replay: %s.%s,\n", g.use(module+"tool"), capital(string(d.Replay)))
+	}
 	for _, l := range [][2]string{{"Risk", string(d.Risk)}, {"Version", d.Version}, {"Source", d.Source}} {
 		if l[1] != "" {
 			fmt.Fprintf(&b, "%s: %q,\n", l[0], l[1])

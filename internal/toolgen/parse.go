@@ -315,10 +315,12 @@ func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 	set := map[string]func(string){
 		"groups":   func(v string) { d.Groups = list(v) },
 		"risk":     func(v string) { d.Risk = tool.Risk(v) },
+		"replay":   func(v string) { d.Replay = tool.Replay(v) },
 		"version":  func(v string) { d.Version = v },
 		"channels": func(v string) { d.Channels = list(v) },
 		"source":   func(v string) { d.Source = v },
 	}
+	allowed := map[string][]string{"risk": texts(tool.Risks()), "replay": texts(tool.Replays())}
 	if one {
 		set["name"] = func(v string) { d.Name = v }
 	}
@@ -331,12 +333,21 @@ func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 			g.fail(pos, "there is no key %q%s", key, cmp.Or(nearest.Hint(key, maps.Keys(set)), "; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
 		case !ok || value == "":
 			g.fail(pos, "%s needs a value: %s=…, without blanks", key, key)
-		case key == "risk" && !slices.Contains(tool.Risks(), tool.Risk(value)):
-			g.fail(pos, "unknown risk %q; it is read, write or destructive", value)
+		case allowed[key] != nil && !slices.Contains(allowed[key], value):
+			names := allowed[key]
+			last := len(names) - 1
+			g.fail(pos, "unknown %s %q%s", key, value, cmp.Or(nearest.Hint(value, slices.Values(names)), "; it is "+strings.Join(names[:last], ", ")+" or "+names[last]))
 		default:
 			take(value)
 		}
 	}
+}
+
+func texts[T ~string](values []T) (names []string) {
+	for _, v := range values {
+		names = append(names, string(v))
+	}
+	return names
 }
 
 // words goes through the words of a text, with where they begin.
