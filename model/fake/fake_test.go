@@ -14,7 +14,6 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	t.Parallel()
 	modeltest.Test(t, modeltest.Direct, func(_ *testing.T, s *modeltest.Server) model.Model {
 		var steps []fake.Step
 		for _, r := range s.Script() {

@@ -9,7 +9,7 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// failures are the cases in which the provider fails, or says so.
+// failures are the cases in which the provider fails or returns an error.
 var failures = []testCase{
 	{
 		name:   "401, the key echoed",
@@ -134,8 +134,8 @@ var failures = []testCase{
 	},
 }
 
-// wantFailure asks m and expects nothing but an error of a kind and a status,
-// -1 meaning any, whose detail holds some words.
+// wantFailure asks m and expects only an error of a kind and a status (-1 means any)
+// whose detail contains a text.
 func wantFailure(t *testing.T, m model.Model, kind error, status int, detail string) {
 	t.Helper()
 	said, _, _, err := model.Answer(m.Stream(t.Context(), question()))
@@ -158,7 +158,7 @@ func wantFailure(t *testing.T, m model.Model, kind error, status int, detail str
 	noKey(t, err)
 }
 
-// wantBreak asks m and expects an answer that an error ends.
+// wantBreak asks m and expects an answer that ends with an error.
 func wantBreak(t *testing.T, m model.Model, text, detail string) {
 	t.Helper()
 	said, _, stop, err := model.Answer(m.Stream(t.Context(), question()))

@@ -182,8 +182,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestTakesTheOneItCanFill: the second best serves when the message has not what
-// the best needs.
+// TestTakesTheOneItCanFill uses the second best tool if the message lacks arguments of
+// the best.
 func TestTakesTheOneItCanFill(t *testing.T) {
 	t.Parallel()
 	answer, _ := ask(t, []chat.Message{user("show me invoices that are overdue")}, "get_ticket", "list_invoices")
@@ -218,8 +218,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLongMessage: arguments come from the beginning of a message that is too long
-// to search as a whole, and the cut leaves no broken character.
+// TestLongMessage searches only the beginning of a message that is too long, without a
+// broken character at the cut.
 func TestLongMessage(t *testing.T) {
 	t.Parallel()
 	for _, filler := range []string{"a ", "好 "} {
