@@ -136,7 +136,7 @@ func TestWriteAndEdit(t *testing.T) {
 		t.Errorf("wrote %q", got)
 	}
 	w.want("edit_file", `{"path":"a.txt","old":"one","new":"1"}`, "! the old text occurs 2 times in a.txt, in lines 1, 1; add lines")
-	w.want("edit_file", `{"path":"a.txt","old":"TWO","new":"2"}`, "! the old text does not occur in a.txt; most like it, from line 1 on:\none two one")
+	w.want("edit_file", `{"path":"a.txt","old":"TWO","new":"2"}`, "! the old text does not occur in a.txt; closest match, from line 1:\none two one")
 	w.want("edit_file", `{"path":"a.txt","old":"two","new":"2"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"a.txt","old":"one","new":"1","all":true}`, "Replaced 2")
 	if got := w.text("a.txt"); got != "1 2 1\n" {

@@ -17,7 +17,7 @@ func (f *Files) makeDir(in makeDirInput) (string, error) {
 		return "", err
 	}
 	if s.name == "." {
-		return "The workspace is there.", nil
+		return "The workspace exists.", nil
 	}
 	at, err := s.enter(true)
 	if err != nil {
@@ -29,5 +29,5 @@ func (f *Files) makeDir(in makeDirInput) (string, error) {
 		return "", say(s.shown, err)
 	}
 	_ = made.Close() // nothing was written
-	return fmt.Sprintf("%s/ is there.", s.shown), nil
+	return fmt.Sprintf("%s/ exists.", s.shown), nil
 }
