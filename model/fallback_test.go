@@ -18,7 +18,6 @@ func failing(kind error) *fake.Model {
 }
 
 func TestFallback(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct {
 		name        string
 		first       *fake.Model
@@ -48,7 +47,6 @@ func TestFallback(t *testing.T) {
 }
 
 func TestFallbackAllFail(t *testing.T) {
-	t.Parallel()
 	m := model.Fallback(failing(model.ErrAuth), failing(model.ErrUnavailable))
 	_, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{}))
 	var e *model.Error
@@ -62,7 +60,6 @@ func TestFallbackAllFail(t *testing.T) {
 }
 
 func TestFallbackCancelled(t *testing.T) {
-	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := fake.New(fake.Step{Check: func(model.Request) error { cancel(); return nil }})
@@ -74,7 +71,6 @@ func TestFallbackCancelled(t *testing.T) {
 }
 
 func TestFallbackInfo(t *testing.T) {
-	t.Parallel()
 	a, b, c := fake.New(), fake.New(), fake.New()
 	b.Window, c.Window = 200_000, 8000
 	if got := model.Fallback(a, b, c).Info(); got.Name != "fake" || got.Window != 8000 {
@@ -86,7 +82,6 @@ func TestFallbackInfo(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
-	t.Parallel()
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	good := fake.New(fake.Step{Text: "secret words", Usage: model.Tokens{Input: 12, Output: 3}})

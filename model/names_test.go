@@ -12,7 +12,6 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	t.Parallel()
 	long := strings.Repeat("x", 64)
 	own := []string{"files.read", "files_read", "files-read", long, long + ".y", long + ".z", "время", "", "天气"}
 	req := model.Request{}
@@ -44,7 +43,6 @@ func TestNames(t *testing.T) {
 }
 
 func TestDetail(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct {
 		in      string
 		secrets []string
@@ -63,7 +61,6 @@ func TestDetail(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
-	t.Parallel()
 	for status, want := range map[int]error{
 		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrRateLimited,
 		403: model.ErrAuth, 404: model.ErrRequest, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
@@ -75,7 +72,6 @@ func TestKindOf(t *testing.T) {
 }
 
 func TestUserText(t *testing.T) {
-	t.Parallel()
 	for want, m := range map[string]chat.Message{
 		"": {}, "text": {Text: "text"}, "note": {Note: "note"}, "note\n\ntext": {Note: "note", Text: "text"},
 	} {

@@ -13,9 +13,6 @@ type TransportConfig struct {
 	// minute. A request that timed out is not retried: the provider may still process
 	// and bill it.
 	Timeout time.Duration
-	// Idle is how long an answer may pause between two bytes; 0 means two minutes. The
-	// time between reads does not count.
-	Idle time.Duration
 	// Retries is the number of retries after status 429, 5xx or a failed connection; 0
 	// means 2, a negative number none.
 	Retries int
@@ -40,7 +37,7 @@ type TransportConfig struct {
 // use.
 func Transport(cfg TransportConfig) http.RoundTripper {
 	cfg = cfg.withDefaults()
-	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout, cfg.Idle}, retryPolicy(cfg))}
+	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout}, retryPolicy(cfg))}
 }
 
 func (cfg TransportConfig) withDefaults() TransportConfig {
@@ -50,7 +47,6 @@ func (cfg TransportConfig) withDefaults() TransportConfig {
 		}
 	}
 	orDefault(&cfg.Timeout, time.Minute)
-	orDefault(&cfg.Idle, 2*time.Minute)
 	orDefault(&cfg.Wait, 500*time.Millisecond)
 	orDefault(&cfg.MaxWait, 30*time.Second)
 	switch {

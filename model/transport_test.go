@@ -34,7 +34,6 @@ func post(ctx context.Context) *http.Request {
 }
 
 func TestRetries(t *testing.T) {
-	t.Parallel()
 	lost := errors.New("connection reset by peer")
 	for _, tt := range []struct {
 		name string
@@ -98,7 +97,6 @@ func TestRetries(t *testing.T) {
 }
 
 func TestRetriesEndWithContext(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -114,7 +112,6 @@ func TestRetriesEndWithContext(t *testing.T) {
 }
 
 func TestSlowToBegin(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun, attempts := time.Now(), 0
 		_, err := Transport(TransportConfig{Base: tripFunc(func(r *http.Request) (*http.Response, error) {
@@ -129,7 +126,6 @@ func TestSlowToBegin(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct {
 		pause time.Duration
 		want  error
@@ -176,7 +172,6 @@ func slowBody(ctx context.Context, pause time.Duration) io.ReadCloser {
 }
 
 func TestOrder(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		`{"messages":[{"b":1,"a":2}],"stream":true,"system":"s","tools":[ 1 ],"model":"m"}`: `{"model":"m","stream":true,"tools":[ 1 ],"system":"s","messages":[{"b":1,"a":2}]}`,
 		`{"z":"<&>","a":"\u003c"}`: `{"a":"\u003c","z":"<&>"}`,

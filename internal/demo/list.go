@@ -168,20 +168,26 @@ func dateColumn(k *kind) string {
 // search keeps the records that contain the most words of the query.
 func search(all []record, query string) []record {
 	words := strings.FieldsFunc(fold(query), func(r rune) bool { return strings.ContainsRune(" \t,;.?!\"'，。？！、", r) })
-	best := 1
-	var kept []record
-	for _, r := range all {
-		hits := 0
+	return most(all, func(r record) (hits int) {
 		for _, word := range words {
 			if r.mentions(word) || len(word) > 4 && r.mentions(strings.TrimSuffix(word, "s")) {
 				hits++
 			}
 		}
-		if hits > best {
-			best, kept = hits, nil
+		return hits
+	})
+}
+
+// most keeps the items with the most hits, if there are any.
+func most[T any](all []T, hits func(T) int) (kept []T) {
+	best := 1
+	for _, item := range all {
+		n := hits(item)
+		if n > best {
+			best, kept = n, nil
 		}
-		if hits == best {
-			kept = append(kept, r)
+		if n == best {
+			kept = append(kept, item)
 		}
 	}
 	return kept

@@ -117,24 +117,15 @@ func (c *call) lines(service, pod, namespace string) []logLine {
 
 // nearest keeps the lines that contain the most words of the query.
 func nearest(pool []logLine, query string) []logLine {
-	best := 1
-	var kept []logLine
-	for _, l := range pool {
+	return most(pool, func(l logLine) (hits int) {
 		text := fold(l.Service + " " + l.Level + " " + l.Message)
-		hits := 0
 		for word := range strings.FieldsSeq(fold(query)) {
 			if strings.Contains(text, word) {
 				hits++
 			}
 		}
-		if hits > best {
-			best, kept = hits, nil
-		}
-		if hits == best {
-			kept = append(kept, l)
-		}
-	}
-	return kept
+		return hits
+	})
 }
 
 // messages returns the templates of a service's lines, completed with those of "any".

@@ -30,7 +30,6 @@ func ask(t *testing.T, reply modeltest.Reply, req model.Request) (s *modeltest.S
 func user(text string) chat.Message { return chat.Message{Role: chat.User, Text: text} }
 
 func TestRequest(t *testing.T) {
-	t.Parallel()
 	s, _, _, err := ask(t, modeltest.Reply{}, model.Request{
 		System: "S", Tools: []tool.Definition{{Name: "a"}, {Name: "files.read", Description: "Reads."}},
 		Messages: []chat.Message{
@@ -61,7 +60,6 @@ func TestRequest(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	t.Parallel()
 	want := model.Tokens{Input: 1000, Output: 20, CacheRead: 700, CacheWrite: 200}
 	_, _, usage, err := ask(t, modeltest.Reply{Usage: want}, model.Request{Messages: []chat.Message{user("Hi.")}})
 	if err != nil || usage != want {
@@ -70,7 +68,6 @@ func TestUsage(t *testing.T) {
 }
 
 func TestBlocksOfOtherKinds(t *testing.T) {
-	t.Parallel()
 	raw := events(t,
 		`{"type":"message_start","message":{"usage":{"input_tokens":1}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"time","input":{}}}`,
@@ -97,7 +94,6 @@ func TestBlocksOfOtherKinds(t *testing.T) {
 }
 
 func TestErrorsInTheMidst(t *testing.T) {
-	t.Parallel()
 	for kind, want := range map[string]error{
 		"overloaded_error": model.ErrUnavailable, "api_error": model.ErrUnavailable, "rate_limit_error": model.ErrRateLimited,
 		"authentication_error": model.ErrAuth, "invalid_request_error": model.ErrRequest, "request_too_large": model.ErrTooLong,
@@ -111,7 +107,6 @@ func TestErrorsInTheMidst(t *testing.T) {
 }
 
 func TestSecretHeaders(t *testing.T) {
-	t.Parallel()
 	s := modeltest.Anthropic(modeltest.Reply{Status: http.StatusBadRequest, Message: "bad header hunter2-hunter2"})
 	defer s.Close()
 	m, err := anthropic.New(anthropic.Config{
@@ -130,7 +125,6 @@ func TestSecretHeaders(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	t.Parallel()
 	for want, cfg := range map[string]anthropic.Config{
 		"anthropic: the model's name is missing":                             {},
 		"anthropic: the base URL of anthropic/m is not one of http or https": {Model: "m", BaseURL: "api.anthropic.com"},

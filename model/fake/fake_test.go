@@ -29,7 +29,6 @@ func TestConformance(t *testing.T) {
 }
 
 func TestScript(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		gate := make(chan struct{})
@@ -69,7 +68,6 @@ func TestScript(t *testing.T) {
 }
 
 func TestDelayEndsWithContext(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

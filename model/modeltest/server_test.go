@@ -18,7 +18,6 @@ import (
 // adapter cannot share a mistake about the protocol. Anthropic's own client talks to
 // the other server in package anthropic.
 func TestOpenAIForeignClient(t *testing.T) {
-	t.Parallel()
 	s := modeltest.OpenAI(
 		modeltest.Reply{
 			Text: []string{"It is ", "sunny."}, Calls: []chat.Call{{ID: "a", Name: "time", Arguments: []byte(`{"n":1}`)}, {Name: "time", Arguments: []byte(`{"n":2}`)}},
@@ -80,7 +79,6 @@ func TestOpenAIForeignClient(t *testing.T) {
 
 // TestChecks sends requests that a provider would reject.
 func TestChecks(t *testing.T) {
-	t.Parallel()
 	const (
 		openaiHead    = `{"model":"m","stream":true,"stream_options":{"include_usage":true},`
 		anthropicHead = `{"model":"m","stream":true,"max_tokens":9,`

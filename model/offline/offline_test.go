@@ -91,7 +91,6 @@ func ask(t testing.TB, messages []chat.Message, ranked ...string) (chat.Message,
 func user(text string) chat.Message { return chat.Message{Role: chat.User, Text: text} }
 
 func TestArguments(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ tool, text, want string }{
 		{"get_pod_logs", "show me the error logs of the checkout pod in namespace prod", `{"namespace":"prod","pod":"checkout","level":"error"}`},
 		{"get_pod_logs", "帮我查一下 prod 命名空间里 checkout pod 的错误日志", `{"namespace":"prod","pod":"checkout","level":"error"}`},
@@ -148,7 +147,6 @@ func TestArguments(t *testing.T) {
 }
 
 func TestAsksForWhatIsMissing(t *testing.T) {
-	t.Parallel()
 	question := []chat.Message{user("show me the logs")}
 	answer, stop := ask(t, question, "get_pod_logs")
 	if stop != model.Done || !strings.Contains(answer.Text, "namespace") || !strings.Contains(answer.Text, "pod") {
@@ -164,7 +162,6 @@ func TestAsksForWhatIsMissing(t *testing.T) {
 }
 
 func TestReports(t *testing.T) {
-	t.Parallel()
 	call := chat.Message{Role: chat.Assistant, Calls: []chat.Call{{ID: "1", Name: "get_weather", Arguments: []byte(`{"city":"Berlin"}`)}}}
 	for text, c := range map[string]struct {
 		question string
@@ -185,7 +182,6 @@ func TestReports(t *testing.T) {
 // TestTakesTheOneItCanFill uses the second best tool if the message lacks arguments of
 // the best.
 func TestTakesTheOneItCanFill(t *testing.T) {
-	t.Parallel()
 	answer, _ := ask(t, []chat.Message{user("show me invoices that are overdue")}, "get_ticket", "list_invoices")
 	if len(answer.Calls) != 1 || answer.Calls[0].Name != "list_invoices" {
 		t.Errorf("%+v", answer)
@@ -193,7 +189,6 @@ func TestTakesTheOneItCanFill(t *testing.T) {
 }
 
 func TestOutcomeOfACallThatWentOn(t *testing.T) {
-	t.Parallel()
 	answer, _ := ask(t, []chat.Message{{Role: chat.User, Note: "[Fri]\n[report has finished]\n42"}})
 	if answer.Text != "[report has finished]\n42" {
 		t.Errorf("%+v", answer)
@@ -201,7 +196,6 @@ func TestOutcomeOfACallThatWentOn(t *testing.T) {
 }
 
 func TestNothingFits(t *testing.T) {
-	t.Parallel()
 	for text, says := range map[string]string{"hi": "offline model", "你好！": "离线模型", "sing a song": "OPENAI_API_KEY", "唱首歌": "OPENAI_API_KEY", "": "offline"} {
 		if answer, _ := ask(t, []chat.Message{user(text)}); !strings.Contains(answer.Text, says) {
 			t.Errorf("%q: %q", text, answer.Text)
@@ -210,7 +204,6 @@ func TestNothingFits(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, _, err := model.Answer(offline.New(offline.Config{}).Stream(ctx, model.Request{})); !errors.Is(err, context.Canceled) {
@@ -221,7 +214,6 @@ func TestCancelled(t *testing.T) {
 // TestLongMessage searches only the beginning of a message that is too long, without a
 // broken character at the cut.
 func TestLongMessage(t *testing.T) {
-	t.Parallel()
 	for _, filler := range []string{"a ", "好 "} {
 		answer, _ := ask(t, []chat.Message{user("namespace=prod pod=cart " + strings.Repeat(filler, 9000) + " tail=20")}, "get_pod_logs")
 		if len(answer.Calls) != 1 || string(answer.Calls[0].Arguments) != `{"namespace":"prod","pod":"cart"}` {

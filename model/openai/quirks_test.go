@@ -16,7 +16,6 @@ import (
 
 // TestQuirks reads answers as servers are known to give them.
 func TestQuirks(t *testing.T) {
-	t.Parallel()
 	const json = "application/json"
 	for _, tt := range []struct {
 		name, kind, raw string
@@ -127,7 +126,6 @@ func TestQuirks(t *testing.T) {
 
 // TestErrors reads errors as servers are known to give them.
 func TestErrors(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		status int
@@ -193,7 +191,6 @@ func ask(t *testing.T, reply modeltest.Reply) (chat.Message, model.Tokens, model
 }
 
 func TestRequest(t *testing.T) {
-	t.Parallel()
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{})
 	defer s.Close()
 	m, err := openai.New(openai.Config{
@@ -228,7 +225,6 @@ func TestRequest(t *testing.T) {
 // TestImages: pictures follow the results of a round, and a server that refuses
 // them is asked without.
 func TestImages(t *testing.T) {
-	t.Parallel()
 	s := modeltest.OpenAI(modeltest.Reply{}, modeltest.Reply{Status: 400}, modeltest.Reply{Text: []string{"blind"}})
 	defer s.Close()
 	m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
@@ -259,7 +255,6 @@ func TestImages(t *testing.T) {
 }
 
 func TestLimitName(t *testing.T) {
-	t.Parallel()
 	for base, want := range map[string]string{
 		"": `"max_completion_tokens":9`, "https://etui.openai.azure.com/openai/v1": `"max_completion_tokens":9`, "http://localhost:11434/v1": `"max_tokens":9`,
 	} {
@@ -290,7 +285,6 @@ type tripFunc func(*http.Request) (*http.Response, error)
 func (f tripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestConfig(t *testing.T) {
-	t.Parallel()
 	for want, cfg := range map[string]openai.Config{
 		"openai: the model's name is missing":                           {},
 		"openai: the base URL of openai/m is not one of http or https":  {Model: "m", BaseURL: "localhost:11434"},
