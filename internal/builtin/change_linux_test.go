@@ -11,6 +11,7 @@ import (
 // TestSwapped: a program that puts a link in the place of a folder, again and again,
 // gets nothing written to what is protected.
 func TestSwapped(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{".git/hooks/old": "x", "a/old": "x", "evil": "x"})
 	a, link := filepath.Join(w.dir, "a"), filepath.Join(w.dir, "link")
 	if err := os.Symlink(".git/hooks", link); err != nil {

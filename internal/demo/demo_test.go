@@ -63,6 +63,7 @@ func (c *company) text(name, args string) string {
 }
 
 func TestDefinitions(t *testing.T) {
+	t.Parallel()
 	defs := demo.Definitions()
 	names, groups, chinese := map[string]bool{}, map[string]bool{}, regexp.MustCompile(`\p{Han}`)
 	for _, d := range defs {
@@ -148,6 +149,7 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 }
 
 func TestEveryToolAnswers(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, risk := range tool.Risks() { // what deletes comes last
 		for _, d := range demo.Definitions() {
@@ -174,6 +176,7 @@ func TestEveryToolAnswers(t *testing.T) {
 }
 
 func TestServiceRefuses(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	post := func(path, media, body string) *http.Response {
 		t.Helper()
@@ -218,6 +221,7 @@ func TestServiceRefuses(t *testing.T) {
 }
 
 func TestUnknownIsSaid(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, test := range []struct{ tool, args, want string }{
 		{"list_pods", `{"namespace":"production"}`, `unknown namespace "production"; known: prod, staging, dev`},
@@ -234,6 +238,7 @@ func TestUnknownIsSaid(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	got := c.text("get_pod_logs", `{"pod":"checkout","namespace":"prod","level":"error"}`)
 	lines := strings.Split(got, "\n")
@@ -251,6 +256,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestAnswersFitTheQuestion(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, test := range []struct{ tool, args, want, not string }{
 		{"list_pods", `{"namespace":"prod","status":"crashloop"}`, "1 pod (namespace prod, status crashloop)\npod: checkout-", "staging"},
@@ -291,6 +297,7 @@ func TestAnswersFitTheQuestion(t *testing.T) {
 }
 
 func TestCallsAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -316,6 +323,7 @@ func TestCallsAtTheSameTime(t *testing.T) {
 }
 
 func TestWrittenIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ write, args, read, readArgs, want string }{
 		{"create_ticket", `{"title":"Coffee machine leaks","priority":"high"}`, "search_tickets", `{"query":"coffee machine"}`, "Coffee machine leaks"},
 		{"create_calendar_event", `{"title":"Launch talk","start":"2026-11-24T15:00:00Z"}`, "list_calendar_events", `{"date":"2026-11-24"}`, "Launch talk"},
@@ -333,6 +341,7 @@ func TestWrittenIsFoundAgain(t *testing.T) {
 }
 
 func TestDeletedIsGone(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	c.text("cancel_calendar_event", `{"event":"Sprint planning"}`)
 	if got := c.text("list_calendar_events", `{}`); strings.Contains(got, "Sprint planning") {
@@ -341,6 +350,7 @@ func TestDeletedIsGone(t *testing.T) {
 }
 
 func TestCreatedRecordsAreBounded(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for i := range 1010 {
 		c.text("create_ticket", fmt.Sprintf(`{"title":"flood %d"}`, i))
@@ -351,6 +361,7 @@ func TestCreatedRecordsAreBounded(t *testing.T) {
 }
 
 func TestLongWork(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"run_load_test", "generate_quarterly_report"} {
 		c := open(t)
 		args := `{"service":"checkout"}`
@@ -392,6 +403,7 @@ func TestLongWork(t *testing.T) {
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(demo.Handler(demo.Config{Step: time.Hour}))
 	defer server.Close()
 	for _, tl := range demo.Tools(server.URL, server.Client()) {
@@ -421,6 +433,7 @@ func BenchmarkHandler(b *testing.B) {
 }
 
 func TestExecute(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	post := func(args string) (status int, out struct {
 		Pod, Error string

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fill writes a template with the call's arguments and drawn figures:
+// fill expands a template with the call's arguments and drawn figures:
 //
 //	{city}  {city=Berlin}     an argument, and what stands for it if it is missing
 //	{#3-14}  {#0.5-2.5}       a drawn number

@@ -73,7 +73,7 @@ var endings = []testCase{
 	},
 }
 
-// wantGone waits until the server sees that the client has gone.
+// wantGone waits until the server sees the client disconnect.
 func wantGone(t *testing.T, s *Server) {
 	t.Helper()
 	select {
