@@ -16,7 +16,7 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/sandbox/wire", "internal/tracing", "examples"},
-	{"internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
+	{"internal/form", "internal/sandbox", "internal/sandbox/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store/*", "internal/eval", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"selection": {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":    {"chat", "tool", "catalog", "rules"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/form", "internal/nearest", "internal/printable"},
 }
 
 func TestLayers(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
@@ -105,46 +106,46 @@ func checkVariableName(s string) string {
 
 // schema decodes the parameters: a JSON Schema that refers to nothing outside
 // itself.
-func (d *decoder) schema(n *yaml.Node, key string) ParameterSchema {
+func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, kindOf(n))
+		r.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, form.KindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
 		return nil // {}: there are none
 	}
-	before := len(d.problems)
+	before := len(r.Problems)
 	var b bytes.Buffer
-	d.json(&b, n, key)
-	if len(d.problems) > before {
+	r.json(&b, n, key)
+	if len(r.Problems) > before {
 		return nil
 	}
 	definition := tool.Definition{Name: "x", Parameters: b.Bytes()}
 	if err := definition.Check(); err != nil {
-		d.fail(n, key, "%s must be a JSON Schema of type object", key)
+		r.fail(n, key, "%s must be a JSON Schema of type object", key)
 		return nil
 	}
 	if _, err := tool.CompileSchema(b.Bytes()); err != nil {
-		d.fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
+		r.fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
 	}
 	return b.Bytes()
 }
 
 // json writes a node as JSON, in the order of the file.
-func (d *decoder) json(b *bytes.Buffer, n *yaml.Node, path string) {
+func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		separator := byte('{')
-		for key, value := range pairs(n) {
+		for key, value := range form.Pairs(n) {
 			b.WriteByte(separator)
 			separator = ','
 			text(b, key.Value)
 			b.WriteByte(':')
-			inner := path + "." + short(key.Value)
+			inner := path + "." + form.Short(key.Value)
 			if refers[key.Value] && value.Kind == yaml.ScalarNode && !strings.HasPrefix(value.Value, "#") {
-				d.fail(value, inner, "%s leads outside the schema; a reference begins with #", inner)
+				r.fail(value, inner, "%s leads outside the schema; a reference begins with #", inner)
 			}
-			d.json(b, value, inner)
+			r.json(b, value, inner)
 		}
 		if separator == '{' {
 			b.WriteByte('{')
@@ -155,14 +156,14 @@ func (d *decoder) json(b *bytes.Buffer, n *yaml.Node, path string) {
 		for i, item := range n.Content {
 			b.WriteByte(separator)
 			separator = ','
-			d.json(b, item, fmt.Sprintf("%s[%d]", path, i))
+			r.json(b, item, fmt.Sprintf("%s[%d]", path, i))
 		}
 		if separator == '[' {
 			b.WriteByte('[')
 		}
 		b.WriteByte(']')
 	default:
-		d.jsonScalar(b, n, path)
+		r.jsonScalar(b, n, path)
 	}
 }
 
@@ -171,7 +172,7 @@ var refers = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef":
 // number is a JSON number of a size that is cheap to calculate with.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$`)
 
-func (d *decoder) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
+func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 	switch n.Tag {
 	case "!!null":
 		b.WriteString("null")
@@ -179,7 +180,7 @@ func (d *decoder) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			d.fail(n, path, "%s is %s, which is no number of JSON; put it in quotes if it is text", path, short(n.Value))
+			r.fail(n, path, "%s is %s, which is no number of JSON; put it in quotes if it is text", path, form.Short(n.Value))
 			return
 		}
 		b.WriteString(n.Value)

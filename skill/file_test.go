@@ -93,7 +93,7 @@ func TestRefused(t *testing.T) {
 		{"", "empty"}, {"# nothing\n", "empty"}, {"- a\n", "mapping"}, {"a.yaml", "mapping"}, {"null", "mapping"},
 		{base + "\tx: 1\n", "a.yaml:5"}, {base + "x: [1, 2\n", "YAML"}, {base + "x: 'a\n", "YAML"}, {base + "---\n" + base, "second document"},
 		{base + "...\nrubbish\n", "document"}, {"\xff\xfen\x00a\x00", "UTF-8"}, {base + "# \xe9\n", "a.yaml:5"}, {base + "version: a\x00b\n", "YAML"},
-		{with("name: b"), "twice"}, {with("headers: {A: b, a: c}"), "twice"}, {with("headers: {A: b, A: c}"), "twice"}, {params("{type: object, type: object}"), "twice"},
+		{with("name: b"), "duplicate"}, {with("headers: {A: b, a: c}"), "duplicate"}, {with("headers: {A: b, A: c}"), "duplicate"}, {params("{type: object, type: object}"), "duplicate"},
 		{strings.ToUpper(base), `did you mean "name"`}, {with("time_out: 3"), `did you mean "timeout"`}, {with("? [a]\n: b"), "key"}, {with("1: b"), "quotes"},
 		// What makes files mean other things than they seem to.
 		{with("version: *a"), "YAML"}, {with("<<: {a: 1}"), `unknown key "a"`}, {with("<<: a"), "<<"}, {with("version: !!str 1"), "tag"}, {with("version: !!python/object:x 1"), "tag"},
@@ -104,8 +104,8 @@ func TestRefused(t *testing.T) {
 		{params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {p: *%[1]c, q: *%[1]c}") + "}"), "10000"}, {params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {<<: [*%[1]c, *%[1]c], p%[2]c: *%[1]c, q%[2]c: *%[1]c}") + "}"), "10000"},
 		{params("{type: object, a: &a {x: 1}, b: {<<: [" + strings.Repeat("*a,", 20_000) + "]}}"), "10000"},
 		{with("examples: [" + strings.Repeat("a,", 20_000) + "a]"), "10000"}, {with("# " + strings.Repeat("x", 300<<10)), "256 kB"},
-		{params(strings.Repeat("{a: ", 100) + strings.Repeat("}", 100)), "YAML"}, {with(strings.Repeat("k: v\n", 5000)), "twice"},
-		{params(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), "depth"},
+		{params(strings.Repeat("{a: ", 100) + strings.Repeat("}", 100)), "YAML"}, {with(strings.Repeat("k: v\n", 5000)), "duplicate"},
+		{params(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), "deeper"},
 		// Types.
 		{instead("name", "true"), "name"}, {instead("name", "12"), "name"}, {instead("name", "~"), "name"}, {instead("name", "[a]"), "name"}, {instead("name", "2020-01-01"), "name"},
 		{instead("description", "5"), "description"}, {instead("description", "{a: b}"), "description"}, {instead("description", "' '"), "description"}, {instead("provider", "[http]"), "provider"},

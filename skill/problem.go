@@ -1,8 +1,9 @@
 package skill
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/etui-run/etui/internal/form"
 )
 
 // Problem is something that keeps a file from being used. A provider's Load may
@@ -20,17 +21,7 @@ type Problem struct {
 }
 
 // Error tells the problem and where it is. Without a file it is the message alone.
-func (p Problem) Error() string {
-	switch {
-	case p.File == "":
-		return p.Message
-	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, p.Message)
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
-}
+func (p Problem) Error() string { return form.Problem(p).Error() }
 
 // Problems are all that is wrong with a file: at least one, in the order of the
 // file. They are found with errors.As in the errors of this package.

@@ -20,7 +20,7 @@ type rulebook struct {
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
-// [*config.Error] for everything that is wrong.
+// [config.Error] for everything that is wrong.
 func rulebookOf(c *config.Config) (r rulebook, err error) {
 	r.toolsets = toolsets(c)
 	var wrong, alsoWrong error
@@ -76,7 +76,7 @@ func configErrors(err error) error {
 	for i, err := range list {
 		var e *rules.Error
 		if errors.As(err, &e) {
-			list[i] = &config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Reason: e.Reason}
+			list[i] = config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Message: e.Reason}
 		}
 	}
 	return errors.Join(list...)

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -64,7 +65,7 @@ type Model struct {
 	MaxTokens int                     `yaml:"max_tokens" help:"Bound of an answer, in tokens. 0: the provider's."`
 	Headers   map[string]secret.Value `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration           `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
-	CacheLife time.Duration           `yaml:"cache_life" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	CacheLife time.Duration           `yaml:"cache_life" negative:"true" help:"How long the provider keeps the beginning of a request for the next one. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is tried again after 429, 5xx and lost connections."`
 }
@@ -164,7 +165,10 @@ type Rule struct {
 	WhenPlace Position `yaml:"-"`
 }
 
-func (r *Rule) stands(d *decoder, n *yaml.Node) { r.Place, r.WhenPlace = d.rulePlaces(n, r.When) }
+// Filled notes the places of the rule.
+func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
+	r.Place, r.WhenPlace = rulePlaces(in, n, r.When)
+}
 
 // Policy says which calls of visible tools may run.
 type Policy struct {
@@ -192,26 +196,20 @@ type CallRule struct {
 	WhenPlace Position `yaml:"-"`
 }
 
-func (r *CallRule) stands(d *decoder, n *yaml.Node) {
-	r.Place, r.WhenPlace = d.rulePlaces(n, r.When)
-}
-
-// Position is where something stands in the configuration. File is the name of
-// a variable when it came from the environment; then Line and Column are 0.
-type Position struct {
-	File         string
-	Line, Column int
+// Filled notes the places of the rule.
+func (r *CallRule) Filled(in *form.Reader, n *yaml.Node) {
+	r.Place, r.WhenPlace = rulePlaces(in, n, r.When)
 }
 
 // rulePlaces notes where a rule and its condition are. A condition that is there and
 // says nothing is a mistake: the rule would always hold.
-func (d *decoder) rulePlaces(n *yaml.Node, condition string) (place, whenPlace Position) {
-	place = d.position(n)
+func rulePlaces(r *form.Reader, n *yaml.Node, condition string) (place, whenPlace Position) {
+	place = r.Position(n)
 	when := find(n, "when")
 	if when != n && strings.TrimSpace(condition) == "" {
-		d.fail(when, "the condition is empty; leave when out for a rule that always holds")
+		r.Fail(when, "when", "the condition is empty; leave when out for a rule that always holds")
 	}
-	whenPlace = d.position(when)
+	whenPlace = r.Position(when)
 	switch {
 	case whenPlace.Line == 0:
 	case when.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -242,12 +240,12 @@ type Search struct {
 type Selection struct {
 	Off         bool     `yaml:"off" help:"Declare every tool that the caller may use, as without a selection, whatever the modes say."`
 	Mode        string   `yaml:"mode" default:"auto" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach the model; see docs/delivery.md."`
-	Directory   int      `yaml:"directory" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
+	Directory   int      `yaml:"directory" negative:"true" default:"400" help:"How many tokens the list of all tools in the system prompt may have. -1: no list."`
 	Skills      int      `yaml:"skills" default:"1500" help:"How many tokens the list of skills in the system prompt may have, at most 5 % of the model's window. What it leaves out is told with the messages that it fits."`
 	Limit       int      `yaml:"limit" default:"8" help:"How many tools are sent for a question, pinned ones not counted."`
 	Budget      int      `yaml:"budget" default:"3000" help:"How many tokens their definitions may have together."`
 	WindowShare float64  `yaml:"window_share" default:"0.1" help:"The part of the model's window that they may take."`
-	Direct      int      `yaml:"direct" default:"12" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
+	Direct      int      `yaml:"direct" negative:"true" default:"12" help:"Up to how many tools mode auto sends without choosing, if they fit the budget. -1: never."`
 	Pinned      []string `yaml:"pinned" help:"Tools that are sent always, by name or as group: and a group."`
 }
 

@@ -37,7 +37,7 @@ func TestFile(t *testing.T) {
 	c := parse(t, `
 log: {level: debug}
 models:
-  - {name: main, provider: openai, model: m, api_key: "${KEY}", headers: {X-A: "b"}, timeout: 5s}
+  - {name: main, provider: openai, model: m, api_key: "${KEY}", headers: {X-A: "b"}, timeout: 5s, cache_life: -1s}
 agents:
   - name: helper
     model: main
@@ -47,6 +47,7 @@ skills:
   - {name: office, description: d, tools: [send_mail, group:calendar]}
 workflow: {default_skill: office}
 limits: {message: 1MiB, result: 2000}
+selection: {direct: -1}
 `, "KEY=s3cret", "MOOD=kind")
 	m := c.Models[0]
 	if m.APIKey != "s3cret" || m.Headers["X-A"] != "b" || m.Timeout != 5*time.Second || m.Retries != 2 || c.Agents[0].Instructions != "Be kind.\n" || c.Agents[0].Strategy != "full" {
@@ -120,13 +121,14 @@ func TestMistakes(t *testing.T) {
 		{"visibility:\n  rules:\n  - deny: [a]\n    when:\n", "", "etui.yaml:4:10: the condition is empty"},
 		{"visibility: {rules: [null]}\n", "", "etui.yaml:1:22: visibility.rules[0] is empty"},
 		{"selection:\n  pinned:\n  -\n", "", "selection.pinned[0] is empty"},
-		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: the key "visibility" stands twice in the file`},
-		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: the key "deny" stands twice in visibility.rules[0]`},
-		{"sessions: {links: {a: b, a: c}}\n", "", `the key "a" stands twice in sessions.links`},
+		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: duplicate key "visibility"`},
+		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: duplicate key "deny"`},
+		{"sessions: {links: {a: b, a: c}}\n", "", `duplicate key "a"`},
 		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?; variables that begin with ETUI_ are keys`},
 		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
 		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},
-		{"a: &a [*a]\n", "", "unknown key"},
+		{"a: &a [*a]\n", "", "etui.yaml:1:4: this lies deeper"},
+		{"listen: x\n---\nlisten: y\n", "", "etui.yaml:2:1: a second document begins here"},
 		{"skills: &a [*a]\n", "", "etui.yaml"},
 	} {
 		_, err := config.Parse("etui.yaml", []byte(c.text), []string{c.env})

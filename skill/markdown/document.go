@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -106,7 +107,7 @@ func (p *parser) decode(text []byte) (string, error) {
 	}
 	s := string(text)
 	if !utf8.ValidString(s) {
-		p.warn(lineOfInvalid(text), "", "the file is not UTF-8 throughout; what is not was replaced")
+		p.warn(form.InvalidLine(text), "", "the file is not UTF-8 throughout; what is not was replaced")
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
 	if rest, ok := strings.CutPrefix(s, bom); ok {
@@ -262,7 +263,7 @@ func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.No
 // occurs twice the later one counts.
 func (p *parser) fields(root *yaml.Node) map[string]*yaml.Node {
 	found := map[string]*yaml.Node{}
-	for key, value := range pairs(root) {
+	for key, value := range form.Pairs(root) {
 		name := strings.ReplaceAll(strings.ToLower(key.Value), "_", "-")
 		if found[name] != nil {
 			p.doubt(key.Line, name, "%s occurs twice; the later one counts", name)
@@ -272,30 +273,6 @@ func (p *parser) fields(root *yaml.Node) map[string]*yaml.Node {
 		found[name] = value
 	}
 	return found
-}
-
-// pairs are the keys and values of a mapping; none of anything else.
-func pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
-	return func(yield func(key, value *yaml.Node) bool) {
-		if n == nil || n.Kind != yaml.MappingNode {
-			return
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if !yield(n.Content[i], n.Content[i+1]) {
-				return
-			}
-		}
-	}
-}
-
-// get finds the value of a key; nil when there is none.
-func get(n *yaml.Node, name string) *yaml.Node {
-	for key, value := range pairs(n) {
-		if key.Value == name {
-			return value
-		}
-	}
-	return nil
 }
 
 // line is a field as one line of visible text.

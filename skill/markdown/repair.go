@@ -1,10 +1,7 @@
 package markdown
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -59,22 +57,16 @@ type badYAML struct {
 // parseYAML parses a mapping. It refuses aliases, with which a small text becomes
 // a big one, and nesting that nobody writes.
 func parseYAML(lines []string) (*yaml.Node, *badYAML) {
-	var limit limit
-	var doc yaml.Node
-	loader, err := yaml.NewLoader(strings.NewReader(strings.Join(lines, "\n")), yaml.WithPlugin(&limit))
-	if err == nil {
-		err = loader.Load(&doc)
-	}
+	root, bad := form.Parse(strings.Join(lines, "\n"), maxDepth)
 	switch {
-	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
+	case root != nil && root.Tag != "!!null": // what follows the first document is left out
+	case root != nil, bad == nil:
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
-	case limit.exceeded:
+	case bad.TooDeep:
 		return nil, &badYAML{skill.Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
-	case err != nil:
-		line, message := yamlError(err)
-		return nil, &badYAML{skill.Problem{Line: max(line, 1), Message: message}, false}
+	default:
+		return nil, &badYAML{skill.Problem{Line: max(bad.Line, 1), Message: bad.Message}, false}
 	}
-	root := doc.Content[0]
 	if line := alias(root); line != 0 {
 		return nil, &badYAML{skill.Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
 	}
@@ -83,19 +75,6 @@ func parseYAML(lines []string) (*yaml.Node, *badYAML) {
 	}
 	return root, nil
 }
-
-// limit stops the YAML parser where the nesting is too deep.
-type limit struct{ exceeded bool }
-
-func (l *limit) CheckDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > maxDepth {
-		l.exceeded = true
-		return errors.New("nested too deeply")
-	}
-	return nil
-}
-
-func (l *limit) CheckAlias(int, int) error { return nil } // no alias is followed
 
 // alias returns the line of the first alias; 0 means that there is none.
 func alias(n *yaml.Node) int {
@@ -208,13 +187,4 @@ func unquote(first string, more []string) string {
 		return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(s)
 	}
 	return strings.ReplaceAll(s, "''", "'")
-}
-
-// yamlError takes an error of the YAML package apart.
-func yamlError(err error) (line int, message string) {
-	var at *yaml.LoadError
-	if !errors.As(err, &at) {
-		return 0, err.Error()
-	}
-	return cmp.Or(at.Mark.Line, at.ContextMark.Line), at.Message
 }

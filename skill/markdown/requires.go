@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/form"
 )
 
 // Requirements are what a skill needs of the machine that it works on, as
@@ -87,11 +89,11 @@ var clients = []string{"openclaw", "clawdbot", "clawdis", "moltbot"}
 // metadata takes the version and the requirements from the metadata.
 func (p *parser) metadata(d *Document, n *yaml.Node) {
 	n = p.structure(n)
-	if v := get(n, "version"); v != nil && d.Version == "" {
+	if v := form.Get(n, "version"); v != nil && d.Version == "" {
 		d.Version = p.line(map[string]*yaml.Node{"version": v}, "version", maxName)
 	}
 	for _, client := range clients {
-		if c := p.structure(get(n, client)); c != nil && !truth(get(c, "always")) {
+		if c := p.structure(form.Get(n, client)); c != nil && !truth(form.Get(c, "always")) {
 			d.Requires = p.requires(c)
 			return
 		}
@@ -100,10 +102,10 @@ func (p *parser) metadata(d *Document, n *yaml.Node) {
 
 func (p *parser) requires(n *yaml.Node) Requirements {
 	words := func(n *yaml.Node) []string { return p.list(n, splitCommas) }
-	needs := p.structure(get(n, "requires"))
+	needs := p.structure(form.Get(n, "requires"))
 	r := Requirements{
-		Bins: words(get(needs, "bins")), AnyBins: words(get(needs, "anyBins")),
-		Env: words(get(needs, "env")), Config: words(get(needs, "config")), OS: words(get(n, "os")),
+		Bins: words(form.Get(needs, "bins")), AnyBins: words(form.Get(needs, "anyBins")),
+		Env: words(form.Get(needs, "env")), Config: words(form.Get(needs, "config")), OS: words(form.Get(n, "os")),
 	}
 	for i, name := range r.OS {
 		r.OS[i] = goos(name)

@@ -2,9 +2,7 @@ package markdown
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -54,7 +53,7 @@ func strictFront(text []byte) (string, *skill.Problem) {
 		return "", &skill.Problem{Message: tooLong}
 	}
 	if !utf8.Valid(text) {
-		return "", &skill.Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
+		return "", &skill.Problem{Line: form.InvalidLine(text), Message: "the file is not UTF-8"}
 	}
 	s := lineBreaks(string(text))
 	rest, ok := strings.CutPrefix(s, fence)
@@ -71,56 +70,31 @@ func strictFront(text []byte) (string, *skill.Problem) {
 	return front, nil
 }
 
-func lineOfInvalid(text []byte) int {
-	line := 1
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		if r == '\n' {
-			line++
-		}
-		text = text[n:]
-	}
-	return line
-}
-
 // strictYAML parses the part of YAML that the reference validator allows: block
 // mappings, block lists and texts, with no types, anchors or aliases.
 func strictYAML(front string) (*yaml.Node, *skill.Problem) {
-	loader, err := yaml.NewLoader(strings.NewReader(separators.Replace(front)))
-	var doc, second yaml.Node
-	if err == nil {
-		err = loader.Load(&doc)
-	}
-	if err == nil {
-		if err = loader.Load(&second); errors.Is(err, io.EOF) {
-			err = nil
-		} else if err == nil {
-			return nil, &skill.Problem{Line: second.Line, Message: manyDocuments}
-		}
-	}
+	root, bad := form.Parse(separators.Replace(front), 0)
 	switch {
-	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
+	case bad != nil && bad.Second:
+		return nil, &skill.Problem{Line: bad.Line, Message: manyDocuments}
+	case bad != nil:
+		return nil, &skill.Problem{Line: bad.Line, Message: "the frontmatter is not valid YAML: " + bad.Message}
+	case root == nil:
 		return nil, &skill.Problem{Line: 1, Message: "the frontmatter is empty; it needs name and description"}
-	case err != nil:
-		line, message := yamlError(err)
-		return nil, &skill.Problem{Line: line, Message: "the frontmatter is not valid YAML: " + message}
 	}
 	if endsAtOnce.MatchString(front) {
 		return nil, &skill.Problem{Line: 1, Message: manyDocuments}
 	}
-	if p := stray(front, doc.Content[0]); p != nil {
+	if p := stray(front, root); p != nil {
 		return nil, p
 	}
-	if p := disallowed(doc.Content[0], 0); p != nil {
+	if p := disallowed(root, 0); p != nil {
 		return nil, p
 	}
-	if doc.Content[0].Kind != yaml.MappingNode {
-		return nil, &skill.Problem{Line: doc.Content[0].Line, Message: "the frontmatter must be a mapping of keys to values"}
+	if root.Kind != yaml.MappingNode {
+		return nil, &skill.Problem{Line: root.Line, Message: "the frontmatter must be a mapping of keys to values"}
 	}
-	return doc.Content[0], nil
+	return root, nil
 }
 
 // endsAtOnce finds a line of ... before anything else.
@@ -161,10 +135,9 @@ func disallowed(n *yaml.Node, depth int) *skill.Problem {
 func disallowedKeys(n *yaml.Node) *skill.Problem {
 	seen := map[string]bool{}
 	column := 0
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+	for key, value := range form.Pairs(n) {
 		if key.Kind == yaml.ScalarNode && seen[key.Value] {
-			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the key %q occurs twice", key.Value)}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("duplicate key %q", key.Value)}
 		}
 		if key.Kind == yaml.MappingNode {
 			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
@@ -187,9 +160,8 @@ func disallowedKeys(n *yaml.Node) *skill.Problem {
 // checkFields holds the fields against the standard.
 func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 	at := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		at[key.Value] = root.Content[i+1]
+	for key, value := range form.Pairs(root) {
+		at[key.Value] = value
 		if !slices.Contains(fields, key.Value) {
 			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
 		}
