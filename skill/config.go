@@ -45,8 +45,8 @@ type Config struct {
 	Timeout time.Duration `yaml:"timeout" min:"1" max:"120" default:"30" help:"Seconds that a call may take, 1 to 120. Default: 30."`
 	// RiskLevel is Write when the file does not say.
 	RiskLevel tool.Risk `yaml:"risk_level" enum:"read,write,destructive" default:"write" help:"What a call can do to the world: read, write or destructive. Default: write."`
-	// Replay is "never" for what is not read-only when the file does not say.
-	Replay     string          `yaml:"replay" enum:"safe,keyed,never" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
+	// Replay is empty when the file does not say: see tool.Definition.
+	Replay     tool.Replay     `yaml:"replay" enum:"safe,keyed,never" help:"How a call may be repeated when its outcome is unknown: safe, keyed (with the same idempotency key) or never. Default: safe for read, else never."`
 	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object. Default: there are none."`
 
 	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
@@ -77,7 +77,7 @@ func (c *Config) Line(key string) int { return c.lines[key] }
 // Details returns what a config says beside the contract.
 func (c *Config) Details() Details {
 	return Details{
-		Provider: c.Provider, Risk: c.RiskLevel, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
+		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
 		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
 	}
 }

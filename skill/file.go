@@ -141,12 +141,6 @@ func (r *reader) config(c *Config, root *yaml.Node) {
 		c.Timeout = DefaultTimeout
 	}
 	c.RiskLevel = cmp.Or(c.RiskLevel, tool.Write)
-	if c.Replay == "" {
-		c.Replay = "never"
-		if c.RiskLevel == tool.Read {
-			c.Replay = "safe"
-		}
-	}
 }
 
 // needed are the keys without which a provider's skill is nothing; of several

@@ -29,6 +29,7 @@ func parse(text string) (skill.Config, error) {
 func TestParseYAML(t *testing.T) {
 	c, err := parse("\ufeff" + strings.ReplaceAll(base+`timeout: 120
 risk_level: read
+replay: keyed
 version: 1.10
 enabled: false
 headers:
@@ -46,8 +47,11 @@ parameters:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Timeout != 2*time.Minute || c.RiskLevel != tool.Read || c.Version != "1.10" || *c.Enabled || c.Replay != "safe" || c.Groups[0] != "logs" || c.Translations["zh"] != "查日志" {
+	if c.Timeout != 2*time.Minute || c.RiskLevel != tool.Read || c.Version != "1.10" || *c.Enabled || c.Groups[0] != "logs" || c.Translations["zh"] != "查日志" {
 		t.Errorf("%+v", c)
+	}
+	if c.Replay != tool.Keyed {
+		t.Errorf("replay is %q", c.Replay)
 	}
 	if c.Headers["Authorization"] != "Bearer s3cret" || c.Headers["X-Twice"] != "${TOKEN}s3cret" {
 		t.Errorf("%q", string(c.Headers["X-Twice"]))
@@ -62,7 +66,7 @@ parameters:
 	if text := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(text, "s3cret") {
 		t.Error("a secret is printed")
 	}
-	if c, err = parse(base); err != nil || c.Timeout != 30*time.Second || c.RiskLevel != tool.Write || c.Replay != "never" || c.Parameters != nil {
+	if c, err = parse(base); err != nil || c.Timeout != 30*time.Second || c.RiskLevel != tool.Write || c.Replay != "" || c.Parameters != nil {
 		t.Errorf("defaults: %+v, %v", c, err)
 	}
 	if c, err = parse("name: a\ndescription: |\n  Two\n  lines.\ntools: [read_file, 'group:logs']\n"); err != nil || len(c.Tools) != 2 {
@@ -123,7 +127,7 @@ func TestRefused(t *testing.T) {
 		// Numbers and choices.
 		{with("timeout: 0"), "timeout"}, {with("timeout: 121"), "timeout"}, {with("timeout: -1"), "timeout"}, {with("timeout: 1.5"), "timeout"}, {with("timeout: 30.0"), "timeout"}, {with("timeout: '30'"), "timeout"},
 		{with("timeout: 30s"), "timeout"}, {with("timeout: 0x1e"), "timeout"}, {with("timeout: 99999999999999999999"), "timeout"}, {with("timeout: 1e1"), "timeout"}, {with("timeout: .inf"), "timeout"}, {with("timeout: 030"), "timeout"}, {with("timeout: [30]"), "timeout"},
-		{with("risk_level: Read"), `did you mean "read"`}, {with("risk_level: none"), "risk_level"}, {with("risk_level: ''"), "risk_level"}, {with("risk_level: 'read '"), "risk_level"}, {with("risk_level: true"), "risk_level"}, {with("replay: maybe"), "replay"},
+		{with("risk_level: Read"), `did you mean "read"`}, {with("risk_level: none"), "risk_level"}, {with("risk_level: ''"), "risk_level"}, {with("risk_level: 'read '"), "risk_level"}, {with("risk_level: true"), "risk_level"}, {with("replay: maybe"), "replay"}, {with("replay: nevr"), `did you mean "never"`},
 		// Endpoints.
 		{instead("endpoint", "''"), "endpoint"}, {instead("endpoint", "127.0.0.1:80"), "endpoint"}, {instead("endpoint", "/execute"), "endpoint"}, {instead("endpoint", "//a/b"), "endpoint"}, {instead("endpoint", "file:///etc/passwd"), "endpoint"},
 		{instead("endpoint", "ftp://a/"), "endpoint"}, {instead("endpoint", "http:///x"), "endpoint"}, {instead("endpoint", "http://:80/"), "endpoint"}, {instead("endpoint", "http:a"), "endpoint"}, {instead("endpoint", "http://u:s3cret@a/"), "endpoint"}, {instead("endpoint", "http://s3cret@a/"), "endpoint"},

@@ -233,7 +233,7 @@ func (l *Loader) report(changed int) Report {
 
 // look finds what has changed in a root, in all of it or in some files.
 func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again bool) []outcome {
-	dir, err := openFolder(r.Root)
+	dir, err := openTree(r.Root)
 	var there []found
 	if some == nil && l.enter != nil {
 		l.enter(filepath.Dir(r.path)) // it tells when the folder comes
@@ -279,7 +279,7 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 
 // take reads the files that have changed. Reading and parsing go on in parallel,
 // providers are asked one after the other.
-func (l *Loader) take(ctx context.Context, r *root, dir *folder, there []found, again bool) (all []outcome) {
+func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []found, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f found) bool {
 		known := r.files[f.path]
 		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info) && known.beside == dir.stamp(known.module)
@@ -331,7 +331,7 @@ var seed = maphash.MakeSeed()
 const soon = 2 * time.Second
 
 // read reads a file, and parses it if it is YAML.
-func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
+func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 	known := r.files[f.path]
 	if isGone(f.err) {
 		return reading{same: known == nil}
@@ -374,7 +374,7 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 }
 
 // load makes the skill of a file, and the change that puts it in force.
-func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
+func (l *Loader) load(r *root, dir *tree, f found, t reading) *Change {
 	c := &Change{Source: r.source(f.path), Scope: r.Scope}
 	if t.file == nil {
 		return c
@@ -419,7 +419,7 @@ func problemsOf(source string, c Config, err error) Problems {
 }
 
 // skill makes the skill of a file. A panic of a provider is an error.
-func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
+func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf("reading the skill failed unexpectedly: %v", p)

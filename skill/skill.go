@@ -90,6 +90,8 @@ type Details struct {
 	Provider string
 	// Risk is what a call can do to the world. Empty means tool.Write.
 	Risk tool.Risk
+	// Replay says how a call may be repeated, as in tool.Definition.
+	Replay tool.Replay
 	// Version tells versions of a skill apart, as in "1.2"; may be empty.
 	Version string
 	// Groups, Channels, Aliases, Examples, Translations and Body are as in

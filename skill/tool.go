@@ -49,7 +49,7 @@ func Definition(s Skill) tool.Definition {
 	d := DetailsOf(s)
 	return tool.Definition{
 		Name: ToolName(s.Name()), Description: s.Description(), Parameters: s.Parameters(),
-		Risk: d.Risk, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
+		Risk: d.Risk, Replay: d.Replay, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Source: Source,
 	}
 }

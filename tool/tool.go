@@ -64,6 +64,9 @@ type Definition struct {
 	Channels []string
 	// Risk is what a call can do to the world. Zero means Write.
 	Risk Risk
+	// Replay says how a call may be repeated after a crash. Empty means Safe for
+	// Risk Read, else Never.
+	Replay Replay
 	// Version tells releases of the tool apart; free text, may be empty.
 	Version string
 	// Source says where the tool came from: "builtin", "demo", a file, a

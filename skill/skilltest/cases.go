@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
 var cases = []testCase{
@@ -45,7 +46,7 @@ func testContract(t *testing.T, h Harness) {
 		return fmt.Sprintf("%q %q %s %+v", s.Name(), s.Description(), s.Parameters(), skill.DetailsOf(s))
 	}
 	config := h.Echo
-	config.Description, config.Version, config.RiskLevel = "Tells 时间 <now>.", "1.2", "read"
+	config.Description, config.Version, config.RiskLevel, config.Replay = "Tells 时间 <now>.", "1.2", tool.Read, tool.Keyed
 	config.Groups, config.Tools = []string{"a", "b"}, []string{"group:x"}
 	one, two := h.load(t, config), h.load(t, config)
 	if one.Name() != config.Name || one.Description() != config.Description {
@@ -54,6 +55,9 @@ func testContract(t *testing.T, h Harness) {
 	d := skill.DetailsOf(one)
 	if d.Provider != h.Provider.Type() || d.Version != "1.2" || d.Risk != "read" || !reflect.DeepEqual(d.Groups, config.Groups) {
 		t.Errorf("the details are %+v", d)
+	}
+	if got := skill.Definition(one).Replay; got != tool.Keyed {
+		t.Errorf("calls are repeated as %q, want %q", got, tool.Keyed)
 	}
 	if a, b := says(one), says(two); a != b || a != says(one) {
 		t.Errorf("the skill is not always the same:\n%s\n%s", a, b)

@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// folder is a Root that is open. Nothing outside its Within is read through it.
-type folder struct {
+// tree is a Root that is open. Nothing outside its Within is read through it.
+type tree struct {
 	within *os.Root
 	base   string // within, as an absolute path without links
 	at     string // the folder, below within; "." for within itself
@@ -31,8 +31,8 @@ type found struct {
 	err  error // why it cannot be used
 }
 
-// openFolder opens a root. The error is fs.ErrNotExist when it is not there.
-func openFolder(r Root) (*folder, error) {
+// openTree opens a root. The error is fs.ErrNotExist when it is not there.
+func openTree(r Root) (*tree, error) {
 	within := cmp.Or(r.Within, r.Dir)
 	base, err := filepath.Abs(within)
 	if err == nil {
@@ -55,7 +55,7 @@ func openFolder(r Root) (*folder, error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	f := &folder{within: root, base: base, at: at}
+	f := &tree{within: root, base: base, at: at}
 	if info, err := root.Stat(at); err != nil || !info.IsDir() {
 		f.close()
 		if err == nil {
@@ -81,7 +81,7 @@ func resolve(dir string) (string, error) {
 	return filepath.Join(real, filepath.Base(dir)), err
 }
 
-func (f *folder) close() {
+func (f *tree) close() {
 	if f.own != nil {
 		_ = f.own.Close()
 	}
@@ -89,10 +89,10 @@ func (f *folder) close() {
 }
 
 // dir is the folder as an absolute path without links.
-func (f *folder) dir() string { return filepath.Join(f.base, f.at) }
+func (f *tree) dir() string { return filepath.Join(f.base, f.at) }
 
 // parent opens the folder that a file belongs to, and returns what closes it.
-func (f *folder) parent(file found) (*os.Root, func(), error) {
+func (f *tree) parent(file found) (*os.Root, func(), error) {
 	if isYAML(file.path) {
 		var err error
 		if f.own == nil {
@@ -106,15 +106,15 @@ func (f *folder) parent(file found) (*os.Root, func(), error) {
 
 // list finds the files of the folder, by path. It tells enter of every folder
 // before it is read.
-func (f *folder) list(packages bool, enter func(dir string)) ([]found, error) {
-	w := walk{folder: f, packages: packages, enter: enter}
+func (f *tree) list(packages bool, enter func(dir string)) ([]found, error) {
+	w := walk{tree: f, packages: packages, enter: enter}
 	err := w.dir(f.at, "", 0)
 	slices.SortFunc(w.files, func(a, b found) int { return strings.Compare(a.path, b.path) })
 	return w.files, err
 }
 
 type walk struct {
-	*folder
+	*tree
 	packages bool
 	enter    func(dir string)
 	names    int // in all folders
@@ -198,7 +198,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 }
 
 // file finds one file of the folder itself.
-func (f *folder) file(name string) found {
+func (f *tree) file(name string) found {
 	real := filepath.Join(f.at, name)
 	info, err := f.within.Lstat(real)
 	if err != nil {
@@ -210,7 +210,7 @@ func (f *folder) file(name string) found {
 var errOutsideFolder = errors.New("the link leads outside")
 
 // find follows a name to its file, as long as that lies within.
-func (f *folder) find(real, at string, e fs.DirEntry) found {
+func (f *tree) find(real, at string, e fs.DirEntry) found {
 	if strings.ContainsFunc(at, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return found{path: at, err: errors.New("the file's name holds characters that cannot be printed")}
 	}
@@ -237,7 +237,7 @@ func (f *folder) find(real, at string, e fs.DirEntry) found {
 }
 
 // stamp is that of a file of the folder; the zero one if there is none.
-func (f *folder) stamp(file string) stamp {
+func (f *tree) stamp(file string) stamp {
 	if file == "" {
 		return stamp{}
 	}
@@ -250,7 +250,7 @@ func (f *folder) stamp(file string) stamp {
 
 // read returns what is in a file of at most so many bytes, and its stamp then.
 // It never waits for a writer.
-func (f *folder) read(file found, most int64) ([]byte, stamp, error) {
+func (f *tree) read(file found, most int64) ([]byte, stamp, error) {
 	if err := readable(file.info, most); err != nil {
 		return nil, stampOf(file.info), err
 	}
