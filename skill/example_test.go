@@ -26,7 +26,9 @@ func ExampleOpen() {
 		panic(err)
 	}
 
-	shout := func(_ context.Context, in struct{ Text string }) (string, error) { return strings.ToUpper(in.Text) + "!", nil }
+	shout := func(_ context.Context, in struct{ Text string }) (string, error) {
+		return strings.ToUpper(in.Text) + "!", nil
+	}
 	registry := catalog.NewRegistry(nil)
 	skills, err := skill.Open(dir, registry, skill.OpenConfig{
 		Providers: []skill.Provider{builtin.New(map[string]builtin.Function{"shout": builtin.Func(shout)})},

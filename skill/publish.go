@@ -2,8 +2,6 @@ package skill
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"reflect"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
@@ -269,19 +266,6 @@ func toolsetOf(e *Entry) *catalog.Skill {
 	}
 }
 
-// stop ends what a skill does in the background. Now says that nothing takes its
-// place: else the running calls end first, see serve.
-func (p *Publisher) stop(s *shown, now bool) {
-	if s == nil || s.server == nil {
-		return
-	}
-	s.server.stopped = true
-	p.stopped[s.entry.Name()] = s.server
-	if now {
-		s.server.cancel()
-	}
-}
-
 // hold notes what the table holds now in the place of something else, and wants to
 // be closed, and closes what it holds no more.
 func (p *Publisher) hold(before *shown, e *Entry) {
@@ -343,191 +327,6 @@ func (p *Publisher) lease(s Skill) *lease {
 		return p.open[c]
 	}
 	return &lease{}
-}
-
-// lease counts the running uses of a skill.
-type lease struct {
-	mu      sync.Mutex
-	running int
-	ended   chan struct{} // closed when the last use has ended; nil while more may begin
-}
-
-func (l *lease) use(f func() error) error {
-	l.mu.Lock()
-	if l.ended != nil {
-		l.mu.Unlock()
-		return fmt.Errorf("%w: it has been replaced meanwhile", ErrProviderUnavailable)
-	}
-	l.running++
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.running--; l.running == 0 && l.ended != nil {
-			close(l.ended)
-		}
-	}()
-	return f()
-}
-
-// end lets no other use begin, and waits for those that run.
-func (l *lease) end() {
-	l.mu.Lock()
-	if l.ended == nil {
-		if l.ended = make(chan struct{}); l.running == 0 {
-			close(l.ended)
-		}
-	}
-	l.mu.Unlock()
-	<-l.ended
-}
-
-// gate stands before a skill's uses: the skill may still be used, is not closed, and
-// who watches is told.
-type gate struct {
-	*Publisher
-	use   Use
-	lease *lease
-}
-
-// pass runs a use of the skill.
-func (g gate) pass(f func() error) error {
-	if _, err := g.table.Get(g.use.Skill); err != nil {
-		return err
-	}
-	return g.lease.use(f)
-}
-
-func (g gate) tool(t tool.Tool) tool.Tool {
-	return Observed(&gated{t, g}, g.use, g.config.Observe)
-}
-
-// gated is a tool behind a gate.
-type gated struct {
-	tool.Tool
-	gate gate
-}
-
-func (t *gated) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
-	err = t.gate.pass(func() (err error) {
-		result, err = t.Tool.Call(ctx, args)
-		return err
-	})
-	return result, err
-}
-
-// guide is a skill's instructions behind a gate.
-type guide struct {
-	gate  gate
-	skill Guide
-}
-
-// Read implements [catalog.Guide].
-func (g *guide) Read(ctx context.Context, file string) (text string, err error) {
-	read := func(ctx context.Context) error {
-		return g.gate.pass(func() (err error) {
-			defer func() {
-				if p := recover(); p != nil {
-					err = fmt.Errorf("reading the skill %s: %w unexpectedly", g.skill.Name(), ErrExecutionFailed)
-				}
-			}()
-			text, err = g.skill.Read(ctx, file)
-			return err
-		})
-	}
-	if g.gate.config.Observe == nil {
-		err = read(ctx)
-		return text, err
-	}
-	use := g.gate.use
-	if use.Arguments, err = json.Marshal(map[string]string{"file": file}); err != nil {
-		return "", err
-	}
-	err = g.gate.config.Observe(ctx, use, read)
-	return text, err
-}
-
-// server runs a Server.
-type server struct {
-	skill  Server
-	gate   gate
-	ended  chan struct{} // Run has returned
-	cancel context.CancelFunc
-
-	// The publisher's lock guards what follows.
-	stopped bool               // it is not shown any more
-	tools   map[string]brought // by name: those that are in the catalog
-}
-
-// brought is a tool of a server and what it is in the catalog.
-type brought struct{ own, shown tool.Tool }
-
-// serve runs a server until it is stopped. One that it replaces has ended before.
-func (p *Publisher) serve(s Server, g gate) *server {
-	before := p.stopped[s.Name()]
-	delete(p.stopped, s.Name())
-	ctx, cancel := context.WithCancel(p.ctx)
-	v := &server{skill: s, gate: g, cancel: cancel, ended: make(chan struct{})}
-	p.working.Go(func() {
-		defer p.forget(v)
-		defer close(v.ended)
-		defer cancel()
-		if before != nil {
-			if before.gate.lease != g.lease {
-				before.gate.lease.end()
-			}
-			before.cancel()
-			<-before.ended
-		}
-		defer func() {
-			if r := recover(); r != nil {
-				p.config.Log.Error("a server failed unexpectedly", "skill", s.Name(), "panic", r)
-			}
-		}()
-		if ctx.Err() == nil && !p.config.Idle {
-			s.Run(ctx, func() { p.changed(v) })
-		}
-	})
-	return v
-}
-
-// forget drops a server that has ended.
-func (p *Publisher) forget(v *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if name := v.skill.Name(); p.stopped[name] == v {
-		delete(p.stopped, name)
-	}
-}
-
-// changed publishes the tools of a server that have changed.
-func (p *Publisher) changed(v *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !v.stopped {
-		p.publish()
-	}
-}
-
-// supply adds the server's tools, and the server as the toolset of them while it has
-// any.
-func (v *server) supply(e *Entry, to *catalog.Supply) {
-	before := v.tools
-	v.tools = map[string]brought{}
-	set := toolsetOf(e)
-	set.Tools = nil
-	for _, t := range v.skill.Tools() {
-		name := t.Definition().Name
-		b := before[name]
-		if b.own == nil || !sameValue(b.own, t) {
-			b = brought{t, v.gate.tool(t)}
-		}
-		v.tools[name] = b
-		to.Tools, set.Tools = append(to.Tools, b.shown), append(set.Tools, name)
-	}
-	if len(set.Tools) > 0 {
-		to.Skills = append(to.Skills, *set)
-	}
 }
 
 func isPointer(v any) bool { return reflect.TypeOf(v).Kind() == reflect.Pointer }

@@ -16,72 +16,6 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// State is where a skill stands in its life.
-type State string
-
-// The states. A skill that is registered is loaded; it can be used once it is
-// enabled.
-const (
-	Loaded   State = "loaded"
-	Enabled  State = "enabled"
-	Disabled State = "disabled"
-	Removed  State = "removed"
-)
-
-// Scope is how near to the user a skill's source is. Of two skills with one
-// name the nearer one is in force.
-type Scope int
-
-// The scopes, from far to near.
-const (
-	Builtin   Scope = iota // of the program
-	Global                 // of the user, for all workspaces
-	Workspace              // of this workspace
-)
-
-func (s Scope) String() string { return [...]string{"builtin", "global", "workspace"}[s] }
-
-// MarshalText writes the scope's name.
-func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (s *Scope) UnmarshalText(text []byte) error {
-	for _, scope := range []Scope{Builtin, Global, Workspace} {
-		if scope.String() == string(text) {
-			*s = scope
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown scope %q", text)
-}
-
-// Entry is a skill of a table, as it stood when it was read. It is immutable.
-type Entry struct {
-	Skill   Skill
-	Details Details
-	State   State
-	// Why says, as a sentence, why the skill is not enabled; empty when it is.
-	Why   string
-	Scope Scope
-	// Source is the file that the skill came from; empty for one that the program
-	// registered itself.
-	Source string
-	// Since is when it came to be in this form.
-	Since time.Time
-	// Shadows are skills of the same name that are not in force because of this
-	// one, the next to be in force first.
-	Shadows []*Entry
-	// Err is why the newest form of the source could not be used; this entry is
-	// then the last good one. Nil when nothing is wrong.
-	Err error
-
-	definition tool.Definition
-	schema     func() (*tool.Schema, error) // of the parameters, compiled when first asked for
-}
-
-// Name is the skill's.
-func (e *Entry) Name() string { return e.Skill.Name() }
-
 // Change replaces what one source gives.
 type Change struct {
 	// Source is the file; it names what it replaces. Order among sources of one
@@ -120,37 +54,6 @@ type named struct {
 	candidates []*candidate // in rising order: the last one is in force
 }
 
-// Decision is what somebody has said about the skills of a name. The zero value
-// says nothing.
-type Decision struct {
-	// State is Enabled or Disabled; empty means as the skill itself asks for.
-	State State `json:"state,omitempty"`
-	// Version is the only one to be in force while there is one; empty means the
-	// highest.
-	Version string `json:"version,omitempty"`
-	// Removed are the sources that the skill is not to come from.
-	Removed []string `json:"removed,omitempty"`
-	// By, At and Why say who decided, when and for what reason.
-	By  string    `json:"by,omitempty"`
-	At  time.Time `json:"at,omitzero"`
-	Why string    `json:"why,omitempty"`
-}
-
-// IsZero reports whether nothing is decided.
-func (d Decision) IsZero() bool { return d.State == "" && d.Version == "" && len(d.Removed) == 0 }
-
-// disabled says in words that somebody disabled a skill.
-func (d Decision) disabled() string {
-	text := "disabled"
-	if d.By != "" {
-		text += " by " + d.By
-	}
-	if d.Why != "" {
-		text += ": " + d.Why
-	}
-	return text
-}
-
 // candidate is a skill that a source gives.
 type candidate struct {
 	skill      Skill
@@ -163,17 +66,6 @@ type candidate struct {
 	initial    State  // the state that it comes in
 	why        string // it is not enabled
 	removed    bool
-}
-
-// Snapshot is what a table held at one moment. It is immutable.
-type Snapshot struct {
-	byName map[string]*Entry
-	list   []*Entry         // by name
-	failed map[string]error // sources that give nothing, by source
-
-	// What is made when it is first asked for.
-	all, enabled func() []Skill
-	tools        func() []tool.Definition
 }
 
 // NewTable returns an empty table. A nil log discards.
@@ -191,20 +83,6 @@ func NewTable(log *slog.Logger) *Table {
 
 // Snapshot returns what the table holds now.
 func (t *Table) Snapshot() *Snapshot { return t.current.Load() }
-
-// Get finds the skill of a name that is in force, whatever its state.
-func (s *Snapshot) Get(name string) (*Entry, bool) {
-	e, ok := s.byName[name]
-	return e, ok
-}
-
-// All returns the skills in force by name, whatever their state, those that were
-// removed among them until their source changes. The slice is not to be changed.
-func (s *Snapshot) All() []*Entry { return s.list }
-
-// Failed returns why sources that give no skill at all do not, by source. The map
-// is not to be changed.
-func (s *Snapshot) Failed() map[string]error { return s.failed }
 
 // Watch calls f with every new snapshot from now on, one after the other and in
 // order, before the change that made it returns. f must not change the table.
@@ -307,72 +185,6 @@ func (a Actor) Enable(name string) error {
 // Disable keeps a skill from being used.
 func (a Actor) Disable(name string) error {
 	return a.change(name, "disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
-}
-
-// Use puts one version of a skill in force, whatever others there are; the empty
-// version is the highest one again. ErrNotFound says that there is no such
-// version.
-func (a Actor) Use(name, version string) error {
-	if version != "" && !slices.Contains(a.versions(name), version) {
-		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
-	}
-	return a.change(name, "version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
-}
-
-// say changes what is decided about a name. The caller holds the lock.
-func (a Actor) say(name string, f func(*Decision)) {
-	d := a.said[name]
-	f(&d)
-	if a.who != "program" {
-		d.By, d.Why = a.who, a.why
-	}
-	d.At = time.Now()
-	a.said[name] = d
-}
-
-// Decide replaces what is decided about some skills, by name, in one step. They
-// need not be there: a decision waits for its skill. The zero Decision takes back
-// what was decided before.
-func (a Actor) Decide(decisions map[string]Decision) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	touched := map[string]bool{}
-	for name, d := range decisions {
-		a.said[name] = d
-		if d.IsZero() {
-			delete(a.said, name)
-		}
-		a.log.Info("skill decided on", "skill", name, "state", d.State, "version", d.Version, "removed", d.Removed, "by", cmp.Or(d.By, a.who), "why", cmp.Or(d.Why, a.why))
-		if n := a.names[name]; n != nil {
-			touched[name] = true
-		}
-	}
-	a.publish(touched)
-}
-
-// Limit sets which skills may be enabled at all: f says, as a sentence, why one
-// may not, and nothing when it may. A skill that may not stays loaded. f is asked
-// again when it is set and for every skill that changes.
-func (a Actor) Limit(f func(*Entry) string) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	a.limit = f
-	touched := map[string]bool{}
-	for name := range a.names {
-		touched[name] = true
-	}
-	a.publish(touched)
-}
-
-func (a Actor) versions(name string) (list []string) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	if n := a.names[name]; n != nil {
-		for _, c := range n.candidates {
-			list = append(list, c.details.Version)
-		}
-	}
-	return list
 }
 
 // change changes what is known about one name.
@@ -518,22 +330,6 @@ func (t *Table) publish(touched map[string]bool) {
 	}
 }
 
-// merge brings a sorted list up to date with what has changed, in order.
-func merge(old []*Entry, changed []string, byName map[string]*Entry) []*Entry {
-	list := make([]*Entry, 0, len(byName))
-	for _, name := range changed {
-		i, found := slices.BinarySearchFunc(old, name, func(e *Entry, name string) int { return strings.Compare(e.Name(), name) })
-		list, old = append(list, old[:i]...), old[i:]
-		if found {
-			old = old[1:]
-		}
-		if now := byName[name]; now != nil {
-			list = append(list, now)
-		}
-	}
-	return append(list, old...)
-}
-
 // entry is what stands in a snapshot for a name.
 func (t *Table) entry(name string, n *named) *Entry {
 	c := t.inForce(name, n)
@@ -570,30 +366,6 @@ func (t *Table) withoutSkills() map[string]error {
 	failed := maps.Clone(t.failed)
 	maps.DeleteFunc(failed, func(source string, _ error) bool { return len(t.sources[source]) > 0 })
 	return failed
-}
-
-func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
-	s := &Snapshot{byName: byName, list: list, failed: failed}
-	s.all = sync.OnceValue(func() []Skill { return gather(list, isPresent, func(e *Entry) Skill { return e.Skill }) })
-	s.enabled = sync.OnceValue(func() []Skill { return gather(list, isEnabled, func(e *Entry) Skill { return e.Skill }) })
-	s.tools = sync.OnceValue(func() []tool.Definition {
-		return gather(list, isEnabled, func(e *Entry) tool.Definition { return e.definition })
-	})
-	return s
-}
-
-func isPresent(e *Entry) bool { return e.State != Removed }
-func isEnabled(e *Entry) bool { return e.State == Enabled }
-
-// gather returns a part of each entry that is wanted.
-func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T) []T {
-	all := make([]T, 0, len(list))
-	for _, e := range list {
-		if wanted(e) {
-			all = append(all, part(e))
-		}
-	}
-	return all
 }
 
 // Call executes a skill that may be used, after its arguments have been held
