@@ -18,9 +18,9 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// checkURL says what is wrong with the form of an endpoint. Which addresses may be
-// reached is decided when it is called. The message does not repeat the text,
-// which may hold a password.
+// checkURL says what is wrong with the form of an endpoint. Its address is judged
+// when it is called. The message does not repeat the text, which may hold a
+// password.
 func checkURL(s string) string {
 	if strings.ContainsFunc(s, notInURL) {
 		return "holds a blank, a control character, a backslash or a character that is not ASCII"
@@ -28,7 +28,7 @@ func checkURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return "is no URL: " + printable.OneLine(cause(err))
+		return "is not a URL: " + printable.OneLine(cause(err))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "must begin with http:// or https://"
 	case u.User != nil:
@@ -38,7 +38,7 @@ func checkURL(s string) string {
 	case u.Fragment != "" || strings.HasSuffix(s, "#"):
 		return "holds a fragment (#), which is never sent"
 	case !validHost(u.Hostname()):
-		return "names a host that is neither a name nor an address as it is usually written"
+		return "names a host that is neither a name nor an address in its usual form"
 	}
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
@@ -52,11 +52,11 @@ func notInURL(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }
 
 var hostName = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
 
-// numeric are last labels that some resolvers read as part of an address.
+// numeric matches last labels that some resolvers read as part of an address.
 var numeric = regexp.MustCompile(`^([0-9]+|0[xX][0-9a-fA-F]*)$`)
 
-// validHost refuses what one program reads as a name and another as an address,
-// as in 0x7f.1, and addresses with a zone.
+// validHost refuses hosts that one program reads as a name and another as an
+// address, as in 0x7f.1, and addresses with a zone.
 func validHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""
@@ -68,7 +68,7 @@ func validHost(host string) bool {
 	return !numeric.MatchString(labels[len(labels)-1])
 }
 
-// cause is the innermost text of a URL's error, which does not repeat the URL.
+// cause returns the innermost text of a URL's error, which does not repeat the URL.
 func cause(err error) string {
 	var e *url.Error
 	if errors.As(err, &e) {
@@ -80,8 +80,7 @@ func cause(err error) string {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
-// ofConnection are headers that belong to the connection, not to the request that
-// a skill makes.
+// ofConnection are headers that belong to the connection, not to a skill's request.
 var ofConnection = map[string]bool{
 	"host": true, "connection": true, "keep-alive": true, "proxy-connection": true, "proxy-authenticate": true, "proxy-authorization": true,
 	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true, "content-encoding": true, "expect": true, "http2-settings": true,
@@ -92,7 +91,7 @@ func checkHeaderName(s string) string {
 	case !token.MatchString(s):
 		return "is not the name of a header"
 	case ofConnection[strings.ToLower(s)]:
-		return "is a header of the connection, which etui sets itself"
+		return "is a header of the connection, which only etui sets"
 	}
 	return ""
 }
@@ -104,15 +103,15 @@ func checkVariableName(s string) string {
 	return ""
 }
 
-// schema decodes the parameters: a JSON Schema that refers to nothing outside
-// itself.
+// schema reads the parameters: a JSON Schema without references to anything
+// outside it.
 func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 	if n.Kind != yaml.MappingNode {
 		r.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, form.KindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
-		return nil // {}: there are none
+		return nil // {} means no arguments
 	}
 	before := len(r.Problems)
 	var b bytes.Buffer
@@ -143,7 +142,7 @@ func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 			b.WriteByte(':')
 			inner := path + "." + form.Short(key.Value)
 			if refers[key.Value] && value.Kind == yaml.ScalarNode && !strings.HasPrefix(value.Value, "#") {
-				r.fail(value, inner, "%s leads outside the schema; a reference begins with #", inner)
+				r.fail(value, inner, "%s refers to something outside the schema; a reference begins with #", inner)
 			}
 			r.json(b, value, inner)
 		}
@@ -169,7 +168,7 @@ func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 
 var refers = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef": true}
 
-// number is a JSON number of a size that is cheap to calculate with.
+// number matches JSON numbers that are cheap to calculate with.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$`)
 
 func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
@@ -180,7 +179,7 @@ func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			r.fail(n, path, "%s is %s, which is no number of JSON; put it in quotes if it is text", path, form.Short(n.Value))
+			r.fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path, form.Short(n.Value))
 			return
 		}
 		b.WriteString(n.Value)

@@ -7,26 +7,25 @@ import (
 	"time"
 )
 
-// Decision is what somebody has said about the skills of a name. The zero value
-// says nothing.
+// Decision is what an operator decided about the skills of a name. The zero value
+// decides nothing.
 type Decision struct {
-	// State is Enabled or Disabled; empty means as the skill itself asks for.
+	// State is Enabled or Disabled; empty leaves it to the skill's file.
 	State State `json:"state,omitempty"`
-	// Version is the only one to be in force while there is one; empty means the
-	// highest.
+	// Version is the one in effect, if it exists; empty means the highest.
 	Version string `json:"version,omitempty"`
-	// Removed are the sources that the skill is not to come from.
+	// Removed are the sources whose skills are removed.
 	Removed []string `json:"removed,omitempty"`
-	// By, At and Why say who decided, when and for what reason.
+	// By, At and Why say who decided, when and why.
 	By  string    `json:"by,omitempty"`
 	At  time.Time `json:"at,omitzero"`
 	Why string    `json:"why,omitempty"`
 }
 
-// IsZero reports whether nothing is decided.
+// IsZero reports whether d decides nothing.
 func (d Decision) IsZero() bool { return d.State == "" && d.Version == "" && len(d.Removed) == 0 }
 
-// disabled says in words that somebody disabled a skill.
+// disabled says who disabled a skill and why.
 func (d Decision) disabled() string {
 	text := "disabled"
 	if d.By != "" {
@@ -38,7 +37,7 @@ func (d Decision) disabled() string {
 	return text
 }
 
-// say changes what is decided about a name. The caller holds the lock.
+// say changes the decision about a name. The caller holds the lock.
 func (a Actor) say(name string, f func(*Decision)) {
 	d := a.said[name]
 	f(&d)
@@ -49,9 +48,9 @@ func (a Actor) say(name string, f func(*Decision)) {
 	a.said[name] = d
 }
 
-// Decide replaces what is decided about some skills, by name, in one step. They
-// need not be there: a decision waits for its skill. The zero Decision takes back
-// what was decided before.
+// Decide replaces the decisions about some skills, by name, in one step. A decision
+// about a skill that does not exist waits for it. The zero Decision takes back what
+// was decided before.
 func (a Actor) Decide(decisions map[string]Decision) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -69,9 +68,9 @@ func (a Actor) Decide(decisions map[string]Decision) {
 	a.publish(touched)
 }
 
-// Limit sets which skills may be enabled at all: f says, as a sentence, why one
-// may not, and nothing when it may. A skill that may not stays loaded. f is asked
-// again when it is set and for every skill that changes.
+// Limit sets which skills may be enabled at all: f returns, as a sentence, why one
+// may not, or nothing. Such a skill stays loaded. f is called for all skills now and
+// for every skill that changes.
 func (a Actor) Limit(f func(*Entry) string) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -83,9 +82,8 @@ func (a Actor) Limit(f func(*Entry) string) {
 	a.publish(touched)
 }
 
-// Use puts one version of a skill in force, whatever others there are; the empty
-// version is the highest one again. ErrNotFound says that there is no such
-// version.
+// Use chooses the version of a skill that is in effect; the empty version means the
+// highest again. The error is ErrNotFound if there is no such version.
 func (a Actor) Use(name, version string) error {
 	if version != "" && !slices.Contains(a.versions(name), version) {
 		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)

@@ -17,23 +17,23 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// The bounds of a YAML skill. A file beyond one of them is refused.
+// The bounds of a YAML skill. A file that exceeds one is refused.
 const (
 	maxYAML        = 256 << 10 // bytes
 	maxNodes       = 10_000    // keys and values, aliases written out
 	maxDepth       = 40        // mappings and lists in one another
-	maxProblems    = 20        // that are reported of one file
+	maxProblems    = 20        // reported of one file
 	maxName        = 64        // characters, of a name
 	maxDescription = 4096      // characters, of a description
 	maxText        = 8192      // bytes, of any other text
 )
 
-// ParseYAML reads one skill's file, for messages named after file. The error is
-// [Problems]: everything that is wrong, not only what was found first. No message
-// holds the value of a variable, a header or env.
+// ParseYAML reads the text of a skill's file; messages name it file. The error is
+// [Problems], everything that is wrong. No message holds the value of a variable, a
+// header or env.
 //
-// A file is one YAML document in UTF-8 that holds one mapping, without tags or
-// repeated keys. ${NAME} is replaced in the values of headers and env, once.
+// A file is one YAML document in UTF-8 with one mapping, without tags or duplicate
+// keys. ${NAME} is replaced in the values of headers and env, once.
 func ParseYAML(file string, text []byte, v Variables) (Config, error) {
 	r := &reader{variables: v}
 	r.Reader = form.Reader{
@@ -60,11 +60,11 @@ type reader struct {
 	expanded  []Secret // what ${NAME} was replaced with
 }
 
-// read fills a config. A parser that panics has met a file that is not to be used.
+// read fills a config. If the parser panics, the file is refused.
 func (r *reader) read(c *Config, text []byte) {
 	defer func() {
 		if recover() != nil {
-			r.fail(&yaml.Node{}, "", "the file cannot be read: it makes the parser fail")
+			r.fail(&yaml.Node{}, "", "the file cannot be read: the parser failed on it")
 		}
 	}()
 	if root := r.parse(text); root != nil && r.Resolve(root) && len(r.Problems) == 0 {
@@ -116,7 +116,7 @@ func (r *reader) inspect(n *yaml.Node, top string) {
 	}
 }
 
-// config decodes the file's mapping.
+// config reads the file's mapping.
 func (r *reader) config(c *Config, root *yaml.Node) {
 	r.Decode(root, c)
 	at := map[string]*yaml.Node{}
@@ -132,15 +132,14 @@ func (r *reader) config(c *Config, root *yaml.Node) {
 	c.RiskLevel = cmp.Or(c.RiskLevel, tool.Write)
 }
 
-// needed are the keys without which a provider's skill is nothing; of several
-// one is enough.
+// needed are the keys that a provider requires; one of them is enough.
 var needed = map[string][]string{"http": {"endpoint"}, "mcp": {"endpoint", "command"}, "wasm": {"module"}, "command": {"command"}}
 
-// relations checks what concerns more than one key.
+// relations checks rules about more than one key.
 func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node) {
 	for key, f := range form.Fields(reflect.TypeFor[Config]()) {
 		if of := f.Tag.Get("of"); of != "" && at[key] != nil && known(c.Provider) && !slices.Contains(strings.Split(of, ","), c.Provider) {
-			r.fail(at[key], key, "%s means nothing to provider %s; it belongs to %s", key, cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
+			r.fail(at[key], key, "provider %[2]s has no key %[1]s; it belongs to %[3]s", key, cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
 		}
 	}
 	if at["provider"] == nil && at["tools"] == nil {
@@ -156,8 +155,8 @@ func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node)
 	}
 }
 
-// known reports whether the keys of a provider are those of the table; a program
-// may have providers of its own.
+// known reports whether the keys of a provider are known; a program may have
+// providers of its own.
 func known(provider string) bool {
 	return provider == "" || provider == "builtin" || needed[provider] != nil
 }
@@ -220,7 +219,7 @@ func (r *reader) text(n *yaml.Node, key string) (string, bool) {
 	case key != "description" && len(n.Value) > maxText:
 		r.fail(n, key, "%s is longer than %d bytes", key, maxText)
 	case strings.ContainsFunc(n.Value, unseen):
-		r.fail(n, key, "%s holds a control character or one that cannot be seen", key)
+		r.fail(n, key, "%s holds a control character or an invisible one", key)
 	default:
 		if check := checks[key]; check != nil {
 			if reason := check(n.Value); reason != "" {
@@ -233,8 +232,8 @@ func (r *reader) text(n *yaml.Node, key string) (string, bool) {
 	return "", false
 }
 
-// unseen reports characters that hide what a text says from the people who read
-// it: controls, changes of direction, tags.
+// unseen reports characters that hide a text's meaning from people: controls,
+// changes of direction, tags.
 func unseen(r rune) bool {
 	switch r {
 	case '\n', '\t', '\r':

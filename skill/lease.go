@@ -14,14 +14,14 @@ import (
 type lease struct {
 	mu      sync.Mutex
 	running int
-	ended   chan struct{} // closed when the last use has ended; nil while more may begin
+	ended   chan struct{} // closed after the last use; nil while uses may begin
 }
 
 func (l *lease) use(f func() error) error {
 	l.mu.Lock()
 	if l.ended != nil {
 		l.mu.Unlock()
-		return fmt.Errorf("%w: it has been replaced meanwhile", ErrProviderUnavailable)
+		return fmt.Errorf("%w: it has been replaced", ErrProviderUnavailable)
 	}
 	l.running++
 	l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *lease) use(f func() error) error {
 	return f()
 }
 
-// end lets no other use begin, and waits for those that run.
+// end lets no more uses begin and waits for the running ones.
 func (l *lease) end() {
 	l.mu.Lock()
 	if l.ended == nil {
@@ -47,8 +47,8 @@ func (l *lease) end() {
 	<-l.ended
 }
 
-// gate stands before a skill's uses: the skill may still be used, is not closed, and
-// who watches is told.
+// gate guards the uses of a skill: the skill must be enabled and open, and the
+// observer sees each use.
 type gate struct {
 	*Publisher
 	use   Use

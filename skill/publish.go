@@ -17,18 +17,18 @@ import (
 
 // PublishConfig says how skills are published. The zero value is enough.
 type PublishConfig struct {
-	// Observe stands around every use of a skill; nil means that nobody watches.
+	// Observe wraps every use of a skill; nil means that nothing does.
 	Observe ObserveFunc
-	// Idle says not to run servers: their tools are what they know without.
+	// Idle leaves servers stopped: their tools are those they know without running.
 	Idle bool
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
 }
 
 const (
-	// retirement is how long a skill that was replaced stays open for the turns that
-	// hold it: longer than turns take. Of more than maxRetired at once the next ones
-	// are closed as soon as no call of them runs.
+	// retirement is how long a replaced skill stays open for the turns that hold it:
+	// longer than a turn takes. Beyond maxRetired of them, a skill is closed as soon
+	// as none of its calls runs.
 	retirement = 5 * time.Minute
 	maxRetired = 64
 	// maxListed is how many characters of a description a list of skills has.
@@ -40,37 +40,36 @@ type Publisher struct {
 	table    *Table
 	registry *catalog.Registry
 	config   PublishConfig
-	ctx      context.Context //nolint:containedctx // ends with Close; it is that of the servers and of what is retired
+	ctx      context.Context //nolint:containedctx // of the servers and retired skills; ends with Close
 	cancel   context.CancelFunc
 	working  sync.WaitGroup // servers, and skills that are being closed
 
 	mu       sync.Mutex // guards what follows
 	snapshot *Snapshot
-	shown    []*shown           // what the snapshot holds, in its order
-	stopped  map[string]*server // by name: a server that may not have ended yet
+	shown    []*shown           // the snapshot's entries, in its order
+	stopped  map[string]*server // servers that may still run, by name
 	open     map[io.Closer]*lease
 	retired  int
-	told     map[string]bool // what was left out and logged
+	told     map[string]bool // logged errors of what was left out
 	closed   bool
 }
 
-// Publish puts what is enabled in a table into a catalog, now and after every
-// change, until the publisher is closed. The catalog is up to date when the change
-// of the table returns.
+// Publish puts the enabled skills of a table into a catalog, now and after every
+// change, until the publisher is closed. The catalog is up to date when a change of
+// the table returns.
 //
-// A callable skill becomes a tool, of the source "skill". A skill with
-// instructions, and one that names tools, becomes one that can be taken up. The
-// tools of a [Server] become tools, and the server the toolset of them; it runs
-// while it is enabled. What is not enabled is known to the catalog with the reason.
-// Nothing replaces a tool or toolset that the program has.
+// A callable skill becomes a tool with the source "skill". A skill with
+// instructions or a toolset can be taken up. The tools of a [Server] become tools,
+// and the server becomes their toolset; it runs while it is enabled. The catalog
+// knows why other skills are unavailable. No skill replaces a tool or toolset of the
+// program.
 //
-// What a turn holds goes on as it was when its skill is replaced, and fails with
-// ErrDisabled or ErrNotFound when it is disabled or removed. A skill that is an
-// [io.Closer] is closed when the table holds it no more: once its running calls
-// have ended, and some minutes later, for the turns that still hold it. Closers are
-// pointers. The tools of a server that is replaced fail with
-// ErrProviderUnavailable once its running calls have ended: two of one server do
-// not run side by side.
+// A turn keeps using a skill that is replaced meanwhile; calls of one that is
+// disabled or removed fail with ErrDisabled or ErrNotFound. A skill that is an
+// [io.Closer], which must be a pointer, is closed after it leaves the table: when its
+// running calls have ended, and some minutes later, for the turns that still hold
+// it. Two versions of one server never run side by side: when the running calls have
+// ended, the tools of the old one fail with ErrProviderUnavailable.
 func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -86,8 +85,8 @@ func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	return p
 }
 
-// Close takes the skills out of the catalog, ends the servers and closes what is to
-// be closed. It waits for running calls: who makes them cancels them first.
+// Close takes the skills out of the catalog, ends the servers and closes the
+// skills. It waits for running calls, which the caller cancels first.
 func (p *Publisher) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -144,8 +143,8 @@ func (p *Publisher) count(is func(*shown) bool) (n int) {
 	return n
 }
 
-// compare brings what is shown up to date. Only what changed in the table is looked
-// at: both lists are in order of names.
+// compare updates p.shown. Both lists are in order of names, so that only changed
+// entries are replaced.
 func (p *Publisher) compare() {
 	before := p.shown
 	p.shown = make([]*shown, 0, len(p.snapshot.All()))
@@ -170,8 +169,8 @@ func (p *Publisher) compare() {
 	}
 }
 
-// replace makes what is shown of an entry, in the place of what was shown before.
-// Either may be nil.
+// replace returns the catalog's form of an entry and ends the one before it. Either
+// may be nil.
 func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
 	p.hold(before, e)
 	if e == nil {
@@ -184,7 +183,7 @@ func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
 	case e.State != Enabled:
 		after.unavailable = reasonOf(e)
 	case !listable(e.Name()):
-		after.unavailable = "its name has characters that are not shown, commas or colons, or is longer than 100 characters"
+		after.unavailable = "its name has invisible characters, commas or colons, or is longer than 100 characters"
 	case before != nil && before.enabled && sameValue(before.entry.Skill, e.Skill):
 		*after = *before
 		after.entry = e
@@ -210,12 +209,12 @@ func reasonOf(e *Entry) string {
 	return string(e.State)
 }
 
-// listable reports whether a name can stand in a list of names as it is.
+// listable reports whether a name can be part of a list of names as it is.
 func listable(name string) bool {
 	return len([]rune(name)) <= 100 && printable.Line(name, 100) == name && !strings.ContainsAny(name, ",:")
 }
 
-// tell logs what the catalog left out, each thing once while it stays so.
+// tell logs what the catalog left out, once for as long as it stays out.
 func (p *Publisher) tell(leftOut []error) {
 	told := make(map[string]bool, len(leftOut))
 	for _, err := range leftOut {
@@ -226,17 +225,17 @@ func (p *Publisher) tell(leftOut []error) {
 	p.told = told
 }
 
-// shown is what a skill is in the catalog.
+// shown is the form of a skill in the catalog.
 type shown struct {
 	entry       *Entry
 	enabled     bool
-	unavailable string         // why it cannot be used; empty when it can, or was removed
-	tool        tool.Tool      // nil when it is not callable
-	toolset     *catalog.Skill // nil when it cannot be taken up
-	server      *server        // nil when it brings no tools
+	unavailable string         // why it cannot be used; empty if it can or is removed
+	tool        tool.Tool      // nil if it is not callable
+	toolset     *catalog.Skill // nil if it cannot be taken up
+	server      *server        // nil if it brings no tools
 }
 
-// show makes of a skill what is put into the catalog.
+// show makes the form of a skill in the catalog.
 func (p *Publisher) show(s *shown) {
 	g := gate{p, UseOf(s.entry), p.lease(s.entry.Skill)}
 	switch skill := s.entry.Skill.(type) {
@@ -256,8 +255,8 @@ func (p *Publisher) show(s *shown) {
 	}
 }
 
-// toolsetOf is what a skill says of itself to those who take it up. It comes from
-// outside: the description is brought into one line.
+// toolsetOf describes a skill that can be taken up. Its description may come from
+// outside, so it is put on one line.
 func toolsetOf(e *Entry) *catalog.Skill {
 	d := e.Details
 	return &catalog.Skill{
@@ -266,8 +265,7 @@ func toolsetOf(e *Entry) *catalog.Skill {
 	}
 }
 
-// hold notes what the table holds now in the place of something else, and wants to
-// be closed, and closes what it holds no more.
+// hold notes the closers of a new entry and retires those that left the table.
 func (p *Publisher) hold(before *shown, e *Entry) {
 	after := closers(e)
 	for _, c := range after {
@@ -286,7 +284,7 @@ func (p *Publisher) hold(before *shown, e *Entry) {
 	}
 }
 
-// closers are the skills of an entry that want to be closed. Nil has none.
+// closers returns the skills of an entry that must be closed. Nil has none.
 func closers(e *Entry) (list []io.Closer) {
 	if e == nil {
 		return nil
@@ -300,7 +298,7 @@ func closers(e *Entry) (list []io.Closer) {
 	return list
 }
 
-// retire closes a skill when no turn holds it any more.
+// retire closes a skill when no turn holds it anymore.
 func (p *Publisher) retire(c io.Closer, l *lease) {
 	wait := retirement
 	if p.retired++; p.retired > maxRetired {
@@ -313,7 +311,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 		}
 		l.end()
 		if err := c.Close(); err != nil {
-			p.config.Log.Warn("closing a skill that was replaced", "error", err)
+			p.config.Log.Warn("closing a replaced skill", "error", err)
 		}
 		p.mu.Lock()
 		p.retired--
@@ -321,7 +319,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 	})
 }
 
-// lease returns who uses a skill, if it is to be closed; a new one when it is not.
+// lease returns the lease of a skill that must be closed; others share none.
 func (p *Publisher) lease(s Skill) *lease {
 	if c, ok := s.(io.Closer); ok && isPointer(s) {
 		return p.open[c]
@@ -331,5 +329,5 @@ func (p *Publisher) lease(s Skill) *lease {
 
 func isPointer(v any) bool { return reflect.TypeOf(v).Kind() == reflect.Pointer }
 
-// sameValue reports whether two values are one. Only pointers are told apart.
+// sameValue reports whether two values are the same pointer.
 func sameValue(a, b any) bool { return isPointer(a) && isPointer(b) && a == b }

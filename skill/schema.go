@@ -9,7 +9,7 @@ import (
 	"github.com/etui-run/etui/internal/form"
 )
 
-// Schema writes the JSON Schema of a skill's YAML file, for editors.
+// Schema returns the JSON Schema of a skill's YAML file, for editors.
 func Schema() []byte {
 	root := form.Schema(reflect.TypeFor[Config](), func(t reflect.Type, s map[string]any) map[string]any {
 		if t != reflect.TypeFor[ParameterSchema]() {
@@ -17,7 +17,7 @@ func Schema() []byte {
 		}
 		return map[string]any{
 			"type": "object", "properties": map[string]any{"type": map[string]any{"const": "object"}},
-			"if": map[string]any{"minProperties": 1}, "then": map[string]any{"required": []string{"type"}}, // {} says that there are none
+			"if": map[string]any{"minProperties": 1}, "then": map[string]any{"required": []string{"type"}}, // {} means no arguments
 		}
 	})
 	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", "A skill of etui"
@@ -31,7 +31,7 @@ func Schema() []byte {
 	}
 	key("name")["pattern"], key("name")["maxLength"] = skillName.String(), maxName
 	key("description")["maxLength"] = maxDescription
-	key("version")["type"] = []string{"string", "number"} // counts as it is written
+	key("version")["type"] = []string{"string", "number"} // taken as it is written
 	raw, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		panic(err) // maps of texts always marshal
@@ -39,7 +39,7 @@ func Schema() []byte {
 	return append(raw, '\n')
 }
 
-// Reference writes the keys of a skill's YAML file as a Markdown table.
+// Reference returns the keys of a skill's YAML file as a Markdown table.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | of | meaning |\n|---|---|---|\n")

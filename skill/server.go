@@ -15,14 +15,14 @@ type server struct {
 	cancel context.CancelFunc
 
 	// The publisher's lock guards what follows.
-	stopped bool               // it is not shown any more
-	tools   map[string]brought // by name: those that are in the catalog
+	stopped bool               // it is out of the catalog
+	tools   map[string]brought // in the catalog, by name
 }
 
-// brought is a tool of a server and what it is in the catalog.
+// brought is a server's tool and its form in the catalog.
 type brought struct{ own, shown tool.Tool }
 
-// serve runs a server until it is stopped. One that it replaces has ended before.
+// serve runs a server until it is stopped, after the one that it replaces has ended.
 func (p *Publisher) serve(s Server, g gate) *server {
 	before := p.stopped[s.Name()]
 	delete(p.stopped, s.Name())
@@ -51,7 +51,7 @@ func (p *Publisher) serve(s Server, g gate) *server {
 	return v
 }
 
-// forget drops a server that has ended.
+// forget drops an ended server.
 func (p *Publisher) forget(v *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Publisher) forget(v *server) {
 	}
 }
 
-// changed publishes the tools of a server that have changed.
+// changed publishes the changed tools of a server.
 func (p *Publisher) changed(v *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (p *Publisher) changed(v *server) {
 	}
 }
 
-// stop ends what a skill does in the background. Now says that nothing takes its
-// place: else the running calls end first, see serve.
+// stop ends a skill's server: now, or when its successor has waited for the running
+// calls, see serve.
 func (p *Publisher) stop(s *shown, now bool) {
 	if s == nil || s.server == nil {
 		return
@@ -82,8 +82,7 @@ func (p *Publisher) stop(s *shown, now bool) {
 	}
 }
 
-// supply adds the server's tools, and the server as the toolset of them while it has
-// any.
+// supply adds the server's tools, and the server as their toolset if there are any.
 func (v *server) supply(e *Entry, to *catalog.Supply) {
 	before := v.tools
 	v.tools = map[string]brought{}

@@ -10,11 +10,10 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// State is where a skill stands in its life.
+// State is a stage of a skill's life.
 type State string
 
-// The states. A skill that is registered is loaded; it can be used once it is
-// enabled.
+// The states. A registered skill is loaded; only an enabled one can be used.
 const (
 	Loaded   State = "loaded"
 	Enabled  State = "enabled"
@@ -22,8 +21,8 @@ const (
 	Removed  State = "removed"
 )
 
-// Scope is how near to the user a skill's source is. Of two skills with one
-// name the nearer one is in force.
+// Scope is how near to the user a skill's source is. Of two skills with one name the
+// nearer one is in effect.
 type Scope int
 
 // The scopes, from far to near.
@@ -49,7 +48,7 @@ func (s *Scope) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown scope %q", text)
 }
 
-// Entry is a skill of a table, as it stood when it was read. It is immutable.
+// Entry is a skill of a table at one moment. It is immutable.
 type Entry struct {
 	Skill   Skill
 	Details Details
@@ -57,48 +56,48 @@ type Entry struct {
 	// Why says, as a sentence, why the skill is not enabled; empty when it is.
 	Why   string
 	Scope Scope
-	// Source is the file that the skill came from; empty for one that the program
-	// registered itself.
+	// Source is the skill's file, or "program:" and its name if the program
+	// registered it.
 	Source string
-	// Since is when it came to be in this form.
+	// Since is when this version was loaded.
 	Since time.Time
-	// Shadows are skills of the same name that are not in force because of this
-	// one, the next to be in force first.
+	// Shadows are other skills of the same name, hidden by this one. The first of
+	// them would take its place.
 	Shadows []*Entry
-	// Err is why the newest form of the source could not be used; this entry is
-	// then the last good one. Nil when nothing is wrong.
+	// Err is why the newest version of the source cannot be used; the entry is then
+	// the last good one. Nil when nothing is wrong.
 	Err error
 
 	definition tool.Definition
-	schema     func() (*tool.Schema, error) // of the parameters, compiled when first asked for
+	schema     func() (*tool.Schema, error) // of the parameters, compiled on first use
 }
 
-// Name is the skill's.
+// Name returns the skill's name.
 func (e *Entry) Name() string { return e.Skill.Name() }
 
-// Snapshot is what a table held at one moment. It is immutable.
+// Snapshot is the content of a table at one moment. It is immutable.
 type Snapshot struct {
 	byName map[string]*Entry
 	list   []*Entry         // by name
-	failed map[string]error // sources that give nothing, by source
+	failed map[string]error // sources without a skill, by source
 
-	// What is made when it is first asked for.
+	// Built on first use.
 	all, enabled func() []Skill
 	tools        func() []tool.Definition
 }
 
-// Get finds the skill of a name that is in force, whatever its state.
+// Get returns the skill of a name that is in effect, in any state.
 func (s *Snapshot) Get(name string) (*Entry, bool) {
 	e, ok := s.byName[name]
 	return e, ok
 }
 
-// All returns the skills in force by name, whatever their state, those that were
-// removed among them until their source changes. The slice is not to be changed.
+// All returns the skills in effect by name, in any state. Removed ones stay among
+// them until their source changes. The caller must not change the slice.
 func (s *Snapshot) All() []*Entry { return s.list }
 
-// Failed returns why sources that give no skill at all do not, by source. The map
-// is not to be changed.
+// Failed returns, by source, why sources without any skill cannot be used. The
+// caller must not change the map.
 func (s *Snapshot) Failed() map[string]error { return s.failed }
 
 func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
@@ -114,7 +113,7 @@ func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]erro
 func isPresent(e *Entry) bool { return e.State != Removed }
 func isEnabled(e *Entry) bool { return e.State == Enabled }
 
-// gather returns a part of each entry that is wanted.
+// gather returns a part of each wanted entry.
 func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T) []T {
 	all := make([]T, 0, len(list))
 	for _, e := range list {
@@ -125,7 +124,7 @@ func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T)
 	return all
 }
 
-// merge brings a sorted list up to date with what has changed, in order.
+// merge updates a sorted list with the entries of the changed names, in order.
 func merge(old []*Entry, changed []string, byName map[string]*Entry) []*Entry {
 	list := make([]*Entry, 0, len(byName))
 	for _, name := range changed {

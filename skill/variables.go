@@ -12,17 +12,16 @@ import (
 	"github.com/etui-run/etui/internal/form"
 )
 
-// Variables are what ${NAME} in a file may stand for.
+// Variables are the values for ${NAME} in a file.
 type Variables struct {
 	// Lookup finds the value of an environment variable. Nil means os.LookupEnv.
 	Lookup func(name string) (value string, ok bool)
-	// Allowed are those of etui's own secrets that files may name nonetheless:
-	// OPENAI_API_KEY, ANTHROPIC_API_KEY and all that begin with ETUI_ are refused
-	// otherwise.
+	// Allowed are secrets of etui's own that files may name. Without it they may not
+	// name OPENAI_API_KEY, ANTHROPIC_API_KEY and names that begin with ETUI_.
 	Allowed []string
 }
 
-// secrets decodes headers or env. Their values stand in no message.
+// secrets reads headers or env. No message shows their values.
 func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 	if n.Kind != yaml.MappingNode {
 		r.fail(n, key, "%s must be a mapping of names to texts, not %s", key, form.KindOf(n))
@@ -56,8 +55,8 @@ var reference = regexp.MustCompile(`\$\{([^}]*)\}?`)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand puts environment variables in the place of ${NAME}. What they hold is
-// not looked at again.
+// expand replaces ${NAME} by environment variables, once: their values are not
+// expanded again.
 func (r *reader) expand(n *yaml.Node, field string) Secret {
 	if strings.ContainsFunc(n.Value, notInSecret) {
 		r.fail(n, field, "%s holds a line break or another control character", field)
@@ -82,7 +81,7 @@ func (r *reader) expand(n *yaml.Node, field string) Secret {
 
 func notInSecret(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
-// get returns the value of a variable, or why it cannot be had.
+// get returns the value of a variable, or why a file may not have it.
 func (v Variables) get(name string) (value, reason string) {
 	lookup := v.Lookup
 	if lookup == nil {
@@ -92,7 +91,7 @@ func (v Variables) get(name string) (value, reason string) {
 	value, _ = lookup(name)
 	switch {
 	case own && !slices.Contains(v.Allowed, name):
-		return "", fmt.Sprintf("the environment variable %s is etui's own secret, and not for skills", name)
+		return "", fmt.Sprintf("the environment variable %s is a secret of etui's own and not for skills", name)
 	case value == "":
 		return "", fmt.Sprintf("the environment variable %s is not set", name)
 	case strings.ContainsFunc(value, notInSecret):
