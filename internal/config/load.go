@@ -35,12 +35,12 @@ const Prefix = "ETUI_"
 // notKeys are variables with the prefix that mean something else.
 var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
 
-// skillsDir is a variable that stands for another one.
+// skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
-// Load reads the configuration of a file, which need not exist when it is
-// optional, and of an environment as os.Environ gives it. The error joins an
-// [Error] for everything that is wrong.
+// Load reads the configuration from a file and from an environment in the form of
+// os.Environ. An optional file need not exist. The error joins an [Error] for
+// everything that is wrong.
 func Load(path string, optional bool, environ []string) (*Config, error) {
 	text, err := Read(path)
 	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
@@ -52,7 +52,7 @@ func Load(path string, optional bool, environ []string) (*Config, error) {
 // Read reads a configuration's text. A file that does not exist is
 // [fs.ErrNotExist], and one of more than 1 MiB an [Error].
 func Read(path string) ([]byte, error) {
-	// What stands there may be anybody's making: a pipe is not waited for.
+	// Do not wait for the writer of a pipe, which somebody may have put there.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
@@ -62,7 +62,7 @@ func Read(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading the configuration: %s is no file", path)
+		return nil, fmt.Errorf("reading the configuration: %s is not a regular file", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
@@ -74,7 +74,7 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Parse reads the configuration from a text, for messages named after file.
+// Parse reads the configuration from a text; messages name it file.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
 	env := map[string]string{}
 	for _, line := range environ {
@@ -101,7 +101,7 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 	return c, r.err()
 }
 
-// parse returns the file's mapping; an empty file is an empty one.
+// parse returns the file's mapping, an empty one for an empty file.
 func (r *reader) parse(text []byte) (*yaml.Node, error) {
 	root, bad := form.Parse(string(text), maxDepth)
 	switch {
@@ -116,7 +116,7 @@ func (r *reader) parse(text []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// longForm writes a plain list of skills as the toolsets that it stands for.
+// longForm turns a plain list under skills into skills.toolsets.
 func longForm(key string, n *yaml.Node) *yaml.Node {
 	if key != "skills" || n.Kind != yaml.SequenceNode {
 		return n
@@ -125,8 +125,8 @@ func longForm(key string, n *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{name, n}}
 }
 
-// override puts the values of environment variables into the file's nodes, so
-// that both are read in one way.
+// override puts the values of environment variables into the file's nodes, so that
+// both are read in the same way.
 func (r *reader) override(root *yaml.Node, env map[string]string) {
 	names := make([]string, 0, len(env))
 	for name := range env {
@@ -143,7 +143,7 @@ func (r *reader) override(root *yaml.Node, env map[string]string) {
 	for _, name := range names {
 		path, ok := known[name]
 		if !ok {
-			r.Problems = append(r.Problems, Error{File: name, Message: "there is no such key" + nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(known)))) + "; variables that begin with " + Prefix + " are keys of the configuration, call others otherwise"})
+			r.Problems = append(r.Problems, Error{File: name, Message: "there is no such key" + nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(known)))) + "; variables that begin with " + Prefix + " are keys of the configuration, so give others another name"})
 			continue
 		}
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: env[name]}
@@ -163,7 +163,7 @@ func (r *reader) override(root *yaml.Node, env map[string]string) {
 	}
 }
 
-// mark notes that a node and those in it came from a variable.
+// mark notes that a node and its content came from a variable.
 func (r *reader) mark(n *yaml.Node, name string) {
 	r.Origins[n] = name
 	for _, c := range n.Content {
@@ -193,7 +193,7 @@ func variables(t reflect.Type, prefix string, path []string) map[string]target {
 // set stores a value under a path of keys, making mappings on the way.
 func set(n *yaml.Node, path []string, value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		return // it is reported when it is decoded
+		return // reported when it is decoded
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value != path[0] {
@@ -218,7 +218,7 @@ func set(n *yaml.Node, path []string, value *yaml.Node) {
 	n.Content = append(n.Content, key, value)
 }
 
-// relations checks what several keys must agree on.
+// relations checks rules about more than one key.
 func (r *reader) relations(c *Config, root *yaml.Node) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -240,7 +240,7 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 			r.fail(n, "the model %q is defined twice", m.Name)
 		}
 		if m.Provider != "offline" && m.Model == "" {
-			r.fail(n, "model %s: the key \"model\" must say what the provider calls it", m.Name)
+			r.fail(n, "model %s: the key \"model\" must hold the provider's name of the model", m.Name)
 		}
 		models[m.Name] = true
 	}
@@ -273,22 +273,22 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	}
 }
 
-// Loopback reports whether only this machine reaches a host.
+// Loopback reports whether only this machine can reach a host.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// skills checks what the keys of skills must agree on.
+// skills checks rules about more than one key of skills.
 func (r *reader) skills(s Skills, n *yaml.Node) {
 	names := map[string]bool{}
 	for i, t := range s.Toolsets {
 		at := find(n, "toolsets", i)
 		if names[t.Name] {
-			r.fail(at, "the skill %q is defined twice", t.Name)
+			r.fail(at, "the toolset %q is defined twice", t.Name)
 		}
 		if t.Name == "full" && len(t.Tools) > 0 {
-			r.fail(at, "the skill full always means all tools: leave its tools empty")
+			r.fail(at, "the toolset full always means all tools: leave its tools empty")
 		}
 		names[t.Name] = true
 	}
@@ -298,7 +298,7 @@ func (r *reader) skills(s Skills, n *yaml.Node) {
 			if i >= len(s.Allow) {
 				key, at = "deny", i-len(s.Allow)
 			}
-			r.fail(find(n, key, at), "skills.%s: %q is no name and no pattern such as db_*", key, p)
+			r.fail(find(n, key, at), "skills.%s: %q is neither a name nor a pattern such as db_*", key, p)
 		}
 	}
 	registries := map[string]bool{}
@@ -310,9 +310,9 @@ func (r *reader) skills(s Skills, n *yaml.Node) {
 	}
 }
 
-// CheckSkills holds the skills that a configuration names against those that
-// exist. The text is the file's, for messages about it. The error joins an
-// [Error] for each that does not exist.
+// CheckSkills checks that the skills and toolsets that a configuration names are
+// known. The text is the file's, for the places in messages. The error joins an
+// [Error] for each unknown name.
 func CheckSkills(file string, text []byte, c *Config, known []string) error {
 	r := newReader(file, nil)
 	root, err := r.parse(text)
@@ -334,8 +334,7 @@ func CheckSkills(file string, text []byte, c *Config, known []string) error {
 	return r.err()
 }
 
-// find returns the node at a path of keys and positions, or the last on the way
-// to it.
+// find returns the node at a path of keys and indexes, or the last node on the way.
 func find(n *yaml.Node, path ...any) *yaml.Node {
 	for _, step := range path {
 		var next *yaml.Node
@@ -355,16 +354,15 @@ func find(n *yaml.Node, path ...any) *yaml.Node {
 	return n
 }
 
-// Place finds the line of a skill's tool in a file that was read before, for
-// messages about it.
-func Place(file string, text []byte, skill, tool string) string {
+// Place returns the place of a tool in a toolset of the file, for messages.
+func Place(file string, text []byte, toolset, tool string) string {
 	root, err := newReader(file, nil).parse(text)
 	if err != nil {
 		return file
 	}
 	list := find(root, "skills", "toolsets")
 	for _, item := range list.Content {
-		if find(item, "name").Value != skill {
+		if find(item, "name").Value != toolset {
 			continue
 		}
 		for _, t := range find(item, "tools").Content {
@@ -376,7 +374,7 @@ func Place(file string, text []byte, skill, tool string) string {
 	return file
 }
 
-// Abs makes a path of the configuration absolute, from the file's folder.
+// Abs makes a path in the configuration absolute, relative to the file's folder.
 func Abs(file, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/form"
 )
 
-// The bounds of the file beside its size. Its format needs four levels.
+// The bounds of the file's content. The format needs four levels.
 const (
 	maxDepth = 20
 	maxNodes = 100_000

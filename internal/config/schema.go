@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/form"
 )
 
-// Schema writes the JSON Schema of etui.yaml, for editors.
+// Schema returns the JSON Schema of etui.yaml, for editors.
 func Schema() []byte {
 	root := form.Schema(reflect.TypeFor[Config](), adjust)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -22,7 +22,7 @@ func Schema() []byte {
 	return append(raw, '\n')
 }
 
-// adjust describes values that are written in more than one way.
+// adjust describes values with more than one spelling.
 func adjust(t reflect.Type, s map[string]any) map[string]any {
 	switch t {
 	case reflect.TypeFor[Skills](): // a plain list means toolsets
@@ -35,7 +35,7 @@ func adjust(t reflect.Type, s map[string]any) map[string]any {
 	return s
 }
 
-// Reference writes the keys of etui.yaml as a Markdown table.
+// Reference returns the keys of etui.yaml as a Markdown table.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| key | default | meaning |\n|---|---|---|\n")

@@ -24,13 +24,13 @@ const (
 	maxCompatibility = 500
 )
 
-// fields are all the keys that the standard knows.
+// fields are the keys of the standard.
 var fields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// Validate holds a file against the Agent Skills standard, as strictly as the
-// standard's reference validator: dirName is the name of the skill's folder,
-// fileName that of the file as it was found. No problems means that the skill is
-// valid everywhere. It is a pure function.
+// Validate checks a file against the Agent Skills standard, as strictly as the
+// standard's reference validator. dirName is the name of the skill's folder, fileName
+// the name of the file as found. A skill without problems is valid everywhere.
+// Validate is a pure function.
 func Validate(dirName, fileName string, text []byte) []skill.Problem {
 	if fileName != "SKILL.md" && fileName != "skill.md" {
 		return []skill.Problem{{Message: fmt.Sprintf("the file is named %s; it must be SKILL.md", fileName)}}
@@ -46,8 +46,8 @@ func Validate(dirName, fileName string, text []byte) []skill.Problem {
 	return checkFields(root, path.Base(dirName))
 }
 
-// strictFront returns what stands between the first two "---", which is all that
-// the reference validator looks at: it does not ask for lines of their own.
+// strictFront returns the text between the first two "---". The reference validator
+// does not require them to be on lines of their own.
 func strictFront(text []byte) (string, *skill.Problem) {
 	if len(text) > maxFile {
 		return "", &skill.Problem{Message: tooLong}
@@ -71,7 +71,7 @@ func strictFront(text []byte) (string, *skill.Problem) {
 }
 
 // strictYAML parses the part of YAML that the reference validator allows: block
-// mappings, block lists and texts, with no types, anchors or aliases.
+// mappings, block lists and texts, without types, anchors or aliases.
 func strictYAML(front string) (*yaml.Node, *skill.Problem) {
 	root, bad := form.Parse(separators.Replace(front), 0)
 	switch {
@@ -97,12 +97,12 @@ func strictYAML(front string) (*yaml.Node, *skill.Problem) {
 	return root, nil
 }
 
-// endsAtOnce finds a line of ... before anything else.
+// endsAtOnce matches a line of ... before anything else.
 var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
 
 const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
 
-// disallowed finds what is YAML but not of the part that the standard takes.
+// disallowed finds YAML that the standard does not allow.
 func disallowed(n *yaml.Node, depth int) *skill.Problem {
 	fail := func(format string, args ...any) *skill.Problem {
 		return &skill.Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
@@ -130,8 +130,8 @@ func disallowed(n *yaml.Node, depth int) *skill.Problem {
 	return nil
 }
 
-// disallowedKeys looks for keys that occur twice, and for mappings side by side
-// that are not indented alike.
+// disallowedKeys finds duplicate keys and neighboring mappings with different
+// indentation.
 func disallowedKeys(n *yaml.Node) *skill.Problem {
 	seen := map[string]bool{}
 	column := 0
@@ -143,21 +143,21 @@ func disallowedKeys(n *yaml.Node) *skill.Problem {
 			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
 		}
 		if key.Value == "<<" && key.Style == 0 && value.Kind == yaml.ScalarNode {
-			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is none"}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is not a mapping"}
 		}
 		seen[key.Value] = true
 		if value.Kind != yaml.MappingNode {
 			continue
 		}
 		if column != 0 && value.Column != column {
-			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("what stands below %q is indented differently from the mapping before it", key.Value)}
+			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("the mapping below %q is indented differently from the one before it", key.Value)}
 		}
 		column = value.Column
 	}
 	return nil
 }
 
-// checkFields holds the fields against the standard.
+// checkFields checks the fields against the standard.
 func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 	at := map[string]*yaml.Node{}
 	for key, value := range form.Pairs(root) {
@@ -196,7 +196,7 @@ func checkLength(n *yaml.Node, field string, limit int) []skill.Problem {
 	return nil
 }
 
-// checkName holds a name against the standard's rules.
+// checkName checks a name against the standard's rules.
 func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 	name := norm.NFKC.String(strings.TrimSpace(n.Value))
 	fail := func(format string, args ...any) {
@@ -215,7 +215,7 @@ func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 		fail("name %q must not have two hyphens in a row", name)
 	}
 	if i := strings.IndexFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
-		fail("name %q has a character that is no letter, digit or hyphen", name)
+		fail("name %q has a character that is not a letter, digit or hyphen", name)
 	}
 	if norm.NFKC.String(dir) != name {
 		fail("name %q differs from the name of the folder, %q", name, dir)
