@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"selection": {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
 	"policy":    {"chat", "tool", "catalog", "rules"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/form", "internal/nearest", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/form", "internal/nearest", "internal/printable"},
 }
 
 func TestLayers(t *testing.T) {

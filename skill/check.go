@@ -3,16 +3,13 @@ package skill
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
@@ -22,61 +19,19 @@ import (
 // when it is called. The message does not repeat the text, which may hold a
 // password.
 func checkURL(s string) string {
-	if strings.ContainsFunc(s, notInURL) {
-		return "holds a blank, a control character, a backslash or a character that is not ASCII"
-	}
-	u, err := url.Parse(s)
+	u, err := egress.ParseURL(s)
 	switch {
+	case strings.ContainsFunc(s, notInURL):
+		return "holds a blank, a control character, a backslash or a character that is not ASCII"
 	case err != nil:
-		return "is not a URL: " + printable.OneLine(cause(err))
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "must begin with http:// or https://"
-	case u.User != nil:
-		return "holds a user or password; put it into headers as ${NAME}"
-	case u.Hostname() == "" || u.Opaque != "":
-		return "names no host"
+		return "cannot be used: " + err.Error()
 	case u.Fragment != "" || strings.HasSuffix(s, "#"):
 		return "holds a fragment (#), which is never sent"
-	case !validHost(u.Hostname()):
-		return "names a host that is neither a name nor an address in its usual form"
-	}
-	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return "has a port that is not from 1 to 65535"
-		}
 	}
 	return ""
 }
 
 func notInURL(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }
-
-var hostName = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
-
-// numeric matches last labels that some resolvers read as part of an address.
-var numeric = regexp.MustCompile(`^([0-9]+|0[xX][0-9a-fA-F]*)$`)
-
-// validHost refuses hosts that one program reads as a name and another as an
-// address, as in 0x7f.1, and addresses with a zone.
-func validHost(host string) bool {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return a.Zone() == ""
-	}
-	if len(host) > 253 || !hostName.MatchString(host) {
-		return false
-	}
-	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
-	return !numeric.MatchString(labels[len(labels)-1])
-}
-
-// cause returns the innermost text of a URL's error, which does not repeat the URL.
-func cause(err error) string {
-	var e *url.Error
-	if errors.As(err, &e) {
-		err = e.Err
-	}
-	text, _, _ := strings.Cut(err.Error(), "\"")
-	return strings.TrimSpace(text)
-}
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
