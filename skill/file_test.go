@@ -26,6 +26,14 @@ func parse(text string) (skill.Config, error) {
 	return skill.ParseYAML("a.yaml", []byte(text), environment)
 }
 
+// same compares one fact.
+func same(t *testing.T, fact string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %v, want %v", fact, got, want)
+	}
+}
+
 func TestParseYAML(t *testing.T) {
 	c, err := parse("\ufeff" + strings.ReplaceAll(base+`timeout: 120
 risk_level: read
@@ -47,15 +55,15 @@ parameters:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Timeout != 2*time.Minute || c.RiskLevel != tool.Read || c.Version != "1.10" || *c.Enabled || c.Groups[0] != "logs" || c.Translations["zh"] != "查日志" {
-		t.Errorf("%+v", c)
-	}
-	if c.Replay != tool.Keyed {
-		t.Errorf("replay is %q", c.Replay)
-	}
-	if c.Headers["Authorization"] != "Bearer s3cret" || c.Headers["X-Twice"] != "${TOKEN}s3cret" {
-		t.Errorf("%q", string(c.Headers["X-Twice"]))
-	}
+	same(t, "timeout", c.Timeout, 2*time.Minute)
+	same(t, "risk_level", c.RiskLevel, tool.Read)
+	same(t, "replay", c.Replay, tool.Keyed)
+	same(t, "version", c.Version, "1.10")
+	same(t, "enabled", *c.Enabled, false)
+	same(t, "groups", c.Groups[0], "logs")
+	same(t, "translations", c.Translations["zh"], "查日志")
+	same(t, "Authorization", string(c.Headers["Authorization"]), "Bearer s3cret")
+	same(t, "X-Twice", string(c.Headers["X-Twice"]), "${TOKEN}s3cret")
 	if len(c.Expanded) != 3 || c.Expanded[0] != "s3cret" {
 		t.Errorf("%d variables", len(c.Expanded))
 	}
@@ -66,9 +74,12 @@ parameters:
 	if text := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(text, "s3cret") {
 		t.Error("a secret is printed")
 	}
-	if c, err = parse(base); err != nil || c.Timeout != 30*time.Second || c.RiskLevel != tool.Write || c.Replay != "" || c.Parameters != nil {
-		t.Errorf("defaults: %+v, %v", c, err)
-	}
+	c, err = parse(base)
+	same(t, "the error", err, nil)
+	same(t, "the default timeout", c.Timeout, 30*time.Second)
+	same(t, "the default risk_level", c.RiskLevel, tool.Write)
+	same(t, "the default replay", c.Replay, tool.Replay(""))
+	same(t, "the default parameters", string(c.Parameters), "")
 	if c, err = parse("name: a\ndescription: |\n  Two\n  lines.\ntools: [read_file, 'group:logs']\n"); err != nil || len(c.Tools) != 2 {
 		t.Errorf("a toolset: %+v, %v", c, err)
 	}

@@ -24,12 +24,23 @@ func parse(t *testing.T, text string, environ ...string) *config.Config {
 	return c
 }
 
+// same compares one fact.
+func same(t *testing.T, fact string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %v, want %v", fact, got, want)
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	for _, text := range []string{"", "\n", "# nothing\n", "selection:\n"} {
 		c := parse(t, text)
-		if c.Listen != "127.0.0.1:3884" || c.Selection.Limit != 8 || c.Limits.Message != 256<<10 || c.Limits.Call != time.Minute || !c.Tools.Builtin || c.Workflow.DefaultSkill != "full" {
-			t.Errorf("%q gives %+v", text, c)
-		}
+		same(t, text+": listen", c.Listen, "127.0.0.1:3884")
+		same(t, text+": selection.limit", c.Selection.Limit, 8)
+		same(t, text+": limits.message", c.Limits.Message, config.Size(256<<10))
+		same(t, text+": limits.call", c.Limits.Call, time.Minute)
+		same(t, text+": tools.builtin", c.Tools.Builtin, true)
+		same(t, text+": workflow.default_skill", c.Workflow.DefaultSkill, "full")
 	}
 }
 
@@ -50,12 +61,17 @@ limits: {message: 1MiB, result: 2000}
 selection: {direct: -1}
 `, "KEY=s3cret", "MOOD=kind")
 	m := c.Models[0]
-	if m.APIKey != "s3cret" || m.Headers["X-A"] != "b" || m.Timeout != 5*time.Second || m.Retries != 2 || c.Agents[0].Instructions != "Be kind.\n" || c.Agents[0].Strategy != "full" {
-		t.Errorf("%+v", c)
-	}
-	if c.Limits.Message != 1<<20 || c.Limits.Result != 2000 || c.Skills.Toolsets[0].Tools[1] != "group:calendar" {
-		t.Errorf("%+v", c)
-	}
+	same(t, "api_key", string(m.APIKey), "s3cret")
+	same(t, "headers.X-A", string(m.Headers["X-A"]), "b")
+	same(t, "timeout", m.Timeout, 5*time.Second)
+	same(t, "cache_life", m.CacheLife, -time.Second)
+	same(t, "retries", m.Retries, 2)
+	same(t, "instructions", c.Agents[0].Instructions, "Be kind.\n")
+	same(t, "strategy", c.Agents[0].Strategy, "full")
+	same(t, "limits.message", c.Limits.Message, config.Size(1<<20))
+	same(t, "limits.result", c.Limits.Result, config.Size(2000))
+	same(t, "selection.direct", c.Selection.Direct, -1)
+	same(t, "tools", c.Skills.Toolsets[0].Tools[1], "group:calendar")
 	raw, err := yaml.Dump(c)
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +90,12 @@ selection: {direct: -1}
 func TestEnvironment(t *testing.T) {
 	c := parse(t, "listen: 127.0.0.1:1\nselection: {limit: 3}\n", "ETUI_LISTEN=127.0.0.1:2", "ETUI_SELECTION_LIMIT=5", "ETUI_SELECTION_PINNED=[a, b]",
 		"ETUI_LOG_LEVEL=warn", "ETUI_SKILLS=[{name: s}]", "ETUI_WORKSPACE=/x", "PATH=/bin", "ETUI_DEMO=true")
-	if c.Listen != "127.0.0.1:2" || c.Selection.Limit != 5 || len(c.Selection.Pinned) != 2 || c.Log.Level != "warn" || c.Skills.Toolsets[0].Name != "s" || !c.Demo {
-		t.Errorf("%+v", c)
-	}
+	same(t, "listen", c.Listen, "127.0.0.1:2")
+	same(t, "selection.limit", c.Selection.Limit, 5)
+	same(t, "pinned tools", len(c.Selection.Pinned), 2)
+	same(t, "log.level", c.Log.Level, "warn")
+	same(t, "skills", c.Skills.Toolsets[0].Name, "s")
+	same(t, "demo", c.Demo, true)
 }
 
 // TestMistakes: each says where, what and what to do.
@@ -214,9 +233,9 @@ func TestSkills(t *testing.T) {
 		{"skills: {dir: one, toolsets: [{name: a}]}\n", "ETUI_SKILLS_DIR=five", "[five]"},
 	} {
 		got := parse(t, c.text, c.env).Skills
-		if fmt.Sprint(got.Dir) != c.dir || len(got.Toolsets) != 1 || got.Global != nil {
-			t.Errorf("%q, %s: %+v", c.text, c.env, got)
-		}
+		same(t, c.text+c.env+": dir", fmt.Sprint(got.Dir), c.dir)
+		same(t, c.text+c.env+": toolsets", len(got.Toolsets), 1)
+		same(t, c.text+c.env+": global is unset", got.Global == nil, true)
 	}
 	if got := parse(t, "skills: {global: []}").Skills.Global; got == nil {
 		t.Error("an empty list of folders is the same as none")

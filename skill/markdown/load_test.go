@@ -71,7 +71,10 @@ func TestLoad(t *testing.T) {
 		Unmet:    []string{"it works only on plan9, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
 		Warnings: []string{"line 2: the skill is named tidy-up and its folder tidy"},
 	}
-	if s.Name() != "tidy-up" || s.Description() != "Tidies up." || !reflect.DeepEqual(got, want) {
+	if s.Name() != "tidy-up" || s.Description() != "Tidies up." {
+		t.Errorf("the skill is %q, %q", s.Name(), s.Description())
+	}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %s\ngot  %+v\nwant %+v", s.Name(), s.Description(), got, want)
 	}
 	for _, c := range []struct{ args, want, fails string }{

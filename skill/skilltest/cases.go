@@ -53,8 +53,14 @@ func testContract(t *testing.T, h Harness) {
 		t.Errorf("the skill is %q, %q", one.Name(), one.Description())
 	}
 	d := skill.DetailsOf(one)
-	if d.Provider != h.Provider.Type() || d.Version != "1.2" || d.Risk != "read" || !reflect.DeepEqual(d.Groups, config.Groups) {
-		t.Errorf("the details are %+v", d)
+	if d.Provider != h.Provider.Type() {
+		t.Errorf("the provider is %q, want %q", d.Provider, h.Provider.Type())
+	}
+	if d.Version != config.Version || d.Risk != config.RiskLevel {
+		t.Errorf("the version is %q and the risk %q", d.Version, d.Risk)
+	}
+	if !reflect.DeepEqual(d.Groups, config.Groups) {
+		t.Errorf("the groups are %q, want %q", d.Groups, config.Groups)
 	}
 	if got := skill.Definition(one).Replay; got != tool.Keyed {
 		t.Errorf("calls are repeated as %q, want %q", got, tool.Keyed)
