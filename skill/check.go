@@ -89,10 +89,11 @@ func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 	switch n.Kind {
 	case yaml.MappingNode:
-		separator := byte('{')
+		b.WriteByte('{')
+		separator := ""
 		for key, value := range form.Pairs(n) {
-			b.WriteByte(separator)
-			separator = ','
+			b.WriteString(separator)
+			separator = ","
 			text(b, key.Value)
 			b.WriteByte(':')
 			inner := path + "." + form.Short(key.Value)
@@ -101,19 +102,14 @@ func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 			}
 			r.json(b, value, inner)
 		}
-		if separator == '{' {
-			b.WriteByte('{')
-		}
 		b.WriteByte('}')
 	case yaml.SequenceNode:
-		separator := byte('[')
+		b.WriteByte('[')
 		for i, item := range n.Content {
-			b.WriteByte(separator)
-			separator = ','
+			if i > 0 {
+				b.WriteByte(',')
+			}
 			r.json(b, item, fmt.Sprintf("%s[%d]", path, i))
-		}
-		if separator == '[' {
-			b.WriteByte('[')
 		}
 		b.WriteByte(']')
 	default:

@@ -64,7 +64,7 @@ func (g gate) pass(f func() error) error {
 }
 
 func (g gate) tool(t tool.Tool) tool.Tool {
-	return Observed(&gated{t, g}, g.use, g.config.Observe)
+	return withObserver(&gated{t, g}, g.use, g.config.Observe)
 }
 
 // gated is a tool behind a gate.

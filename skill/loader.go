@@ -62,8 +62,6 @@ type LoaderConfig struct {
 	// reports whether the folder was steady since the call of Steady. Otherwise the
 	// root stays as it is until the next look. Nil means always steady.
 	Steady func(dir string) (still func() bool)
-	// PollOnly looks at the folders every few seconds instead of watching them.
-	PollOnly bool
 	// Log takes the reasons why Run notices changes late. Nil discards.
 	Log *slog.Logger
 }
@@ -85,6 +83,8 @@ type Loader struct {
 	config    LoaderConfig
 	providers map[string]Provider
 	log       *slog.Logger
+
+	pollOnly bool // does not watch the folders; for tests
 
 	changing sync.Mutex // guards what follows
 	roots    []*root

@@ -111,7 +111,7 @@ func (p *Publisher) publish() {
 	}
 	p.compare()
 	var supply, servers catalog.Supply
-	supply.Tools, supply.Skills = make([]tool.Tool, 0, p.count(isTool)), make([]catalog.Skill, 0, p.count(isToolset))
+	supply.Tools = make([]tool.Tool, 0, len(p.shown))
 	for _, s := range p.shown {
 		switch {
 		case s.unavailable != "":
@@ -129,18 +129,6 @@ func (p *Publisher) publish() {
 	supply.Tools = append(supply.Tools, servers.Tools...)
 	supply.Skills = append(supply.Skills, servers.Skills...)
 	p.tell(p.registry.Supply(Source, supply))
-}
-
-func isTool(s *shown) bool    { return s.tool != nil }
-func isToolset(s *shown) bool { return s.toolset != nil }
-
-func (p *Publisher) count(is func(*shown) bool) (n int) {
-	for _, s := range p.shown {
-		if is(s) {
-			n++
-		}
-	}
-	return n
 }
 
 // compare updates p.shown. Both lists are in order of names, so that only changed
@@ -237,7 +225,7 @@ type shown struct {
 
 // show makes the form of a skill in the catalog.
 func (p *Publisher) show(s *shown) {
-	g := gate{p, UseOf(s.entry), p.lease(s.entry.Skill)}
+	g := gate{p, useOf(s.entry), p.lease(s.entry.Skill)}
 	switch skill := s.entry.Skill.(type) {
 	case Server:
 		s.server = p.serve(skill, g)

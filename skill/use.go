@@ -20,8 +20,8 @@ type Use struct {
 	Arguments json.RawMessage
 }
 
-// UseOf returns a use of an entry's skill.
-func UseOf(e *Entry) Use {
+// useOf returns a use of an entry's skill.
+func useOf(e *Entry) Use {
 	return Use{Skill: e.Name(), Version: e.Details.Version, Provider: e.Details.Provider}
 }
 
@@ -33,9 +33,9 @@ type ObserveFunc func(ctx context.Context, u Use, run func(context.Context) erro
 // errResult tells an observer that a call returned a failed result.
 var errResult = fmt.Errorf("the result says so: %w", ErrExecutionFailed)
 
-// Observed returns t with every call going through observe, as a use like u. A
+// withObserver returns t with every call going through observe, as a use like u. A
 // nil observe changes nothing.
-func Observed(t tool.Tool, u Use, observe ObserveFunc) tool.Tool {
+func withObserver(t tool.Tool, u Use, observe ObserveFunc) tool.Tool {
 	if observe == nil {
 		return t
 	}

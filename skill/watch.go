@@ -141,7 +141,7 @@ type watcher struct {
 
 func (l *Loader) newWatcher(ctx context.Context) *watcher {
 	w := &watcher{loader: l, watched: map[string]os.FileInfo{}, entered: map[string]bool{}}
-	if l.config.PollOnly {
+	if l.pollOnly {
 		return w
 	}
 	inner, err := fsnotify.NewWatcher()
