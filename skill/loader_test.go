@@ -264,10 +264,11 @@ func TestBurst(t *testing.T) {
 func TestPolling(t *testing.T) {
 	ws := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		table, c := skill.NewTable(nil), config(ws)
-		c.PollOnly = true
+		table := skill.NewTable(nil)
 		dir := filepath.Join(ws, "skills")
-		run(t, skill.NewLoader(table, c))
+		loader := skill.NewLoader(table, config(ws))
+		loader.PollOnly()
+		run(t, loader)
 		synctest.Wait()
 		for i, want := range []string{"a=1", "a=2", "a=2 b=1", ""} {
 			switch i {

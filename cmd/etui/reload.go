@@ -147,7 +147,7 @@ func (r *reloader) look(ctx context.Context) {
 	case err == nil && bytes.Equal(text, r.text) && r.status.Load().Error == "":
 		return
 	case err == nil && len(bytes.TrimSpace(text)) == 0:
-		err = &config.Error{File: r.file, Reason: "the file is empty"}
+		err = config.Error{File: r.file, Message: "the file is empty"}
 	case err == nil:
 		r.text, r.found = text, true
 		err = r.apply(ctx)

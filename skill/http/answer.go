@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
 // checkType checks that a header announces JSON that was not packed in a way
@@ -43,9 +44,9 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 		asked := false
 		f.kind, f.down = skill.ErrProviderUnavailable, status == http.StatusServiceUnavailable
 		f.wait, asked = retryAfter(resp.Header, time.Now())
-		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != never
+		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != tool.Never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != never
+		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != tool.Never
 	}
 	if resp.StatusCode/100 == 3 {
 		f.text += ": redirects are not followed; write the address that it leads to as endpoint"

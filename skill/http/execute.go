@@ -31,7 +31,7 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 		return nil, r.explain(ctx, err)
 	}
 	key := tool.IdempotencyKey(ctx)
-	if key == "" && r.replay == keyed {
+	if key == "" && r.replay == tool.Keyed {
 		key = rand.Text()
 	}
 	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
@@ -135,7 +135,7 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 	case errors.As(err, &connecting) && connecting.Op == "dial":
 		f.text, f.again = "cannot be reached: "+connecting.Error(), true
 	default:
-		f.text, f.again, f.lost = "broke off: "+err.Error(), r.replay != never, true
+		f.text, f.again, f.lost = "broke off: "+err.Error(), r.replay != tool.Never, true
 	}
 	return f
 }
@@ -174,7 +174,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}
 	text := r.redactor.Text(f.text)
-	if f.lost && r.replay == never {
+	if f.lost && r.replay == tool.Never {
 		text += "; nobody knows whether the call was done"
 	}
 	return fmt.Errorf("%w: the service at %s %s", f.kind, r.endpoint.Host, text)

@@ -147,21 +147,14 @@ func healthURL(endpoint *url.URL, health string) (*url.URL, error) {
 	return egress.ParseURL(health)
 }
 
-// The ways in which a call may be repeated.
-const (
-	safe  = "safe"
-	keyed = "keyed"
-	never = "never"
-)
-
-func replayOf(config skill.Config) string {
+func replayOf(config skill.Config) tool.Replay {
 	switch {
 	case config.Replay != "":
 		return config.Replay
 	case config.RiskLevel == tool.Read:
-		return safe
+		return tool.Safe
 	}
-	return never
+	return tool.Never
 }
 
 // remote is a skill that a service runs.
@@ -174,7 +167,7 @@ type remote struct {
 	parameters        skill.ParameterSchema
 	details           skill.Details
 	timeout           time.Duration
-	replay            string
+	replay            tool.Replay
 	headers           map[string]skill.Secret
 	redactor          skill.Redactor
 }

@@ -32,7 +32,7 @@ type serverTool struct {
 func (s *Server) newTool(name string, d *Definition) *serverTool {
 	like := tool.Definition{
 		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
-		Channels: s.details.Channels, Risk: s.details.Risk,
+		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay,
 	}
 	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), like)}
 }

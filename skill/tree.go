@@ -15,15 +15,15 @@ import (
 	"syscall"
 )
 
-// folder is a Root that is open. Nothing outside its Within is read through it.
-type folder struct {
+// tree is an open Root. Nothing outside its Within is read through it.
+type tree struct {
 	within *os.Root
-	base   string // within, as an absolute path without links
+	base   string // within, as an absolute path, links resolved
 	at     string // the folder, below within; "." for within itself
 	own    *os.Root
 }
 
-// found is a file that may be a skill's.
+// found is a file of a tree that may hold a skill.
 type found struct {
 	path string // below the folder, with slashes
 	real string // below within, links resolved
@@ -31,8 +31,8 @@ type found struct {
 	err  error // why it cannot be used
 }
 
-// openFolder opens a root. The error is fs.ErrNotExist when it is not there.
-func openFolder(r Root) (*folder, error) {
+// openTree opens a root. The error is fs.ErrNotExist if it does not exist.
+func openTree(r Root) (*tree, error) {
 	within := cmp.Or(r.Within, r.Dir)
 	base, err := filepath.Abs(within)
 	if err == nil {
@@ -45,9 +45,9 @@ func openFolder(r Root) (*folder, error) {
 	at, err := filepath.Rel(base, real)
 	switch {
 	case err != nil || !filepath.IsLocal(at):
-		return nil, fmt.Errorf("the folder lies outside %s, and is not looked at", within)
+		return nil, fmt.Errorf("the folder lies outside %s and is not read", within)
 	case missing != nil && strings.ContainsAny(r.Dir, "~$:"):
-		return nil, errors.New("there is no such folder; write its path, ~, $NAME and URLs stand for themselves here")
+		return nil, errors.New("there is no such folder; write its path: ~, $NAME and URLs are not expanded here")
 	case missing != nil:
 		return nil, plain(missing)
 	}
@@ -55,19 +55,19 @@ func openFolder(r Root) (*folder, error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	f := &folder{within: root, base: base, at: at}
+	f := &tree{within: root, base: base, at: at}
 	if info, err := root.Stat(at); err != nil || !info.IsDir() {
 		f.close()
 		if err == nil {
-			err = errors.New("this is no folder")
+			err = errors.New("this is not a folder")
 		}
 		return nil, plain(err)
 	}
 	return f, nil
 }
 
-// resolve follows the links of a path as far as it exists. The error is why it
-// could not be followed to its end.
+// resolve resolves the links of a path as far as it exists. The error says why it
+// could not be resolved to its end.
 func resolve(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -81,18 +81,18 @@ func resolve(dir string) (string, error) {
 	return filepath.Join(real, filepath.Base(dir)), err
 }
 
-func (f *folder) close() {
+func (f *tree) close() {
 	if f.own != nil {
 		_ = f.own.Close()
 	}
 	_ = f.within.Close()
 }
 
-// dir is the folder as an absolute path without links.
-func (f *folder) dir() string { return filepath.Join(f.base, f.at) }
+// dir returns the folder as an absolute path, links resolved.
+func (f *tree) dir() string { return filepath.Join(f.base, f.at) }
 
-// parent opens the folder that a file belongs to, and returns what closes it.
-func (f *folder) parent(file found) (*os.Root, func(), error) {
+// parent opens the folder of a file's skill and returns a function that closes it.
+func (f *tree) parent(file found) (*os.Root, func(), error) {
 	if isYAML(file.path) {
 		var err error
 		if f.own == nil {
@@ -104,25 +104,25 @@ func (f *folder) parent(file found) (*os.Root, func(), error) {
 	return dir, func() { _ = dir.Close() }, plain(err)
 }
 
-// list finds the files of the folder, by path. It tells enter of every folder
-// before it is read.
-func (f *folder) list(packages bool, enter func(dir string)) ([]found, error) {
-	w := walk{folder: f, packages: packages, enter: enter}
+// list returns the files of the folder by path. It calls enter with every folder
+// before reading it.
+func (f *tree) list(packages bool, enter func(dir string)) ([]found, error) {
+	w := walk{tree: f, packages: packages, enter: enter}
 	err := w.dir(f.at, "", 0)
 	slices.SortFunc(w.files, func(a, b found) int { return strings.Compare(a.path, b.path) })
 	return w.files, err
 }
 
 type walk struct {
-	*folder
+	*tree
 	packages bool
 	enter    func(dir string)
 	names    int // in all folders
-	looked   int // of them, those that may be or hold a skill
+	looked   int // those of them that may be or hold a skill
 	files    []found
 }
 
-// dir looks at a folder: real below within, at below the root.
+// dir reads a folder: real below within, at below the root.
 func (w *walk) dir(real, at string, depth int) error {
 	if w.enter != nil {
 		w.enter(filepath.Join(w.base, real))
@@ -160,7 +160,7 @@ func (w *walk) dir(real, at string, depth int) error {
 	}
 }
 
-// entry looks at a name in a folder.
+// entry examines a name in a folder.
 func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	link := e.Type()&fs.ModeSymlink != 0
 	switch {
@@ -180,7 +180,7 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 	}
 	if file.err != nil {
 		w.files = append(w.files, file)
-		return nil //nolint:nilerr // the file tells why it cannot be used
+		return nil //nolint:nilerr // the file carries the error
 	}
 	for _, name := range []string{"SKILL.md", "skill.md"} {
 		if info, err := w.within.Stat(filepath.Join(file.real, name)); err == nil {
@@ -192,13 +192,13 @@ func (w *walk) entry(e fs.DirEntry, real, at string, depth int) error {
 		}
 	}
 	if link || depth >= maxFolders {
-		return nil // links are followed to packages, not to folders of them
+		return nil // links lead to packages, not to folders of packages
 	}
 	return w.dir(file.real, at, depth+1)
 }
 
-// file finds one file of the folder itself.
-func (f *folder) file(name string) found {
+// file returns one file of the folder itself.
+func (f *tree) file(name string) found {
 	real := filepath.Join(f.at, name)
 	info, err := f.within.Lstat(real)
 	if err != nil {
@@ -209,8 +209,8 @@ func (f *folder) file(name string) found {
 
 var errOutsideFolder = errors.New("the link leads outside")
 
-// find follows a name to its file, as long as that lies within.
-func (f *folder) find(real, at string, e fs.DirEntry) found {
+// find follows a name to its file within the tree.
+func (f *tree) find(real, at string, e fs.DirEntry) found {
 	if strings.ContainsFunc(at, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return found{path: at, err: errors.New("the file's name holds characters that cannot be printed")}
 	}
@@ -228,16 +228,16 @@ func (f *folder) find(real, at string, e fs.DirEntry) found {
 	real, err = filepath.Rel(f.base, target)
 	if err != nil || !filepath.IsLocal(real) {
 		if info, err := os.Stat(target); !isYAML(at) && (err != nil || !info.IsDir()) {
-			return found{path: at, err: errors.New("the link leads to no folder")}
+			return found{path: at, err: errors.New("the link does not lead to a folder")}
 		}
-		return found{path: at, err: fmt.Errorf("%w %s, and is not followed", errOutsideFolder, f.base)}
+		return found{path: at, err: fmt.Errorf("%w %s and is not followed", errOutsideFolder, f.base)}
 	}
 	info, err := f.within.Stat(real)
 	return found{at, real, info, plain(err)}
 }
 
-// stamp is that of a file of the folder; the zero one if there is none.
-func (f *folder) stamp(file string) stamp {
+// stamp returns the stamp of a file in the folder, or the zero one.
+func (f *tree) stamp(file string) stamp {
 	if file == "" {
 		return stamp{}
 	}
@@ -248,9 +248,9 @@ func (f *folder) stamp(file string) stamp {
 	return stampOf(info)
 }
 
-// read returns what is in a file of at most so many bytes, and its stamp then.
-// It never waits for a writer.
-func (f *folder) read(file found, most int64) ([]byte, stamp, error) {
+// read returns the text of a file of at most so many bytes, and its stamp at that
+// time. It never waits for a writer.
+func (f *tree) read(file found, most int64) ([]byte, stamp, error) {
 	if err := readable(file.info, most); err != nil {
 		return nil, stampOf(file.info), err
 	}
@@ -273,13 +273,13 @@ func (f *folder) read(file found, most int64) ([]byte, stamp, error) {
 	return text, stampOf(info), plain(err)
 }
 
-// readable reports why what is there is not to be read.
+// readable returns why a file must not be read, or nil.
 func readable(info fs.FileInfo, most int64) error {
 	switch {
 	case info.IsDir():
 		return errors.New("this is a folder, not a file")
 	case !info.Mode().IsRegular():
-		return errors.New("this is no regular file, but a pipe, a socket or a device")
+		return errors.New("this is not a regular file but a pipe, a socket or a device")
 	case links(info) > 1:
 		return errors.New("the file has another name (a hard link), which may lie outside; copy it instead")
 	case info.Size() > most:
@@ -290,7 +290,7 @@ func readable(info fs.FileInfo, most int64) error {
 
 func tooLong(most int64) error { return fmt.Errorf("the file is longer than %d kB", most>>10) }
 
-// plain takes the path, which messages name already, out of an error.
+// plain removes the path from an error, since messages name it already.
 func plain(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
