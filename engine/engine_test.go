@@ -452,7 +452,7 @@ func (greet) Description() string                                   { return "Sa
 func (greet) Parameters() skill.ParameterSchema                     { return skill.ParameterSchema(`{"type":"object"}`) }
 func (greet) Execute(context.Context, json.RawMessage) (any, error) { return "hello", nil }
 
-// TestCallOfADisabledSkill is told apart from a call of something unknown.
+// TestCallOfADisabledSkill: the error differs from that for an unknown name.
 func TestCallOfADisabledSkill(t *testing.T) {
 	table := skill.NewTable(nil)
 	must(t, table.Register(greet{}))

@@ -54,7 +54,7 @@ type Message struct {
 	// Mode, when not empty, overrides the agent's for this message. A change of mode
 	// rebuilds the front of the session.
 	Mode selection.Mode `json:"mode,omitempty"`
-	// History, when not nil, is the conversation so far as the client tells it:
+	// History, when not nil, is the conversation so far as the client sends it:
 	// then the store is neither read nor written. [Learning] applies all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// note is what the host says in place of a text: the outcome of a call that
@@ -72,7 +72,7 @@ func (g *Engine) ready(m Message) (*agent, Message, error) {
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > g.config.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are taken", ErrTooLong, len(m.Text), g.config.MaxMessage)
+		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), g.config.MaxMessage)
 	case m.Text == "":
 		return nil, m, ErrEmpty
 	}
@@ -106,7 +106,7 @@ func (g *Engine) addressed(m Message) (*agent, error) {
 	return a, nil
 }
 
-// cleanSaid hides secrets in a message of a conversation that the client tells.
+// cleanSaid hides secrets in a message of a conversation that the client sends.
 func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 	secrets := g.config.Turn.Secrets.Redactor()
 	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)

@@ -263,7 +263,7 @@ func TestFromSession(t *testing.T) {
 
 // TestDemo proves that the demo's conversations name tools that exist, that they
 // are as many and as long as promised, and that etui is cheaper on them than
-// sending every tool, and than choosing anew each time, which it beats in recall.
+// sending every tool, and than choosing again each time, which it beats in recall.
 func TestDemo(t *testing.T) {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: t.TempDir()})
 	if err != nil {

@@ -256,7 +256,11 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) {
 		}
 		decide = func(d *skill.Decision) { d.Version = change.Version }
 	case "": // DELETE
-		decide = func(d *skill.Decision) { d.State, d.Removed = "", with(d.Removed, e.Source) }
+		decide = func(d *skill.Decision) {
+			if d.State = ""; !slices.Contains(d.Removed, e.Source) {
+				d.Removed = append(slices.Clone(d.Removed), e.Source)
+			}
+		}
 	case "approve":
 		a.approve(w, e, change)
 		return
@@ -265,14 +269,6 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.decide(w, e.Name(), change, decide)
-}
-
-// with returns a list with a text added, unless it has that already.
-func with(list []string, text string) []string {
-	if slices.Contains(list, text) {
-		return list
-	}
-	return append(slices.Clone(list), text)
 }
 
 func (a *API) decide(w http.ResponseWriter, name string, change Change, decide func(*skill.Decision)) {
@@ -329,13 +325,14 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if known := outcomes(); q.Get("outcome") != "" && !slices.Contains(known, q.Get("outcome")) {
-		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
+	known, outcome := []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}, q.Get("outcome")
+	if outcome != "" && !slices.Contains(known, outcome) {
+		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", outcome, nearest.Hint(outcome, slices.Values(known)), strings.Join(known, ", ")))
 		return
 	}
 	calls := []audit.Call{}
 	if a.config.Calls != nil {
-		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
+		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: outcome, Limit: limit})
 		if err != nil {
 			wire.Fail(w, err)
 			return
@@ -347,11 +344,6 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	wire.Reply(w, http.StatusOK, calls)
-}
-
-// outcomes lists the outcomes of calls.
-func outcomes() []string {
-	return []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}
 }
 
 // limitOf returns how many records a request wants; 0 means the default.
