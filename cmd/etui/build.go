@@ -189,9 +189,11 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		return b, err
 	}
 	b.server = server.New(b.gateway, server.Config{
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Skills: b.skills.admin(), Log: log,
-		Policy:        func() []rules.Status { return b.calls.Load().Status() },
-		Configuration: func() api.Configuration { return *b.reloader.status.Load() },
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Skills: b.skills.admin(), Log: log,
+		Status: api.Config{
+			Version: version(), Policy: func() []rules.Status { return b.calls.Load().Status() },
+			Configuration: func() api.Configuration { return *b.reloader.status.Load() },
+		},
 	})
 	b.close = append(b.close, func() error {
 		// What turns leave behind is stored before the store is closed.

@@ -204,7 +204,8 @@ func (r *reloader) apply(ctx context.Context) error {
 // configuration names for them now.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
-		active, _, err := r.gateway.Skill(name)
+		now, err := r.gateway.AgentStatus(name)
+		active := now.Skill
 		_, there := r.registry.Catalog().Skill(active)
 		_, known := r.skills.table.Snapshot().Get(active)
 		if err != nil || there || known { // one that is only disabled is not replaced by more tools
