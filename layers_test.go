@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "policy", "internal/selftest"},
+	{"skill/markdown", "hub/scan", "hub/internal/archive", "policy", "internal/selftest"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},

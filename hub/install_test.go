@@ -42,7 +42,7 @@ func begin(t *testing.T, skills ...hubtest.Skill) *house {
 		t.Fatal(err)
 	}
 	h.Installer = hub.New(hub.Config{
-		Folder: h.dir, Registries: []hub.Source{h.hub, h.site, h.git},
+		Folder: h.dir, Sources: []hub.Source{h.hub, h.site, h.git},
 		Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
 	})
 	return h
@@ -274,7 +274,7 @@ func TestRegistries(t *testing.T) {
 		done, err := h.get(c.registry, c.words, hub.Options{Force: true})
 		if err != nil {
 			t.Errorf("%s of %s: %v", c.words, c.registry, err)
-		} else if h.read(c.file) == "" || done.Origin.Source == "" {
+		} else if h.read(c.file) == "" || done.Origin.Location == "" {
 			t.Errorf("%s of %s: no %s: %+v", c.words, c.registry, c.file, done.Origin)
 		}
 	}

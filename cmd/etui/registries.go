@@ -36,11 +36,11 @@ func newInstaller(w *workspace, log *slog.Logger) (*hub.Installer, error) {
 		list = defaultRegistries
 	}
 	for _, r := range list {
-		registry, err := newRegistry(w, r)
+		source, err := newSource(w, r)
 		if err != nil {
 			return nil, usagef("%s: skills.registries: %w", w.file, err)
 		}
-		c.Registries = append(c.Registries, registry)
+		c.Sources = append(c.Sources, source)
 		if len(r.Roots) == 0 {
 			continue
 		}
@@ -63,9 +63,9 @@ func installFolder(w *workspace) string {
 	return filepath.Join(w.dir, dir[0])
 }
 
-// newRegistry makes a registry. This is the one list of them: a new type costs
+// newSource makes a source. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
+func newSource(w *workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)

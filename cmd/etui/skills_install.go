@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -158,7 +159,7 @@ type installOutcome struct {
 	Skill *hub.Installed `json:"skill,omitempty"`
 	Error string         `json:"error,omitempty"`
 	// Flags are what somebody has to look at before --yes.
-	Flags []hub.Flag `json:"flags,omitempty"`
+	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
 // installed prints what became of an installation.

@@ -112,7 +112,7 @@ func ours(t *testing.T, registry *hubtest.Server, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := hub.New(hub.Config{Folder: dir, Registries: []hub.Source{claw}})
+	in := hub.New(hub.Config{Folder: dir, Sources: []hub.Source{claw}})
 	if found, errs := in.Find(t.Context(), "", "greets", 5); len(errs) > 0 || len(found) != 1 || found[0].Version != "1.0.0" {
 		t.Errorf("find: %+v, %v", found, errs)
 	}

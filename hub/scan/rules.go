@@ -1,8 +1,7 @@
-package hub
+package scan
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -217,21 +216,22 @@ func rulesOfWords() []rule {
 	}
 }
 
-// find returns the first line where the rule holds, or 0.
+// find returns the index of the first line where the rule matches, or -1.
 func (r *rule) find(p *page) int {
 	switch {
 	case r.scripts && p.prose:
-		return 0
+		return -1
 	case r.line != nil:
 		return r.findLine(p)
 	case p.prose:
 		return r.findNear(p)
 	}
-	first := 0
+	first := -1
 	for i, m := range r.all {
-		at := p.first(m)
-		if at == 0 {
-			return 0
+		m = m.in(p)
+		at := slices.IndexFunc(p.lines, m.match)
+		if at < 0 {
+			return -1
 		}
 		if i == 0 {
 			first = at
@@ -240,63 +240,44 @@ func (r *rule) find(p *page) int {
 	return first
 }
 
-// findLine looks for one line, or in prose for two that make a sentence.
-func (r *rule) findLine(p *page) (found int) {
-	fits := func(text string) bool { return r.line.match(text) && (r.not == nil || !r.not.match(text)) }
-	r.line.lines(p, func(i int) bool {
-		if fits(p.lines[i]) {
-			found = i + 1
-		}
-		return found == 0
-	})
-	if found > 0 || !p.prose {
-		return found
+// findLine looks for one matching line, or in prose for two consecutive ones: a
+// sentence may continue on the next line.
+func (r *rule) findLine(p *page) int {
+	m := r.line.in(p)
+	if len(m) == 0 {
+		return -1
 	}
-	r.line.lines(p, func(i int) bool {
-		for _, first := range []int{i - 1, i} {
-			if first >= 0 && first+1 < len(p.lines) && len(p.lines[first]) < wrapped && fits(p.near(first, first+2)) {
-				found = first + 1
-				return false
-			}
+	fits := func(l line) bool { return m.match(l) && !r.not.match(l) }
+	if i := slices.IndexFunc(p.lines, fits); i >= 0 || !p.prose {
+		return i
+	}
+	for i := range p.lines[1:] {
+		if len(p.lines[i].text) < wrapped && fits(p.near(i, i+2)) {
+			return i
 		}
-		return true
-	})
-	return found
+	}
+	return -1
 }
 
-// wrapped is the length of lines beyond which no line of prose is broken.
-const wrapped = 200
-
-// findNear looks for all patterns within a few lines of prose, read as one.
-func (r *rule) findNear(p *page) (found int) {
-	r.all[0].lines(p, func(i int) bool {
-		if !r.all[0].match(p.lines[i]) && !r.all[0].match(p.near(i, i+2)) {
-			return true
+// findNear looks for all patterns within a few lines of prose, joined.
+func (r *rule) findNear(p *page) int {
+	first := r.all[0].in(p)
+	if len(first) == 0 {
+		return -1
+	}
+	for i, l := range p.lines {
+		if !first.match(l) && !first.match(p.near(i, i+2)) {
+			continue
 		}
-		around := p.near(max(0, i-nearby/2), i+nearby/2+1)
-		for _, m := range r.all[1:] {
-			if !m.match(around) {
-				return true
-			}
+		around := p.near(i-nearby/2, i+nearby/2+1)
+		if !slices.ContainsFunc(r.all[1:], func(m pattern) bool { return !m.match(around) }) {
+			return i
 		}
-		found = i + 1
-		return false
-	})
-	return found
+	}
+	return -1
 }
 
-// first returns the number of the first line that matches, or 0.
-func (p *page) first(m pattern) (found int) {
-	m.lines(p, func(i int) bool {
-		if m.match(p.lines[i]) {
-			found = i + 1
-		}
-		return found == 0
-	})
-	return found
-}
-
-// near are some lines as one.
-func (p *page) near(from, to int) string {
-	return strings.Join(p.lines[from:min(to, len(p.lines))], " ")
-}
+const (
+	wrapped = 200 // bytes: nobody breaks longer lines of prose
+	nearby  = 6   // lines of prose that belong together
+)
