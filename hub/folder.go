@@ -94,7 +94,7 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the package: %w", err)
 		}
-		return f.release(ref, f.file, info.IsDir()), nil
+		return f.release(ref, f.file, info)
 	}
 	if err := checkSlug(ref.Name); err != nil {
 		return nil, refused("%w", err)
@@ -106,19 +106,21 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 	defer root.Close()
 	for _, ending := range append([]string{""}, archiveEndings...) {
 		if info, err := root.Stat(ref.Name + ending); err == nil && info.IsDir() == (ending == "") {
-			return f.release(ref, ref.Name+ending, info.IsDir()), nil
+			return f.release(ref, ref.Name+ending, info)
 		}
 	}
 	return nil, notFound(f.name, ref)
 }
 
-func (f *Folder) release(ref Ref, name string, folder bool) *Release {
+func (f *Folder) release(ref Ref, name string, info fs.FileInfo) (*Release, error) {
 	d := download{url: name}
-	if folder {
+	if info.IsDir() {
 		d.path = "."
+	} else if !info.Mode().IsRegular() || info.Size() > archive.MaxPacked {
+		return nil, refused("%s is no file of at most %s", name, archive.MB(archive.MaxPacked))
 	}
 	ref.Owner = ""
-	return &Release{Ref: ref, Location: filepath.Join(f.dir, name), Verdict: Unjudged, downloads: []download{d}}
+	return &Release{Ref: ref, Location: filepath.Join(f.dir, name), Verdict: Unjudged, downloads: []download{d}}, nil
 }
 
 // Download copies the skill.
@@ -152,13 +154,6 @@ func (f *Folder) Download(ctx context.Context, r *Release, into *os.Root, _ func
 }
 
 func copyArchive(from *os.Root, name string, into *os.Root) error {
-	info, err := from.Stat(name)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > archive.MaxPacked) {
-		return refused("%s is no file of at most %s", name, archive.MB(archive.MaxPacked))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
 	f, err := from.Open(name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -122,25 +122,25 @@ func (in *Installer) withdraw(p *place, source string, r *Release) (removed stri
 
 // prepare downloads, unpacks and checks a release in the hidden folder.
 func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release, o Options) (*Origin, []scan.Flag, error) {
-	origin := &Origin{
-		Registry: s.Name(), Location: r.Location, Name: r.Name, Owner: r.Owner, Version: r.Version,
-		Verdict: r.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
-	}
-	err := in.download(ctx, p, s, r, o)
-	if err == nil {
-		o.report(r.Name, "check", 0, 0)
-		if err = in.check(ctx, p, r, origin); err != nil {
-			err = refused("%w", err)
-		}
-	}
+	from, err := p.open(incoming)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s from %s: %w", r.Ref, s.Name(), err)
+		return nil, nil, err
 	}
-	folder, err := p.OpenRoot(fresh)
+	defer from.Close()
+	folder, err := p.open(fresh)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer folder.Close()
+	err = s.Download(ctx, r, from, func(done, total int64) { o.report(r.Name, "download", done, total) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s from %s: %w", r.Ref, s.Name(), err)
+	}
+	o.report(r.Name, "check", 0, 0)
+	origin, err := in.check(ctx, from, s.Name(), r, folder)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s from %s: %w", r.Ref, s.Name(), refused("%w", err))
+	}
 	flags, err := scan.Files(folder.FS())
 	if origin.Signature == Unsigned && in.c.Roots[s.Name()] != nil {
 		// Otherwise removing the signature would hide a change.
@@ -149,45 +149,25 @@ func (in *Installer) prepare(ctx context.Context, p *place, s Source, r *Release
 	return origin, flags, err
 }
 
-func (in *Installer) download(ctx context.Context, p *place, s Source, r *Release, o Options) error {
-	if err := p.Mkdir(incoming, 0o700); err != nil {
-		return err
-	}
-	into, err := p.OpenRoot(incoming)
+// check unpacks a download into the skill's folder and compares it with the
+// release. It returns the skill's record.
+func (in *Installer) check(ctx context.Context, from *os.Root, source string, r *Release, folder *os.Root) (*Origin, error) {
+	digest, files, err := unpack(ctx, from, r, folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer into.Close()
-	return s.Download(ctx, r, into, func(done, total int64) { o.report(r.Name, "download", done, total) })
-}
-
-// check unpacks what was downloaded into the fresh folder, checks it against the
-// release, and completes its record.
-func (in *Installer) check(ctx context.Context, p *place, r *Release, origin *Origin) error {
-	if err := p.Mkdir(fresh, 0o755); err != nil {
-		return err
+	if err := checkFiles(r, folder, files); err != nil {
+		return nil, err
 	}
-	from, err := p.OpenRoot(incoming)
+	name, err := checkManifest(folder, r.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer from.Close()
-	folder, err := p.OpenRoot(fresh)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if origin.Digest, origin.Files, err = unpack(ctx, from, r, folder); err != nil {
-		return err
-	}
-	if err := checkFiles(r, folder, origin.Files); err != nil {
-		return err
-	}
-	if origin.Name, err = checkManifest(folder, r.Name); err != nil {
-		return err
-	}
-	origin.Signature, origin.Signer, err = in.checkSignature(origin.Registry, folder, origin.Files)
-	return err
+	signature, signer, err := in.checkSignature(source, folder, files)
+	return &Origin{
+		Registry: source, Location: r.Location, Name: name, Owner: r.Owner, Version: r.Version, Digest: digest, Files: files,
+		Signature: signature, Signer: signer, Verdict: r.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
+	}, err
 }
 
 // unpack returns the digest of the archive, if there is one, and those of the

@@ -49,8 +49,8 @@ func New(c Config) *Installer {
 	return &Installer{c}
 }
 
-// Source returns a source by its name.
-func (in *Installer) Source(name string) (Source, error) {
+// source returns a source by its name.
+func (in *Installer) source(name string) (Source, error) {
 	var names []string
 	for _, s := range in.c.Sources {
 		if s.Name() == name {
@@ -66,7 +66,7 @@ func (in *Installer) sources(name string) ([]Source, error) {
 	if name == "" {
 		return in.c.Sources, nil
 	}
-	s, err := in.Source(name)
+	s, err := in.source(name)
 	return []Source{s}, err
 }
 

@@ -125,6 +125,14 @@ func (p *place) leave() error {
 	return errors.Join(err, p.lock.Close(), p.Close())
 }
 
+// open makes and opens a folder of the hidden one.
+func (p *place) open(name string) (*os.Root, error) {
+	if err := p.Mkdir(name, 0o755); err != nil {
+		return nil, err
+	}
+	return p.OpenRoot(name)
+}
+
 // put moves the fresh skill to its name, where it replaces another one.
 func (p *place) put(name string) error {
 	_, err := p.Lstat(name)

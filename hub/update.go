@@ -126,7 +126,7 @@ func (in *Installer) sourceOf(o *Origin) (Source, error) {
 	if o.Registry == fileName {
 		return NewFile(o.Location)
 	}
-	return in.Source(o.Registry)
+	return in.source(o.Registry)
 }
 
 // same reports whether a release is the installed one, if it can be told without
