@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/hub/hubtest"
 )
 
-// zipped is an archive with a manifest and what make adds to it.
+// zipped returns an archive with a manifest and what make adds to it.
 func zipped(t testing.TB, make func(*zip.Writer)) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -43,7 +43,7 @@ func add(t testing.TB, z *zip.Writer, h *zip.FileHeader, text string) {
 	}
 }
 
-// named is an archive with files of these names.
+// named returns an archive with files of these names.
 func named(t testing.TB, names ...string) []byte {
 	return zipped(t, func(z *zip.Writer) {
 		for _, name := range names {
@@ -56,7 +56,7 @@ func named(t testing.TB, names ...string) []byte {
 	})
 }
 
-// moded is an archive with a file of a Unix mode.
+// moded returns an archive with a file of a Unix mode.
 func moded(t testing.TB, mode uint32, text string) []byte {
 	return zipped(t, func(z *zip.Writer) {
 		h := &zip.FileHeader{Name: "odd", CreatorVersion: 3 << 8, ExternalAttrs: mode << 16}
@@ -64,7 +64,7 @@ func moded(t testing.TB, mode uint32, text string) []byte {
 	})
 }
 
-// tarred is a tar.gz archive with a manifest and one more entry.
+// tarred returns a tar.gz archive with a manifest and one more entry.
 func tarred(t testing.TB, more *tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -86,7 +86,7 @@ func tarred(t testing.TB, more *tar.Header) []byte {
 	return b.Bytes()
 }
 
-// patched is an archive in which bytes are replaced, from the end.
+// patched replaces bytes in an archive n times, from its end.
 func patched(archive []byte, old, fresh string, n int) []byte {
 	for ; n > 0; n-- {
 		i := bytes.LastIndex(archive, []byte(old))
@@ -110,7 +110,7 @@ func local(archive []byte, change func(header []byte)) []byte {
 
 func zeros(n int) string { return string(make([]byte, n)) }
 
-// TestArchives holds archives of every class against what is to become of them.
+// TestArchives installs archives of every class, and refuses bad ones.
 func TestArchives(t *testing.T) {
 	le := binary.LittleEndian
 	plain := named(t, "a.md")
@@ -212,8 +212,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// tryArchive installs an archive. What is refused leaves nothing behind, and what
-// is there before stays.
+// tryArchive installs an archive. A refused one leaves nothing behind, and other
+// skills stay.
 func tryArchive(t *testing.T, archive []byte, says string) {
 	h := begin(t)
 	file := filepath.Join(t.TempDir(), "a.zip")

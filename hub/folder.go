@@ -117,7 +117,7 @@ func (f *Folder) release(ref Ref, name string, info fs.FileInfo) (*Release, erro
 	if info.IsDir() {
 		d.path = "."
 	} else if !info.Mode().IsRegular() || info.Size() > archive.MaxPacked {
-		return nil, refused("%s is no file of at most %s", name, archive.MB(archive.MaxPacked))
+		return nil, refused("%s is not a file of at most %s", name, archive.MB(archive.MaxPacked))
 	}
 	ref.Owner = ""
 	return &Release{Ref: ref, Location: filepath.Join(f.dir, name), Verdict: Unjudged, downloads: []download{d}}, nil
@@ -166,7 +166,7 @@ func copyArchive(from *os.Root, name string, into *os.Root) error {
 // readBounded reads a file of at most limit bytes.
 func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("it is no file"))
+		return nil, cmp.Or(err, errors.New("it is not a file"))
 	}
 	f, err := root.Open(name)
 	if err != nil {

@@ -53,7 +53,7 @@ func newRemote(name, public string, c HTTPConfig) (*remote, error) {
 	text := cmp.Or(c.URL, public)
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("registry %s: %q is no URL of a server", name, text)
+		return nil, fmt.Errorf("registry %s: %q is not the URL of a server", name, text)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	if c.Client == nil {

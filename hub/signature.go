@@ -109,10 +109,10 @@ func (in *Installer) checkSignature(source string, folder *os.Root, files map[st
 func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.Time) (signer string, err error) {
 	var b bundle
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return "", fmt.Errorf("it is no Sigstore bundle: %w", err)
+		return "", fmt.Errorf("it is not a Sigstore bundle: %w", err)
 	}
 	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
-		return "", errors.New("it is no Sigstore bundle with one signed in-toto statement")
+		return "", errors.New("it is not a Sigstore bundle with one signed in-toto statement")
 	}
 	leaf, err := b.signer(roots, now)
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 		return nil, fmt.Errorf("its certificate does not lead to a trusted root: %w", err)
 	}
 	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 || leaf.IsCA {
-		return nil, errors.New("its certificate is not one for signing")
+		return nil, errors.New("its certificate is not for signing")
 	}
 	return leaf, nil
 }

@@ -62,7 +62,7 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 }
 
 type installInput struct {
-	Name     string `json:"name"`               // as find_skills tells it: NAME, @owner/NAME or owner/repository@NAME
+	Name     string `json:"name"`               // as find_skills lists it: NAME, @owner/NAME or owner/repository@NAME
 	Registry string `json:"registry,omitempty"` // only this registry
 	Version  string `json:"version,omitempty"`  // default: the newest
 }
@@ -99,7 +99,7 @@ func declined(name string, err error) chat.Result {
 	case errors.Is(err, ErrInstalled):
 		return tool.Failure("%s is installed already; use it, or tell the user that etui skills update %s brings a newer one", name, name)
 	case errors.Is(err, skill.ErrNotFound):
-		return tool.Failure("%s; find_skills tells the names", err)
+		return tool.Failure("%s; find_skills lists the names", err)
 	}
 	return tool.Failure("%s", err)
 }

@@ -17,6 +17,6 @@ func ExampleFiles() {
 	}
 	fmt.Println(err)
 	// Output:
-	// SKILL.md:2: it wants something kept from the user
+	// SKILL.md:2: it asks to keep something from the user
 	// <nil>
 }

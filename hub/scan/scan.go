@@ -1,6 +1,6 @@
 // Package scan reads the files of a skill for what a person should look at
 // before the skill is installed: text that sends keys away, downloads and runs
-// programs, opens back doors or instructs the model to leave its instructions;
+// programs, opens back doors or tells the model to ignore its instructions;
 // files that other programs run by themselves; programs and archives that cannot
 // be read; invisible characters.
 //
