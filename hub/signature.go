@@ -2,11 +2,7 @@ package hub
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
@@ -161,18 +157,13 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 // signed checks a DSSE signature, which covers the payload and its type.
 func signed(leaf *x509.Certificate, kind string, payload, sig []byte) bool {
 	message := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
-	s256, s384, s512 := sha256.Sum256(message), sha512.Sum384(message), sha512.Sum512(message)
-	switch key := leaf.PublicKey.(type) {
-	case *ecdsa.PublicKey:
-		sums := map[int][]byte{256: s256[:], 384: s384[:], 521: s512[:]}
-		sum := sums[key.Curve.Params().BitSize]
-		return sum != nil && ecdsa.VerifyASN1(key, sum, sig)
-	case ed25519.PublicKey:
-		return ed25519.Verify(key, message, sig)
-	case *rsa.PublicKey:
-		return leaf.CheckSignature(x509.SHA256WithRSA, message, sig) == nil || leaf.CheckSignature(x509.SHA256WithRSAPSS, message, sig) == nil
-	}
-	return false
+	return slices.ContainsFunc(algorithms, func(a x509.SignatureAlgorithm) bool { return leaf.CheckSignature(a, message, sig) == nil })
+}
+
+// algorithms are those that a signature may use. The certificate's key decides
+// which of them can match.
+var algorithms = []x509.SignatureAlgorithm{
+	x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512, x509.PureEd25519, x509.SHA256WithRSA, x509.SHA256WithRSAPSS,
 }
 
 // covers compares a signed statement with the files: it must list exactly those

@@ -181,18 +181,11 @@ func (a *app) installed(done *hub.Installed, words string, err error) error {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, countFiles(len(o.Files)), describeSignature(o))
+	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, count(len(o.Files), "file"), describeSignature(o))
 	for _, f := range o.Accepted {
 		fmt.Fprintf(a.out, "  accepted: %s\n", f)
 	}
 	return nil
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 func describeSignature(o *hub.Origin) string {
