@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"selection/meta"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown"},
+	{"skill/markdown", "hub/scan", "hub/internal/archive"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},

@@ -1,46 +1,42 @@
-package hub
+package scan
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
-// rule is a class of things that a person should see. It is found where one line
-// matches it; or, with all set, where every one of all is found: within a few
-// lines of prose, or anywhere in a script.
+// rule describes a class of attacks. It matches a line; or, with all set, a place
+// where every pattern of all matches: a few lines of prose, or a whole script.
 type rule struct {
 	name, why string
 	line      pattern
-	not       pattern // lines that are nevertheless in order
+	not       pattern // lines that are harmless nevertheless
 	all       []pattern
-	scripts   bool // only in scripts: prose talks of such things every day
+	scripts   bool // only in scripts, because prose often mentions such things
 }
 
-// What the rules are made of.
+// The parts of several rules.
 const (
 	shells   = `(?:(?:sudo|exec|env)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:ba|z|da|k|fi)?sh\b(?:\s|$|["')&|;` + "`" + `]|-)`
 	runners  = `(?:(?:sudo|exec|env)\s+(?:-\S+\s+)*)*(?:/\S*/)?(?:python[0-9.]*|node|perl|ruby|php|osascript|pwsh|powershell)\b\s*(?:-\s*)?(?:$|["')&|;` + "`" + `])`
 	fetchers = `\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod)\b`
 	urls     = `(?:https?|ftp|wss?|hxxps?)://`
 	agents   = `\b(?:user|users|human|owner|operator|anyone|anybody|victim)\b`
-	// programSends are programs that send a body, or a question that holds one.
+	// programSends are programs that send a body, or data within a query.
 	programSends = `\bcurl\b[^\n]*(?:\s-d|\s--data|\s-F|\s--form|\s-T|\s--upload-file|\s--json|\s-X\s*(?:POST|PUT)|\$\(|@-)|\bwget\b[^\n]*--(?:post|body)|\bnc(?:at)?\s+(?:-\S+\s+)*[\w.-]+\s+\d{2,5}\b|\b(?:scp|rsync|sftp|ftp)\s+[^\n]*\S+@\S+:|/dev/(?:tcp|udp)/|\b(?:dig|nslookup)\b[^\n]*(?:\$\(|` + "`" + `|\$\{?\w)|\bopenssl s_client\b|Invoke-(?:RestMethod|WebRequest)[^\n]*-(?:Method\s+Post|Body)`
 )
 
-// setupCommand is what a setup.py does that only builds nothing.
+// setupCommand matches a setup.py that does more than build a package.
 var setupCommand = sync.OnceValue(func() pattern {
 	return anyOf(`os\.system`, `subprocess`, `cmdclass`, `urlopen`, `requests\.`, `\bexec\(`, `\beval\(`, `b64decode`, `socket\.`)
 })
 
-// rules are all of them. Each is meant for a class of attacks, and each has to
-// leave everyday skills alone: those name keys, call services and install
-// programs. They are made when the first package is looked at.
+// rules returns all rules. They are compiled for the first package.
 var rules = sync.OnceValue(func() []rule {
 	return slices.Concat(rulesOfSecrets(), rulesOfPrograms(), rulesOfWords())
 })
 
-// rulesOfSecrets are about what leaves this machine.
+// rulesOfSecrets are about data that leaves this machine.
 func rulesOfSecrets() []rule {
 	secrets := anyOf(
 		`\.ssh/(?:id_|\*|config|identity)`, `~/\.ssh\b`, `\$HOME/\.ssh\b`, `\bid_(?:rsa|dsa|ecdsa|ed25519)\b`, `\.aws/(?:credentials|config)`, `\baws\s+credentials\b`, `\.config/gcloud`, `application_default_credentials`,
@@ -83,12 +79,12 @@ func rulesOfSecrets() []rule {
 		`\brequests\.(?:post|put|patch|get)\(`, `\bhttpx\.(?:post|put|get)\(`, `\burlopen\(`, `\burllib\.request\b`, `\bhttp\.client\b`, `\baiohttp\b`, `\bfetch\(`, `\baxios\b`, `\bhttps?\.request\(`, `require\(["']https?["']\)`, `\bXMLHttpRequest\b`, `\bsendBeacon\(`, `\bnew WebSocket\(`, `\bsmtplib\b`, `\bnodemailer\b`, `\bftplib\b`, `\bsocket\.(?:socket|create_connection)\(`, `\bnet\.(?:connect|createConnection)\(`, `\bNet::HTTP\b`, `\bLWP::`, `\bhttp\.Post\(`, `\bInvoke-(?:RestMethod|WebRequest)\b`, `\bcurl_exec\(`, `\breqwest\b`, `\bcurl\b`, `\bwget\b`,
 	)
 	return []rule{
-		{name: "secrets-out", why: "it asks for keys or credentials of this machine to be sent away", all: []pattern{secrets, sends}},
-		{name: "environment-out", why: "it asks for all environment variables, or all keys, to be sent away", all: []pattern{environment, sends}},
-		{name: "talk-out", why: "it asks for what was said, or what the agent remembers, to be sent away", all: []pattern{talk, sends}},
+		{name: "secrets-out", why: "it asks to send away keys or credentials of this machine", all: []pattern{secrets, sends}},
+		{name: "environment-out", why: "it asks to send away all environment variables or all keys", all: []pattern{environment, sends}},
+		{name: "talk-out", why: "it asks to send away the conversation or the agent's memory", all: []pattern{talk, sends}},
 		{name: "secrets-out", why: "a script reads keys or credentials of this machine, and talks to the network", scripts: true, all: []pattern{files, sending}},
 		{
-			name: "secrets-out", why: "it sends a file of settings, with its keys, away",
+			name: "secrets-out", why: "it sends away a settings file with keys",
 			line: anyOf(
 				`\bcat\s+\S*\.env\b[^\n]*\|\s*(?:\w+\s*[^\n|]*\|\s*)?(?:curl|nc|ncat|wget)\b`, `\bcurl\b[^\n]*@\S*\.env\b`, `\b(?:post|put|send|urlopen)\([^\n]*open\(\s*["'][^"'\n]*\.env["']`, `\bfetch\([^\n]*readFile\w*\([^\n]*\.env["']`,
 				`\b(?:post|upload|send|submit|forward|transmit)s?\b.{0,60}\.env\b.{0,60}`+urls, `\.env\b.{0,40}\b(?:and|then)\s+(?:post|upload|send|submit|forward|transmit)\b.{0,60}`+urls, `(?:上传|发送|提交).{0,20}\.env\b`,
@@ -96,7 +92,7 @@ func rulesOfSecrets() []rule {
 		},
 		{name: "environment-out", why: "a script sends all environment variables away", scripts: true, all: []pattern{variables, sending}},
 		{
-			name: "strange-address", why: "it names an address that such attacks use",
+			name: "strange-address", why: "it names an address of a kind that attacks use",
 			line: anyOf(
 				`https?://(?:[\w-]+\.)*(?:webhook\.site|requestbin\.\w+|pipedream\.net|burpcollaborator\.net|oast\.\w+|oastify\.com|interact\.sh|interactsh\.com|dnslog\.cn|ceye\.io|hookbin\.com|requestcatcher\.com|canarytokens\.\w+|transfer\.sh|glot\.io|rentry\.co|0x0\.st)`, `https?://[a-z2-7]{16,56}\.onion`, `\bstratum\+(?:tcp|ssl)://`, `\bxmrig\b`,
 				`https?://pastebin\.com/raw/`, `api\.telegram\.org/bot\d{6,}:`, `discord(?:app)?\.com/api/webhooks/\d{6,}`,
@@ -107,7 +103,7 @@ func rulesOfSecrets() []rule {
 	}
 }
 
-// rulesOfPrograms are about what would run.
+// rulesOfPrograms are about programs that would run.
 func rulesOfPrograms() []rule {
 	return []rule{
 		{
@@ -139,11 +135,11 @@ func rulesOfPrograms() []rule {
 			),
 		},
 		{
-			name: "disguised-code", why: "a script holds a long coded text, and decodes and runs something", scripts: true,
+			name: "disguised-code", why: "a script contains a long encoded text, and decodes and runs something", scripts: true,
 			all: []pattern{anyOf(`b64decode|atob\(|base64 -d|base64 --decode|fromhex|Buffer\.from`), anyOf(`\b(?:exec|eval|Function|compile|execSync|system|popen|subprocess|spawn)\b`), anyOf(`["'][A-Za-z0-9+/=]{400,}["']`, `["'][0-9a-f]{400,}["']`)},
 		},
 		{
-			name: "back-door", why: "it opens a way in for others",
+			name: "back-door", why: "it opens a back door",
 			line: anyOf(
 				`\b(?:ba|z|da)?sh\s+-i\b[^\n]*(?:>&|0>&1|/dev/tcp)`, `/dev/tcp/[\w.$]+/\S+[^\n]*(?:0>&1|<&|>&)`, `\bnc(?:at)?\b[^\n]*\s-\w*[ec]\w*\s+(?:/bin/)?(?:ba)?sh\b`, `\bmkfifo\b[^\n]*\bnc(?:at)?\b`, `\bpty\.spawn\(\s*["']/bin`, `\bos\.dup2\(\s*\w+\.fileno\(\)`, `\bsocat\b[^\n]*exec:`,
 				`>>\s*["']?\S*authorized_keys`, `\btee\s+-a\s+\S*authorized_keys`, `authorized_keys["']?\s*,\s*["']a`, `\b(?:add|append|write|put|install)s?\b.{0,80}\bauthorized_keys`,
@@ -151,7 +147,7 @@ func rulesOfPrograms() []rule {
 			),
 		},
 		{
-			name: "stays", why: "a script makes something run again later, by itself", scripts: true,
+			name: "stays", why: "a script installs something that runs again later by itself", scripts: true,
 			line: anyOf(`\|\s*crontab\b`, `\bcrontab\s+(?:-\s|-$|/tmp|\S+\.(?:txt|cron))`, `>>?\s*["']?/etc/(?:cron|rc\.local|profile|init\.d|systemd)`, `LaunchAgents/\S+\.plist`, `CurrentVersion\\+Run\b`, `\bschtasks\b[^\n]*/create`, `>>\s*["']?(?:~|\$HOME|\$\{HOME\})/\.(?:bashrc|zshrc|profile|bash_profile|zprofile)`, `\bsystemctl\s+(?:--user\s+)?enable\b`),
 			not:  anyOf(`export\s+[A-Z_]+=`, `\balias\b`, `completion`),
 		},
@@ -161,18 +157,18 @@ func rulesOfPrograms() []rule {
 			not:  anyOf(`\b(?:do not|don't|never|block\w*|den(?:y|ies|ied)|refuse\w*|prevent\w*|dangerous|destructive|forbid\w*|reject\w*|warn\w*)\b`, `(?:不要|禁止|切勿|拒绝|拦截|危险)`),
 		},
 		{
-			name: "hooks", why: "it brings commands that an agent runs by itself while it reads the skill",
+			name: "hooks", why: "it contains commands that an agent runs while it reads the skill",
 			line: anyOf(`(?:^|\s)!`+"`[^`]+`", `^hooks:\s*$`),
 		},
 		{
-			name: "locked-archive", why: "it wants an archive opened with a password, so that nobody can look into it before",
+			name: "locked-archive", why: "it asks to open an archive with a password, which hides the contents from checks",
 			line: anyOf(`\bunzip\b[^\n]*\s-P\s*\S`, `\b7z[az]?\b[^\n]*\sx\b[^\n]*\s-p\S`, `\b(?:zip|archive|extract|unpack|unzip)\w*\b.{0,80}\b(?:password|passcode|pass)\s*(?:is|:|=)\s*\S`, `\bpass(?:word|code)\s*(?:is|:|=)\s*\S+.{0,60}\b(?:zip|archive|extract|unpack|unzip)`, `解压(?:.{0,10})密码`),
 			not:  anyOf(`password[ =:]+["']?(?:\$|<|\{|YOUR|None)`),
 		},
 	}
 }
 
-// rulesOfWords are about what the model is told.
+// rulesOfWords are about instructions to the model.
 func rulesOfWords() []rule {
 	quoted := anyOf(
 		`\b(?:detect\w*|attempts?|attack\w*|injections?|malicious|adversarial|untrusted|jailbreak\w*|red[- ]team\w*|phishing|suspicious|scan\w*|such as|e\.g\.|for example|examples? of|refuse|reject|treat .{0,40} as data|if .{0,80}(?:says?|asks?|tells?|contains?|instructs?))\b`,
@@ -181,7 +177,7 @@ func rulesOfWords() []rule {
 	)
 	return []rule{
 		{
-			name: "injection", why: "it tells the model to leave its instructions",
+			name: "injection", why: "it tells the model to ignore its instructions",
 			line: anyOf(
 				`\b(?:ignore|disregard|forget|override|overrule|bypass)\b\s+(?:(?:all|any|every|the|your|my|these|those|its|other|of|and|everything|previous(?:ly)?|prior|earlier|above|preceding|foregoing|existing|current|original|default|system|safety|developer|given)\s+){1,6}(?:instructions?|prompts?|rules?|guidelines?|directives?|constraints?|restrictions?|system\s+messages?|training)\b`,
 				`\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:you\s+(?:were|have been)\s+told|above|before|prior|previous)`,
@@ -192,7 +188,7 @@ func rulesOfWords() []rule {
 			not: quoted,
 		},
 		{
-			name: "secrecy", why: "it wants something kept from the user",
+			name: "secrecy", why: "it asks to keep something from the user",
 			line: anyOf(
 				`\b(?:do\s+not|don't|never|must\s+not|should\s+not)\s+(?:ever\s+)?(?:tell|inform|notify|alert|warn)\s+(?:the\s+|any\s+|your\s+)?`+agents+`\s*(?:[.!,;)]|$|\b(?:about|that\s+(?:you|this|it|the|any)|of|anything|know|what|which|when|before|or|and|this)\b)`,
 				`\b(?:do\s+not|don't|never|must\s+not|should\s+not)\s+(?:ever\s+)?(?:mention|reveal|disclose)\s+(?:this|these|that|any\s+of\s+this|it|the)\b.{0,30}\b(?:to\s+(?:the\s+)?`+agents+`|in\s+(?:the|your)\s+(?:output|answer|reply|response|summary))`, `\b(?:do\s+not|don't|never)\s+let\s+(?:the\s+)?`+agents+`\s+(?:know|see|notice|find out)`,
@@ -203,7 +199,7 @@ func rulesOfWords() []rule {
 			not: anyOf(`\b(?:detect\w*|attack\w*|injections?|malicious|do not silently|don't silently|never silently|not\s+(?:be\s+)?(?:secretly|silently|quietly))\b`, `\bnever\b.{0,20}\bwithout\s+(?:telling|informing|notifying|alerting)`, `\b(?:do not|don't|must not|avoid)\b.{0,60}\bwithout\s+(?:telling|informing|notifying|alerting)`),
 		},
 		{
-			name: "agent-files", why: "it changes what agents are told or allowed",
+			name: "agent-files", why: "it changes the instructions or permissions of agents",
 			line: anyOf(
 				`(?:>>|\btee\s+-a)\s*["']?\S*\b(?:SOUL|MEMORY|AGENTS|CLAUDE|IDENTITY|USER|HEARTBEAT)\.md\b`, `>>?\s*["']?\S*(?:etui\.yaml|openclaw\.json|\.claude/settings\S*\.json|\.codex/config\.toml)`,
 				`\b(?:add|append|write|insert|copy|save)s?\b.{0,80}\b(?:to|into|in)\b.{0,30}\b(?:SOUL|IDENTITY|HEARTBEAT)\.md\b.{0,80}\b(?:always|permanent\w*|every|persist\w*|from now on)\b`,
@@ -217,21 +213,22 @@ func rulesOfWords() []rule {
 	}
 }
 
-// find returns the first line where the rule holds, or 0.
+// find returns the index of the first line where the rule matches, or -1.
 func (r *rule) find(p *page) int {
 	switch {
 	case r.scripts && p.prose:
-		return 0
+		return -1
 	case r.line != nil:
 		return r.findLine(p)
 	case p.prose:
 		return r.findNear(p)
 	}
-	first := 0
+	first := -1
 	for i, m := range r.all {
-		at := p.first(m)
-		if at == 0 {
-			return 0
+		m = m.in(p)
+		at := slices.IndexFunc(p.lines, m.match)
+		if at < 0 {
+			return -1
 		}
 		if i == 0 {
 			first = at
@@ -240,63 +237,44 @@ func (r *rule) find(p *page) int {
 	return first
 }
 
-// findLine looks for one line, or in prose for two that make a sentence.
-func (r *rule) findLine(p *page) (found int) {
-	fits := func(text string) bool { return r.line.match(text) && (r.not == nil || !r.not.match(text)) }
-	r.line.lines(p, func(i int) bool {
-		if fits(p.lines[i]) {
-			found = i + 1
-		}
-		return found == 0
-	})
-	if found > 0 || !p.prose {
-		return found
+// findLine looks for one matching line, or in prose for two consecutive ones: a
+// sentence may continue on the next line.
+func (r *rule) findLine(p *page) int {
+	m := r.line.in(p)
+	if len(m) == 0 {
+		return -1
 	}
-	r.line.lines(p, func(i int) bool {
-		for _, first := range []int{i - 1, i} {
-			if first >= 0 && first+1 < len(p.lines) && len(p.lines[first]) < wrapped && fits(p.near(first, first+2)) {
-				found = first + 1
-				return false
-			}
+	fits := func(l line) bool { return m.match(l) && !r.not.match(l) }
+	if i := slices.IndexFunc(p.lines, fits); i >= 0 || !p.prose {
+		return i
+	}
+	for i := range p.lines[1:] {
+		if len(p.lines[i].text) < wrapped && fits(p.near(i, i+2)) {
+			return i
 		}
-		return true
-	})
-	return found
+	}
+	return -1
 }
 
-// wrapped is the length of lines beyond which no line of prose is broken.
-const wrapped = 200
-
-// findNear looks for all patterns within a few lines of prose, read as one.
-func (r *rule) findNear(p *page) (found int) {
-	r.all[0].lines(p, func(i int) bool {
-		if !r.all[0].match(p.lines[i]) && !r.all[0].match(p.near(i, i+2)) {
-			return true
+// findNear looks for all patterns within a few lines of prose, joined.
+func (r *rule) findNear(p *page) int {
+	first := r.all[0].in(p)
+	if len(first) == 0 {
+		return -1
+	}
+	for i, l := range p.lines {
+		if !first.match(l) && !first.match(p.near(i, i+2)) {
+			continue
 		}
-		around := p.near(max(0, i-nearby/2), i+nearby/2+1)
-		for _, m := range r.all[1:] {
-			if !m.match(around) {
-				return true
-			}
+		around := p.near(i-nearby/2, i+nearby/2+1)
+		if !slices.ContainsFunc(r.all[1:], func(m pattern) bool { return !m.match(around) }) {
+			return i
 		}
-		found = i + 1
-		return false
-	})
-	return found
+	}
+	return -1
 }
 
-// first returns the number of the first line that matches, or 0.
-func (p *page) first(m pattern) (found int) {
-	m.lines(p, func(i int) bool {
-		if m.match(p.lines[i]) {
-			found = i + 1
-		}
-		return found == 0
-	})
-	return found
-}
-
-// near are some lines as one.
-func (p *page) near(from, to int) string {
-	return strings.Join(p.lines[from:min(to, len(p.lines))], " ")
-}
+const (
+	wrapped = 200 // bytes: nobody breaks longer lines of prose
+	nearby  = 6   // lines of prose that belong together
+)

@@ -1,4 +1,4 @@
-package hub
+package archive
 
 import (
 	"archive/tar"
@@ -9,34 +9,34 @@ import (
 	"strings"
 )
 
-// tarArchive is a tar.gz file. It can only be read from its beginning, so it is
+// tarArchive is a tar.gz file. It can be read only from its beginning, so it is
 // read twice: once for the headers, once for the contents.
 type tarArchive struct {
 	f    io.ReaderAt
 	size int64
-	part part
-	list []entry
+	part Part
+	list []Entry
 }
 
-// openTar reads the headers of a tar.gz file, and through the whole of it.
-func openTar(f io.ReaderAt, size int64, p part) (*tarArchive, error) {
+// openTar reads a tar.gz file to its end and keeps the headers.
+func openTar(f io.ReaderAt, size int64, p Part) (Archive, error) {
 	a := &tarArchive{f: f, size: size, part: p}
 	err := a.walk(func(name string, h *tar.Header, _ io.Reader) error {
 		if len(a.list) >= maxEntries {
 			return tooMany(maxEntries)
 		}
-		e := entry{name: strings.TrimSuffix(name, "/"), size: h.Size, executable: h.Mode&0o111 != 0}
+		e := Entry{Name: strings.TrimSuffix(name, "/"), Size: h.Size, Executable: h.Mode&0o111 != 0}
 		switch h.Typeflag {
 		case tar.TypeDir:
-			e.folder, e.size = true, 0
+			e.Folder, e.Size = true, 0
 		case tar.TypeReg:
-			if e.name != name {
-				return fmt.Errorf("%s is file and folder at once", shown(name))
+			if e.Name != name {
+				return fmt.Errorf("%s is file and folder at once", Quote(name))
 			}
 		case tar.TypeLink, tar.TypeSymlink:
-			return fmt.Errorf("%s is a link; packages hold only files and folders", shown(name))
+			return notAFile(name, "link")
 		default:
-			return fmt.Errorf("%s is a special file; packages hold only files and folders", shown(name))
+			return notAFile(name, "special file")
 		}
 		a.list = append(a.list, e)
 		return nil
@@ -44,7 +44,11 @@ func openTar(f io.ReaderAt, size int64, p part) (*tarArchive, error) {
 	return a, err
 }
 
-// walk calls f for the entries that are taken.
+func notAFile(name, kind string) error {
+	return fmt.Errorf("%s is a %s; packages hold only files and folders", Quote(name), kind)
+}
+
+// walk calls f for the entries that the part takes.
 func (a *tarArchive) walk(f func(string, *tar.Header, io.Reader) error) error {
 	z, err := gzip.NewReader(io.NewSectionReader(a.f, 0, a.size))
 	if err != nil {
@@ -55,7 +59,7 @@ func (a *tarArchive) walk(f func(string, *tar.Header, io.Reader) error) error {
 		limit = maxRepository
 	}
 	t := tar.NewReader(&limited{z, limit})
-	for range a.part.counts() + 1 {
+	for range a.part.maxEntries() + 1 {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -72,22 +76,23 @@ func (a *tarArchive) walk(f func(string, *tar.Header, io.Reader) error) error {
 			return err
 		}
 	}
-	return tooMany(a.part.counts())
+	return tooMany(a.part.maxEntries())
 }
 
-func (a *tarArchive) entries() []entry { return a.list }
+func (a *tarArchive) Entries() []Entry { return a.list }
 
-func (a *tarArchive) each(f func(int, io.Reader) error) error {
+func (a *tarArchive) Each(f func(int, io.Reader) error) error {
 	i := -1
-	return a.walk(func(_ string, _ *tar.Header, content io.Reader) error {
-		if i++; a.list[i].folder {
+	return a.walk(func(_ string, _ *tar.Header, r io.Reader) error {
+		if i++; a.list[i].Folder {
 			return nil
 		}
-		return f(i, &exact{r: content, left: a.list[i].size, name: a.list[i].name})
+		return f(i, &content{r: r, left: a.list[i].Size, name: a.list[i].Name})
 	})
 }
 
-// limited ends with an error, not with io.EOF, at its limit.
+// limited fails at its limit instead of ending with io.EOF, which would hide
+// that there is more.
 type limited struct {
 	r    io.Reader
 	left int64
