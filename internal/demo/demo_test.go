@@ -18,10 +18,10 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// friday is the moment at which all tests run.
+// friday is the time of all tests.
 var friday = time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
 
-// company is a demo of a test's own.
+// company is a demo with its own server.
 type company struct {
 	t     *testing.T
 	url   string
@@ -52,7 +52,7 @@ func (c *company) call(name, args string) chat.Result {
 	return got
 }
 
-// text calls a tool that is to succeed.
+// text calls a tool that must succeed.
 func (c *company) text(name, args string) string {
 	c.t.Helper()
 	got := c.call(name, args)
@@ -95,7 +95,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// minimal builds the least arguments that a tool takes.
+// minimal returns the smallest arguments that a tool accepts.
 func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 	t.Helper()
 	var schema struct {
@@ -151,7 +151,7 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 func TestEveryToolAnswers(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	for _, risk := range tool.Risks() { // what deletes comes last
+	for _, risk := range tool.Risks() { // destructive tools come last
 		for _, d := range demo.Definitions() {
 			if d.Risk != risk {
 				continue
