@@ -40,6 +40,16 @@ func Transport(cfg TransportConfig) http.RoundTripper {
 	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout}, retryPolicy(cfg))}
 }
 
+// Client returns the HTTP client of an adapter. A nil transport means [Transport] with
+// its defaults. The client does not follow redirects: the key must not reach another
+// server.
+func Client(transport http.RoundTripper) *http.Client {
+	if transport == nil {
+		transport = Transport(TransportConfig{})
+	}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
 func (cfg TransportConfig) withDefaults() TransportConfig {
 	orDefault := func(d *time.Duration, otherwise time.Duration) {
 		if *d == 0 {

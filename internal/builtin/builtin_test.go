@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// workspace is a folder with files, and the tools that see it.
+// workspace is a folder with files, and the tools for it.
 type workspace struct {
 	t     *testing.T
 	dir   string
@@ -161,7 +161,7 @@ func TestWriteAndEdit(t *testing.T) {
 	}
 }
 
-// TestNothingLeadsOut tries to reach what is not the workspace's.
+// TestNothingLeadsOut tries to reach files outside of the workspace.
 func TestNothingLeadsOut(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"in.txt": "inside", "sub/x": "x"})
@@ -208,7 +208,7 @@ func TestNothingLeadsOut(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsProtected, under every name it can have.
+// TestConfigurationIsProtected tries every name that the configuration can have.
 func TestConfigurationIsProtected(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"etui.yaml": "listen: x\n"})
@@ -239,7 +239,7 @@ func TestConfigurationIsProtected(t *testing.T) {
 	w.want("write_file", `{"path":"ETUI.YAML","content":"x"}`, "! the configuration")
 }
 
-// TestSkillsAreProtected, whether or not their folders are there yet.
+// TestSkillsAreProtected tries skill folders that exist and some that do not.
 func TestSkillsAreProtected(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"skills/a.yaml": "name: a\n", "skills.md": "x"})
@@ -299,7 +299,8 @@ func FuzzCalculate(f *testing.F) {
 	})
 }
 
-// TestDefinitionsAreShort: a plain "hi" sends them all, and must stay small.
+// TestDefinitionsAreShort limits the size of all definitions together, because a plain
+// "hi" sends them all.
 func TestDefinitionsAreShort(t *testing.T) {
 	t.Parallel()
 	w := open(t, nil)

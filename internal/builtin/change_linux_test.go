@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSwapped: a program that puts a link in the place of a folder, again and again,
-// gets nothing written to what is protected.
+// TestSwapped checks that nothing protected is written while a program keeps replacing
+// a folder with a link.
 func TestSwapped(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{".git/hooks/old": "x", "a/old": "x", "evil": "x"})

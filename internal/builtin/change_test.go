@@ -64,7 +64,7 @@ func TestAppendRenameRemove(t *testing.T) {
 	}
 }
 
-// TestControlFiles are not changed, however they are spelled.
+// TestControlFiles checks that these files cannot be changed under any spelling.
 func TestControlFiles(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x"})
@@ -113,7 +113,8 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFolders are read by absolute paths, and never changed.
+// TestReadOnlyFolders checks that these folders can be read by absolute path but not
+// changed.
 func TestReadOnlyFolders(t *testing.T) {
 	t.Parallel()
 	w := open(t, nil)
@@ -139,7 +140,7 @@ func TestReadOnlyFolders(t *testing.T) {
 	w.want("remove_file", `{"path":"`+dir+`/skill/notes.md"}`, "! ")
 }
 
-// TestEditsDoNotGetLost: many sessions change one file at once.
+// TestEditsDoNotGetLost lets many sessions change one file at once.
 func TestEditsDoNotGetLost(t *testing.T) {
 	t.Parallel()
 	const sessions = 16
@@ -185,8 +186,7 @@ func TestReadImage(t *testing.T) {
 	}
 }
 
-// FuzzPaths: whatever a path is, nothing outside of the workspace is read or
-// changed.
+// FuzzPaths checks that no path reads or changes anything outside of the workspace.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"../out/canary", "link/../canary", "up/out/canary", "a/../../out", "//..", "./~", "up", "link", "link/", "\x00", "here/here/up/out", "..\\out\\canary", "/proc/self/root/etc/passwd"} {
 		f.Add(s, s)

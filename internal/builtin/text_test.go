@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCodes: texts are read in the code in which they are written, and stay in it.
+// TestCodes checks that texts are read in their encoding and keep it.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{
@@ -47,7 +47,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestNearest: an edit that does not fit says enough to mend it.
+// TestNearest checks that a failed edit says enough to correct it.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tif x == 1 {\n\t\tsay(\"hello\")\n\t}\n\tif y == 1 {\n\t\tsay(\"hello\")\n\t}\n}\n", "说明.md": "# 安装\n\n请先安装 Go（1.26 或更高）。\n"})
@@ -84,8 +84,8 @@ func TestSearch(t *testing.T) {
 	w.want("find_files", `{"pattern":"`+strings.Repeat("{a,b}", 9)+`"}`, "! {a,b}")
 }
 
-// TestBounds: whatever is there, no tool gives more than a turn keeps, and what is
-// missing is told of at the end.
+// TestBounds checks that no result is larger than a turn keeps, and that a cut result
+// says so at its end.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	w := open(t, map[string]string{"wide": strings.Repeat("宽", 200_000), "lines": strings.Repeat(strings.Repeat("长", 90)+"\n", 3000), "empty": ""})
@@ -110,7 +110,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWebP: a picture that no model takes is not shown.
+// TestWebP checks that pictures that no model accepts are not shown.
 func TestWebP(t *testing.T) {
 	t.Parallel()
 	picture := func(kind string, head ...byte) string {
@@ -129,7 +129,7 @@ func TestWebP(t *testing.T) {
 	w.want("read_image", `{"path":"cut.png"}`, "! cut.png is a damaged picture")
 }
 
-// FuzzEdit: an edit changes what it says and nothing else, whatever the file holds.
+// FuzzEdit checks that an edit changes only what it says, whatever the file contains.
 func FuzzEdit(f *testing.F) {
 	for _, s := range []string{"a one b\r\n", "\xff\xfeo\x00n\x00e\x00", "\xc4\xe3 one \xba\xc3", "caf\xe9 one", "\xef\xbb\xbfone", "one\xff"} {
 		f.Add([]byte(s))

@@ -18,21 +18,23 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// friday is the moment at which all tests run.
+// friday is the time of all tests.
 var friday = time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
 
-// company is a demo of a test's own.
+// company is a demo with its own server.
 type company struct {
-	t     *testing.T
-	url   string
-	tools map[string]tool.Tool
+	t       *testing.T
+	handler http.Handler
+	url     string
+	tools   map[string]tool.Tool
 }
 
 func open(t *testing.T) *company {
 	t.Helper()
-	server := httptest.NewServer(demo.Handler(demo.Config{Now: func() time.Time { return friday }, Step: -1}))
+	handler := demo.Handler(demo.Config{Now: func() time.Time { return friday }, Step: -1})
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	c := &company{t, server.URL, map[string]tool.Tool{}}
+	c := &company{t, handler, server.URL, map[string]tool.Tool{}}
 	for _, tl := range demo.Tools(server.URL, server.Client()) {
 		c.tools[tl.Definition().Name] = tl
 	}
@@ -52,7 +54,7 @@ func (c *company) call(name, args string) chat.Result {
 	return got
 }
 
-// text calls a tool that is to succeed.
+// text calls a tool that must succeed.
 func (c *company) text(name, args string) string {
 	c.t.Helper()
 	got := c.call(name, args)
@@ -95,7 +97,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// minimal builds the least arguments that a tool takes.
+// minimal returns the smallest arguments that a tool accepts.
 func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 	t.Helper()
 	var schema struct {
@@ -151,7 +153,7 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 func TestEveryToolAnswers(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	for _, risk := range tool.Risks() { // what deletes comes last
+	for _, risk := range tool.Risks() { // destructive tools come last
 		for _, d := range demo.Definitions() {
 			if d.Risk != risk {
 				continue
@@ -324,6 +326,7 @@ func TestCallsAtTheSameTime(t *testing.T) {
 
 func TestWrittenIsFoundAgain(t *testing.T) {
 	t.Parallel()
+	c := open(t)
 	for _, test := range []struct{ write, args, read, readArgs, want string }{
 		{"create_ticket", `{"title":"Coffee machine leaks","priority":"high"}`, "search_tickets", `{"query":"coffee machine"}`, "Coffee machine leaks"},
 		{"create_calendar_event", `{"title":"Launch talk","start":"2026-11-24T15:00:00Z"}`, "list_calendar_events", `{"date":"2026-11-24"}`, "Launch talk"},
@@ -332,7 +335,6 @@ func TestWrittenIsFoundAgain(t *testing.T) {
 		{"assign_ticket", `{"ticket_id":"OPS-1042","assignee":"Yuki Tanaka"}`, "get_ticket", `{"ticket_id":"OPS-1042"}`, "assignee: Yuki Tanaka"},
 		{"create_customer", `{"name":"Quill & Sons","city":"London"}`, "get_customer", `{"customer":"quill"}`, "Quill & Sons"},
 	} {
-		c := open(t)
 		c.text(test.write, test.args)
 		if got := c.text(test.read, test.readArgs); !strings.Contains(got, test.want) {
 			t.Errorf("after %s, %s answers\n%s\nwhich lacks %q", test.write, test.read, got, test.want)
@@ -352,8 +354,13 @@ func TestDeletedIsGone(t *testing.T) {
 func TestCreatedRecordsAreBounded(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	for i := range 1010 {
-		c.text("create_ticket", fmt.Sprintf(`{"title":"flood %d"}`, i))
+	for i := range 1010 { // straight to the handler: a thousand requests over HTTP take seconds
+		r := httptest.NewRequest(http.MethodPost, "/tools/create_ticket", strings.NewReader(fmt.Sprintf(`{"title":"flood %d"}`, i)))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if c.handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
 	}
 	if got := c.text("search_tickets", `{"query":"flood","limit":3}`); !strings.HasPrefix(got, "1000 tickets") {
 		t.Errorf("got %.60s", got)
@@ -362,8 +369,8 @@ func TestCreatedRecordsAreBounded(t *testing.T) {
 
 func TestLongWork(t *testing.T) {
 	t.Parallel()
+	c := open(t)
 	for _, name := range []string{"run_load_test", "generate_quarterly_report"} {
-		c := open(t)
 		args := `{"service":"checkout"}`
 		var mu sync.Mutex
 		var seen []tool.Progress

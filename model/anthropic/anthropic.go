@@ -92,9 +92,6 @@ func New(cfg Config) (*Model, error) {
 		cfg.CacheLife = 5 * time.Minute
 	}
 	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
-	if cfg.Transport == nil {
-		cfg.Transport = model.Transport(model.TransportConfig{})
-	}
 	return &Model{cfg, anthropic.NewClient(cfg.options()...)}, nil
 }
 
@@ -103,11 +100,7 @@ func (cfg Config) options() []option.RequestOption {
 		option.WithoutEnvironmentDefaults(),
 		option.WithBaseURL(cfg.BaseURL),
 		option.WithMaxRetries(0), // the transport retries
-		option.WithHTTPClient(&http.Client{
-			Transport: cfg.Transport,
-			// The key must not reach another server.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}),
+		option.WithHTTPClient(model.Client(cfg.Transport)),
 	}
 	if cfg.APIKey != "" {
 		options = append(options, option.WithAPIKey(cfg.APIKey))

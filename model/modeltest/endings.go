@@ -25,7 +25,7 @@ var endings = []testCase{
 		},
 	},
 	{
-		name:   "cancelled in the midst",
+		name:   "cancelled in the middle",
 		script: []Reply{{Text: []string{"It is "}, Hold: true}},
 		wire:   true,
 		test: func(t *testing.T, s *Server, m model.Model) {

@@ -43,7 +43,7 @@ var requests = []testCase{
 				}
 			}
 			if !bytes.Contains(body, []byte(`"It is Monday.\n\nHow is the weather in Zürich?"`)) {
-				t.Errorf("the note does not stand before the text:\n%s", body)
+				t.Errorf("the note does not precede the text:\n%s", body)
 			}
 		},
 	},

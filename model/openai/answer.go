@@ -153,7 +153,7 @@ func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 func (a *answer) take(e event) (string, error) {
 	var c chunk
 	if err := json.Unmarshal(e.data, &c); err != nil {
-		return "", malformed("what is no piece of an answer", e.data)
+		return "", malformed("something that is not a piece of an answer", e.data)
 	}
 	if e.name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
 		return "", &refusal{http.StatusOK, e.data}

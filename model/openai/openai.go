@@ -58,7 +58,7 @@ const defaultBaseURL = "https://api.openai.com/v1"
 type Model struct {
 	config  Config
 	address string
-	client  http.Client
+	client  *http.Client
 }
 
 var _ model.Model = (*Model)(nil)
@@ -81,14 +81,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.CacheLife == 0 {
 		cfg.CacheLife = time.Hour
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = model.Transport(model.TransportConfig{})
-	}
-	return &Model{cfg, base.JoinPath("chat/completions").String(), http.Client{
-		Transport: cfg.Transport,
-		// The key must not reach another server.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Model{cfg, base.JoinPath("chat/completions").String(), model.Client(cfg.Transport)}, nil
 }
 
 // Info implements [model.Model].

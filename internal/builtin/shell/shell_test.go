@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// open is a shell without isolation: what isolates is the sandbox's to prove.
+// open returns a shell without isolation, which the tests of package sandbox cover.
 func open(t *testing.T) (dir string, call func(session, name, args string) string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -30,11 +30,11 @@ func open(t *testing.T) (dir string, call func(session, name, args string) strin
 	return openIn(t, box)
 }
 
-// openIn is a shell whose commands run in a sandbox.
+// openIn returns a shell whose commands run in a sandbox.
 func openIn(t *testing.T, box *sandbox.Sandbox) (dir string, call func(session, name, args string) string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // commands of root's run as somebody else
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // root's commands run as another user
 		t.Fatal(err)
 	}
 	guard, err := protect.New(protect.Config{Dir: dir, Names: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills")}, Mode: box.Mode()})
@@ -124,8 +124,8 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestPlaces: a command that has ended makes room for another one, one that runs
-// does not.
+// TestPlaces checks that a finished command makes room for another one, and a running
+// one does not.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	_, call := open(t)
@@ -138,7 +138,8 @@ func TestPlaces(t *testing.T) {
 	want(t, call("a", "exec", `{"command":"true","background":true}`), "Running as cmd-9")
 }
 
-// TestProtected: in every mode what is trusted stays as it is, with a word about it.
+// TestProtected checks that trusted files stay unchanged in every mode, and that the
+// result says so.
 func TestProtected(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -175,7 +176,7 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// TestNetwork: the model is told what commands may reach.
+// TestNetwork checks that the model learns which hosts commands may reach.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})

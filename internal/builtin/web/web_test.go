@@ -201,7 +201,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// transport answers in the place of all servers.
+// transport answers in place of all servers.
 type transport func(*http.Request) (int, string)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {
