@@ -62,7 +62,7 @@ func checkVariableName(s string) string {
 // outside it.
 func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, form.KindOf(n))
+		r.Fail(n, key, "%s must be a JSON Schema of type object, not %s", key, form.KindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
@@ -76,11 +76,11 @@ func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 	}
 	definition := tool.Definition{Name: "x", Parameters: b.Bytes()}
 	if err := definition.Check(); err != nil {
-		r.fail(n, key, "%s must be a JSON Schema of type object", key)
+		r.Fail(n, key, "%s must be a JSON Schema of type object", key)
 		return nil
 	}
 	if _, err := tool.CompileSchema(b.Bytes()); err != nil {
-		r.fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
+		r.Fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
 	}
 	return b.Bytes()
 }
@@ -98,7 +98,7 @@ func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 			b.WriteByte(':')
 			inner := path + "." + form.Short(key.Value)
 			if refers[key.Value] && value.Kind == yaml.ScalarNode && !strings.HasPrefix(value.Value, "#") {
-				r.fail(value, inner, "%s refers to something outside the schema; a reference begins with #", inner)
+				r.Fail(value, inner, "%s refers to something outside the schema; a reference begins with #", inner)
 			}
 			r.json(b, value, inner)
 		}
@@ -130,7 +130,7 @@ func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			r.fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path, form.Short(n.Value))
+			r.Fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path, form.Short(n.Value))
 			return
 		}
 		b.WriteString(n.Value)

@@ -64,16 +64,12 @@ type reader struct {
 func (r *reader) read(c *Config, text []byte) {
 	defer func() {
 		if recover() != nil {
-			r.fail(&yaml.Node{}, "", "the file cannot be read: the parser failed on it")
+			r.Fail(&yaml.Node{}, "", "the file cannot be read: the parser failed on it")
 		}
 	}()
 	if root := r.parse(text); root != nil && r.Resolve(root) && len(r.Problems) == 0 {
 		r.config(c, root)
 	}
-}
-
-func (r *reader) fail(n *yaml.Node, field, format string, args ...any) {
-	r.Fail(n, field, format, args...)
 }
 
 // parse returns the file's one mapping, or nil.
@@ -85,25 +81,25 @@ func (r *reader) parse(text []byte) *yaml.Node {
 	}
 	switch {
 	case len(text) > maxYAML:
-		r.fail(&yaml.Node{}, "", "the file is longer than %d kB", maxYAML>>10)
+		r.Fail(&yaml.Node{}, "", "the file is longer than %d kB", maxYAML>>10)
 		return nil
 	case !utf8.Valid(text):
-		r.fail(&yaml.Node{Line: form.InvalidLine(text)}, "", "the file is not UTF-8 text")
+		r.Fail(&yaml.Node{Line: form.InvalidLine(text)}, "", "the file is not UTF-8 text")
 		return nil
 	}
 	root, bad := form.Parse(string(text), maxDepth)
 	switch {
 	case bad != nil && bad.Second:
-		r.fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "%s; a file holds one skill", bad.Message)
+		r.Fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "%s; a file holds one skill", bad.Message)
 		return nil
 	case bad != nil:
-		r.fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "the file is not valid YAML: %s", printable.OneLine(bad.Message))
+		r.Fail(&yaml.Node{Line: bad.Line, Column: bad.Column}, "", "the file is not valid YAML: %s", printable.OneLine(bad.Message))
 		return nil
 	case root == nil:
-		r.fail(start, "", "the file is empty")
+		r.Fail(start, "", "the file is empty")
 		return nil
 	case root.Kind != yaml.MappingNode:
-		r.fail(root, "", "the file must be a mapping of keys to values, not %s", form.KindOf(root))
+		r.Fail(root, "", "the file must be a mapping of keys to values, not %s", form.KindOf(root))
 		return nil
 	}
 	return root
@@ -112,7 +108,7 @@ func (r *reader) parse(text []byte) *yaml.Node {
 // inspect refuses ${NAME} where it is not replaced.
 func (r *reader) inspect(n *yaml.Node, top string) {
 	if n.Kind == yaml.ScalarNode && top != "headers" && top != "env" && strings.Contains(n.Value, "${") {
-		r.fail(n, top, "${NAME} is replaced in the values of headers and env only, not in %s", cmp.Or(top, "a key"))
+		r.Fail(n, top, "${NAME} is replaced in the values of headers and env only, not in %s", cmp.Or(top, "a key"))
 	}
 }
 
@@ -139,18 +135,18 @@ var needed = map[string][]string{"http": {"endpoint"}, "mcp": {"endpoint", "comm
 func (r *reader) relations(c *Config, root *yaml.Node, at map[string]*yaml.Node) {
 	for key, f := range form.Fields(reflect.TypeFor[Config]()) {
 		if of := f.Tag.Get("of"); of != "" && at[key] != nil && known(c.Provider) && !slices.Contains(strings.Split(of, ","), c.Provider) {
-			r.fail(at[key], key, "provider %[2]s has no key %[1]s; it belongs to %[3]s", key, cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
+			r.Fail(at[key], key, "provider %[2]s has no key %[1]s; it belongs to %[3]s", key, cmp.Or(c.Provider, "none"), strings.ReplaceAll(of, ",", " and "))
 		}
 	}
 	if at["provider"] == nil && at["tools"] == nil {
-		r.fail(root, "provider", "the key provider is missing: builtin, http, mcp, wasm or command; a skill without one must have tools")
+		r.Fail(root, "provider", "the key provider is missing: builtin, http, mcp, wasm or command; a skill without one must have tools")
 	}
 	if list := needed[c.Provider]; len(list) > 0 {
 		switch given := slices.DeleteFunc(slices.Clone(list), func(key string) bool { return at[key] == nil }); {
 		case len(given) == 0:
-			r.fail(root, list[0], "provider %s needs the key %s", c.Provider, strings.Join(list, " or "))
+			r.Fail(root, list[0], "provider %s needs the key %s", c.Provider, strings.Join(list, " or "))
 		case len(given) > 1:
-			r.fail(at[given[1]], given[1], "%s and %s exclude each other", given[0], given[1])
+			r.Fail(at[given[1]], given[1], "%s and %s exclude each other", given[0], given[1])
 		}
 	}
 }
@@ -211,19 +207,19 @@ func (r *reader) text(n *yaml.Node, key string) (string, bool) {
 	number := key == "version" && (n.Tag == "!!float" || n.Tag == "!!int")
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		r.fail(n, key, "%s must be text, not %s", key, form.KindOf(n))
+		r.Fail(n, key, "%s must be text, not %s", key, form.KindOf(n))
 	case n.Tag != "!!str" && !number:
-		r.fail(n, key, "%s must be text; put it in quotes", key)
+		r.Fail(n, key, "%s must be text; put it in quotes", key)
 	case strings.TrimSpace(n.Value) == "":
-		r.fail(n, key, "%s is empty", key)
+		r.Fail(n, key, "%s is empty", key)
 	case key != "description" && len(n.Value) > maxText:
-		r.fail(n, key, "%s is longer than %d bytes", key, maxText)
+		r.Fail(n, key, "%s is longer than %d bytes", key, maxText)
 	case strings.ContainsFunc(n.Value, unseen):
-		r.fail(n, key, "%s holds a control character or an invisible one", key)
+		r.Fail(n, key, "%s holds a control character or an invisible one", key)
 	default:
 		if check := checks[key]; check != nil {
 			if reason := check(n.Value); reason != "" {
-				r.fail(n, key, "%s %s", key, reason)
+				r.Fail(n, key, "%s %s", key, reason)
 				return "", false
 			}
 		}

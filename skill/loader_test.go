@@ -288,7 +288,7 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestModule: a skill is made anew when the module beside its file changes.
+// TestModule: a changed module beside the file makes a new skill.
 func TestModule(t *testing.T) {
 	ws, table := t.TempDir(), skill.NewTable(nil)
 	put(t, ws, "skills", "a.yaml", "name: a\ndescription: Does it.\nprovider: wasm\nmodule: a.wasm\n")

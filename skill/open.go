@@ -17,7 +17,7 @@ type OpenConfig struct {
 	// Package makes the skill of a folder with a SKILL.md, as in [LoaderConfig]:
 	// markdown.Here().Load. Nil leaves such folders out.
 	Package func(dir *os.Root, name string) (Skill, error)
-	// Variables are what ${NAME} in the files may stand for.
+	// Variables are the values for ${NAME} in the files.
 	Variables Variables
 	// Observe wraps every use of a skill; nil means that nothing does.
 	Observe ObserveFunc

@@ -24,7 +24,7 @@ type Variables struct {
 // secrets reads headers or env. No message shows their values.
 func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, key, "%s must be a mapping of names to texts, not %s", key, form.KindOf(n))
+		r.Fail(n, key, "%s must be a mapping of names to texts, not %s", key, form.KindOf(n))
 		return nil
 	}
 	all, seen := make(map[string]Secret, len(n.Content)/2), map[string]bool{}
@@ -36,13 +36,13 @@ func (r *reader) secrets(n *yaml.Node, key string) map[string]Secret {
 		}
 		switch {
 		case reason != "":
-			r.fail(k, field, "%s: %q %s", key, form.Short(k.Value), reason)
+			r.Fail(k, field, "%s: %q %s", key, form.Short(k.Value), reason)
 		case seen[fold]:
-			r.fail(k, field, "%s: duplicate key %q", key, form.Short(k.Value))
+			r.Fail(k, field, "%s: duplicate key %q", key, form.Short(k.Value))
 		case value.Kind != yaml.ScalarNode:
-			r.fail(value, field, "%s must be text, not %s", field, form.KindOf(value))
+			r.Fail(value, field, "%s must be text, not %s", field, form.KindOf(value))
 		case value.Tag != "!!str":
-			r.fail(value, field, "%s must be text; put it in quotes", field)
+			r.Fail(value, field, "%s must be text; put it in quotes", field)
 		default:
 			all[k.Value] = r.expand(value, field)
 		}
@@ -59,7 +59,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // expanded again.
 func (r *reader) expand(n *yaml.Node, field string) Secret {
 	if strings.ContainsFunc(n.Value, notInSecret) {
-		r.fail(n, field, "%s holds a line break or another control character", field)
+		r.Fail(n, field, "%s holds a line break or another control character", field)
 	}
 	text := reference.ReplaceAllStringFunc(n.Value, func(ref string) string {
 		name, closed := strings.CutSuffix(ref[2:], "}")
@@ -69,12 +69,12 @@ func (r *reader) expand(n *yaml.Node, field string) Secret {
 			r.expanded = append(r.expanded, Secret(value))
 		}
 		if reason != "" {
-			r.fail(n, field, "%s: %s", field, reason)
+			r.Fail(n, field, "%s: %s", field, reason)
 		}
 		return value
 	})
 	if len(text) > maxText {
-		r.fail(n, field, "%s is longer than %d bytes", field, maxText)
+		r.Fail(n, field, "%s is longer than %d bytes", field, maxText)
 	}
 	return Secret(text)
 }

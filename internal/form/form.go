@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
 // Problem is one thing that is wrong with a form.
@@ -60,64 +61,44 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Message }
 
 // Parse returns the content of a text's first document, or nil if it has none.
-// Mappings and lists may be nested so many levels deep; 0 leaves the bound to the
-// YAML package. With a content, the error is about what follows the document.
+// Mappings and lists may be nested so many levels deep. With a content, the error is
+// about what follows the document.
 func Parse(text string, depth int) (*yaml.Node, *SyntaxError) {
-	limit := limit{depth: depth}
-	loader, err := yaml.NewLoader(strings.NewReader(text), limit.options()...)
+	deep := false
+	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(loaderlimits.New(
+		loaderlimits.AliasNone(), // Reader.Resolve bounds aliases
+		loaderlimits.DepthFunc(func(at int, _ *yaml.DepthContext) error {
+			if deep = at > depth; deep {
+				return fmt.Errorf("it is nested deeper than %d levels", depth)
+			}
+			return nil
+		}))))
 	var doc, next yaml.Node
 	if err == nil {
 		err = loader.Load(&doc)
 	}
 	if err != nil || len(doc.Content) == 0 {
-		return nil, limit.syntax(err)
+		return nil, syntax(err, deep)
 	}
 	if err = loader.Load(&next); err == nil {
 		return doc.Content[0], &SyntaxError{Line: next.Line, Column: next.Column, Message: "a second document begins here", Second: true}
 	}
-	return doc.Content[0], limit.syntax(err)
+	return doc.Content[0], syntax(err, deep)
 }
-
-// limit stops the YAML parser where the nesting is too deep. Aliases are bounded
-// by [Reader.Resolve].
-type limit struct {
-	depth    int
-	exceeded bool
-}
-
-func (l *limit) options() []yaml.Option {
-	if l.depth == 0 {
-		return nil
-	}
-	return []yaml.Option{yaml.WithPlugin(l)}
-}
-
-// CheckDepth implements [yaml.LoaderLimitsPlugin].
-func (l *limit) CheckDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > l.depth {
-		l.exceeded = true
-		return fmt.Errorf("it is nested deeper than %d levels", l.depth)
-	}
-	return nil
-}
-
-// CheckAlias implements [yaml.LoaderLimitsPlugin].
-func (l *limit) CheckAlias(int, int) error { return nil }
 
 // syntax takes an error of the YAML package apart. The end of the text is none.
-func (l *limit) syntax(err error) *SyntaxError {
+func syntax(err error, deep bool) *SyntaxError {
 	if err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
-	e := &SyntaxError{Message: err.Error(), TooDeep: l.exceeded}
+	e := &SyntaxError{Message: err.Error(), TooDeep: deep}
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
-		e.Message = at.Message
 		mark := at.Mark
 		if mark.Line == 0 {
 			mark = at.ContextMark
 		}
-		e.Line, e.Column = mark.Line, mark.Column
+		e.Line, e.Column, e.Message = mark.Line, mark.Column, at.Message
 	}
 	return e
 }

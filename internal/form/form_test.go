@@ -114,14 +114,14 @@ func TestProblems(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	if root, bad := form.Parse("# nothing\n", 0); root != nil || bad != nil {
+	if root, bad := form.Parse("# nothing\n", 10); root != nil || bad != nil {
 		t.Errorf("a text without content: %v, %v", root, bad)
 	}
-	_, bad := form.Parse("a: b: c\n", 0)
+	_, bad := form.Parse("a: b: c\n", 10)
 	if bad == nil || bad.Line != 1 {
 		t.Errorf("no YAML: %v", bad)
 	}
-	if root, bad := form.Parse("a: 1\n---\nb: [\n", 0); form.Get(root, "a") == nil || bad == nil {
+	if root, bad := form.Parse("a: 1\n---\nb: [\n", 10); form.Get(root, "a") == nil || bad == nil {
 		t.Errorf("a broken second document: %v, %v", root, bad)
 	}
 	if got := form.InvalidLine([]byte("a\nb\xff\n")); got != 2 {
@@ -144,7 +144,7 @@ func ExampleReader() {
 	var box struct {
 		Color string `yaml:"color" enum:"red,green"`
 	}
-	root, _ := form.Parse("color: rad\nsize: 3\n", 0)
+	root, _ := form.Parse("color: rad\nsize: 3\n", 10)
 	if r.Resolve(root) {
 		r.Decode(root, &box)
 	}

@@ -24,7 +24,7 @@ type Reader struct {
 	// Most is how many problems are kept; 0 means all.
 	Most int
 	// Strict forms have no tags, only texts as keys, and values of the right YAML
-	// type: a number is no text, and a key without a value is a mistake. Their
+	// type: a number is not text, and a key without a value is a mistake. Their
 	// durations are whole seconds. In other forms a key without a value keeps its
 	// default.
 	Strict bool

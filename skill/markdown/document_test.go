@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/skill/markdown"
 )
 
-// TestAmbiguous: what other programs may read in another way is told apart from
+// TestAmbiguous: what other programs may read differently is distinguished from
 // what everybody reads alike.
 func TestAmbiguous(t *testing.T) {
 	for front, want := range map[string]string{

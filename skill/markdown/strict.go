@@ -73,10 +73,12 @@ func strictFront(text []byte) (string, *skill.Problem) {
 // strictYAML parses the part of YAML that the reference validator allows: block
 // mappings, block lists and texts, without types, anchors or aliases.
 func strictYAML(front string) (*yaml.Node, *skill.Problem) {
-	root, bad := form.Parse(separators.Replace(front), 0)
+	root, bad := form.Parse(separators.Replace(front), maxDepth)
 	switch {
 	case bad != nil && bad.Second:
 		return nil, &skill.Problem{Line: bad.Line, Message: manyDocuments}
+	case bad != nil && bad.TooDeep:
+		return nil, &skill.Problem{Line: max(bad.Line, 1), Message: fmt.Sprintf("the frontmatter is nested more than %d levels deep", maxDepth)}
 	case bad != nil:
 		return nil, &skill.Problem{Line: bad.Line, Message: "the frontmatter is not valid YAML: " + bad.Message}
 	case root == nil:
@@ -88,7 +90,7 @@ func strictYAML(front string) (*yaml.Node, *skill.Problem) {
 	if p := stray(front, root); p != nil {
 		return nil, p
 	}
-	if p := disallowed(root, 0); p != nil {
+	if p := disallowed(root); p != nil {
 		return nil, p
 	}
 	if root.Kind != yaml.MappingNode {
@@ -103,13 +105,9 @@ var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
 const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
 
 // disallowed finds YAML that the standard does not allow.
-func disallowed(n *yaml.Node, depth int) *skill.Problem {
-	fail := func(format string, args ...any) *skill.Problem {
-		return &skill.Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
-	}
+func disallowed(n *yaml.Node) *skill.Problem {
+	fail := func(message string) *skill.Problem { return &skill.Problem{Line: n.Line, Message: message} }
 	switch {
-	case depth > maxDepth:
-		return fail("the frontmatter is nested more than %d levels deep", maxDepth)
 	case n.Kind == yaml.AliasNode, n.Anchor != "":
 		return fail("anchors (&) and aliases (*) are not allowed; put the text in quotes if it is one")
 	case n.Style&yaml.TaggedStyle != 0:
@@ -123,7 +121,7 @@ func disallowed(n *yaml.Node, depth int) *skill.Problem {
 		}
 	}
 	for _, c := range n.Content {
-		if p := disallowed(c, depth+1); p != nil {
+		if p := disallowed(c); p != nil {
 			return p
 		}
 	}

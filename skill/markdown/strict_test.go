@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/skill/markdown"
 )
 
-// TestValidate holds files of every class against the verdict of the standard's
-// reference validator.
+// TestValidate compares the verdict on files of every class with that of the
+// standard's reference validator.
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		text string

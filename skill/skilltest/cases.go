@@ -73,7 +73,7 @@ func testContract(t *testing.T, h Harness) {
 	}
 	table := skill.NewTable(nil)
 	if err := errors.Join(table.Register(one), table.Enable(one.Name())); err != nil || len(table.ToTools()) != 1 {
-		t.Errorf("the skill is no tool: %v", err)
+		t.Errorf("the skill is not a tool: %v", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func testPanic(t *testing.T, h Harness) {
 		wantFailure(t, s, skill.ErrExecutionFailed)
 	}
 	if _, err := execute(t, h.start(t, h.Echo), t.Context(), `{}`); err != nil {
-		t.Errorf("another skill does not work any more: %v", err)
+		t.Errorf("another skill stopped working: %v", err)
 	}
 }
 
@@ -172,7 +172,7 @@ func testCanceled(t *testing.T, h Harness) {
 	if err := executeSoon(t, s, ctx); err == nil {
 		t.Error("the call did not fail")
 	} else if errors.Is(err, skill.ErrProviderTimeout) || errors.Is(err, skill.ErrProviderUnavailable) {
-		t.Errorf("a call that its caller ended blames the provider: %v", err)
+		t.Errorf("a call that the caller canceled blames the provider: %v", err)
 	}
 	if err := executeSoon(t, s, ctx); err == nil { // the context has ended before the call
 		t.Error("the call did not fail")
@@ -235,7 +235,7 @@ func wantKind(t *testing.T, err, kind error) {
 		t.Errorf("the error is %d bytes long", len(err.Error()))
 	}
 	if strings.ContainsAny(err.Error(), "\x00\x1b\r") || strings.ToValidUTF8(err.Error(), "") != err.Error() {
-		t.Errorf("the error is no clean text: %q", err)
+		t.Errorf("the error is not clean text: %q", err)
 	}
 }
 
@@ -244,7 +244,7 @@ func wantNoSecret(t *testing.T, text string) {
 	quoted, _ := json.Marshal(Secret)
 	for _, form := range []string{Secret, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(Secret, `"`, `\u0022`)} {
 		if strings.Contains(text, form) {
-			t.Errorf("the secret is told: %.500s", text)
+			t.Errorf("the secret is shown: %.500s", text)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func execute(t *testing.T, s skill.Skill, ctx context.Context, args string) (str
 	}
 	raw, err := json.Marshal(result)
 	if err != nil {
-		t.Errorf("the result is no JSON: %v", err)
+		t.Errorf("the result is not JSON: %v", err)
 	}
 	if len(raw) > skill.MaxResult+1024 {
 		t.Errorf("the result is %d bytes long", len(raw))
@@ -290,7 +290,7 @@ func canonical(t *testing.T, raw []byte) []byte {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		t.Errorf("%.200s is no JSON: %v", raw, err)
+		t.Errorf("%.200s is not JSON: %v", raw, err)
 	}
 	out, _ := json.Marshal(v) // decoded JSON always encodes
 	return out
