@@ -200,7 +200,7 @@ func TestAnotherFolder(t *testing.T) {
 	w := newWorkspace(t, sandbox.Landlock, nil)
 	w.must(os.Rename(w.dir, w.dir+".away"))
 	w.must(os.Symlink(t.TempDir(), w.dir))
-	if _, err := w.Begin(); err == nil || !strings.Contains(err.Error(), "is not the folder that it was") {
+	if _, err := w.Begin(); err == nil || !strings.Contains(err.Error(), "was replaced since etui started") {
 		t.Error(err)
 	}
 	w.must(os.Remove(w.dir))
