@@ -8,6 +8,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Co
 	for _, address := range addresses {
 		at := netip.AddrPortFrom(address.Unmap(), port)
 		if err := g.admit(host, at); err != nil {
-			refused = cmpOr(refused, err)
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		if tried++; tried > maxTried {
@@ -124,16 +125,9 @@ func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Co
 		if err == nil {
 			return conn, nil
 		}
-		failed = cmpOr(failed, err)
+		failed = cmp.Or(failed, err)
 	}
-	return nil, cmpOr(failed, refused)
-}
-
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
+	return nil, cmp.Or(failed, refused)
 }
 
 // splitTarget splits a host and port and checks their form.
