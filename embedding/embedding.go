@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -35,7 +36,7 @@ type Config struct {
 	// APIKey is sent as bearer token; empty means none.
 	APIKey string
 	// Weights say how much a vector counts beside words.
-	Weights selection.VectorWeights
+	Weights rank.VectorWeights
 	// Timeout is how long a question's vector is waited for; 0 means 300 ms.
 	Timeout time.Duration
 	// File keeps the vectors of tools; empty keeps them in memory.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
@@ -24,7 +25,7 @@ type Usage struct {
 	// is there can be seen and erased, and nothing else happens.
 	Keep bool
 	// Vote lets past questions of an agent vote in its selections, see
-	// [selection.Usage].
+	// [rank.Votes].
 	Vote bool
 	// OwnOnly lets a user's questions vote for this user alone; those of nobody in
 	// particular then have no vote. Otherwise they vote for all users of the agent.
@@ -37,7 +38,7 @@ type past struct {
 	agent string
 	log   *slog.Logger
 
-	votes atomic.Pointer[selection.Usage]
+	votes atomic.Pointer[rank.Votes]
 	mu    sync.Mutex // held while a turn is kept and while votes are made
 	kept  int        // turns since the votes were made
 
@@ -64,7 +65,7 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 			}
 			p.mu.Unlock()
 		}
-		return selector().WithUsage(p.votes.Load())
+		return selector().WithVotes(p.votes.Load())
 	}
 }
 
@@ -123,22 +124,22 @@ func (p *past) count() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
 	defer cancel()
-	turns, err := p.usage.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
+	turns, err := p.usage.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: rank.MaxAsked})
 	if err != nil {
 		p.log.Error("past turns could not be read, the last votes stay", "agent", p.agent, "error", err)
-		p.votes.CompareAndSwap(nil, selection.NewUsage(nil))
+		p.votes.CompareAndSwap(nil, rank.NewVotes(nil))
 		return
 	}
 	p.kept = 0
-	p.votes.Store(selection.NewUsage(Asked(turns, p.usage.OwnOnly)))
+	p.votes.Store(rank.NewVotes(Asked(turns, p.usage.OwnOnly)))
 }
 
 // Asked makes past turns ready to vote: for everybody, or each for its user
 // alone; then those of nobody in particular are left out.
-func Asked(turns []usage.Turn, ownOnly bool) []selection.Asked {
-	list := make([]selection.Asked, 0, len(turns))
+func Asked(turns []usage.Turn, ownOnly bool) []rank.Asked {
+	list := make([]rank.Asked, 0, len(turns))
 	for _, t := range turns {
-		a := selection.Asked{Question: t.Text, Tools: t.Tools}
+		a := rank.Asked{Question: t.Text, Tools: t.Tools}
 		if ownOnly {
 			a.User = t.User
 		}

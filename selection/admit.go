@@ -51,8 +51,13 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // only ranking or budget left it out.
 func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 
-// admit runs the stages that decide what may be used at all.
+// admit decides which tools may be used and which skills the caller may know of.
 func (sel *Selection) admit() {
+	sel.admitTools()
+	sel.hideSkills()
+}
+
+func (sel *Selection) admitTools() {
 	a := sel.admission()
 	c := sel.selector.catalog
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
 )
 
 // Try says what is tried for a question, one at a time: each role in addition
@@ -94,14 +95,14 @@ func (sel *Selection) variants(try Try) []variant {
 // opened returns the tools that match the question and may be used then but not
 // now.
 func (sel *Selection) opened(then *Selection) []string {
-	best := newTop[Match](MaxOpened, compareMatches)
-	for i, score := range then.scores {
+	best := rank.NewTop[Match](MaxOpened, compareMatches)
+	for i, score := range then.ranking.Scores {
 		if score > 0 && !sel.stages[i].Usable() && then.stages[i].Usable() {
-			best.add(Match{sel.selector.catalog.At(i), score})
+			best.Add(Match{sel.selector.catalog.At(i), score})
 		}
 	}
 	var opened []string
-	for _, m := range best.list {
+	for _, m := range best.List {
 		opened = append(opened, m.Definition.Name)
 	}
 	return opened

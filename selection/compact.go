@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/rank"
 )
 
 // Compact is an explanation that is small enough to be kept with every message:
@@ -53,10 +54,10 @@ type Scored struct {
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
 	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
-	best := newTop[Match](compactNear, compareMatches)
+	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
-		if stage != Sent && sel.scores[i] > 0 {
-			best.add(Match{sel.selector.catalog.At(i), sel.scores[i]})
+		if stage != Sent && sel.ranking.Scores[i] > 0 {
+			best.Add(Match{sel.selector.catalog.At(i), sel.ranking.Scores[i]})
 		}
 	}
 	for stage, n := range sel.dropped() {
@@ -64,9 +65,9 @@ func (sel *Selection) Compact() Compact {
 			c.Dropped[stage] = n
 		}
 	}
-	for _, m := range best.list {
+	for _, m := range best.List {
 		stage := sel.stages[m.Position()]
-		c.Near = append(c.Near, Scored{m.Definition.Name, round(m.Score), &stage})
+		c.Near = append(c.Near, Scored{m.Definition.Name, rank.Round(m.Score), &stage})
 	}
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
@@ -84,7 +85,7 @@ func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 	for _, e := range entries[:min(len(entries), limit)] {
 		s := Scored{Tool: e.Definition.Name}
 		if !Meta(s.Tool) {
-			s.Score = round(sel.scores[e.Position()])
+			s.Score = rank.Round(sel.ranking.Scores[e.Position()])
 		}
 		list = append(list, s)
 	}

@@ -7,51 +7,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 )
 
-// fit cuts what may be used down to what is sent: everything where nothing is
-// chosen, else the pinned tools and the best ranked ones that fit the budget.
-func (sel *Selection) fit() {
-	s := sel.selector
-	if sel.Mode == Direct {
-		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
-		return
-	}
-	left, sent := sel.budget, 0
-	for i, stage := range sel.stages {
-		if stage != Sent {
-			continue
-		}
-		sel.stages[i] = Rank
-		if e := s.catalog.At(i); s.pinned.has(i) {
-			sel.stages[i] = sel.spend(&left, e)
-		}
-	}
-	kept := sel.Ranked[:0]
-	for _, m := range sel.Ranked {
-		switch {
-		case sent == sel.limit:
-			continue
-		case sel.stages[m.Position()] != Sent: // not pinned
-			sel.stages[m.Position()] = sel.spend(&left, m.Entry)
-		}
-		if sel.stages[m.Position()] == Sent {
-			kept = append(kept, m)
-			if !s.pinned.has(m.Position()) {
-				sent++
-			}
-		}
-	}
-	sel.Ranked = kept
-}
-
-// spend takes a tool's tokens from what is left of the budget.
-func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
-	if e.Tokens > *left {
-		return Budget
-	}
-	*left -= e.Tokens
-	return Sent
-}
-
 // deliver decides how what is sent reaches the model. A provider's prompt cache
 // ends at the first byte that changes, and tools stand at the very front: so
 // what a session declares stays, and what a later question needs is announced
@@ -62,7 +17,7 @@ func (sel *Selection) deliver() {
 		sel.keep()
 	}
 	if sel.anew || sel.Request.Uncached && sel.overgrown(sent) {
-		sel.begin(sent)
+		sel.newFront(sent)
 	}
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
@@ -102,10 +57,10 @@ func (sel *Selection) declare(name string) {
 	}
 }
 
-// begin makes a new front: what does not depend on the question first, so that
+// newFront makes a new front: what does not depend on the question first, so that
 // other sessions share it; then what was called before and is still talked
 // about, then what the question needs.
-func (sel *Selection) begin(sent []*catalog.Entry) {
+func (sel *Selection) newFront(sent []*catalog.Entry) {
 	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
 	for _, e := range sent {
 		if sel.Mode == Direct || sel.selector.pinned.has(e.Position()) {

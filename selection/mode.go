@@ -59,8 +59,8 @@ func (c Config) Asked(mode Mode) Mode {
 // requests would be large for what they hardly use, and providers have limits.
 const maxDeferred = 1000
 
-// choose decides the mode, and whether the session's front is made anew.
-func (sel *Selection) choose() {
+// chooseMode decides the mode, and whether the session's front is made anew.
+func (sel *Selection) chooseMode() {
 	req, config := &sel.Request, &sel.selector.config
 	asked := config.Asked(req.Mode)
 	switch {

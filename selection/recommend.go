@@ -2,8 +2,10 @@ package selection
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -221,21 +223,12 @@ func (sel *Selection) recommend() {
 // relative to the best one: the conversation before counts in history and
 // recency. Where the question has no words that fit, it counts here too.
 func (sel *Selection) keywords() func(Match) float64 {
-	x := sel.selector.index
-	own := func(m Match) float32 {
-		score := m.Score
-		for _, q := range sel.query {
-			if q.past {
-				score -= x.impact(q.term, m.Position()) * q.weight
-			}
-		}
-		return score
-	}
+	own := func(m Match) float32 { return sel.ranking.Own(m.Position()) }
 	best, all := float32(0), float32(0)
 	for _, m := range sel.Ranked {
 		best, all = max(best, own(m)), max(all, m.Score)
 	}
-	if best < x.least() {
+	if best < sel.ranking.Least() {
 		return func(m Match) float64 { return share(m.Score, all) }
 	}
 	return func(m Match) float64 { return share(max(own(m), 0), best) }
@@ -255,7 +248,7 @@ func (sel *Selection) candidates(past map[int]experience) []Match {
 	c := sel.selector.catalog
 	add := func(e *catalog.Entry) {
 		if sel.stages[e.Position()] == Sent && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }) {
-			sel.Ranked = append(sel.Ranked, Match{e, sel.scores[e.Position()]})
+			sel.Ranked = append(sel.Ranked, Match{e, sel.ranking.Scores[e.Position()]})
 		}
 	}
 	for _, u := range sel.Request.Used { // in their order: the same every time
@@ -289,4 +282,22 @@ func (sel *Selection) compareAdvised(a, b Match) int {
 func (r Recommendation) rounded() *Recommendation {
 	two := func(x float64) float64 { return math.Round(x*100) / 100 }
 	return &Recommendation{two(r.Score), two(r.Channel), two(r.Keyword), two(r.History), two(r.Recency), r.Preferred}
+}
+
+// recommended says how a recommendation came about.
+func recommended(r *Recommendation) string {
+	var parts []string
+	for _, p := range [...]struct {
+		name   string
+		points float64
+	}{{"channel", r.Channel}, {"keyword", r.Keyword}, {"history", r.History}, {"recency", r.Recency}} {
+		if p.points >= 0.5 {
+			parts = append(parts, fmt.Sprintf("%s %.0f", p.name, p.points))
+		}
+	}
+	text := fmt.Sprintf("recommended %.0f of 100", r.Score)
+	if r.Preferred {
+		text = "preferred; " + text
+	}
+	return text + " (" + strings.Join(parts, ", ") + ")"
 }

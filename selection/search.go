@@ -3,6 +3,8 @@ package selection
 import (
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/rank"
 )
 
 // Search ranks all tools that the caller may use, whatever the session has
@@ -12,9 +14,9 @@ import (
 // does not count.
 func (s *Selector) Search(req Request, limit int) []Match {
 	req.History = nil
-	sel := s.prepare(req)
+	sel := s.begin(req)
 	sel.limit = limit
-	sel.admit()
+	sel.admitTools()
 	sel.rank()
 	found := append(sel.named(), sel.Ranked...)
 	var once []Match
@@ -32,11 +34,11 @@ func (s *Selector) Search(req Request, limit int) []Match {
 func (sel *Selection) named() []Match {
 	query := strings.TrimSpace(sel.Request.Query)
 	c := sel.selector.catalog
-	match := func(position int) Match { return Match{c.At(position), sel.scores[position]} }
+	match := func(position int) Match { return Match{c.At(position), sel.ranking.Scores[position]} }
 	if e, ok := c.Get(query); ok && sel.stages[e.Position()] == Sent {
 		return []Match{match(e.Position())}
 	}
-	wanted := nameParts(query)
+	wanted := rank.NameParts(query)
 	if len(wanted) == 0 || len(wanted) > maxNameParts || len(wanted) == 1 && len(sel.Ranked) > 0 {
 		return nil
 	}
@@ -55,18 +57,12 @@ func (sel *Selection) named() []Match {
 // maxNameParts is how many words a query may have that is taken for a name.
 const maxNameParts = 6
 
-// nameParts splits a name: createIssue, create_issue and "create issue" have the
-// same parts.
-func nameParts(name string) []string {
-	return strings.FieldsFunc(fold(name), func(r rune) bool { return r == soft || r == ' ' || r == '\'' })
-}
-
 // begins reports whether each wanted word begins a part of the name.
 func begins(name string, wanted []string) bool {
 	if !strings.Contains(strings.ToLower(name), wanted[0]) {
 		return false
 	}
-	parts := nameParts(name)
+	parts := rank.NameParts(name)
 	for _, w := range wanted {
 		if !slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, w) }) {
 			return false

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -14,7 +15,7 @@ func TestUsageVotes(t *testing.T) {
 	r := office(t)
 	must(t, r.RegisterWithFilter(define("raise_salary", "Change what people earn"), func(f chat.Facts) bool { return f.HasRole("hr") }))
 	s := selection.New(r.Catalog(), choosing)
-	past := selection.NewUsage([]selection.Asked{
+	past := rank.NewVotes([]rank.Asked{
 		{Question: "is the sun out over there", Tools: []string{"get_weather"}},
 		{Question: "my purse should be fuller", Tools: []string{"raise_salary"}},
 		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice"},
@@ -39,7 +40,7 @@ func TestUsageVotes(t *testing.T) {
 	for _, c := range cases {
 		req := selection.Request{Query: c.query, Facts: c.facts}
 		got := ""
-		for _, m := range s.WithUsage(past).Search(req, 3) {
+		for _, m := range s.WithVotes(past).Search(req, 3) {
 			got += m.Definition.Name
 		}
 		if got != c.want {
@@ -49,17 +50,17 @@ func TestUsageVotes(t *testing.T) {
 			t.Errorf("%q finds %s without a past", c.query, found[0].Definition.Name)
 		}
 	}
-	for _, v := range s.WithUsage(past).Select(selection.Request{Query: "sun over there"}).Explain().Tools {
-		said := slices.ContainsFunc(v.Terms, func(t selection.Term) bool { return t.Word == "(usage)" && t.Score > 0 })
+	for _, v := range s.WithVotes(past).Select(selection.Request{Query: "sun over there"}).Explain().Tools {
+		said := slices.ContainsFunc(v.Terms, func(t rank.Term) bool { return t.Word == "(usage)" && t.Score > 0 })
 		if said != (v.Tool == "get_weather") {
 			t.Errorf("%s: %+v", v.Tool, v.Terms)
 		}
 	}
-	off := selection.DefaultWeights()
-	off.Usage = 0
+	off := rank.DefaultWeights()
+	off.Votes = 0
 	cfg := choosing
 	cfg.Weights = off
-	if found := selection.New(r.Catalog(), cfg).WithUsage(past).Search(selection.Request{Query: "sun over there"}, 3); len(found) > 0 {
+	if found := selection.New(r.Catalog(), cfg).WithVotes(past).Search(selection.Request{Query: "sun over there"}, 3); len(found) > 0 {
 		t.Error("votes of weight 0 count")
 	}
 }
@@ -67,13 +68,13 @@ func TestUsageVotes(t *testing.T) {
 // TestUsageIsBounded: what fits by its words stays, whatever was asked before.
 func TestUsageIsBounded(t *testing.T) {
 	s := selection.New(office(t).Catalog(), choosing)
-	var past []selection.Asked
+	var past []rank.Asked
 	for i := range 500 {
-		past = append(past, selection.Asked{Question: fmt.Sprint("weather pod ", i), Tools: []string{"get_weather"}})
+		past = append(past, rank.Asked{Question: fmt.Sprint("weather pod ", i), Tools: []string{"get_weather"}})
 	}
 	req := selection.Request{Query: "pod logs"}
 	want := s.Search(req, 5)[0]
-	if got := s.WithUsage(selection.NewUsage(past)).Search(req, 5)[0]; got.Entry != want.Entry {
+	if got := s.WithVotes(rank.NewVotes(past)).Search(req, 5)[0]; got.Entry != want.Entry {
 		t.Errorf("%s took the place of %s", got.Definition.Name, want.Definition.Name)
 	}
 }
@@ -81,33 +82,33 @@ func TestUsageIsBounded(t *testing.T) {
 // TestUsageOfWhatIsSaidAllTheTime: an answer to everything is a vote for nothing.
 func TestUsageOfWhatIsSaidAllTheTime(t *testing.T) {
 	r := office(t)
-	var past []selection.Asked
+	var past []rank.Asked
 	for range 5 {
 		for e := range r.Catalog().All() {
-			past = append(past, selection.Asked{Question: "yep sure", Tools: []string{e.Definition.Name, e.Definition.Name}})
+			past = append(past, rank.Asked{Question: "yep sure", Tools: []string{e.Definition.Name, e.Definition.Name}})
 		}
 	}
-	once, often := selection.NewUsage(past[:1]), selection.NewUsage(past)
+	once, often := rank.NewVotes(past[:1]), rank.NewVotes(past)
 	s := selection.New(r.Catalog(), choosing)
 	req := selection.Request{Query: "yep sure"}
-	if found := s.WithUsage(once).Search(req, 9); len(found) != 1 {
+	if found := s.WithVotes(once).Search(req, 9); len(found) != 1 {
 		t.Errorf("said once it finds %d tools", len(found))
 	}
-	if found := s.WithUsage(often).Search(req, 9); often.Len() != 1 || len(found) != 0 {
+	if found := s.WithVotes(often).Search(req, 9); often.Len() != 1 || len(found) != 0 {
 		t.Errorf("%d questions vote; said of everything they find %d tools", often.Len(), len(found))
 	}
 }
 
 func BenchmarkSelectUsage(b *testing.B) {
 	s := many(b, 1000, 0)
-	var past []selection.Asked
+	var past []rank.Asked
 	for i := range 5000 {
-		past = append(past, selection.Asked{
+		past = append(past, rank.Asked{
 			Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50),
 			Tools:    []string{s.Catalog().At(i % 1000).Definition.Name},
 		})
 	}
-	s = s.WithUsage(selection.NewUsage(past))
+	s = s.WithVotes(rank.NewVotes(past))
 	req := selection.Request{Query: "approve the overdue invoice of the customer", Facts: chat.Facts{Channel: "web", Roles: []string{"user"}}}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -116,12 +117,12 @@ func BenchmarkSelectUsage(b *testing.B) {
 }
 
 func BenchmarkNewUsage5000(b *testing.B) {
-	var past []selection.Asked
+	var past []rank.Asked
 	for i := range 5000 {
-		past = append(past, selection.Asked{Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50), Tools: []string{"approve"}})
+		past = append(past, rank.Asked{Question: fmt.Sprintf("please approve the overdue thing number %d of customer %d in department %d", i, i%70, i%50), Tools: []string{"approve"}})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		selection.NewUsage(past)
+		rank.NewVotes(past)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -222,9 +223,9 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 		id := set.Tools[e.Position()].ID
 		names[id], ids[e.Definition.Name] = e.Definition.Name, id
 	}
-	var asked []selection.Asked
+	var asked []rank.Asked
 	for _, p := range eval.Without(past, set.Queries) {
-		a := selection.Asked{Question: p.Text}
+		a := rank.Asked{Question: p.Text}
 		for _, id := range p.Tools {
 			a.Tools = append(a.Tools, cmp.Or(names[id], id))
 		}
@@ -242,7 +243,7 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 	}
 	r.score(&r.Score, set, search(s), flags.limit)
 	r.Usage = &eval.Score{}
-	voted := search(s.WithUsage(selection.NewUsage(asked)))
+	voted := search(s.WithVotes(rank.NewVotes(asked)))
 	r.score(r.Usage, set, voted, flags.limit)
 	return voted, nil
 }
@@ -256,10 +257,11 @@ func rankSet(set *eval.Set) map[string][]string {
 	for i := range set.Tools {
 		definitions[i] = &set.Tools[i].Definition
 	}
-	x := selection.NewIndex(definitions, selection.Weights{})
+	x := rank.New(definitions, rank.Weights{})
 	return rankAll(set, func(q eval.Query) []string {
 		var list []string
-		for _, hit := range x.Rank(selection.Query{Text: q.Text, History: q.History}, evalDepth) {
+		ranking := x.Rank(rank.Query{Text: q.Text, History: q.History})
+		for _, hit := range ranking.Hits(evalDepth) {
 			list = append(list, set.Tools[hit.Position].ID)
 		}
 		return list

@@ -16,6 +16,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -168,7 +169,7 @@ func because(x selection.Explanation, v selection.Verdict) string {
 }
 
 // withWords is a reason with the words that matched.
-func withWords(reason string, terms []selection.Term) string {
+func withWords(reason string, terms []rank.Term) string {
 	var words []string
 	for _, t := range terms {
 		word := t.Word

@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/eval"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -37,7 +37,7 @@ func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
 // FromSet returns the catalog and the questions of a set. Names that models
 // could not call, or that several tools have, are changed a little, and so are
 // groups and schemas.
-func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
+func FromSet(s *eval.Set) (*catalog.Catalog, []rank.Asked, error) {
 	r := catalog.NewRegistry(nil)
 	tools, names, taken := make([]tool.Tool, len(s.Tools)), map[string]string{}, map[string]bool{}
 	for i, t := range s.Tools {
@@ -54,9 +54,9 @@ func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
 	if err := r.Register(tools...); err != nil {
 		return nil, nil, err
 	}
-	var questions []selection.Asked
+	var questions []rank.Asked
 	for _, q := range s.Queries {
-		asked := selection.Asked{Question: q.Text}
+		asked := rank.Asked{Question: q.Text}
 		for _, id := range q.Relevant {
 			asked.Tools = append(asked.Tools, names[id])
 		}

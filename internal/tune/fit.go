@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 )
 
 const (
@@ -23,29 +23,29 @@ const (
 type fit struct {
 	trial    *trial
 	config   Config
-	best     selection.Weights
+	best     rank.Weights
 	score    float64
 	tried    int
 	constant map[int]bool // weights that change nothing, as nobody has such texts
 }
 
-func newFit(c *catalog.Catalog, questions []selection.Asked, cfg Config) *fit {
+func newFit(c *catalog.Catalog, questions []rank.Asked, cfg Config) *fit {
 	f := &fit{trial: newTrial(c, questions, nil), config: cfg, best: cfg.Start, constant: map[int]bool{}}
 	if cfg.Votes {
 		// Each half votes for the other: no question votes for itself.
 		a, b := split(questions, len(questions)/2)
-		f.trial.parts = []part{{a, selection.NewUsage(anybody(b))}, {b, selection.NewUsage(anybody(a))}}
+		f.trial.parts = []part{{a, rank.NewVotes(anybody(b))}, {b, rank.NewVotes(anybody(a))}}
 	}
 	return f
 }
 
-func (f *fit) climb(ctx context.Context) selection.Weights {
+func (f *fit) climb(ctx context.Context) rank.Weights {
 	f.score = f.trial.run(f.best).mean().NDCG
 	for step := firstStep; step > lastStep; step = math.Sqrt(step) {
 		for improved := true; improved; {
 			improved = false
 			for i := range knobs(&f.best) {
-				if !f.constant[i] && (i != usageKnob || f.config.Votes) {
+				if !f.constant[i] && (i != votesKnob || f.config.Votes) {
 					improved = f.turn(ctx, i, step) || improved
 				}
 				if ctx.Err() != nil {
@@ -110,10 +110,10 @@ func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
 // round keeps three digits, which is more than can be fitted.
 func round(weight float64) float64 { return math.Round(weight*1000) / 1000 }
 
-// usageKnob is the place of the votes among the knobs.
-const usageKnob = 9
+// votesKnob is the place of the votes among the knobs.
+const votesKnob = 9
 
 // knobs are the weights, one by one.
-func knobs(w *selection.Weights) []*float64 {
-	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Usage}
+func knobs(w *rank.Weights) []*float64 {
+	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Votes}
 }

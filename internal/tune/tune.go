@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 )
 
 // MinHeldOut is how many held-out questions are needed to tell a gain from
@@ -21,8 +21,8 @@ const MinHeldOut = 50
 // Config says what is fitted.
 type Config struct {
 	// Start are the weights to begin with; the zero value is
-	// [selection.DefaultWeights].
-	Start selection.Weights
+	// [rank.DefaultWeights].
+	Start rank.Weights
 	// Votes lets the questions that are not judged vote for those that are, as
 	// past questions do, and fits the weight of that, too.
 	Votes bool
@@ -53,9 +53,9 @@ type Report struct {
 	Gain  float64 `json:"gain"`
 	Noise float64 `json:"noise"`
 	// Better says that the gain is more than noise.
-	Better  bool              `json:"better"`
-	Start   selection.Weights `json:"start"`
-	Weights selection.Weights `json:"weights"`
+	Better  bool         `json:"better"`
+	Start   rank.Weights `json:"start"`
+	Weights rank.Weights `json:"weights"`
 }
 
 // Score is the quality of a ranking, as a mean over questions, from 0 to 1.
@@ -75,9 +75,9 @@ func (e *TooFewError) Error() string {
 // are reported. Questions without tools of the catalog are left out. Filters are
 // not asked: every tool of c must be visible to a caller of whom nothing is
 // known.
-func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, cfg Config) (Report, error) {
-	if cfg.Start == (selection.Weights{}) {
-		cfg.Start = selection.DefaultWeights()
+func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Config) (Report, error) {
+	if cfg.Start == (rank.Weights{}) {
+		cfg.Start = rank.DefaultWeights()
 	}
 	known := answerable(c, questions)
 	if need := 3 * MinHeldOut; len(known) < need {
@@ -88,7 +88,7 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, c
 	weights := f.climb(ctx)
 	judge := newTrial(c, heldOut, nil)
 	if cfg.Votes {
-		judge.parts[0].past = selection.NewUsage(anybody(fitted))
+		judge.parts[0].past = rank.NewVotes(anybody(fitted))
 	}
 	before, after := judge.run(cfg.Start), judge.run(weights)
 	r := Report{
@@ -102,8 +102,8 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, c
 
 // answerable returns the questions that a tool of the catalog answers, with
 // those tools alone.
-func answerable(c *catalog.Catalog, questions []selection.Asked) []selection.Asked {
-	var known []selection.Asked
+func answerable(c *catalog.Catalog, questions []rank.Asked) []rank.Asked {
+	var known []rank.Asked
 	for _, q := range questions {
 		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(name string) bool {
 			_, ok := c.Get(name)
@@ -118,9 +118,9 @@ func answerable(c *catalog.Catalog, questions []selection.Asked) []selection.Ask
 
 // split takes about n questions out, chosen by their text: always the same ones,
 // and the same question is never on both sides.
-func split(questions []selection.Asked, n int) (rest, taken []selection.Asked) {
+func split(questions []rank.Asked, n int) (rest, taken []rank.Asked) {
 	sorted := slices.Clone(questions)
-	slices.SortStableFunc(sorted, func(a, b selection.Asked) int {
+	slices.SortStableFunc(sorted, func(a, b rank.Asked) int {
 		return cmp.Or(cmp.Compare(hash(a.Question), hash(b.Question)), cmp.Compare(a.Question, b.Question))
 	})
 	for 0 < n && n < len(sorted) && sorted[n].Question == sorted[n-1].Question {
@@ -136,7 +136,7 @@ func hash(text string) uint64 {
 }
 
 // anybody lets questions vote for everybody.
-func anybody(questions []selection.Asked) []selection.Asked {
+func anybody(questions []rank.Asked) []rank.Asked {
 	list := slices.Clone(questions)
 	for i := range list {
 		list[i].User = ""

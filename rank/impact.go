@@ -1,36 +1,12 @@
-package selection
+package rank
 
 import (
 	"math"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/tool"
 )
-
-// field is a part of a tool's text. A word counts more in some than in others.
-type field int
-
-const (
-	fieldName field = iota
-	fieldAlias
-	fieldDescription
-	fieldTranslation
-	fieldParameter
-	fieldParameterText
-	fieldGroup
-	fieldExample
-	fieldBody
-	fields
-)
-
-// fieldLength is how much a field's length matters (0: not at all, 1: fully).
-// The ranking is BM25F: S. Robertson and H. Zaragoza, "The Probabilistic
-// Relevance Framework: BM25 and Beyond", 2009, section 3.6. How much a word
-// counts in each field is in [Weights]. The result is flat near these figures.
-var fieldLength = [fields]float64{fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5, fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75}
 
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
@@ -45,73 +21,6 @@ const (
 	nameCover        = 0.6
 	descriptionCover = 2.0
 )
-
-// Index is the searchable text of a list of tools. It is immutable and safe for
-// concurrent use.
-type Index struct {
-	size int
-	// terms numbers the stems, and the characters and pairs of wide scripts.
-	terms map[string]int32
-	// glossed numbers the stems of English words that Chinese ones of the tools
-	// mean. They are terms of their own: Chinese questions find the Chinese words.
-	glossed map[string]int32
-	// surfaces numbers words as they are written, so that a query's words are
-	// stemmed only when no tool has them.
-	surfaces map[string]int32
-	// spelled lists the surfaces of scripts with spaces that may be meant by a
-	// misspelt word.
-	spelled map[spelling][]string
-	names   []string  // the terms, by number
-	rarity  []float32 // their inverse document frequency
-	// postings are in order of term, then of document; those of term t stand from
-	// start[t] to start[t+1].
-	postings []posting
-	start    []int32
-	// groups numbers the first group of each tool; nil unless all have one.
-	groups     []int32
-	groupCount int
-	// mean is how long the fields are on average, weight how much each counts.
-	mean    [fields]float64
-	weight  *[fields]float64
-	scratch sync.Pool // of *scratch
-}
-
-// posting says what a term adds to a document's score.
-type posting struct {
-	doc    int32
-	impact float32
-}
-
-// maxBody is how much of a tool's Body is read, in bytes.
-const maxBody = 8 << 10
-
-// noTerm stands for a word that is not searched for.
-const noTerm = int32(-1)
-
-// NewIndex indexes tools, which takes about 10 µs for each. The zero Weights are
-// [DefaultWeights].
-func NewIndex(tools []*tool.Definition, weights Weights) *Index {
-	return newAnalysis(weights).index(tools)
-}
-
-// readGroups numbers the groups. A group tells tools apart only where all have
-// one: else those with one would win by having it.
-func (x *Index) readGroups(tools []*tool.Definition) {
-	numbers := map[string]int32{}
-	groups := make([]int32, len(tools))
-	for i, d := range tools {
-		if len(d.Groups) == 0 {
-			return
-		}
-		n, ok := numbers[d.Groups[0]]
-		if !ok {
-			n = int32(len(numbers))
-			numbers[d.Groups[0]] = n
-		}
-		groups[i] = n
-	}
-	x.groups, x.groupCount = groups, len(numbers)
-}
 
 // invert turns documents into postings, after the terms were numbered.
 func (x *Index) invert(documents []*document, numbers []int32) {
@@ -236,9 +145,6 @@ func rarity(name string, n int32, size int) float32 {
 	return float32(idf)
 }
 
-// list returns the postings of a term.
-func (x *Index) list(term int32) []posting { return x.postings[x.start[term]:x.start[term+1]] }
-
 // frequency is how often a term occurs in a document, each field counted with
 // its weight and against its usual length.
 func frequency(count *[fields]uint8, norms, weight *[fields]float64) float64 {
@@ -249,14 +155,4 @@ func frequency(count *[fields]uint8, norms, weight *[fields]float64) float64 {
 		}
 	}
 	return sum
-}
-
-// impact returns what a term adds to a document's score.
-func (x *Index) impact(term int32, doc int) float32 {
-	list := x.list(term)
-	i, ok := slices.BinarySearchFunc(list, int32(doc), func(p posting, doc int32) int { return int(p.doc - doc) })
-	if !ok {
-		return 0
-	}
-	return list[i].impact
 }

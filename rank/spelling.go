@@ -1,4 +1,4 @@
-package selection
+package rank
 
 const (
 	// shortestGuess is the length of a word in bytes from which on it may be a
@@ -27,9 +27,9 @@ func (p *parser) guess(word string, weight float32) {
 	p.guesses++
 	found := 0
 	for length := len(word) - 1; length <= len(word)+1; length++ {
-		for _, known := range p.spelled[spelling{word[0], length}] {
+		for _, known := range p.index.spelled[spelling{word[0], length}] {
 			if found < maxMeant && slip(word, known) {
-				p.add(p.surfaces[known], weight*meant, word)
+				p.add(p.index.surfaces[known], weight*meant, word)
 				found++
 			}
 		}

@@ -1,4 +1,4 @@
-package selection
+package rank
 
 import (
 	"encoding/json"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/etui-run/etui/tool"
 )
+
+// maxBody is how much of a tool's Body is read, in bytes.
+const maxBody = 8 << 10
 
 // fieldText is a folded text of a tool, with the stems of the English words that
 // its Chinese ones mean.
