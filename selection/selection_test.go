@@ -66,43 +66,6 @@ func sent(sel *selection.Selection) string {
 
 var choosing = selection.Config{Direct: -1, Limit: 2}
 
-func TestRanking(t *testing.T) {
-	s := selection.New(office(t).Catalog(), choosing)
-	for query, want := range map[string]string{
-		"show me the logs of the pod":        "get_pod_logs",
-		"LOGGING of PODS":                    "get_pod_logs",  // stems
-		"invoice":                            "createInvoice", // parts of a name
-		"please refund the customer":         "refund.payment",
-		"明天天气怎么样":                            "get_weather",
-		"我想请假":                               "request_leave",
-		"I need a day off":                   "request_leave", // alias
-		"sabbatical":                         "request_leave", // enum
-		"who can substitute me":              "request_leave", // parameter
-		"find mail from Bob":                 "search_mail",
-		"use get_pod_logs":                   "get_pod_logs",
-		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
-		"the wheather":                       "get_weather", // a slip
-		"the wheathr":                        "",            // two
-		"reufnd, please":                     "refund.payment",
-		"Good morning! 早上好！":                 "",
-		"3 5 12":                             "",
-		"write to pod@weather.example":       "",
-		"hi":                                 "",
-		"":                                   "",
-		"how are you doing, what can you do": "",
-		"!!! ??? 。。。":                        "",
-	} {
-		found := s.Search(selection.Request{Query: query}, 3)
-		got := ""
-		if len(found) > 0 {
-			got = found[0].Definition.Name
-		}
-		if got != want {
-			t.Errorf("%q finds %q, want %q", query, got, want)
-		}
-	}
-}
-
 func TestStages(t *testing.T) {
 	r := office(t)
 	must(t, r.RegisterWithFilter(define("read_salaries", "Read what people earn", "hr"), func(f chat.Facts) bool { return f.HasRole("hr") }))
@@ -233,6 +196,10 @@ func TestSearchKeepsToItsLimit(t *testing.T) {
 	s := selection.New(office(t).Catalog(), choosing)
 	if found := s.Search(selection.Request{Query: "mail customer pod"}, 2); len(found) != 2 {
 		t.Errorf("%d found", len(found))
+	}
+	said := []chat.Message{{Role: chat.User, Text: "what is the weather in Berlin?"}}
+	if found := s.Search(selection.Request{Query: "Rome", History: said}, 3); len(found) > 0 {
+		t.Errorf("a search finds %v by what was said before", found[0].Definition.Name)
 	}
 	if found := s.Search(selection.Request{Query: "refund.payment"}, 1); len(found) != 1 || found[0].Definition.Name != "refund.payment" {
 		t.Errorf("found %+v", found)
@@ -489,34 +456,4 @@ func BenchmarkIndexMemory(b *testing.B) {
 		runtime.KeepAlive(s)
 	}
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB")
-}
-
-// TestHistory: what was said before speaks where the question does not.
-func TestHistory(t *testing.T) {
-	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 3})
-	said := []chat.Message{
-		{Role: chat.User, Text: "what is the weather in Berlin?"}, {Role: chat.Assistant, Text: "The weather in Berlin is sunny."},
-		{Role: chat.Tool, Result: &chat.Result{Text: "invoice invoice invoice"}},
-	}
-	for question, want := range map[string]string{
-		"and in Rome?":             "get_weather",
-		"yes, please":              "get_weather",
-		"那罗马呢":                     "get_weather",
-		"refund the customer then": "refund.payment",
-		"search my mail":           "search_mail",
-		"thanks a lot":             "",
-		"谢谢":                       "",
-	} {
-		sel := s.Select(selection.Request{Query: question, History: said})
-		got := ""
-		if len(sel.Ranked) > 0 {
-			got = sel.Ranked[0].Definition.Name
-		}
-		if got != want {
-			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
-		}
-	}
-	if found := s.Search(selection.Request{Query: "Rome", History: said}, 3); len(found) > 0 {
-		t.Errorf("a search finds %v by what was said before", found[0].Definition.Name)
-	}
 }
