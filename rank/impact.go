@@ -11,18 +11,18 @@ import (
 const (
 	// saturation is BM25's k1: how soon repeating a word stops counting.
 	saturation = 0.9
-	// singleWide scales the score of a single Chinese character, which says
-	// less than a word of two.
+	// singleWide scales the score of a single Chinese character, which says less
+	// than a word of two.
 	singleWide = 0.7
-	// nameCover and descriptionCover are what a tool gains, as a multiple of the
-	// field's weight, when a question has every word of its name, or of its
-	// description; some of them, rare ones counting more, give a part of it. It
-	// sets the tool that does what is asked apart from those that do more.
+	// nameCover and descriptionCover are what a definition gains, as a multiple of
+	// the field's weight, when a question has every word of its name, or of its
+	// description. Some of the words give a part of it; rare ones count more. This
+	// tells the tool that does what is asked from tools that do more.
 	nameCover        = 0.6
 	descriptionCover = 2.0
 )
 
-// invert turns documents into postings, after the terms were numbered.
+// invert turns documents into postings. The terms must be numbered already.
 func (x *Index) invert(documents []*document, numbers []int32) {
 	for i := range documents {
 		for f, n := range x.lengths(documents[i]) {
@@ -40,7 +40,7 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 		x.rarity[term] = rarity(name, x.start[term+1], x.size)
 	}
 	for name, term := range x.glossed {
-		if own, ok := x.terms[name]; ok { // a word is not rare because few tools say it in Chinese
+		if own, ok := x.terms[name]; ok { // a word is not rare because few definitions say it in Chinese
 			x.rarity[term] = rarity(name, min(x.start[term+1]+x.start[own+1], int32(x.size)), x.size)
 		}
 	}
@@ -58,8 +58,8 @@ func (x *Index) invert(documents []*document, numbers []int32) {
 	}
 }
 
-// impacts tells what each term adds to the score of each document, in order of the
-// document's terms. It works on all processors.
+// impacts returns what each term adds to the score of each document, in order of
+// the document's terms. It uses all processors.
 func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 	list := make([][]float32, len(documents))
 	all := make([]float32, x.start[len(x.names)]) // one for each posting
@@ -70,7 +70,7 @@ func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 		d := documents[i]
 		norms := x.norms(x.lengths(d))
 		rarities := list[i]
-		var name, description float64 // how rare the words of these fields are, added up
+		var name, description float64 // the sums of how rare the words of these fields are
 		for k, term := range d.terms {
 			rarities[k] = x.rarity[numbers[term]]
 			if c := x.counts(d, k); c[fieldName] > 0 {
@@ -96,9 +96,8 @@ func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 	return list
 }
 
-// counts returns how often a document has its k-th term, by field, and lengths how
-// long its fields are. Groups that only some tools have count as words of the
-// description.
+// counts returns how often a document has its k-th term, by field. Groups count as
+// words of the description unless all definitions have one.
 func (x *Index) counts(d *document, k int) [fields]uint8 {
 	c := d.counts[k]
 	if x.groups == nil && c[fieldGroup] > 0 {
@@ -108,6 +107,7 @@ func (x *Index) counts(d *document, k int) [fields]uint8 {
 	return c
 }
 
+// lengths returns how long a document's fields are, with groups as in counts.
 func (x *Index) lengths(d *document) [fields]float64 {
 	l := d.length
 	if x.groups == nil {
@@ -117,8 +117,8 @@ func (x *Index) lengths(d *document) [fields]float64 {
 	return l
 }
 
-// norms are what the counts of a document's fields are divided by: how long the
-// fields are against their usual length.
+// norms returns what the counts of a document's fields are divided by: how long
+// the fields are compared with their average length.
 func (x *Index) norms(length [fields]float64) (norms [fields]float64) {
 	for f := range norms {
 		norms[f] = 1 - fieldLength[f]
@@ -129,14 +129,14 @@ func (x *Index) norms(length [fields]float64) (norms [fields]float64) {
 	return norms
 }
 
-// inverseFrequency is BM25's inverse document frequency of what n of size
+// inverseFrequency is BM25's inverse document frequency of a term that n of size
 // documents have.
 func inverseFrequency(n, size int) float64 {
 	return math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
 }
 
-// rarity is the inverse document frequency of a term that n of size documents
-// have.
+// rarity is the inverse document frequency of a term, scaled down for single
+// Chinese characters.
 func rarity(name string, n int32, size int) float32 {
 	idf := inverseFrequency(int(n), size)
 	if r, size := utf8.DecodeRuneInString(name); size == len(name) && chat.Wide(r) {
@@ -145,8 +145,8 @@ func rarity(name string, n int32, size int) float32 {
 	return float32(idf)
 }
 
-// frequency is how often a term occurs in a document, each field counted with
-// its weight and against its usual length.
+// frequency is how often a term occurs in a document, where each field counts by
+// its weight and length.
 func frequency(count *[fields]uint8, norms, weight *[fields]float64) float64 {
 	var sum float64
 	for f, n := range count {

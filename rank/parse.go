@@ -10,10 +10,10 @@ import (
 	"github.com/etui-run/etui/internal/lexicon"
 )
 
-// How much words count that the question does not have itself.
+// How much a word counts that the question does not have itself.
 const (
-	// recent is the weight of the words of the last exchange; those of each one
-	// before count decay times as much.
+	// recent is the weight of the words of the last exchange. The words of each
+	// exchange before count decay times as much.
 	recent, decay = 0.7, 0.7
 	// sameMeaning and widerMeaning are the weights of words that mean nearly the
 	// same according to WordNet.

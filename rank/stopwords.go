@@ -2,7 +2,7 @@ package rank
 
 import "strings"
 
-// isStopWord reports whether a word says nothing about which tool is meant.
+// isStopWord reports whether a word says nothing about which tool a question needs.
 func isStopWord(word string) bool {
 	if len(word) <= 2 && strings.Trim(word, "0123456789") == "" {
 		return true // the 3 and the 5 of "March 3 to 5" are values
@@ -11,14 +11,14 @@ func isStopWord(word string) bool {
 	return ok
 }
 
-// isPolite reports whether a word is said for politeness, and asks for nothing.
+// isPolite reports whether a word is only polite and asks for nothing.
 func isPolite(word string) bool {
 	_, ok := politeWords[word]
 	return ok
 }
 
-// politeWords are those of greetings and thanks, with the stop words that stand
-// beside them.
+// politeWords are the words of greetings and thanks, and the stop words that go
+// with them.
 var politeWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`hi hello hey thanks thank thx bye you so much very a lot for the all your help that is was that's it it's good great there my i'm i me to
@@ -28,13 +28,13 @@ var politeWords = func() map[string]struct{} {
 	return set
 }()
 
-// greetings are those whose words mean something elsewhere.
+// greetings are greetings made of words that mean something elsewhere.
 var greetings = []string{
 	"good morning", "good afternoon", "good evening", "good night", "nice day",
 	"早上好", "上午好", "中午好", "下午好", "晚上好",
 }
 
-// withoutGreetings takes greetings out of a folded question.
+// withoutGreetings removes greetings from a folded question.
 func withoutGreetings(folded string) string {
 	for _, g := range greetings {
 		if strings.Contains(folded, g) {
@@ -44,8 +44,8 @@ func withoutGreetings(folded string) string {
 	return folded
 }
 
-// stopWords are the words of questions that carry no topic. Tool texts are
-// short, so that such words look rare and important in them.
+// stopWords are words without a topic. The texts of tools are short, so such words
+// would look rare and important in them.
 var stopWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for _, list := range []string{englishWords, chineseWords} {

@@ -7,9 +7,9 @@ import (
 )
 
 // translate yields the stems of the English words for a run of Chinese
-// characters, with the word that they stand for. The run is cut into words twice,
-// from the front and from the back, taking the longest each time: where both
-// agree the cut is right, elsewhere both are tried.
+// characters, each with its Chinese word. It cuts the run into words twice, from
+// the front and from the back, and takes the longest word each time: where both
+// agree the cut is right, elsewhere both are used.
 func translate(run string, yield func(word, stem string)) {
 	starts := make([]int, 0, 64) // of the characters, and the end
 	for i := range run {
@@ -41,8 +41,8 @@ func known(word string) bool {
 	return ok
 }
 
-// meaning yields the English words for a Chinese one. Of a single character only
-// the most usual ones are taken.
+// meaning yields the stems of the English words for a Chinese word; for a single
+// character only the two most usual ones.
 func meaning(word string, length int, yield func(word, stem string)) {
 	if isStopWord(word) {
 		return

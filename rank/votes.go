@@ -33,7 +33,7 @@ type Votes struct {
 	tools    []string    // by number
 }
 
-// asked is a question, which may have been asked several times.
+// asked is a question that was asked once or several times.
 type asked struct {
 	user    string
 	times   int
@@ -133,8 +133,8 @@ func (v *Votes) read(question string) []int32 {
 	return list
 }
 
-// index turns the questions' terms around. A question is a vector of length 1 in
-// which rare terms count more.
+// index fills the postings. A question is a vector of length 1 in which rare terms
+// count more.
 func (v *Votes) index(questions [][]int32) {
 	v.postings = make([][]posting, len(v.terms))
 	for i, terms := range questions {
@@ -155,7 +155,7 @@ func (v *Votes) index(questions [][]int32) {
 	}
 }
 
-// rarity is how much a term of n questions counts, as in the ranking.
+// rarity is how much a term counts that n questions have, as in the ranking.
 func (v *Votes) rarity(n int) float64 { return inverseFrequency(n, len(v.asked)) }
 
 // Vote is what the past says for a definition.
@@ -219,7 +219,7 @@ func (v *Votes) similar(question, user string, find func(tool string) (int, bool
 	return best
 }
 
-// compare returns how similar each question is to another one.
+// compare returns how similar each question of the past is to the given one.
 func (v *Votes) compare(question string) []float32 {
 	var length float64
 	terms := make([]int32, 0, 32)

@@ -15,17 +15,17 @@ import (
 // all read+soft+file.
 const soft = '\x1f'
 
-// maxWord is the longest word that is looked at, in bytes. Longer ones are
-// keys, hashes and encoded data, which no tool is described by.
+// maxWord is the longest word that is read, in bytes. Longer ones are keys, hashes
+// and encoded data, which describe no tool.
 const maxWord = 64
 
-// fold writes text in the form that [words] reads: lower case, full-width
-// letters narrowed, traditional characters simplified, word parts separated by soft, everything that is neither
-// letter nor digit a space.
+// fold writes text in the form that [words] reads: lower case, full-width letters
+// narrowed, traditional characters simplified, word parts separated by soft, and a
+// space for each character that is neither letter nor digit.
 func fold(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
-	var before rune // what stood before, in the original
+	var before rune // the previous character of the original
 	for i, r := range text {
 		switch {
 		case r >= 0xFF01 && r <= 0xFF5E:
@@ -42,7 +42,7 @@ func fold(text string) string {
 		case r == '_' || r == '-' || r == '.':
 			b.WriteByte(soft)
 		case r == '\'' || r == '’':
-			// "user's" is one word, whose stem loses the ending.
+			// "user's" is one word; its stem loses the ending.
 			b.WriteByte('\'')
 		default:
 			b.WriteByte(' ')
@@ -60,11 +60,10 @@ func lowerFollows(text string) bool {
 	return unicode.IsLower(next)
 }
 
-// words yields the words of folded text. Those of scripts with spaces come as
-// they stand, with a second one for all parts together where a word has
-// several. Runs of Chinese, Japanese and Korean characters come as characters
-// and as pairs of neighbours. Yielded strings are parts of folded, but for the
-// joined ones.
+// words yields the words of folded text. A word of several parts is yielded part
+// by part and then as a whole. Chinese, Japanese and Korean text is yielded as
+// characters and as pairs of neighbours. Yielded strings share the memory of
+// folded, except words of several parts.
 func words(folded string, yield func(word string, wide bool)) {
 	for start := 0; start < len(folded); {
 		r, size := utf8.DecodeRuneInString(folded[start:])
@@ -145,8 +144,8 @@ func stem(word string) string {
 	return english.Stem(word, false)
 }
 
-// searchTerms yields what a text is searched by: stems, and the characters and
-// pairs of wide scripts. Addresses and stop words are left out.
+// searchTerms yields the terms of a text: stems, and the characters and pairs of
+// wide scripts, without addresses and stop words.
 func searchTerms(text string, yield func(name string)) {
 	words(fold(withoutAddresses(head(text, maxQuery))), func(word string, wide bool) {
 		switch {
