@@ -9,7 +9,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// usable finds the tools of the office, but for those that are left out.
+// usable finds the tools of the office, without some.
 func usable(without ...string) func(string) (int, bool) {
 	return func(name string) (int, bool) {
 		i := slices.IndexFunc(office, func(d *tool.Definition) bool { return d.Name == name })

@@ -7,10 +7,10 @@ import (
 	"github.com/etui-run/etui/catalog"
 )
 
-// deliver decides how what is sent reaches the model. A provider's prompt cache
-// ends at the first byte that changes, and tools stand at the very front: so
-// what a session declares stays, and what a later question needs is announced
-// with its message, at the end, unless declaring it costs nothing.
+// deliver decides how the sent tools reach the model. A provider's prompt cache
+// ends at the first byte that changes, and tools come at the very front. So a
+// session keeps its declared tools, and tools for later questions are announced
+// with the message, at the end, unless declaring them costs nothing.
 func (sel *Selection) deliver() {
 	sent := sel.sent()
 	if !sel.anew {
@@ -36,8 +36,8 @@ func (sel *Selection) deliver() {
 	}
 }
 
-// keep takes the session's front as it is, in its order. What the caller may not
-// use any more leaves at once, whatever that costs.
+// keep takes the session's front as it is, in its order. A tool that the caller may
+// no longer use leaves at once, whatever that costs.
 func (sel *Selection) keep() {
 	for _, name := range sel.Request.Declared {
 		if meta, ok := metaEntry(name); ok {
@@ -57,9 +57,9 @@ func (sel *Selection) declare(name string) {
 	}
 }
 
-// newFront makes a new front: what does not depend on the question first, so that
-// other sessions share it; then what was called before and is still talked
-// about, then what the question needs.
+// newFront makes a new front. First come tools that do not depend on the question,
+// so that sessions share them, then tools that were called in messages that are
+// still sent, then the tools for the question.
 func (sel *Selection) newFront(sent []*catalog.Entry) {
 	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
 	for _, e := range sent {
@@ -97,8 +97,8 @@ func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
 	return sel.Mode != Direct && tokens > 2*sel.budget
 }
 
-// postpone lists what the provider is to defer. It is no part of what is cached,
-// so that it may change from question to question; sorted, it seldom does.
+// postpone lists the tools that the provider defers. They are not cached, so they
+// may change from question to question; sorted, they seldom do.
 func (sel *Selection) postpone() {
 	for e := range sel.selector.catalog.All() {
 		if sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
@@ -108,9 +108,9 @@ func (sel *Selection) postpone() {
 	slices.SortFunc(sel.Deferred, compareNames)
 }
 
-// sent returns what is sent for this question: pinned tools by name, then the
-// others by rank; all by name when nothing is chosen. The order in which tools
-// were registered changes nothing.
+// sent returns the tools that are sent for this question: pinned tools by name,
+// then the others by rank; in the mode direct all by name. The order in which
+// tools were registered does not matter.
 func (sel *Selection) sent() []*catalog.Entry {
 	sent := make([]*catalog.Entry, 0, 2*sel.limit)
 	for i, stage := range sel.stages {

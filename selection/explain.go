@@ -10,34 +10,33 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// Explanation says what a selection did and why. It is for operators: it names
-// tools that the caller may not see.
+// Explanation says what a selection did and why. It is for operators, because it
+// names tools that the caller may not see.
 type Explanation struct {
 	Query string     `json:"query"`
 	Facts chat.Facts `json:"facts"`
-	// Mode is how the selection reaches the model, and Why says why it is this
-	// one.
+	// Mode is how the selection reaches the model, and Why the reason for it.
 	Mode Mode   `json:"mode"`
 	Why  string `json:"why"`
-	// Funnel tells how many tools were left after each stage.
+	// Funnel has how many tools were left after each stage.
 	Funnel []Step `json:"funnel"`
 	Tokens Tokens `json:"tokens"`
-	// Declared and Announced name what reaches the model, in order.
+	// Declared and Announced name the tools that reach the model, in order.
 	Declared  []string `json:"declared"`
 	Announced []string `json:"announced,omitempty"`
-	// Deferred is how many more the provider is sent, but not the model.
+	// Deferred is how many more tools reach the provider, but not the model.
 	Deferred int `json:"deferred,omitempty"`
-	// Tools holds a verdict for every tool: first those that are sent, then the
+	// Tools has a verdict for every tool: first the tools that are sent, then the
 	// others by score, then by position in the catalog.
 	Tools []Verdict `json:"tools"`
-	// Skills holds a verdict for every skill.
+	// Skills has a verdict for every skill.
 	Skills []SkillVerdict `json:"skills,omitempty"`
-	// Preferred names what was put first by name, and Advice who preferred it, or
-	// why nobody did.
+	// Preferred names the tools and skills that were put first by name, and Advice
+	// is the reason for them, or for their absence.
 	Preferred []string `json:"preferred,omitempty"`
 	Advice    string   `json:"advice,omitempty"`
-	// Alternatives tell what other callers and skills would get. They are there
-	// when they were asked for, see [Selection.Alternatives].
+	// Alternatives say what other callers and skills would get, if they were
+	// requested, see [Selection.Alternatives].
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
@@ -50,8 +49,8 @@ type Step struct {
 	Dropped int `json:"dropped"`
 }
 
-// MaxParts is for how many tools an explanation tells the fields of its terms:
-// their texts are read again for it.
+// MaxParts is how many tools of an explanation have [rank.Term.Fields]: their texts
+// must be read again for them.
 const MaxParts = 64
 
 // Explain says what was done and why, for every tool.
@@ -79,8 +78,8 @@ func (sel *Selection) Explain() Explanation {
 	return x
 }
 
-// place is where the recommender put a tool; the same for all when it was not
-// asked.
+// place is where the recommender put a tool; the same for all tools when nothing
+// was recommended.
 func (sel *Selection) place(v Verdict) int {
 	switch {
 	case sel.advice == nil:
@@ -101,11 +100,11 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-// Stage tells what became of a tool of the catalog.
+// Stage returns the stage that dropped a tool of the catalog, or Sent.
 func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Position()] }
 
 // Failed returns the errors of filters that panicked and of rules that failed.
-// What they guard is hidden.
+// Their tools are hidden.
 func (sel *Selection) Failed() []error {
 	return append(slices.Collect(maps.Values(sel.failed)), sel.failedRules...)
 }
@@ -113,7 +112,7 @@ func (sel *Selection) Failed() []error {
 // Catalog returns the catalog that was selected from.
 func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }
 
-// dropped counts the tools of each stage, by its number.
+// dropped counts the tools of each stage.
 func (sel *Selection) dropped() []int {
 	dropped := make([]int, len(Stages()))
 	for _, stage := range sel.stages {

@@ -2,8 +2,9 @@ package selection
 
 import "github.com/etui-run/etui/catalog"
 
-// fit cuts what may be used down to what is sent: everything where nothing is
-// chosen, else the pinned tools and the best ranked ones that fit the budget.
+// fit cuts the usable tools down to the ones that are sent: all of them in the
+// mode direct, otherwise the pinned tools and the best ranked ones that fit the
+// budget.
 func (sel *Selection) fit() {
 	s := sel.selector
 	if sel.Mode == Direct {
@@ -38,7 +39,7 @@ func (sel *Selection) fit() {
 	sel.Ranked = kept
 }
 
-// spend takes a tool's tokens from what is left of the budget.
+// spend takes a tool's tokens from the rest of the budget, if they fit.
 func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
 	if e.Tokens > *left {
 		return Budget

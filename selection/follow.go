@@ -9,18 +9,16 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Follow returns a function that gives the selector of the newest catalog, at the
-// cost of one atomic load: nobody who asks waits for another, but for who comes
-// first. Then the first selector is made; a program that is never asked does
-// without the words it takes.
+// Follow returns a function that returns the selector of the newest catalog, for
+// one atomic load. Only the first caller blocks, while the first selector is
+// made; a program that never asks for one does not load the dictionaries.
 //
-// Later ones are made by whoever changes the registry, before the change returns,
-// so that who asks afterwards gets what the change made of it. Of what did not
-// change nothing is read again: one tool among 10,000 takes some 20 ms, toolsets
-// and rules less. Until then the selector before is given: to whom it matters
-// that something has just been taken away, ask [Selector.Admit] of the newest one
-// once more when it is used. The selectors are made for as long as the registry
-// exists.
+// Each change of the registry makes the next selector before it returns, so that
+// later callers get it. Only what changed is read: one tool among 10,000 takes
+// some 20 ms, skills and rules take less. In the meantime callers get the previous
+// selector. A caller that must notice a revocation at once asks [Selector.Admit]
+// of the newest selector again before using a tool. The registry keeps making
+// selectors for as long as it exists.
 func Follow(r *catalog.Registry, cfg Config) func() *Selector {
 	made := newMaker(cfg)
 	var latest atomic.Pointer[Selector]
@@ -47,8 +45,8 @@ func Follow(r *catalog.Registry, cfg Config) func() *Selector {
 	}
 }
 
-// maker makes the selectors of one catalog after the other. What did not change is
-// not read again. It is not safe for concurrent use.
+// maker makes the selectors of one catalog after the other and reads only what
+// changed. It is not safe for concurrent use.
 type maker struct {
 	config        Config
 	tools, skills *rank.Indexer

@@ -16,7 +16,7 @@ type Match struct {
 }
 
 // rank scores every tool and orders the admitted ones. Tools that were dropped
-// before are scored too, for explanations.
+// before have scores too, for explanations.
 func (sel *Selection) rank() {
 	s, req := sel.selector, &sel.Request
 	sel.ranking = s.index.Rank(rank.Query{

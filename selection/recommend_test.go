@@ -132,7 +132,7 @@ func TestRecommendedSkills(t *testing.T) {
 		t.Errorf("skills %+v", x.Skills)
 	}
 	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
-	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "said with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
+	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "described with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
 		t.Errorf("later in a session: %+v", later)
 	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})

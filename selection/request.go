@@ -1,66 +1,85 @@
 package selection
 
-import "github.com/etui-run/etui/chat"
+import (
+	"time"
 
-// Request is what a selection may know.
+	"github.com/etui-run/etui/chat"
+)
+
+// Request is everything that a selection may depend on, besides the catalog.
 type Request struct {
-	// Facts are about the caller. Facts.Skill is the active toolset; empty means
-	// [catalog.Full], and one that does not exist lets nothing through.
+	// Facts are about the caller. Facts.Skill is the active skill; empty means
+	// [catalog.Full], and a skill that does not exist lets nothing through.
 	Facts chat.Facts
 	// Query is the question, in the user's words.
 	Query string
-	// History is the conversation before it, oldest first: "and in Berlin?" asks
-	// for what was asked for before.
+	// History is the conversation before it, oldest first: "and in Berlin?"
+	// continues what was asked before.
 	History []chat.Message
-	// Groups are those whose tools the agent has, as in "file,shell"; empty
+	// Groups are the groups whose tools the agent has, as in "file,shell"; empty
 	// means all.
 	Groups string
-	// Include, when not empty, names the only tools that are let through;
+	// Include names the only tools that are let through, unless it is empty.
 	// Exclude names tools that are not.
 	Include, Exclude []string
-	// Limit and Budget override those of the [Config] when above zero.
+	// Limit and Budget override the values of the [Config] when above zero.
 	Limit, Budget int
-	// Window is how many tokens the model reads at once; 0 means unknown. It
-	// bounds the budget, see [Config].
+	// Window is how many tokens the model reads at once; 0 means unknown. It bounds
+	// the budget, see [Config].
 	Window int
-	// Mode overrides that of the [Config] when not empty.
+	// Mode overrides the mode of the [Config] unless it is empty.
 	Mode Mode
-	// Native says that the model's provider can defer tools, see [Native].
+	// Native is set when the model's provider can defer tools, see [Native].
 	Native bool
-	// Uncached says that the model has no prompt cache: tools may be declared at
+	// Uncached is set when the model has no prompt cache: tools may be declared at
 	// any time.
 	Uncached bool
 
-	// Began is the mode of the session so far, as [Selection.Mode] told it for the
-	// question before. Empty means a new session.
+	// Began is the [Selection.Mode] of the session's previous question. Empty means
+	// a new session.
 	Began Mode
-	// Declared names the tools that stand in front of the session's requests, in
-	// order.
+	// Declared names the tools at the front of the session's requests, in order.
 	Declared []string
-	// Announced names the tools that later messages of the session described, as
-	// far as those are still sent.
+	// Announced names the tools that the session's later messages described, as far
+	// as those messages are still sent.
 	Announced []string
-	// IncludeSkills, when not empty, names the only skills that the model is told
-	// of; ExcludeSkills names skills that it is not.
+	// IncludeSkills names the only skills that the model may know of, unless it is
+	// empty. ExcludeSkills names skills that it may not know of.
 	IncludeSkills, ExcludeSkills []string
-	// SkillList is what the session's system prompt says of skills, as
-	// [Selection.SkillList] told it for the question before.
+	// SkillList is the [Selection.SkillList] of the session's previous question.
 	SkillList string
-	// Used are the calls that were made earlier in the session, in any order. The
-	// recommender reads them.
+	// Used are the calls that were made earlier in the session, in any order, for
+	// the recommender.
 	Used []Use
 	// Vector is the question's meaning, for a selector with vectors; nil means that
-	// words alone count.
+	// only words count.
 	Vector []float32
-	// Preferred names tools, and as "skill:" and a name skills, that the
-	// recommender puts first, best first, where they may be used. Advice says who
-	// preferred them, or why nobody did; it only stands in the explanation.
+	// Preferred names tools, and skills as "skill:" and a name, that the recommender
+	// puts first, best first, if they may be used. Advice is the reason for them, or
+	// for their absence; it only appears in the explanation.
 	Preferred []string
 	Advice    string
-	// Cold says that the provider's cache holds nothing of the session any more,
-	// so that its front may be made anew at no cost.
+	// Cold is set when the provider's cache no longer holds the session, so that
+	// making its front anew costs nothing.
 	Cold bool
 	// Called names the tools that were called in the part of the session that is
 	// still sent, in order. They are declared when the front is made anew.
 	Called []string
+}
+
+// Use is a call that was made earlier.
+type Use struct {
+	// Tool is the name of the tool that the call reached.
+	Tool string
+	// Time is when; zero when unknown. Such a use counts for the history, and not
+	// for the recency.
+	Time time.Time
+}
+
+// within bounds a number of tokens by a share of the model's window.
+func (r *Request) within(tokens int, share float64) int {
+	if r.Window > 0 {
+		return min(tokens, int(float64(r.Window)*share))
+	}
+	return tokens
 }

@@ -7,11 +7,10 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// Search ranks all tools that the caller may use, whatever the session has
-// seen, and returns at most limit of them, best first. A query that is the exact
-// name of a tool finds that tool first, and one of the beginnings of a name's
-// parts ("jira create", "create_iss") the tools of such names next. The history
-// does not count.
+// Search ranks all tools that the caller may use, whether the session knows them
+// or not, and returns at most limit of them, best first. The tool whose exact name
+// is the query comes first, then the tools whose names have parts that begin like
+// the query's ("jira create", "create_iss"). The history does not count.
 func (s *Selector) Search(req Request, limit int) []Match {
 	req.History = nil
 	sel := s.begin(req)
@@ -28,9 +27,9 @@ func (s *Selector) Search(req Request, limit int) []Match {
 	return once
 }
 
-// named returns the tools that the query names, wholly or in part: the exact
-// name, then the shortest ones. A query of a single word that is no exact name
-// is left to the ranking when that finds something.
+// named returns the tool whose exact name is the query, or the tools whose names
+// it begins, the shortest names first. A single word that is not an exact name is
+// left to the ranking if that finds something.
 func (sel *Selection) named() []Match {
 	query := strings.TrimSpace(sel.Request.Query)
 	c := sel.selector.catalog
@@ -54,7 +53,7 @@ func (sel *Selection) named() []Match {
 	return found
 }
 
-// maxNameParts is how many words a query may have that is taken for a name.
+// maxNameParts is how many words a query has at most that is taken for a name.
 const maxNameParts = 6
 
 // begins reports whether each wanted word begins a part of the name.

@@ -1,11 +1,11 @@
-// Package selection is the heart of etui: of everything in a catalog it picks
+// Package selection is the heart of etui: from everything in a catalog it picks
 // what one question needs, and says why for each tool.
 //
-// A [Selector] is made for one catalog. [Selector.Select] runs the stages in
-// the order of [Stages]: each lets tools through or drops them with a reason.
-// What is dropped at one of the first five stages may not be used. What is
-// dropped at the last two may be, and stays within reach: the model can search
-// for it ([FindTools]) and call it by its exact name.
+// A [Selector] is made for one catalog. [Selector.Select] runs the stages in the
+// order of [Stages]: each lets tools through or drops them with a reason. A tool
+// that one of the first five stages drops may not be used. A tool that one of the
+// last two drops may still be used: the model can search for it ([FindTools]) and
+// call it by its exact name.
 //
 // The host ranks, the model picks: ranking orders and cuts, it never forces.
 //
@@ -22,34 +22,34 @@ import (
 type Selection struct {
 	// Request is what was asked.
 	Request Request
-	// Mode is how the selection reaches the model; never Auto. Why says why it is
-	// this one, in a few words.
+	// Mode is how the selection reaches the model; never Auto. Why is the reason
+	// for the mode, in a few words.
 	Mode Mode
 	Why  string
-	// Declared are the tools that stand in front of the request, in order.
+	// Declared are the tools at the front of the request, in order.
 	Declared []*catalog.Entry
-	// Deferred are all others that may be used, by name, when Mode is Native: the
-	// provider is sent them, the model is not.
+	// Deferred are all other tools that may be used, by name, when Mode is Native:
+	// the provider receives them, the model does not.
 	Deferred []*catalog.Entry
 	// Announced are the tools that are described with this message, because the
-	// session's Declared were fixed before; best first.
+	// session's Declared were already fixed; best first.
 	Announced []*catalog.Entry
-	// Ranked are the tools that fit the question best and may be used, best
-	// first: those that are sent, or would be if the model had not been told of
-	// them before.
+	// Ranked are the tools that fit the question best and may be used, best first:
+	// the tools that are sent, or would be if the model did not know them already.
 	Ranked []Match
-	// Recommended names the skills that fit the question, best first. Nil means
-	// that the model is told of all that the request lets through: the recommender
-	// is switched off, an explicit choice wins over it, or no skill fits.
+	// Recommended names the skills that fit the question, best first. When it is
+	// nil, the model gets every skill that the request lets through: the recommender
+	// is off, an explicit choice overrides it, or no skill fits.
 	Recommended []string
-	// HiddenSkills names the skills that a rule hides, or of whose tools the caller
-	// may use none: nothing that the caller or the model reads names them.
+	// HiddenSkills names the skills that a rule hides from the caller, and skills
+	// that have no tool the caller may use. No text for the caller or the model
+	// names them.
 	HiddenSkills []string
-	// SkillList is what the system prompt says of skills: see [ListSkills]. It stays
+	// SkillList is the system prompt's list of skills, see [ListSkills]. It stays
 	// the same while the session's front does.
 	SkillList string
-	// AnnouncedSkills fit the question and are not described in SkillList: they are
-	// told with the message, best first.
+	// AnnouncedSkills are the skills that fit the question and that SkillList does
+	// not describe. They are described with the message, best first.
 	AnnouncedSkills []*catalog.Skill
 
 	selector *Selector
@@ -57,13 +57,13 @@ type Selection struct {
 	ranking  rank.Ranking
 	hidden   []hiding      // by place of the skill
 	failed   map[int]error // filters that panicked, by number
-	// failedRules are the errors of rules that hide what they guard.
+	// failedRules are the errors of rules that therefore hide their targets.
 	failedRules []error
-	advice      map[int]*advice // by position: what the recommender says of a candidate
+	advice      map[int]*advice // by position: how the recommender scored a candidate
 	limit       int
 	budget      int
 
-	usable, usableTokens int  // what may be used, counted
+	usable, usableTokens int  // how many tools may be used, and their tokens
 	anew                 bool // the session's front is made anew
 }
 
@@ -94,8 +94,6 @@ func (s *Selector) begin(req Request) *Selection {
 	if req.Budget > 0 {
 		sel.budget = req.Budget
 	}
-	if share := int(float64(req.Window) * s.config.WindowShare); req.Window > 0 && share < sel.budget {
-		sel.budget = share
-	}
+	sel.budget = req.within(sel.budget, s.config.WindowShare)
 	return sel
 }

@@ -15,13 +15,13 @@ type Selector struct {
 	disabled set
 	pinned   set
 	skills   skills
-	// By position, side by side: looking at every entry would take longer than
-	// all else.
+	// By position. Reading them from the entries would take longer than everything
+	// else.
 	filters, tokens []int32
 	vectors         *rank.Vectors // nil when the selector compares no meanings
 }
 
-// New indexes a catalog. It takes about 10 µs for each tool.
+// New indexes a catalog, in about 10 µs for each tool.
 func New(c *catalog.Catalog, cfg Config) *Selector { return newMaker(cfg).selector(c) }
 
 // WithVotes returns a selector that lets past questions vote; nil means none. It
@@ -44,7 +44,7 @@ func (s *Selector) WithVectors(vectors [][]float32, w rank.VectorWeights) *Selec
 // Catalog returns the catalog that s selects from.
 func (s *Selector) Catalog() *catalog.Catalog { return s.catalog }
 
-// set holds the positions of some of a catalog's tools; nil means none.
+// set holds some of a catalog's tools by position; nil means none.
 type set []bool
 
 func (s set) has(position int) bool { return s != nil && s[position] }

@@ -9,13 +9,12 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// rank scores every skill for a question, by place in the list. Only the
-// question's own words count: the conversation before shows in the tools that
-// were used.
+// rank scores every skill for a question, by place in the list. Only the question's
+// own words count; the tools that were used reflect the conversation before.
 func (s skills) rank(query string) rank.Ranking { return s.index.Rank(rank.Query{Text: query}) }
 
-// SearchSkills returns the skills that a request may take up and that its question
-// fits, best first, at most limit of them.
+// SearchSkills returns the skills that the model may take up and that fit the
+// question, best first, at most limit of them.
 func (s *Selector) SearchSkills(req Request, limit int) []*catalog.Skill {
 	if len(s.skills.list) == 0 {
 		return nil
@@ -31,8 +30,8 @@ type candidateSkill struct {
 	*advice
 }
 
-// candidateSkills returns the skills that the recommender puts first, best first,
-// at most as many as tools are sent; nothing when nothing is to be recommended.
+// candidateSkills returns the recommended skills, best first, at most as many as
+// tools are sent.
 func (sel *Selection) candidateSkills() []candidateSkill {
 	s := sel.selector
 	if !s.config.Recommend.On || sel.active() || len(sel.Request.IncludeSkills) > 0 || len(s.skills.list) == 0 {
@@ -54,7 +53,8 @@ func (sel *Selection) candidateSkills() []candidateSkill {
 	return list[:min(len(list), sel.limit)]
 }
 
-// scoreSkills scores the skills that are offered. The others have no influence.
+// scoreSkills scores the offered skills and returns the best score. The scores of
+// the others are 0.
 func (sel *Selection) scoreSkills() (ranking rank.Ranking, best float32) {
 	ranking = sel.selector.skills.rank(sel.Request.Query)
 	for i := range ranking.Scores {
@@ -92,8 +92,8 @@ type scoredSkill struct {
 	score float32
 }
 
-// experienceOf sums the uses of a skill's tools up. A skill of all tools has
-// none: every use would speak for it.
+// experienceOf sums up the uses of a skill's tools. A skill of all tools has none,
+// because every use would count for it.
 func (sel *Selection) experienceOf(i int, past map[int]experience) (sum experience) {
 	s := &sel.selector.skills
 	if s.allTools(i) {

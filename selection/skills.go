@@ -10,12 +10,11 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// skills are a catalog's toolsets, made ready for ranking. The one of all tools
-// is not among them: it goes without saying.
+// skills are a catalog's skills, ready for ranking, without [catalog.Full].
 type skills struct {
 	list   []*catalog.Skill
-	places []int              // of each, in [catalog.Catalog.Toolsets]
-	tools  [][]*catalog.Entry // of each: those that it names, in order
+	places []int              // of each, in [catalog.Catalog.Skills]
+	tools  [][]*catalog.Entry // of each: the tools that it names, in order
 	byName map[string]int     // the place in list
 	index  *rank.Index
 }
@@ -37,7 +36,7 @@ func newSkills(c *catalog.Catalog) skills {
 	return s
 }
 
-// definitions are what the ranking reads of the skills: the same as of tools.
+// definitions returns the skills as the ranking reads them, like tools.
 func (s skills) definitions() []*tool.Definition {
 	texts := make([]tool.Definition, len(s.list))
 	list := make([]*tool.Definition, len(s.list))
@@ -53,10 +52,9 @@ func (s skills) allTools(i int) bool {
 	return len(s.list[i].Tools) == 0 || s.list[i].Guide != nil && len(s.tools[i]) == 0
 }
 
-// hideSkills finds the skills that the caller is not told of: those that a rule
-// hides, and those of whose tools the caller may use none, even while they are
-// active. A skill that has no tools now is not hidden for that, because its tools
-// may only be away.
+// hideSkills hides skills from the caller: skills that a rule hides, and skills
+// that have no tool that the caller could use while they are active. A skill
+// without tools is not hidden, because its tools may only be away for now.
 func (sel *Selection) hideSkills() {
 	s := &sel.selector.skills
 	denied := sel.selector.catalog.DeniedSkills(&sel.Request.Facts)
@@ -80,7 +78,7 @@ func (sel *Selection) hideSkills() {
 	}
 }
 
-// hiding is why a caller is not told of a skill.
+// hiding is why a skill is hidden from the caller.
 type hiding uint8
 
 const (
@@ -89,18 +87,18 @@ const (
 	byTools
 )
 
-// visible reports whether nothing but the active skill, the request or the ranking
-// keeps a tool from the caller.
+// visible reports whether the caller may see a tool. The active skill, the request
+// and the ranking do not matter.
 func (sel *Selection) visible(e *catalog.Entry) bool {
 	stage := sel.Stage(e)
 	return stage == Sent || stage > Visibility
 }
 
-// opens reports whether rules and filters would let the caller see one of some
-// tools if the facts were these.
+// opens reports whether rules and filters would let the caller see at least one of
+// the tools with these facts.
 func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	denied, _ := sel.selector.catalog.Denied(facts)
-	asked, visible := 0, true // the last filter, and what it said
+	asked, visible := 0, true // the last filter and its answer
 	for _, e := range tools {
 		if sel.Stage(e) != Visibility || set(denied).has(e.Position()) {
 			continue
@@ -116,16 +114,16 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	return false
 }
 
-// offered reports whether the model may take up the skill at a place: the caller may
-// see it, the request lets it through, and it is not left to people.
+// offered reports whether the model may take up the skill at a place: the caller
+// may see it, the request lets it through, and it is not reserved for people.
 func (sel *Selection) offered(i int) bool {
 	req, name := &sel.Request, sel.selector.skills.list[i].Name
 	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual && !slices.Contains(req.ExcludeSkills, name) &&
 		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name))
 }
 
-// AdmitSkill finds a skill that a model may take up, as Select judges it. One
-// that is hidden from the caller is as one that does not exist.
+// AdmitSkill finds a skill that a model may take up, as Select judges it. It treats
+// a skill that is hidden from the caller like one that does not exist.
 func (s *Selector) AdmitSkill(req Request, name string) (catalog.Skill, bool) {
 	if name == catalog.Full {
 		return s.catalog.Skill(name)

@@ -9,11 +9,11 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// SkillVerdict says whether the model is told of a skill, and why.
+// SkillVerdict says whether the model learns of a skill, and why.
 type SkillVerdict struct {
 	Skill string `json:"skill"`
-	// Stage is the one that dropped the skill, or Sent: then it is Told. Visibility
-	// is that of its tools.
+	// Stage is the stage that dropped the skill, or Sent. Told is set when it is
+	// Sent: the model learns of the skill.
 	Stage  Stage  `json:"stage"`
 	Told   bool   `json:"told"`
 	Reason string `json:"reason"`
@@ -21,15 +21,15 @@ type SkillVerdict struct {
 	// matched, as for tools.
 	Score float64     `json:"score"`
 	Terms []rank.Term `json:"terms,omitempty"`
-	// Tokens is what telling of it costs.
+	// Tokens is what describing it to the model costs.
 	Tokens int `json:"tokens"`
-	// Recommendation is how the recommender scored it; nil when it did not.
+	// Recommendation is how the recommender scored it; nil if it did not.
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
 
-// Skills says of every skill but that of all tools whether the model is told of
-// it: first those that it is, best first, last those that nobody may use now. The
-// strategy lite tells of none, whatever stands here.
+// Skills returns a verdict for every skill except [catalog.Full]: first the skills
+// that the model learns of, best first, and last the skills that are unavailable.
+// Under the strategy lite the model learns of none, whatever the verdicts are.
 func (sel *Selection) Skills() []SkillVerdict {
 	s := sel.selector
 	ranking := s.skills.rank(sel.Request.Query)
@@ -69,8 +69,8 @@ func (v *SkillVerdict) points() float64 {
 	return v.Recommendation.Score
 }
 
-// judge decides whether the model is told of the skill at a place. Said is what the
-// system prompt says of each skill.
+// judge returns the stage of the skill at a place, and why. Said has the line of
+// each skill in the system prompt.
 func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at Stage, why string) {
 	req, skill := &sel.Request, sel.selector.skills.list[i]
 	line, listed := said[skill.Name]
@@ -80,15 +80,15 @@ func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at 
 	case sel.hidden[i] == byTools:
 		return Visibility, "the caller may use none of its tools"
 	case skill.Manual:
-		return Requested, "models are not told of it: people take it up"
+		return Requested, "hidden from models: only people take it up"
 	case slices.Contains(req.ExcludeSkills, v.Skill):
 		return Requested, "excluded by the request or by the agent's filter"
 	case !sel.offered(i):
 		return Requested, "not among the skills of the request or of the agent's filter"
 	case slices.Contains(sel.AnnouncedSkills, skill) && v.Recommendation != nil:
-		return Sent, recommended(v.Recommendation) + ", said with the message"
+		return Sent, recommended(v.Recommendation) + ", described with the message"
 	case slices.Contains(sel.AnnouncedSkills, skill):
-		return Sent, "it fits the question, said with the message"
+		return Sent, "it fits the question, described with the message"
 	case listed && len(req.IncludeSkills) > 0:
 		return Sent, "named by the request or by the agent's filter"
 	case listed && !sel.anew:
@@ -100,9 +100,9 @@ func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at 
 	case listed && sel.active():
 		return Sent, fmt.Sprintf("the skill %q is active: nothing is recommended", req.Facts.Skill)
 	case listed && sel.selector.config.Recommend.On:
-		return Sent, "no skill fits the question: all are told"
+		return Sent, "no skill fits the question: all are listed"
 	case listed:
-		return Sent, "nothing is recommended: all are told"
+		return Sent, "nothing is recommended: all are listed"
 	case sel.active():
 		return Rank, fmt.Sprintf("not listed: the skill %q is active", req.Facts.Skill)
 	case v.Score == 0:

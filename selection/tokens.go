@@ -1,21 +1,20 @@
 package selection
 
-// Tokens counts what definitions cost in a request, as estimated by
-// [chat.Tokens].
+// Tokens is what definitions cost in a request, as [chat.Tokens] estimates it.
 type Tokens struct {
-	// Usable is what it would cost to send every tool that the caller may use.
+	// Usable is the cost of sending every tool that the caller may use.
 	Usable int `json:"usable"`
-	// Sent is what stands in the request, with the tools for searching.
+	// Sent is the cost of the tools in the request, including meta tools.
 	Sent int `json:"sent"`
-	// Saved is the difference, SavedPercent its share of Usable; both are 0 when
+	// Saved is the difference and SavedPercent its share of Usable; both are 0 when
 	// nothing is saved.
 	Saved        int     `json:"saved"`
 	SavedPercent float64 `json:"saved_percent"`
-	// Budget is what the definitions might have cost at most.
+	// Budget is how much the definitions were allowed to cost.
 	Budget int `json:"budget"`
 }
 
-// Tokens counts what the selection costs and saves.
+// Tokens returns what the selection costs and saves.
 func (sel *Selection) Tokens() Tokens {
 	t := Tokens{Budget: sel.budget, Usable: sel.usableTokens}
 	for _, e := range sel.Declared {

@@ -8,7 +8,7 @@ import (
 	"github.com/etui-run/etui/rank"
 )
 
-// Verdict says what became of one tool, and why.
+// Verdict says what happened to one tool, and why.
 type Verdict struct {
 	Tool   string   `json:"tool"`
 	Source string   `json:"source,omitempty"`
@@ -17,22 +17,21 @@ type Verdict struct {
 	Stage  Stage  `json:"stage"`
 	Sent   bool   `json:"sent"`
 	Reason string `json:"reason"`
-	// Score is the tool's score for the question, 0 when no word matches, and
-	// Rank its place among the tools that may be used, from 1; 0 when it has none.
+	// Score is the tool's score for the question, 0 when no word matches. Rank is
+	// its place among the tools that may be used, from 1; 0 when it has none.
 	Score  float64 `json:"score"`
 	Rank   int     `json:"rank,omitempty"`
 	Tokens int     `json:"tokens"`
-	// Terms are the words that matched, the strongest first. The term "(usage)" is
-	// what similar questions of the past add, "(context)", the last, what the tool
-	// gains from others of its group and as the answer to a sentence of the question.
+	// Terms are the words that matched, the strongest first, see [rank.Ranking.Explain].
+	// The first [MaxParts] tools of an explanation have the fields of each term.
 	Terms []rank.Term `json:"terms,omitempty"`
-	// Meaning is the part of the score that comes from comparing vectors.
+	// Meaning is the part of the score that comes from vectors.
 	Meaning float64 `json:"meaning,omitempty"`
-	// Recommendation is how the recommender scored the tool; nil when it did not.
+	// Recommendation is how the recommender scored the tool; nil if it did not.
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
 
-// reasons finds the words for what a selection did.
+// reasons puts a selection's decisions into words.
 type reasons struct {
 	*Selection
 	admission admission
@@ -132,7 +131,7 @@ func names(entries []*catalog.Entry) []string {
 	return list
 }
 
-// ranks gives each matching tool that may be used its place, by position.
+// ranks returns the place of each matching tool that may be used, by position.
 func (sel *Selection) ranks() map[int]int {
 	var matching []Match
 	for i, score := range sel.ranking.Scores {

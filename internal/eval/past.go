@@ -13,9 +13,9 @@ type Past struct {
 	Tools []string
 }
 
-// LoadPast reads past questions, a line of JSON each: {"text", "tools": [names]}
-// as `etui usage export` writes them, or {"text", "relevant": [ids]} as queries
-// are written. Lines that cannot be used are left out and become Problems.
+// LoadPast reads past questions, one line of JSON each: {"text", "tools": [names]}
+// as `etui usage export` writes them, or {"text", "relevant": [ids]} like queries.
+// Unusable lines are left out and become Problems.
 func LoadPast(file string) ([]Past, []Problem, error) {
 	var s Set
 	var list []Past
@@ -36,7 +36,7 @@ func LoadPast(file string) ([]Past, []Problem, error) {
 	return list, s.Problems, err
 }
 
-// Without leaves out the past questions that are among the queries word for word:
+// Without returns the past questions that are not word for word among the queries:
 // a query must not vote for itself.
 func Without(past []Past, queries []Query) []Past {
 	asked := map[string]bool{}

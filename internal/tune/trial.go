@@ -17,7 +17,7 @@ type trial struct {
 	parts   []part
 }
 
-// part is some of the questions, with the past that votes for them.
+// part is some of the questions and the past that votes for them.
 type part struct {
 	questions []rank.Asked
 	past      *rank.Votes
@@ -55,7 +55,7 @@ func (p part) run(s *selection.Selector) results {
 	return scores
 }
 
-// depth is how many of the best ranked tools are looked at.
+// depth is how many of the best ranked tools count.
 const depth = 5
 
 func score(s *selection.Selector, q rank.Asked) Score {
