@@ -16,7 +16,8 @@ func Example() {
 	index := rank.New(tools, rank.Weights{})
 	ranking := index.Rank(rank.Query{Text: "Will the wheather in Rome be good?"})
 	for _, hit := range ranking.Hits(1) {
-		for _, term := range ranking.Words(hit.Position) {
+		terms, _ := ranking.Words(hit.Position)
+		for _, term := range terms {
 			fmt.Printf("%s has %q for %q\n", tools[hit.Position].Name, term.Word, term.From)
 		}
 	}

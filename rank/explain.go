@@ -29,18 +29,11 @@ const (
 )
 
 // Words returns the words that a definition has of the question, the strongest
-// first.
-func (r *Ranking) Words(position int) []Term {
-	terms, _ := r.words(position)
-	return terms
-}
-
-// words returns the terms of a question that a document has, with what they add
-// to its score, each and together.
-func (r *Ranking) words(doc int) (terms []Term, sum float32) {
+// first, and what they add to its score together.
+func (r *Ranking) Words(position int) (terms []Term, sum float32) {
 	x := r.index
 	for _, q := range r.terms {
-		if score := x.impact(q.term, doc) * q.weight; score > 0 {
+		if score := x.impact(q.term, position) * q.weight; score > 0 {
 			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: Round(score)})
 			sum += score
 		}
@@ -53,7 +46,7 @@ func (r *Ranking) words(doc int) (terms []Term, sum float32) {
 // what the vectors added. The term "(usage)" is what votes added; "(context)", the
 // last one, is what no word adds alone.
 func (r *Ranking) Explain(position int) (terms []Term, meaning float64) {
-	terms, explained := r.words(position)
+	terms, explained := r.Words(position)
 	rest := r.Scores[position] - explained
 	for _, v := range r.votes {
 		if v.Position == position {

@@ -108,13 +108,12 @@ func (v *Votes) Len() int {
 
 // add counts a tool that a question led to.
 func (a *asked) add(tool int32) {
-	for i := range a.answers {
-		if a.answers[i].tool == tool {
-			a.answers[i].times++
-			return
-		}
+	i := slices.IndexFunc(a.answers, func(a answer) bool { return a.tool == tool })
+	if i < 0 {
+		i = len(a.answers)
+		a.answers = append(a.answers, answer{tool: tool})
 	}
-	a.answers = append(a.answers, answer{tool, 1})
+	a.answers[i].times++
 }
 
 // read numbers the terms of a question, at most [maxTerms], each once.

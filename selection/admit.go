@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/etui-run/etui/catalog"
@@ -32,6 +33,9 @@ func Stages() []Stage {
 func (s Stage) String() string {
 	return [...]string{"sent", "enabled", "groups", "visibility", "skill", "request", "rank", "budget"}[s]
 }
+
+// compareSent puts Sent before the other stages.
+func compareSent(a, b Stage) int { return cmp.Compare(min(a, 1), min(b, 1)) }
 
 // MarshalText writes the stage's name.
 func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -100,12 +100,7 @@ func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
 // postpone lists the tools that the provider defers. They are not cached, so they
 // may change from question to question; sorted, they seldom do.
 func (sel *Selection) postpone() {
-	for e := range sel.selector.catalog.All() {
-		if sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
-			sel.Deferred = append(sel.Deferred, e)
-		}
-	}
-	slices.SortFunc(sel.Deferred, compareNames)
+	sel.Deferred = slices.DeleteFunc(sel.Usable(), func(e *catalog.Entry) bool { return slices.Contains(sel.Declared, e) })
 }
 
 // sent returns the tools that are sent for this question: pinned tools by name,

@@ -35,12 +35,15 @@ func (sel *Selection) Directory(frozen string) string {
 		return frozen
 	}
 	usable := sel.Usable()
-	for _, write := range []func([]*catalog.Entry, int) string{directoryLines, directoryNames} {
-		if text := write(usable, limit); text != "" {
-			return text
-		}
+	text, ok := linesWithin(limit, len(usable), func(i int) string { return directoryLine(usable[i]) })
+	if !ok {
+		groups := grouped(usable)
+		text, ok = linesWithin(limit, len(groups), func(i int) string { return groups[i].name + ": " + strings.Join(groups[i].tools, ", ") })
 	}
-	return directoryGroups(usable, limit)
+	if !ok {
+		text = directoryGroups(usable, limit)
+	}
+	return text
 }
 
 // Groups lists how many tools of each group the caller may use, in at most the
@@ -51,7 +54,7 @@ func (sel *Selection) Groups(tokens int) string { return directoryGroups(sel.Usa
 func (sel *Selection) Usable() []*catalog.Entry {
 	usable := make([]*catalog.Entry, 0, sel.usable)
 	for e := range sel.selector.catalog.All() {
-		if sel.stages[e.Position()].Usable() {
+		if sel.Stage(e).Usable() {
 			usable = append(usable, e)
 		}
 	}
@@ -80,7 +83,7 @@ func (sel *Selection) revoked(directory string) bool {
 // hides reports whether a tool has that name and may not be used.
 func (sel *Selection) hides(name string) bool {
 	e, ok := sel.selector.catalog.Get(name)
-	return ok && !sel.stages[e.Position()].Usable()
+	return ok && !sel.Stage(e).Usable()
 }
 
 // hidesGroup reports whether a group with its count, as in "file 7", has tools and
@@ -88,40 +91,20 @@ func (sel *Selection) hides(name string) bool {
 func (sel *Selection) hidesGroup(counted string) bool {
 	name, _, _ := strings.Cut(counted, " ")
 	members := sel.selector.catalog.Groups(name)
-	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.stages[e.Position()].Usable() })
+	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() })
 }
 
-// directoryLines writes a name and a short line for each tool, or nothing when
-// that has more than limit tokens.
-func directoryLines(tools []*catalog.Entry, limit int) string {
-	var lines []string
-	tokens := 0
-	for _, e := range tools {
-		line := e.Definition.Name
-		if short := shortLine(e); short != "" {
-			line += ": " + short
-		}
-		lines = append(lines, line)
-		if tokens += chat.Tokens(line + "\n"); tokens > limit {
-			return ""
+// linesWithin joins n lines. It reports false when they have more than the given
+// number of tokens.
+func linesWithin(tokens, n int, line func(i int) string) (text string, ok bool) {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = line(i)
+		if tokens -= chat.Tokens(lines[i] + "\n"); tokens < 0 {
+			return "", false
 		}
 	}
-	return strings.Join(lines, "\n")
-}
-
-// directoryNames writes the names of each group, or nothing when they have more
-// than limit tokens.
-func directoryNames(tools []*catalog.Entry, limit int) string {
-	var lines []string
-	tokens := 0
-	for _, g := range grouped(tools) {
-		line := g.name + ": " + strings.Join(g.tools, ", ")
-		lines = append(lines, line)
-		if tokens += chat.Tokens(line + "\n"); tokens > limit {
-			return ""
-		}
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), true
 }
 
 // directoryGroups writes how many tools each group has, the largest groups first,
@@ -182,15 +165,21 @@ const maxShortLine = 60
 // ownSources are the sources whose texts belong to this program.
 var ownSources = []string{"", "builtin", "demo"}
 
-// shortLine is the first sentence of a tool's description if the tool is ours.
-func shortLine(e *catalog.Entry) string {
-	if !slices.Contains(ownSources, e.Definition.Source) {
-		return ""
-	}
+// directoryLine is a tool's name, with the first sentence of its description if the
+// tool is ours.
+func directoryLine(e *catalog.Entry) string {
 	line, _, _ := strings.Cut(strings.Join(strings.Fields(e.Definition.Description), " "), ". ")
 	line = strings.TrimSuffix(line, ".")
-	if runes := []rune(line); len(runes) > maxShortLine {
-		line = string(runes[:maxShortLine-1]) + "…"
+	if line == "" || !slices.Contains(ownSources, e.Definition.Source) {
+		return e.Definition.Name
 	}
-	return line
+	return e.Definition.Name + ": " + shorten(line, maxShortLine)
+}
+
+// shorten cuts a text after length characters.
+func shorten(text string, length int) string {
+	if runes := []rune(text); len(runes) > length {
+		return string(runes[:length-1]) + "…"
+	}
+	return text
 }

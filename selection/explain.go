@@ -67,7 +67,7 @@ func (sel *Selection) Explain() Explanation {
 		x.Tools = append(x.Tools, because.verdict(e))
 	}
 	slices.SortStableFunc(x.Tools, func(a, b Verdict) int {
-		return cmp.Or(compareBools(b.Sent, a.Sent), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
+		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(sel.place(a), sel.place(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Rank, b.Rank))
 	})
 	for i := range x.Tools[:min(len(x.Tools), MaxParts)] {
 		if v := &x.Tools[i]; len(v.Terms) > 0 {
@@ -88,16 +88,6 @@ func (sel *Selection) place(v Verdict) int {
 		return len(sel.stages) + 1
 	}
 	return v.Rank
-}
-
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // Stage returns the stage that dropped a tool of the catalog, or Sent.

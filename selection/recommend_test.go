@@ -81,8 +81,8 @@ func TestRecommendedTools(t *testing.T) {
 	}
 }
 
-// TestRecommendationIsExplained: the parts add up, rank and order agree, and
-// the weights are shares.
+// The parts of a recommendation add up, rank and order agree, and the weights are
+// shares.
 func TestRecommendationIsExplained(t *testing.T) {
 	req := selection.Request{Query: "poll", Facts: on("telegram"), Used: []selection.Use{{Tool: "slack_poll", Time: moment}}}
 	v := recommending(t).Select(req).Explain().Tools[0]
@@ -170,8 +170,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestRecommendFollowsTheQuestion: what was talked about counts in history and
-// recency, and not as a keyword too.
+// Earlier messages count in history and recency, not as keywords too.
 func TestRecommendFollowsTheQuestion(t *testing.T) {
 	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 4, Recommend: selection.Recommend{On: true}})
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,8 +25,8 @@ func ListSkills(skills []*catalog.Skill, tokens int) string {
 	if len(skills) == 0 {
 		return ""
 	}
-	for _, length := range []int{0, shortSkillLine} {
-		if text, ok := skillLines(skills, length, tokens); ok {
+	for _, length := range []int{math.MaxInt, shortSkillLine} {
+		if text, ok := linesWithin(tokens, len(skills), func(i int) string { return skillLine(skills[i], length) }); ok {
 			return text
 		}
 	}
@@ -43,32 +44,16 @@ func ListSkills(skills []*catalog.Skill, tokens int) string {
 // skillNames begins the line of a list of names alone.
 const skillNames = "By name: "
 
-func skillLines(skills []*catalog.Skill, length, tokens int) (text string, ok bool) {
-	lines := make([]string, len(skills))
-	for i, t := range skills {
-		lines[i] = skillLine(t, length)
-		if tokens -= chat.Tokens(lines[i] + "\n"); tokens < 0 {
-			return "", false
-		}
-	}
-	return strings.Join(lines, "\n"), true
-}
-
 // SkillLine describes a skill in a line, for the message that it fits.
 func SkillLine(t *catalog.Skill) string { return skillLine(t, maxSkillLine) }
 
 // skillLine describes a skill in a line, with at most length characters of its
-// description; 0 means all.
+// description.
 func skillLine(t *catalog.Skill, length int) string {
-	line := "- " + t.Name
 	if t.Description == "" {
-		return line
+		return "- " + t.Name
 	}
-	description := t.Description
-	if runes := []rune(description); length > 0 && len(runes) > length {
-		description = string(runes[:length-1]) + "…"
-	}
-	return line + ": " + description
+	return "- " + t.Name + ": " + shorten(t.Description, length)
 }
 
 // saidIn returns the line of each skill in a list; empty in a list of names

@@ -39,7 +39,7 @@ func (sel *Selection) Skills() []SkillVerdict {
 	for i, skill := range s.skills.list {
 		v := &list[i]
 		v.Skill, v.Score = skill.Name, rank.Round(ranking.Scores[i])
-		v.Terms = ranking.Words(i)
+		v.Terms, _ = ranking.Words(i)
 		if at := slices.IndexFunc(candidates, func(c candidateSkill) bool { return c.skill == skill }); at >= 0 {
 			v.Recommendation = candidates[at].rounded()
 		}
@@ -51,7 +51,7 @@ func (sel *Selection) Skills() []SkillVerdict {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b SkillVerdict) int {
-		return cmp.Or(compareBools(b.Told, a.Told), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
+		return cmp.Or(compareSent(a.Stage, b.Stage), cmp.Compare(b.points(), a.points()), cmp.Compare(b.Score, a.Score))
 	})
 	for _, u := range s.catalog.Unavailable() {
 		list = append(list, SkillVerdict{Skill: u.Name, Stage: Enabled, Reason: u.Reason})

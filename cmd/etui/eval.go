@@ -223,13 +223,11 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 		id := set.Tools[e.Position()].ID
 		names[id], ids[e.Definition.Name] = e.Definition.Name, id
 	}
-	var asked []rank.Asked
-	for _, p := range eval.Without(past, set.Queries) {
-		a := rank.Asked{Question: p.Text}
-		for _, id := range p.Tools {
-			a.Tools = append(a.Tools, cmp.Or(names[id], id))
+	past = eval.Without(past, set.Queries)
+	for _, p := range past {
+		for i, id := range p.Tools {
+			p.Tools[i] = cmp.Or(names[id], id)
 		}
-		asked = append(asked, a)
 	}
 	s := selection.New(c, selection.Config{})
 	search := func(s *selection.Selector) map[string][]string {
@@ -243,7 +241,7 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 	}
 	r.score(&r.Score, set, search(s), flags.limit)
 	r.Usage = &eval.Score{}
-	voted := search(s.WithVotes(rank.NewVotes(asked)))
+	voted := search(s.WithVotes(rank.NewVotes(past)))
 	r.score(r.Usage, set, voted, flags.limit)
 	return voted, nil
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// set is one in which the parameters mislead: each names what another tool is
-// about.
+// set is a set whose parameters mislead: each names the subject of another tool.
 func set(n int) *eval.Set {
 	s := &eval.Set{}
 	for i := range n {
@@ -51,7 +50,7 @@ func TestRunFindsBetterWeights(t *testing.T) {
 	}
 }
 
-// TestRunLearnsToVote when past questions tell more than the words.
+// Votes get more weight when past questions say more than the words.
 func TestRunLearnsToVote(t *testing.T) {
 	c, _, err := tune.FromSet(set(20))
 	if err != nil {
