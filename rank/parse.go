@@ -117,6 +117,7 @@ func (p *parser) empty() {
 	for _, q := range p.list {
 		p.slots[q.term] = 0
 	}
+	clear(p.list) // releases the question
 	p.list = p.list[:0]
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/etui-run/etui/catalog"
 )
@@ -35,17 +34,9 @@ type Recommend struct {
 	Channel, Keyword, History, Recency float64
 }
 
-const (
-	historyHalfLife = 3 * 24 * time.Hour
-	recencyHalfLife = time.Hour
-	// lately is the recency from which on a use alone makes a tool a candidate:
-	// "and in Berlin?" continues with what the previous question used.
-	lately = 0.5
-	// A candidate is close when its recommendation is at least closeTo of the
-	// best one's and it is among the first closeAmong.
-	closeTo    = 0.85
-	closeAmong = 5
-)
+// lately is the recency from which on a use alone makes a tool a candidate: "and
+// in Berlin?" continues with what the previous question used.
+const lately = 0.5
 
 // skillTarget begins the names of skills among preferred names.
 const skillTarget = "skill:"
@@ -72,49 +63,6 @@ type Recommendation struct {
 	Recency float64 `json:"recency"`
 	// Preferred is set when it was put first by name, see [Request.Preferred].
 	Preferred bool `json:"preferred,omitempty"`
-}
-
-// Candidate is a tool or skill that may be put first by name.
-type Candidate struct {
-	// Name is a tool's, or "skill:" and a skill's.
-	Name        string
-	Description string
-}
-
-// Unsure returns the candidates that the recommender can hardly tell apart: first
-// tools, then skills. They match by words, are among the five best that do, and
-// reach 85 % of the best one's score. There are no tools among them when the best
-// one has no rival or all are sent, and no skills when the best one has no rival.
-func (sel *Selection) Unsure() []Candidate {
-	var list []Candidate
-	if sel.advice != nil && sel.Mode != Direct {
-		first := slices.DeleteFunc(slices.Clone(sel.Ranked), func(m Match) bool { return m.Score == 0 })
-		first = first[:min(len(first), closeAmong)]
-		n := rivals(len(first), func(i int) float64 { return sel.advice[first[i].Position()].Score })
-		for _, m := range first[:n] {
-			list = append(list, Candidate{m.Definition.Name, m.Definition.Description})
-		}
-	}
-	first := slices.DeleteFunc(sel.candidateSkills(), func(c candidateSkill) bool { return c.Keyword == 0 })
-	first = first[:min(len(first), closeAmong)]
-	n := rivals(len(first), func(i int) float64 { return first[i].Score })
-	for _, c := range first[:n] {
-		list = append(list, Candidate{skillTarget + c.skill.Name, c.skill.Description})
-	}
-	return list
-}
-
-// rivals returns how many of the first of n scores are close to the first one, or
-// 0 when only that one is.
-func rivals(n int, score func(int) float64) int {
-	near := 0
-	for near < n && score(near) >= closeTo*score(0) {
-		near++
-	}
-	if near < 2 {
-		return 0
-	}
-	return near
 }
 
 // advice is how the recommender scored a candidate.
@@ -151,35 +99,6 @@ func madeFor(channels []string, channel string) float64 {
 		return 1
 	}
 	return 0
-}
-
-// experience sums up the earlier uses of a candidate.
-type experience struct {
-	count   float64 // of uses; older ones count less
-	recency float64 // of the newest use, 0 to 1
-}
-
-func (e *experience) add(u Use, now time.Time) {
-	if u.Time.IsZero() || now.IsZero() {
-		e.count++
-		return
-	}
-	age := max(now.Sub(u.Time), 0)
-	e.count += math.Exp2(-float64(age) / float64(historyHalfLife))
-	e.recency = max(e.recency, math.Exp2(-float64(age)/float64(recencyHalfLife)))
-}
-
-// experiences sums up the uses of tools that exist, by position.
-func (sel *Selection) experiences() map[int]experience {
-	past := map[int]experience{}
-	for _, u := range sel.Request.Used {
-		if e, ok := sel.selector.catalog.Get(u.Tool); ok {
-			x := past[e.Position()]
-			x.add(u, sel.Request.Facts.Time)
-			past[e.Position()] = x
-		}
-	}
-	return past
 }
 
 // active reports whether a skill is active. Then nothing is recommended.

@@ -1,10 +1,6 @@
 package selection
 
-import (
-	"time"
-
-	"github.com/etui-run/etui/chat"
-)
+import "github.com/etui-run/etui/chat"
 
 // Request is everything that a selection may depend on, besides the catalog.
 type Request struct {
@@ -65,15 +61,6 @@ type Request struct {
 	// Called names the tools that were called in the part of the session that is
 	// still sent, in order. They are declared when the front is made anew.
 	Called []string
-}
-
-// Use is a call that was made earlier.
-type Use struct {
-	// Tool is the name of the tool that the call reached.
-	Tool string
-	// Time is when; zero when unknown. Such a use counts for the history, and not
-	// for the recency.
-	Time time.Time
 }
 
 // within bounds a number of tokens by a share of the model's window.

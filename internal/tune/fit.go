@@ -30,7 +30,7 @@ type fit struct {
 }
 
 func newFit(c *catalog.Catalog, questions []rank.Asked, cfg Config) *fit {
-	f := &fit{trial: newTrial(c, questions, nil), config: cfg, best: cfg.Start, constant: map[int]bool{}}
+	f := &fit{trial: &trial{c, []part{{questions: questions}}}, config: cfg, best: cfg.Start, constant: map[int]bool{}}
 	if cfg.Votes {
 		// Each half votes for the other, so no question votes for itself.
 		a, b := split(questions, len(questions)/2)

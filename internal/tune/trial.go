@@ -23,10 +23,6 @@ type part struct {
 	past      *rank.Votes
 }
 
-func newTrial(c *catalog.Catalog, questions []rank.Asked, past *rank.Votes) *trial {
-	return &trial{c, []part{{questions, past}}}
-}
-
 // results are scores, one for each question.
 type results []Score
 

@@ -84,7 +84,7 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Co
 	fitted, heldOut := split(known, len(known)/3)
 	f := newFit(c, fitted, cfg)
 	weights := f.climb(ctx)
-	judge := newTrial(c, heldOut, nil)
+	judge := &trial{c, []part{{questions: heldOut}}}
 	if cfg.Votes {
 		judge.parts[0].past = rank.NewVotes(anybody(fitted))
 	}
