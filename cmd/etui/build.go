@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -316,7 +317,7 @@ func (b *built) newEmbedder(w *workspace, stored bool, log *slog.Logger) (*embed
 	}
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
-		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
 		File:    filepath.Join(w.state, "embeddings.jsonl"), ReadOnly: !stored, Log: log,
 	})
 	if err != nil {

@@ -1,25 +1,25 @@
-package selection
+package rank
 
 const (
-	// shortestGuess is the length of a word in bytes from which on it may be a
-	// misspelt one; one slip in a shorter one makes many others.
+	// shortestGuess is how long a word must be, in bytes, to be taken for a misspelt
+	// one; one slip turns a shorter word into many others.
 	shortestGuess = 5
-	// maxGuesses is how many words of a question are taken for misspelt ones, and
-	// maxMeant how many words each may mean.
+	// maxGuesses is how many words of a question are taken for misspelt ones at
+	// most, and maxMeant how many words each may stand for.
 	maxGuesses, maxMeant = 8, 3
-	// meant is the weight of a word that may be meant by a misspelt one.
+	// meant is the weight of a word that a misspelt one may stand for.
 	meant = 0.7
 )
 
-// spelling is what a word and its misspelt form have in common, but for one more
-// or less in length.
+// spelling is what a word and its misspelt form have in common, except that the
+// length may differ by one.
 type spelling struct {
 	first  byte
 	length int
 }
 
-// guess adds the words that differ from an unknown one by a slip: one letter
-// wrong, too many or missing, or two changed about.
+// guess adds the words that differ from an unknown one by a slip: one letter is
+// wrong, missing or too many, or two letters are swapped.
 func (p *parser) guess(word string, weight float32) {
 	if len(word) < shortestGuess || p.guesses == maxGuesses {
 		return
@@ -27,9 +27,9 @@ func (p *parser) guess(word string, weight float32) {
 	p.guesses++
 	found := 0
 	for length := len(word) - 1; length <= len(word)+1; length++ {
-		for _, known := range p.spelled[spelling{word[0], length}] {
+		for _, known := range p.index.spelled[spelling{word[0], length}] {
 			if found < maxMeant && slip(word, known) {
-				p.add(p.surfaces[known], weight*meant, word)
+				p.add(p.index.surfaces[known], weight*meant, word)
 				found++
 			}
 		}

@@ -1,11 +1,11 @@
-package selection_test
+package rank_test
 
 import (
 	"fmt"
 	"reflect"
 	"testing"
 
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -16,15 +16,20 @@ var deals = []*tool.Definition{
 	{Name: "get_weather", Description: "Tell the weather of a city."},
 }
 
+func hits(x *rank.Index, question string) []rank.Hit {
+	r := x.Rank(rank.Query{Text: question})
+	return r.Hits(3)
+}
+
 // A question that only says something polite returns early and must leave
 // nothing behind for the next one.
 func TestPoliteQuestionLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	index := selection.NewIndex(deals, selection.DefaultWeights())
-	want := selection.NewIndex(deals, selection.DefaultWeights()).Rank(selection.Query{Text: "great hotel deals"}, 3)
+	index := rank.New(deals, rank.DefaultWeights())
+	want := hits(rank.New(deals, rank.DefaultWeights()), "great hotel deals")
 	for _, polite := range []string{"great", "谢谢", "thanks", "good", "thank you"} {
-		index.Rank(selection.Query{Text: polite}, 3)
-		if got := index.Rank(selection.Query{Text: "great hotel deals"}, 3); !reflect.DeepEqual(got, want) {
+		hits(index, polite)
+		if got := hits(index, "great hotel deals"); !reflect.DeepEqual(got, want) {
 			t.Errorf("after %q: %v, want %v", polite, got, want)
 		}
 	}
@@ -34,20 +39,20 @@ func TestPoliteQuestionLeavesNothingBehind(t *testing.T) {
 // before, whatever was asked in between and by how many at once.
 func TestQuestionsAreIndependent(t *testing.T) {
 	t.Parallel()
-	index := selection.NewIndex(deals, selection.DefaultWeights())
+	index := rank.New(deals, rank.DefaultWeights())
 	words := []string{"great", "good", "谢谢", "hotel", "deals", "weather", "天气", "thank", "please", "city", "custmer", "ok"}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
 			for i := range len(words) * len(words) {
 				i += worker * 7
-				q := selection.Query{Text: words[i%len(words)] + " " + words[i/len(words)%len(words)] + ". " + words[i*5%len(words)]}
+				q := words[i%len(words)] + " " + words[i/len(words)%len(words)] + ". " + words[i*5%len(words)]
 				if i%3 == 0 {
-					q.Text = words[i%len(words)]
+					q = words[i%len(words)]
 				}
-				got, want := index.Rank(q, 3), selection.NewIndex(deals, selection.DefaultWeights()).Rank(q, 3)
+				got, want := hits(index, q), hits(rank.New(deals, rank.DefaultWeights()), q)
 				if !reflect.DeepEqual(got, want) {
-					t.Fatalf("%q: %v, want %v", q.Text, got, want)
+					t.Fatalf("%q: %v, want %v", q, got, want)
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-package selection
+package rank
 
 import (
 	"math"
@@ -8,17 +8,17 @@ import (
 
 // vocabulary numbers words. It only grows.
 type vocabulary struct {
-	// terms numbers the stems, and glossed what Chinese words mean: see [Index].
+	// terms numbers the stems, and glossed the meanings of Chinese words: see [Index].
 	terms, glossed map[string]int32
 	names          []string // by number
-	meant          []bool   // by number: it is one of glossed
-	places         []int32  // by number: its place in the document that is read, from 1; 0 between
+	meant          []bool   // by number: whether it is in glossed
+	places         []int32  // by number: its place in the document being read, from 1; 0 between documents
 	// surfaces numbers the words as they are written; stop words have noTerm.
 	surfaces map[string]int32
 	spoken   []surface
-	heard    []bool // by number of surface: the document that is read has it
-	// spelled are the numbers of surfaces that a misspelt word may mean, in order
-	// of the words.
+	heard    []bool // by number of surface: whether the document being read has it
+	// spelled are the numbers of the surfaces that a misspelt word may stand for, in
+	// order of the words.
 	spelled map[spelling][]int32
 }
 
@@ -32,7 +32,7 @@ func newVocabulary() *vocabulary {
 	return &vocabulary{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}, spelled: map[spelling][]int32{}}
 }
 
-// read counts the words of a tool.
+// read counts the words of a definition.
 func (v *vocabulary) read(texts []fieldText) *document {
 	doc := &document{}
 	count := func(term int32, f field) {
@@ -74,7 +74,7 @@ func (v *vocabulary) read(texts []fieldText) *document {
 	return doc
 }
 
-// surface numbers a word as it is written; noTerm says that it is a stop word.
+// surface numbers a word as it is written. It returns noTerm for a stop word.
 func (v *vocabulary) surface(word string, wide bool) int32 {
 	if s, ok := v.surfaces[word]; ok {
 		return s
@@ -83,7 +83,7 @@ func (v *vocabulary) surface(word string, wide bool) int32 {
 		v.surfaces[word] = noTerm
 		return noTerm
 	}
-	word = strings.Clone(word) // and do not keep all of the text
+	word = strings.Clone(word) // does not keep the whole text in memory
 	name := word
 	if !wide {
 		name = stem(word)
@@ -114,9 +114,8 @@ func (v *vocabulary) number(kind map[string]int32, name string, glossed bool) in
 	return term
 }
 
-// number gives an index the words of its documents, numbered for it alone, and
-// turns the documents into postings. It returns how many words, as they are
-// written, the index knows.
+// number gives an index the words of its documents, with numbers of its own, and
+// turns the documents into postings. It returns how many surfaces the index has.
 func (x *Index) number(v *vocabulary, documents []*document) (spoken int) {
 	has, numbers := make([]bool, len(v.names)), make([]int32, len(v.names))
 	heard := make([]bool, len(v.spoken))

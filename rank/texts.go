@@ -1,4 +1,4 @@
-package selection
+package rank
 
 import (
 	"encoding/json"
@@ -8,15 +8,18 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// fieldText is a folded text of a tool, with the stems of the English words that
-// its Chinese ones mean.
+// maxBody is how much of a definition's Body is read, in bytes.
+const maxBody = 8 << 10
+
+// fieldText is a folded text of a definition, with the stems of the English words
+// that its Chinese words mean.
 type fieldText struct {
 	field  field
 	folded string
 	gloss  []string
 }
 
-// textsOf returns the texts of a tool, in the same order every time.
+// textsOf returns the texts of a definition, always in the same order.
 func textsOf(d *tool.Definition) []fieldText {
 	list := make([]fieldText, 0, 16)
 	add := func(f field, text string) {
@@ -41,15 +44,15 @@ func textsOf(d *tool.Definition) []fieldText {
 	}
 	add(fieldBody, head(d.Body, maxBody))
 	var schema schemaText
-	// A part that is not as expected stays empty, the rest is read.
+	// A part of an unexpected type stays empty; the rest is read.
 	_ = json.Unmarshal(d.Parameters, &schema)
 	schema.walk(add, 0)
 	return list
 }
 
-// gloss returns the stems of the English words that the Chinese ones of a folded
-// text mean. Only what every tool has is translated, not what stands beside it in
-// other words or at length.
+// gloss returns the stems of the English words that the Chinese words of a folded
+// text mean. Texts that say the same in other words or at length are not
+// translated.
 func gloss(f field, folded string) (stems []string) {
 	switch f {
 	case fieldAlias, fieldTranslation, fieldExample, fieldBody:
@@ -69,8 +72,8 @@ type schemaText struct {
 	Items       *schemaText           `json:"items"`
 }
 
-// walk adds the names and words of a schema, at most four levels deep: what
-// lies deeper says little about when to use a tool.
+// walk adds the names and words of a schema, at most four levels deep: deeper
+// levels say little about when to use a tool.
 func (s *schemaText) walk(add func(field, string), depth int) {
 	if depth > 4 {
 		return

@@ -1,13 +1,13 @@
-package selection
+package rank
 
 import (
 	"errors"
 	"fmt"
 )
 
-// Weights say how much a word counts in each part of a tool's text, and what
-// else goes into the ranking. The zero value is [DefaultWeights]. `etui tune`
-// fits them to what was asked; the result is flat near the defaults.
+// Weights say how much a word counts in each field of a definition, and how much
+// votes count. The zero value is [DefaultWeights]. `etui tune` fits them to past
+// questions; the result is flat near the defaults.
 type Weights struct {
 	Name          float64 `json:"name"`
 	Alias         float64 `json:"alias"`
@@ -18,16 +18,16 @@ type Weights struct {
 	Group         float64 `json:"group"`
 	Example       float64 `json:"example"`
 	Body          float64 `json:"body"`
-	// Usage is how much the votes of [Usage] can add to a tool's score, as a
-	// multiple of the question's best score by words.
-	Usage float64 `json:"usage"`
+	// Votes is how much [Votes] can add to a score, as a multiple of the
+	// question's best score by words.
+	Votes float64 `json:"usage"`
 }
 
-// DefaultWeights are what the ranking uses when nothing else is said.
+// DefaultWeights returns the weights that the zero value means.
 func DefaultWeights() Weights {
 	return Weights{
 		Name: 2, Alias: 1, Description: 0.5, Translation: 0.5, Parameter: 0.8, ParameterText: 0.5,
-		Group: 2, Example: 0.5, Body: 0.1, Usage: 1,
+		Group: 2, Example: 0.5, Body: 0.1, Votes: 1,
 	}
 }
 
@@ -39,14 +39,14 @@ func (w Weights) fields() *[fields]float64 {
 	}
 }
 
-// Check says what is wrong with weights that come from outside: they are numbers
-// from 0 to 100, and some part of the text counts.
+// Check returns an error unless all weights are numbers from 0 to 100 and at
+// least one field counts.
 func (w Weights) Check() error {
 	text := 0.0
 	for _, weight := range w.fields() {
 		text += weight
 	}
-	for _, weight := range append(w.fields()[:], w.Usage) {
+	for _, weight := range append(w.fields()[:], w.Votes) {
 		if !(weight >= 0 && weight <= 100) {
 			return fmt.Errorf("the weight %v is not between 0 and 100", weight)
 		}

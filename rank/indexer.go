@@ -1,4 +1,4 @@
-package selection
+package rank
 
 import (
 	"bytes"
@@ -10,36 +10,39 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// analysis is what was read of tools, kept from one index to the next: only what
-// changed is read again. An index made from it is the same, to the last bit, as
-// one that is made anew. It holds the documents of the newest index and the words
-// of those before, as far as [analysis.forget] lets it. It is not safe for
-// concurrent use; the indexes are.
-type analysis struct {
-	weights   Weights
+// Indexer builds one index after the other and reads only the definitions that
+// changed in between. An index that it builds is equal, to the last bit, to one
+// that [New] builds. It is not safe for concurrent use; its indexes are.
+type Indexer struct {
+	weights Weights
+	// words and documents hold what was read for the newest index, and words of
+	// earlier ones until [Indexer.forget] drops them.
 	words     *vocabulary
-	documents map[string]*document // by name of the tool
+	documents map[string]*document // by name of the definition
 }
 
-func newAnalysis(weights Weights) *analysis {
+// NewIndexer returns an indexer that has read nothing yet. The zero Weights are
+// [DefaultWeights].
+func NewIndexer(weights Weights) *Indexer {
 	if weights == (Weights{}) {
 		weights = DefaultWeights()
 	}
-	return &analysis{weights: weights, words: newVocabulary()}
+	return &Indexer{weights: weights, words: newVocabulary()}
 }
 
-// document is what was read of a tool: how often it has each term, by field.
+// document is what was read of a definition: how often it has each term, by
+// field.
 type document struct {
 	definition *tool.Definition
 	terms      []int32 // by the numbers of the vocabulary
 	counts     [][fields]uint8
 	length     [fields]float64
-	surfaces   []int32 // the words as they are written, each once; stop words are left out
+	surfaces   []int32 // the words as they are written, each once, without stop words
 }
 
-// index makes an index of some tools.
-func (a *analysis) index(tools []*tool.Definition) *Index {
-	x := &Index{size: len(tools), weight: a.weights.fields()}
+// Index indexes definitions. They must not change while the indexer is in use.
+func (a *Indexer) Index(tools []*tool.Definition) *Index {
+	x := &Index{size: len(tools), weight: a.weights.fields(), votes: float32(a.weights.Votes)}
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
 	documents := a.read(tools)
@@ -47,16 +50,16 @@ func (a *analysis) index(tools []*tool.Definition) *Index {
 	return x
 }
 
-// chunk is how many tools are read at once.
+// chunk is how many definitions are read at once.
 const chunk = 1024
 
-// read returns the documents of some tools.
-func (a *analysis) read(tools []*tool.Definition) []*document {
+// read returns the documents of definitions.
+func (a *Indexer) read(tools []*tool.Definition) []*document {
 	documents := make([]*document, len(tools))
 	var changed []int
 	for i, d := range tools {
 		if old := a.documents[d.Name]; old != nil && sameTexts(old.definition, d) {
-			old.definition = d // the other one may go
+			old.definition = d // releases the old definition
 			documents[i] = old
 		} else {
 			changed = append(changed, i)
@@ -78,9 +81,10 @@ func (a *analysis) read(tools []*tool.Definition) []*document {
 	return documents
 }
 
-// forget drops everything when most of the vocabulary is of tools that have gone,
-// so that it cannot grow for ever. The next index is then made anew.
-func (a *analysis) forget(spoken int) {
+// forget drops everything once most of the vocabulary belongs to definitions
+// that are gone, which bounds the vocabulary. The next index then reads all
+// definitions again.
+func (a *Indexer) forget(spoken int) {
 	if len(a.words.spoken) > 2*spoken+10_000 {
 		a.words, a.documents = newVocabulary(), nil
 	}
@@ -106,8 +110,8 @@ func each(n int, f func(int)) {
 	done.Wait()
 }
 
-// sameTexts reports whether the ranking reads the same in two definitions. Texts
-// that are shared are compared at no cost.
+// sameTexts reports whether the texts that are indexed are the same in two
+// definitions. Comparing strings that share their memory costs nothing.
 func sameTexts(a, b *tool.Definition) bool {
 	return a == b || a.Name == b.Name && a.Description == b.Description && a.Body == b.Body && bytes.Equal(a.Parameters, b.Parameters) &&
 		slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Examples, b.Examples) && maps.Equal(a.Translations, b.Translations)

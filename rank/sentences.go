@@ -1,4 +1,4 @@
-package selection
+package rank
 
 import (
 	"slices"
@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// next are words that begin another request within a sentence.
+// next are words that start another request within a sentence.
 var next = []string{
 	" then ", " finally ", " additionally ", " moreover ", " lastly ", " afterwards ", " after that ",
 	"然后", "并且", "以及", "同时", "接着", "最后", "另外", "还有", "随后", "之后", "接下来",
 	"此外", "顺便", "其次", "，并", "，再", "，也",
 }
 
-// sentence returns the first sentence of a text that is not blank, and what
-// comes after it. Words such as "then", which begin another request, end a
-// sentence too.
+// sentence returns the first sentence of a text that is not blank, and the text
+// after it. A word such as "then", which starts another request, also ends a
+// sentence.
 func sentence(text string) (first, rest string) {
 	for first == "" && text != "" {
 		end, skip := len(text), 0
@@ -38,8 +38,8 @@ func sentence(text string) (first, rest string) {
 	return first, text
 }
 
-// endsSentence reports whether a character ends a sentence, before rest. The
-// point in 3.5 does not.
+// endsSentence reports whether a character that is followed by rest ends a
+// sentence. The point in 3.5 does not.
 func endsSentence(r rune, rest string) bool {
 	switch r {
 	case '。', '；', '！', '？', '\n':
@@ -50,7 +50,7 @@ func endsSentence(r rune, rest string) bool {
 	return false
 }
 
-// lowerASCII lowers the ASCII letters of a text, so that its length stays.
+// lowerASCII lowers the ASCII letters of a text and keeps its length.
 func lowerASCII(text string) string {
 	if !slices.ContainsFunc([]byte(text), func(c byte) bool { return 'A' <= c && c <= 'Z' }) {
 		return text
