@@ -1,9 +1,9 @@
-// Package audit is the history of what skills did: who used which one, when, with
-// what arguments and how it went, and how often and how fast. It keeps as well which
-// calls of tools were let through or refused, and why.
+// Package audit keeps the history of what skills did: who used which one, when, with
+// which arguments, how it went and how long it took. It also keeps which calls of
+// tools were allowed or refused, and why.
 //
-// Arguments are kept without what looks like a secret, and short. Nothing here
-// keeps a caller waiting: what cannot be written soon enough is dropped, and
+// Arguments are stored short, and without anything that looks like a secret. Nothing
+// here blocks a caller: records that cannot be written soon enough are dropped and
 // counted.
 package audit
 
@@ -12,44 +12,46 @@ import (
 	"time"
 )
 
-// OK is the outcome of a call that went well. Others name the kind of failure.
+// OK is the outcome of a call that succeeded. Others name the kind of failure.
 const OK = "ok"
 
-// Call is one use of a skill.
-type Call struct {
+// Record is one call of a skill that has ended.
+type Record struct {
 	Time     time.Time `json:"time"`
 	Skill    string    `json:"skill"`
 	Version  string    `json:"version,omitempty"`
 	Provider string    `json:"provider,omitempty"`
-	// Tool is what was called; empty for a reading of instructions.
+	// Tool is what was called; empty when instructions were read.
 	Tool string `json:"tool,omitempty"`
-	// Agent, Channel, User and Session say for whom.
+	// Agent, Channel, User and Session identify the caller.
 	Agent   string `json:"agent,omitempty"`
 	Channel string `json:"channel,omitempty"`
 	User    string `json:"user,omitempty"`
 	Session string `json:"session,omitempty"`
-	// Arguments are those of the call: at most 2 KiB of JSON in which secrets are
-	// hidden and long texts, lists and objects are cut.
+	// Arguments are at most 2 KiB of JSON in which secrets are hidden and long texts,
+	// lists and objects are cut.
 	Arguments string `json:"arguments,omitempty"`
-	// Outcome is OK or the kind of failure; Error says in words what failed.
+	// Outcome is OK or the kind of failure; Error describes it.
 	Outcome string `json:"outcome"`
 	Error   string `json:"error,omitempty"`
-	// Took is how long it was, in milliseconds.
+	// Took is the duration in milliseconds.
 	Took float64 `json:"took_ms"`
 }
 
-// Filter chooses calls; its empty fields choose all.
+// Filter chooses records; its empty fields match all.
 type Filter struct {
 	Skill, User, Outcome string
-	// Limit is how many calls are wanted, the newest ones; 0 means 100.
+	// Limit bounds the result to the newest ones; 0 means 100.
 	Limit int
 }
 
-// Log keeps calls. It drops the oldest ones itself, see its implementation for
-// its bounds, and is safe for concurrent use.
+// Log stores records and decisions. It drops the oldest ones itself - the
+// implementation documents its bounds - and is safe for concurrent use.
 type Log interface {
-	// Add keeps calls.
-	Add(ctx context.Context, calls ...Call) error
-	// List returns calls, newest first.
-	List(ctx context.Context, f Filter) ([]Call, error)
+	Add(ctx context.Context, records ...Record) error
+	// List returns records, newest first.
+	List(ctx context.Context, f Filter) ([]Record, error)
+	AddDecisions(ctx context.Context, decisions ...Decision) error
+	// Decisions returns decisions, newest first.
+	Decisions(ctx context.Context, f DecisionFilter) ([]Decision, error)
 }

@@ -17,10 +17,10 @@ import (
 func TestRedact(t *testing.T) {
 	var known secret.Known
 	known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short")
-	keep := func(args string, err error) audit.Call {
+	keep := func(args string, err error) audit.Record {
 		log := &shelf{}
 		r := audit.NewRecorder(log, &known, nil)
-		r.Record(audit.Call{}, json.RawMessage(args), 0, err)
+		r.Record(audit.Record{}, json.RawMessage(args), 0, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r.Run(ctx)
@@ -68,7 +68,7 @@ func FuzzRedact(f *testing.F) {
 		}
 		log := &shelf{}
 		r := audit.NewRecorder(log, &known, nil)
-		r.Record(audit.Call{}, raw, 0, nil)
+		r.Record(audit.Record{}, raw, 0, nil)
 		r.Decide(audit.Decision{Reason: in}, json.RawMessage(in))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -84,7 +84,7 @@ func FuzzRedact(f *testing.F) {
 // shelf is a log in memory.
 type shelf struct {
 	mu    sync.Mutex
-	calls []audit.Call
+	calls []audit.Record
 	wait  chan struct{}
 	err   error
 
@@ -100,7 +100,7 @@ func (s *shelf) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decisi
 	return s.decisions, nil
 }
 
-func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {
+func (s *shelf) Add(_ context.Context, calls ...audit.Record) error {
 	if s.wait != nil {
 		<-s.wait
 	}
@@ -110,10 +110,18 @@ func (s *shelf) Add(_ context.Context, calls ...audit.Call) error {
 	return s.err
 }
 
-func (s *shelf) List(context.Context, audit.Filter) ([]audit.Call, error) { return s.calls, nil }
+func (s *shelf) List(context.Context, audit.Filter) ([]audit.Record, error) { return s.calls, nil }
 
-// TestRecorder: calls are counted at once and kept in order; a log that is slow
-// keeps nobody waiting, and what is lost is counted.
+// is compares one fact.
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// TestRecorder: calls are counted at once and stored in order; a slow log blocks nobody,
+// and lost records are counted.
 func TestRecorder(t *testing.T) {
 	log := &shelf{wait: make(chan struct{})}
 	r := audit.NewRecorder(log, nil, nil)
@@ -123,29 +131,32 @@ func TestRecorder(t *testing.T) {
 		if i%10 == 0 {
 			outcome, err = "timeout", errors.New("took too long")
 		}
-		r.Record(audit.Call{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
+		r.Record(audit.Record{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
 	}
 	c := r.Counters("s")
-	if c.Calls != n || c.Failures["timeout"] != n/10 || c.Median < 45 || c.Median > 62 || c.P95 < 94 || c.P95 > 115 {
-		t.Errorf("%+v", c)
+	is(t, "calls", c.Calls, n)
+	is(t, "timeouts", c.Failures["timeout"], n/10)
+	if c.Median < 45 || c.Median > 62 {
+		t.Errorf("median %v ms, want about 50", c.Median)
 	}
-	if r.Dropped() != n-1024 {
-		t.Errorf("%d dropped", r.Dropped())
+	if c.P95 < 94 || c.P95 > 115 {
+		t.Errorf("95 of 100 within %v ms, want about 95", c.P95)
 	}
+	is(t, "dropped", r.Dropped(), n-1024)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	close(log.wait)
 	r.Run(ctx)
-	if len(log.calls) != 1024 || log.calls[10].Tool != "10" || log.calls[0].Arguments != `{"token":"(hidden)"}` || log.calls[0].Error != "took too long" || log.calls[1].Took != 2 {
-		t.Errorf("%d kept: %+v", len(log.calls), log.calls[0])
+	if len(log.calls) != 1024 {
+		t.Fatalf("%d calls are stored, want 1024", len(log.calls))
 	}
+	is(t, "the eleventh tool", log.calls[10].Tool, "10")
+	is(t, "arguments", log.calls[0].Arguments, `{"token":"(hidden)"}`)
+	is(t, "error", log.calls[0].Error, "took too long")
+	is(t, "milliseconds of the second", log.calls[1].Took, 2)
 	log.err = errors.New("full")
-	r.Record(audit.Call{Skill: "s"}, nil, 0, nil)
+	r.Record(audit.Record{Skill: "s"}, nil, 0, nil)
 	r.Run(ctx)
-	if r.Dropped() != n-1024+1 {
-		t.Errorf("%d dropped", r.Dropped())
-	}
-	if none := r.Counters("other"); none.Calls != 0 {
-		t.Error(none)
-	}
+	is(t, "dropped with a full log", r.Dropped(), n-1024+1)
+	is(t, "calls of another skill", r.Counters("other").Calls, 0)
 }

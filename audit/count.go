@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Counters sum up the calls of a skill since the program began.
+// Counters summarize the calls of a skill since the program started.
 type Counters struct {
 	Calls int `json:"calls"`
-	// Failures counts the calls that failed, by kind.
+	// Failures counts the failed calls by kind.
 	Failures map[string]int `json:"failures,omitempty"`
-	// Median and P95 are the times, in milliseconds, that half of the calls and 95
-	// of 100 stayed below; at most 19 % too high.
+	// Median and P95 are percentiles of the duration in milliseconds, at most 19 % too
+	// high.
 	Median float64 `json:"median_ms,omitempty"`
 	P95    float64 `json:"p95_ms,omitempty"`
-	// Last is when the newest one began.
+	// Last is when the newest call began.
 	Last time.Time `json:"last,omitzero"`
 }
 
@@ -50,7 +50,7 @@ func bucket(took time.Duration) int {
 	return min(buckets-1, int(math.Ceil(4*math.Log2(tenths))))
 }
 
-// below is the time in milliseconds that a part of the calls stayed below.
+// below returns the time in milliseconds that a part of the calls stayed below.
 func (c *counter) below(part float64) float64 {
 	rest := uint32(math.Ceil(part * float64(c.calls)))
 	for i, n := range c.times {

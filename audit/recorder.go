@@ -14,56 +14,51 @@ import (
 )
 
 const (
-	// maxQueue is how many calls may wait for being written; one more is dropped.
+	// maxQueue is how many records the queue holds; more are dropped.
 	maxQueue = 1024
 	// maxBatch is how many are written at once.
 	maxBatch = 64
-	// maxCounted is how many skills are counted; others are not.
+	// maxCounted is how many skills have counters; further ones have none.
 	maxCounted = 20_000
-	// maxWriting is how long a batch may take; then it is given up.
+	// maxWriting is how long writing a batch may take before it is abandoned.
 	maxWriting = 10 * time.Second
 )
 
-// Recorder counts calls and hands them, and decisions about calls, to a log: one
-// after the other and in the order in which they came. It is safe for concurrent
-// use.
+// Recorder counts calls and writes them, and decisions about calls, to a log in the
+// order in which they came. It is safe for concurrent use.
 type Recorder struct {
-	log       Log
-	decisions DecisionLog // the log, if it keeps them
-	secrets   *secret.Known
-	slog      *slog.Logger
-	queue     chan *raw
+	log     Log
+	secrets *secret.Known
+	slog    *slog.Logger
+	queue   chan *raw
 
 	mu      sync.Mutex // guards what follows
 	counts  map[string]*counter
 	dropped int
 }
 
-// raw is a call, or a decision about one, whose arguments are still to be redacted.
+// raw is a record or a decision whose arguments are not redacted yet.
 type raw struct {
-	call     Call
+	record   Record
 	decision *Decision
 	args     json.RawMessage
 	err      error
 }
 
-// NewRecorder returns a recorder that keeps calls in log; a nil one keeps nothing,
-// and calls are counted only. What looks like a secret is hidden, and so are the
-// secrets that are known; nil knows none. A nil slog discards. What is recorded
-// waits until [Recorder.Run] runs.
+// NewRecorder returns a recorder that writes to log; with a nil log it only counts
+// calls. It hides the known secrets, of which nil has none, and anything that looks
+// like a secret. A nil slog discards. Nothing is written until [Recorder.Run] runs.
 func NewRecorder(log Log, secrets *secret.Known, l *slog.Logger) *Recorder {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
 	}
-	r := &Recorder{log: log, secrets: secrets, slog: l, queue: make(chan *raw, maxQueue), counts: map[string]*counter{}}
-	r.decisions, _ = log.(DecisionLog)
-	return r
+	return &Recorder{log: log, secrets: secrets, slog: l, queue: make(chan *raw, maxQueue), counts: map[string]*counter{}}
 }
 
-// Record takes a call that has ended; its Arguments, Error and Took are made of
-// the other parameters. It never waits: while 1,024 calls wait for being written,
-// one more is dropped, and counted as dropped.
-func (r *Recorder) Record(c Call, args json.RawMessage, took time.Duration, err error) {
+// Record records a call that has ended; its Arguments, Error and Took are derived from
+// the other parameters. It never blocks: when 1,024 records wait to be written, it
+// drops the record and counts it as dropped.
+func (r *Recorder) Record(c Record, args json.RawMessage, took time.Duration, err error) {
 	c.Took = float64(took.Microseconds()) / 1000
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,12 +73,12 @@ func (r *Recorder) Record(c Call, args json.RawMessage, took time.Duration, err 
 	if r.log == nil {
 		return
 	}
-	r.enqueue(&raw{call: c, args: args, err: err})
+	r.enqueue(&raw{record: c, args: args, err: err})
 }
 
-// enqueue lets a record wait for being written. The caller holds the lock.
+// enqueue queues a record for writing. The caller holds the lock.
 func (r *Recorder) enqueue(w *raw) {
-	if len(w.args) > maxRead { // do not hold it while it waits
+	if len(w.args) > maxRead { // do not hold it while it is queued
 		w.args = json.RawMessage(strconv.Quote(r.cleaner().arguments(w.args)))
 	}
 	select {
@@ -95,7 +90,7 @@ func (r *Recorder) enqueue(w *raw) {
 
 func (r *Recorder) cleaner() cleaner { return cleaner{r.secrets.Redactor()} }
 
-// Dropped is how many calls and decisions were not kept because they came too fast
+// Dropped returns how many records and decisions were lost because they came too fast
 // or could not be written.
 func (r *Recorder) Dropped() int {
 	r.mu.Lock()
@@ -103,7 +98,7 @@ func (r *Recorder) Dropped() int {
 	return r.dropped
 }
 
-// Counters sums up the calls of a skill.
+// Counters returns the counters of a skill.
 func (r *Recorder) Counters(skill string) Counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,10 +109,10 @@ func (r *Recorder) Counters(skill string) Counters {
 	return Counters{Calls: n.calls, Failures: maps.Clone(n.failures), Median: n.below(0.5), P95: n.below(0.95), Last: n.last}
 }
 
-// Calls returns what is kept, newest first.
-func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
+// Calls returns stored records, newest first.
+func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Record, error) {
 	if r.log == nil {
-		return []Call{}, nil
+		return []Record{}, nil
 	}
 	if f.Limit <= 0 {
 		f.Limit = 100
@@ -125,7 +120,7 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 	return r.log.List(ctx, f)
 }
 
-// Run writes calls until ctx ends, and then those that still wait.
+// Run writes records until ctx ends, and then those that are still queued.
 func (r *Recorder) Run(ctx context.Context) {
 	for {
 		select {
@@ -140,8 +135,8 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// batch redacts a record and those that wait behind it.
-func (r *Recorder) batch(first *raw) (calls []Call, decisions []Decision) {
+// batch redacts a record and those that are queued behind it.
+func (r *Recorder) batch(first *raw) (records []Record, decisions []Decision) {
 	for w := first; ; w = <-r.queue {
 		clean := r.cleaner()
 		if d := w.decision; d != nil {
@@ -151,32 +146,32 @@ func (r *Recorder) batch(first *raw) (calls []Call, decisions []Decision) {
 			}
 			decisions = append(decisions, *d)
 		} else {
-			w.call.Arguments = clean.arguments(w.args)
+			w.record.Arguments = clean.arguments(w.args)
 			if w.err != nil {
-				w.call.Error = clean.line(w.err.Error())
+				w.record.Error = clean.line(w.err.Error())
 			}
-			calls = append(calls, w.call)
+			records = append(records, w.record)
 		}
-		if len(calls)+len(decisions) == maxBatch || len(r.queue) == 0 {
-			return calls, decisions
+		if len(records)+len(decisions) == maxBatch || len(r.queue) == 0 {
+			return records, decisions
 		}
 	}
 }
 
-func (r *Recorder) write(calls []Call, decisions []Decision) {
+func (r *Recorder) write(records []Record, decisions []Decision) {
 	ctx, cancel := context.WithTimeout(context.Background(), maxWriting)
 	defer cancel()
 	var err error
-	if len(calls) > 0 {
-		err = r.log.Add(ctx, calls...)
+	if len(records) > 0 {
+		err = r.log.Add(ctx, records...)
 	}
 	if len(decisions) > 0 {
-		err = errors.Join(err, r.decisions.AddDecisions(ctx, decisions...))
+		err = errors.Join(err, r.log.AddDecisions(ctx, decisions...))
 	}
 	if err != nil {
-		r.slog.Error("calls are not kept", "calls", len(calls), "decisions", len(decisions), "error", err)
+		r.slog.Error("call records were not stored", "calls", len(records), "decisions", len(decisions), "error", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.dropped += len(calls) + len(decisions)
+		r.dropped += len(records) + len(decisions)
 	}
 }

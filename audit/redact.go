@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/secret"
 )
 
-// What is kept of arguments.
+// How much of arguments is stored.
 const (
 	maxArguments = 2 << 10 // bytes, all together
 	maxRead      = 64 << 10
@@ -25,12 +25,10 @@ const (
 
 const hidden = "(hidden)"
 
-// cleaner takes out of texts what must not be kept: the secrets that are known, and
-// what looks like one.
+// cleaner removes from texts the known secrets and anything that looks like one.
 type cleaner struct{ known secret.Redactor }
 
-// arguments returns arguments as they are kept: at most 2 KiB of JSON in which
-// secrets are hidden and long texts, lists and objects are cut.
+// arguments returns arguments as [Record] has them.
 func (r cleaner) arguments(args json.RawMessage) string {
 	if len(args) == 0 {
 		return ""
@@ -92,13 +90,12 @@ func (r cleaner) value(v any, depth int) any {
 	return v
 }
 
-// line returns what is kept of a text, in one line.
+// line returns a text cleaned, cut and in one line.
 func (r cleaner) line(text string) string {
 	return cut(r.text(strings.Join(strings.Fields(text), " ")), maxError)
 }
 
-// looks are texts that look like secrets, whatever they are called. What
-// announces one stays.
+// looks are texts that look like secrets. The words that introduce one stay.
 var looks = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -121,8 +118,8 @@ func (r cleaner) text(s string) string {
 
 var secretWords = []string{"password", "passwd", "pwd", "passphrase", "passcode", "secret", "secrets", "token", "auth", "authorization", "credential", "credentials", "cookie", "cookies", "apikey", "otp", "pin", "密码", "口令", "密钥", "令牌"}
 
-// secretName reports whether what a name stands for is likely a secret:
-// access_token, apiKey, DB-PASSWORD.
+// secretName reports whether the value of a name is likely a secret: access_token,
+// apiKey, DB-PASSWORD.
 func secretName(name string) bool {
 	before := ""
 	for _, word := range words(name) {
@@ -135,7 +132,7 @@ func secretName(name string) bool {
 	return false
 }
 
-// words splits a name at what is no letter and where capitals begin.
+// words splits a name at non-letters and where a capital follows a small letter.
 func words(name string) (list []string) {
 	var word []rune
 	end := func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,14 @@ func must(tb testing.TB, err error) {
 	}
 }
 
+// is compares one fact.
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 func TestIndexes(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "s1", tool.Read, "file", "io"), newTool("b", "s1", "", "shell"), newTool("c", "s2", tool.Destructive, "file", "shell", "file"), newTool("d", "s2", tool.Read)))
@@ -46,17 +55,18 @@ func TestIndexes(t *testing.T) {
 			t.Errorf("Groups(%q) = %q, want %q", list, got, want)
 		}
 	}
-	if got := names(c.Source("s2")); got != "c d" {
-		t.Errorf("Source: %q", got)
-	}
 	if got := names(c.Risk(tool.Write)); got != "b" {
 		t.Errorf("a tool without a risk is not a writing one: %q", got)
 	}
-	if e, ok := c.Get("c"); !ok || e.Definition.Source != "s2" || e.Position() != 2 || c.At(2) != e {
-		t.Errorf("Get: %+v", e)
+	e, ok := c.Get("c")
+	if !ok {
+		t.Fatal("Get does not find c")
 	}
+	is(t, "source", e.Definition.Source, "s2")
+	is(t, "position", e.Position(), 2)
+	is(t, "the tool there", c.At(2), e)
 	if _, ok := c.Get("x"); ok || c.Len() != 4 {
-		t.Error("Get finds what is not there")
+		t.Error("Get finds a missing tool")
 	}
 	if got := c.GroupNames(); !slices.Equal(got, []string{"file", "io", "shell"}) {
 		t.Errorf("GroupNames: %v", got)
@@ -82,36 +92,20 @@ func TestLaterNameWinsAndComesBack(t *testing.T) {
 	r := catalog.NewRegistry(logger(&log))
 	must(t, r.Register(newTool("a", "first", tool.Read)))
 	must(t, r.Register(newTool("a", "second", tool.Read)))
-	if e, _ := r.Catalog().Get("a"); e.Definition.Source != "second" {
-		t.Errorf("in force: %s", e.Definition.Source)
+	e, _ := r.Catalog().Get("a")
+	is(t, "in effect", e.Definition.Source, "second")
+	shadowed := r.Catalog().Shadowed()
+	if len(shadowed) != 1 {
+		t.Fatalf("%d tools are shadowed: %s", len(shadowed), names(shadowed))
 	}
-	if shadowed := r.Catalog().Shadowed(); len(shadowed) != 1 || shadowed[0].Definition.Source != "first" || shadowed[0].Position() != -1 {
-		t.Errorf("shadowed: %s", names(shadowed))
-	}
+	is(t, "shadowed", shadowed[0].Definition.Source, "first")
+	is(t, "its position", shadowed[0].Position(), -1)
 	if !strings.Contains(log.String(), "name clash") || !strings.Contains(log.String(), "shadowed=first") {
 		t.Errorf("log: %s", log.String())
 	}
-	if r.Remove("a", "missing") != 1 {
-		t.Error("Remove counts wrongly")
-	}
+	is(t, "removed", r.Remove("a", "missing"), 1)
 	if e, ok := r.Catalog().Get("a"); !ok || e.Definition.Source != "first" {
 		t.Error("the shadowed tool has not come back")
-	}
-}
-
-func TestReplaceSource(t *testing.T) {
-	r := catalog.NewRegistry(nil)
-	must(t, r.Register(newTool("own", "", tool.Read)))
-	must(t, r.Replace("mcp", newTool("a", "", tool.Read), newTool("b", "", tool.Read)))
-	must(t, r.Replace("mcp", newTool("b", "", tool.Write), newTool("c", "", tool.Read)))
-	if got := names(r.Catalog().Source("mcp")); got != "b c" {
-		t.Errorf("after Replace: %q", got)
-	}
-	if e, _ := r.Catalog().Get("b"); e.Definition.Risk != tool.Write {
-		t.Error("the old b is still there")
-	}
-	if _, ok := r.Catalog().Get("own"); !ok {
-		t.Error("another source's tool is gone")
 	}
 }
 
@@ -183,9 +177,9 @@ func TestCall(t *testing.T) {
 	must(t, r.Register(raw{tool.Definition{Name: "t", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":1},"panic":{}},"additionalProperties":false}`)}},
 		raw{tool.Definition{Name: "odd", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integr"}}}`)}}))
 	e, _ := r.Catalog().Get("t")
-	if result, err := e.Call(t.Context(), json.RawMessage(`{"n":2}`)); err != nil || result.Text != `{"n":2}` {
-		t.Errorf("Call: %+v, %v", result, err)
-	}
+	result, err := e.Call(t.Context(), json.RawMessage(`{"n":2}`))
+	must(t, err)
+	is(t, "result", result.Text, `{"n":2}`)
 	var mismatch *tool.Mismatch
 	if _, err := e.Call(t.Context(), json.RawMessage(`{"n":0,"x":1}`)); !errors.As(err, &mismatch) || len(mismatch.Problems) != 2 {
 		t.Errorf("two things are wrong, got %v", err)
@@ -200,12 +194,12 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestToolsets(t *testing.T) {
+func TestSkills(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "", tool.Read, "g"), newTool("b", "", tool.Read, "g"), newTool("c", "", tool.Read)))
 	unknown, err := r.SetSkills(catalog.Skill{Name: "some", Tools: []string{"c", "group:g", "a", "nope", "group:none"}}, catalog.Skill{Name: "every"})
 	must(t, err)
-	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Toolset: "some", Target: "nope"}) {
+	if len(unknown) != 2 || unknown[0] != (catalog.UnknownTarget{Skill: "some", Target: "nope"}) {
 		t.Errorf("unknown: %v", unknown)
 	}
 	c := r.Catalog()
@@ -220,7 +214,7 @@ func TestToolsets(t *testing.T) {
 		}
 	}
 	if _, ok := c.Skill("x"); ok {
-		t.Error("there is no toolset x")
+		t.Error("there is no skill x")
 	}
 	for _, bad := range [][]catalog.Skill{{{}}, {{Name: "a"}, {Name: "a"}}, {{Name: "full", Tools: []string{"a"}}}} {
 		if _, err := r.SetSkills(bad...); err == nil {
@@ -239,13 +233,14 @@ func (denyAll) Guard(c *catalog.Catalog) catalog.Guard { return deniedAll(c.Len(
 
 type deniedAll int
 
-func (n deniedAll) Denied(*chat.Facts) ([]bool, []error) {
-	return slices.Repeat([]bool{true}, int(n)), nil
+func (n deniedAll) Denied(*chat.Facts) (tools, skills []bool, failed []error) {
+	return slices.Repeat([]bool{true}, int(n)), nil, nil
 }
 func (deniedAll) Reason(*chat.Facts, *catalog.Entry) string { return "denied" }
+func (deniedAll) SkillReason(*chat.Facts, int) string       { return "denied" }
 
-// TestWrap: another registry calls other tools under the same names, for the
-// same callers, and the two change apart from each other.
+// TestWrap: a wrapped registry calls other tools under the same names, for the same
+// callers, and the two registries change separately.
 func TestWrap(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("a", "s", tool.Read)))
@@ -255,14 +250,14 @@ func TestWrap(t *testing.T) {
 	r.SetRules(denyAll{})
 	w := r.Wrap(func(tool.Tool) tool.Tool { return newTool("other", "elsewhere", tool.Write) })
 	must(t, w.Register(newTool("c", "s", tool.Read)))
-	if _, ok := w.Catalog().Skill("few"); !ok || r.Catalog().Len() != 2 || w.Catalog().Len() != 3 {
-		t.Errorf("%d and %d tools", r.Catalog().Len(), w.Catalog().Len())
-	}
+	_, ok := w.Catalog().Skill("few")
+	is(t, "the skill is there", ok, true)
+	is(t, "tools", r.Catalog().Len(), 2)
+	is(t, "wrapped tools", w.Catalog().Len(), 3)
 	before, _ := r.Catalog().Get("b")
 	after, _ := w.Catalog().Get("b")
-	if string(before.JSON) != string(after.JSON) || after.Definition.Risk != tool.Read {
-		t.Errorf("the definition became %s", after.JSON)
-	}
+	is(t, "definition", string(after.JSON), string(before.JSON))
+	is(t, "risk", after.Definition.Risk, tool.Read)
 	if ok, _ := after.Visible(&chat.Facts{}); ok {
 		t.Error("the filter was lost")
 	}
@@ -275,8 +270,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestReadersAndWriters runs under the race detector: hundreds read while tools
-// come, change and go.
+// TestReadersAndWriters is for the race detector: hundreds of readers while tools come,
+// change and go.
 func TestReadersAndWriters(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("fixed", "s", tool.Read, "file")))
@@ -303,6 +298,7 @@ func TestReadersAndWriters(t *testing.T) {
 					t.Error("a snapshot is not whole")
 					return
 				}
+				runtime.Gosched() // writers get their turn
 			}
 		})
 	}
@@ -313,8 +309,8 @@ func TestReadersAndWriters(t *testing.T) {
 				if err := r.Register(newTool(name, fmt.Sprint(w), tool.Read, "x")); err != nil {
 					t.Error(err)
 				}
-				if err := r.Replace("mcp", newTool("m", "", tool.Read)); err != nil {
-					t.Error(err)
+				if left := r.Supply("mcp", catalog.Supply{Tools: []tool.Tool{newTool("m", "", tool.Read)}}); left != nil {
+					t.Error(left)
 				}
 				r.Remove(name)
 			}

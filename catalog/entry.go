@@ -22,20 +22,20 @@ type Entry struct {
 type Registration struct {
 	// Definition describes the tool. Its Risk is never empty.
 	Definition tool.Definition
-	// JSON is the definition as models are told it: the same bytes for the same
-	// definition in every process. Do not change it.
+	// JSON is the definition as models read it: the same bytes for the same definition
+	// in every process. Do not change it.
 	JSON json.RawMessage
-	// Tokens estimates what JSON costs in a request.
+	// Tokens estimates the cost of JSON in a request.
 	Tokens int
 
 	tool     tool.Tool
 	filter   *filter
-	supplier string // who gives it, see [Registry.Supply]; empty for the program
+	supplier string // see [Registry.Supply]; empty for the program
 	schema   *lazySchema
 }
 
-// filter is a FilterFunc with an identity, so that tools that were registered
-// with one filter ask it once.
+// filter is a FilterFunc with an identity, so that it is called once for all tools
+// that were registered with it.
 type filter struct{ allow tool.FilterFunc }
 
 type lazySchema struct {
@@ -64,12 +64,12 @@ func newRegistration(t tool.Tool, f *filter) (*Registration, error) {
 func (e *Entry) Position() int { return e.position }
 
 // Filter is the number of the filter that guards the tool, from 1 on; 0 means
-// that everybody may see it. Tools that were registered with one filter have one
-// number.
+// that everybody may see it. Tools that share a filter share its number.
 func (e *Entry) Filter() int { return e.filterNumber }
 
-// Visible asks the tool's filter whether the caller may see and call the tool;
-// what rules say is told by [Catalog.Denied]. A filter that panics hides its tool, and the panic is the error.
+// Visible reports whether the tool's filter lets the caller see and call the tool; for
+// rules see [Catalog.Denied]. A filter that panics hides its tool, and the panic is the
+// error.
 func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	if e.filter == nil {
 		return true, nil
@@ -90,10 +90,9 @@ func (e *Entry) Schema() (*tool.Schema, error) {
 	return e.schema.schema, e.schema.err
 }
 
-// Call runs the tool, whoever asks: visibility is the business of who calls.
-// Arguments that do not match the schema never reach the tool: then the error
-// is a [*tool.Mismatch] or says that they are not JSON. A tool that panics
-// gives an error.
+// Call runs the tool for any caller: visibility is checked before. Arguments that do
+// not match the schema never reach the tool: then the error is a [*tool.Mismatch] or
+// says that they are not JSON. A panic in the tool becomes a [*PanicError].
 func (e *Entry) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	schema, err := e.Schema()
 	if err != nil {
@@ -105,7 +104,7 @@ func (e *Entry) Call(ctx context.Context, args json.RawMessage) (chat.Result, er
 	return e.Run(ctx, args)
 }
 
-// Run is Call for who has validated the arguments.
+// Run is Call without validating the arguments.
 func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,7 +114,7 @@ func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Resu
 	return e.tool.Call(ctx, args)
 }
 
-// PanicError says that a tool panicked.
+// PanicError is the error of a tool that panicked.
 type PanicError struct {
 	Tool  string
 	Value any

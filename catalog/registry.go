@@ -11,19 +11,19 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Registry is where tools and toolsets are added, replaced and removed. Every
-// change makes a new [Catalog]; changes are made one at a time, reads never
-// wait. Adding many tools in one call makes one catalog, and is much cheaper
-// than adding them one by one.
+// Registry is where tools and skills are added, replaced and removed. Every change
+// publishes a new [Catalog]. Writers wait for each other, readers never wait. Adding
+// many tools in one call builds one catalog, and is much cheaper than adding them one
+// by one.
 type Registry struct {
 	log     *slog.Logger
 	current atomic.Pointer[Catalog]
 
 	mu        sync.Mutex      // guards what follows
-	list      []*Registration // whether or not they are in force
-	toolsets  []Skill         // of the program
+	list      []*Registration // shadowed ones, too
+	own       []Skill         // of the program
 	suppliers []supplier
-	skills    skills // what toolsets and suppliers come to
+	skills    skillIndex // of both
 	rules     Rules
 	watchers  []func(*Catalog)
 }
@@ -34,29 +34,28 @@ func NewRegistry(log *slog.Logger) *Registry {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Registry{log: log}
-	r.skills = skillsOf(nil, nil)
-	r.current.Store(build(nil).with(r.skills, nil))
+	r.skills = indexSkills(nil, nil)
+	r.publish(nil)
 	return r
 }
 
-// Catalog returns what exists now.
+// Catalog returns the current snapshot.
 func (r *Registry) Catalog() *Catalog { return r.current.Load() }
 
-// Register adds tools that everybody may see. A tool whose name and source are
-// already there replaces the old one in its place. A tool whose name came from
-// another source shadows it: the later one is in force, the earlier one comes
-// back when the later one is removed. Either all tools are added or, when one is
-// not valid, none.
+// Register adds tools that everybody may see. A tool replaces an earlier one of the
+// same name and source. It shadows one of the same name from another source, which
+// comes back when the later one is removed. When one of the tools is not valid, none
+// is added.
 func (r *Registry) Register(tools ...tool.Tool) error { return r.add(nil, tools) }
 
-// RegisterWithFilter adds a tool that only those callers may see and call for
-// whom the filter says so. A nil filter is refused.
+// RegisterWithFilter adds a tool that only the callers whom the filter accepts may see
+// and call. A nil filter is an error.
 func (r *Registry) RegisterWithFilter(t tool.Tool, visible tool.FilterFunc) error {
 	return r.RegisterAllWithFilter(visible, t)
 }
 
-// RegisterAllWithFilter adds tools that share one filter, which is asked once a
-// selection for all of them.
+// RegisterAllWithFilter adds tools that share one filter, which is called once for all
+// of them in each selection.
 func (r *Registry) RegisterAllWithFilter(visible tool.FilterFunc, tools ...tool.Tool) error {
 	if visible == nil {
 		return errors.New("registering with a nil filter: use Register for tools that everybody may see")
@@ -65,29 +64,16 @@ func (r *Registry) RegisterAllWithFilter(visible tool.FilterFunc, tools ...tool.
 }
 
 func (r *Registry) add(f *filter, tools []tool.Tool) error {
-	added, err := registrations(f, tools)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.put(slices.Clone(r.list), added)
-	return nil
-}
-
-func registrations(f *filter, tools []tool.Tool) ([]*Registration, error) {
 	added := make([]*Registration, len(tools))
 	for i, t := range tools {
 		var err error
 		if added[i], err = newRegistration(t, f); err != nil {
-			return nil, fmt.Errorf("registering: %w", err)
+			return fmt.Errorf("registering: %w", err)
 		}
 	}
-	return added, nil
-}
-
-// put adds to a list that the registry does not hold yet, and publishes it.
-func (r *Registry) put(list, added []*Registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.list)
 	type id struct{ name, source string }
 	place := make(map[id]int, len(list))
 	owner := make(map[string]string, len(list))
@@ -104,13 +90,14 @@ func (r *Registry) put(list, added []*Registration) {
 			continue
 		}
 		if source, ok := owner[d.Name]; ok {
-			r.log.Warn("tool name clash: the later tool is in force", "tool", d.Name, "source", d.Source, "shadowed", source)
+			r.log.Warn("tool name clash: the later tool is in effect", "tool", d.Name, "source", d.Source, "shadowed", source)
 		}
 		place[id{d.Name, d.Source}] = len(list)
 		owner[d.Name] = d.Source
 		list = append(list, n)
 	}
 	r.publish(list)
+	return nil
 }
 
 func (r *Registry) publish(list []*Registration) {
@@ -118,20 +105,23 @@ func (r *Registry) publish(list []*Registration) {
 	r.show(build(list))
 }
 
-// show puts a catalog of the given tools in force. What is made of it for reading
-// is made now, so that no reader has to.
-func (r *Registry) show(t tools) {
-	c := t.with(r.skills, r.rules)
-	c.guard()
+// show puts a catalog of the given tools into effect. It binds the rules now, so that
+// no reader has to.
+func (r *Registry) show(t toolIndex) {
+	c := &Catalog{toolIndex: t, skillIndex: r.skills}
+	if r.rules != nil {
+		c.ruled = &ruled{rules: r.rules}
+		c.guard()
+	}
 	for _, f := range r.watchers {
 		f(c)
 	}
 	r.current.Store(c)
 }
 
-// Watch calls f with the catalog as it is, and with every new one before it is in
-// force and before the change that made it returns. f must not change the
-// registry. It is called for as long as the registry exists.
+// Watch calls f with the current catalog, and with every new one before it takes
+// effect and before the change that made it returns. It goes on for as long as the
+// registry exists. f must not change the registry.
 func (r *Registry) Watch(f func(*Catalog)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,28 +129,8 @@ func (r *Registry) Watch(f func(*Catalog)) {
 	f(r.current.Load())
 }
 
-// Replace makes the given tools the only ones of a source, in one step. The
-// source overrides what the definitions say.
-func (r *Registry) Replace(source string, tools ...tool.Tool) error {
-	added, err := registrations(nil, tools)
-	if err != nil {
-		return err
-	}
-	for _, n := range added {
-		n.Definition.Source = source
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	keep := slices.DeleteFunc(slices.Clone(r.list), func(old *Registration) bool {
-		d := &old.Definition
-		return d.Source == source && !slices.ContainsFunc(added, func(n *Registration) bool { return n.Definition.Name == d.Name })
-	})
-	r.put(keep, added)
-	return nil
-}
-
-// Remove takes the tool that is in force under each name away, and reports
-// how many there were. A tool that it shadowed comes back.
+// Remove removes the tool that is in effect under each name, and returns how many
+// there were. A tool that it shadowed comes back.
 func (r *Registry) Remove(names ...string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,14 +151,13 @@ func (r *Registry) Remove(names ...string) int {
 	return removed
 }
 
-// Wrap returns a registry of its own with the same tools, filters, toolsets and
-// rules, in which calls go to what wrap makes of a tool. What tools are called
-// and how they are described stays as it is.
+// Wrap returns a separate registry with the same tools, filters, skills and rules, in
+// which wrap replaces what a tool does. Names and descriptions stay the same.
 func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrapped := NewRegistry(nil)
-	wrapped.toolsets, wrapped.suppliers, wrapped.skills, wrapped.rules = r.toolsets, r.suppliers, r.skills, r.rules
+	wrapped.own, wrapped.suppliers, wrapped.skills, wrapped.rules = r.own, r.suppliers, r.skills, r.rules
 	list := make([]*Registration, len(r.list))
 	for i, old := range r.list {
 		copied := *old
@@ -199,43 +168,44 @@ func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	return wrapped
 }
 
-// SetSkills makes the given toolsets the only ones beside those of suppliers, and
-// returns a warning for every target that names no tool or group. A toolset that is not valid or is
-// named twice is an error, and nothing changes.
-func (r *Registry) SetSkills(toolsets ...Skill) (unknown []UnknownTarget, err error) {
-	if err := checkAll(toolsets); err != nil {
-		return nil, err
-	}
+// SetSkills replaces the program's skills, and leaves those of suppliers. It returns a
+// warning for every target that names no tool and no group. An invalid or duplicate
+// skill is an error, and then nothing changes.
+func (r *Registry) SetSkills(skills ...Skill) ([]UnknownTarget, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.set(slices.Clone(toolsets), r.rules)
-	return r.unknown(), nil
+	return r.update(skills, r.rules)
 }
 
-func checkAll(toolsets []Skill) error {
-	for i, t := range toolsets {
-		if err := t.Check(); err != nil {
-			return err
+// Update does what SetSkills and SetRules do, in one step: rules may name skills.
+func (r *Registry) Update(skills []Skill, rules Rules) ([]UnknownTarget, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.update(skills, rules)
+}
+
+func (r *Registry) update(skills []Skill, rules Rules) (unknown []UnknownTarget, err error) {
+	for i, s := range skills {
+		if err := s.Check(); err != nil {
+			return nil, err
 		}
-		if slices.ContainsFunc(toolsets[:i], func(o Skill) bool { return o.Name == t.Name }) {
-			return fmt.Errorf("the skill %q is defined twice", t.Name)
+		if slices.ContainsFunc(skills[:i], func(o Skill) bool { return o.Name == s.Name }) {
+			return nil, fmt.Errorf("the skill %q is defined twice", s.Name)
 		}
 	}
-	return nil
-}
-
-// unknown finds what the toolsets name and what does not exist.
-func (r *Registry) unknown() (unknown []UnknownTarget) {
+	r.own, r.rules = slices.Clone(skills), rules
+	r.skills = indexSkills(r.own, r.suppliers)
 	c := r.current.Load()
-	for _, t := range r.toolsets {
-		_, missing := c.Members(t)
+	r.show(c.toolIndex)
+	for _, s := range r.own {
+		_, missing := c.Members(s)
 		for _, target := range missing {
-			r.log.Warn("skill names an unknown tool", "skill", t.Name, "tool", target)
-			unknown = append(unknown, UnknownTarget{t.Name, target})
+			r.log.Warn("skill names an unknown tool", "skill", s.Name, "tool", target)
+			unknown = append(unknown, UnknownTarget{s.Name, target})
 		}
 	}
-	return unknown
+	return unknown, nil
 }
 
-// UnknownTarget is an entry of a toolset that names no tool and no group.
-type UnknownTarget struct{ Toolset, Target string }
+// UnknownTarget is an entry of a skill's tools that names no tool and no group.
+type UnknownTarget struct{ Skill, Target string }

@@ -17,7 +17,7 @@ type book string
 
 func (b book) Read(context.Context, string) (string, error) { return string(b), nil }
 
-// bare is a tool as it says.
+// bare is a tool with an unchecked definition.
 type bare struct{ d tool.Definition }
 
 func (b bare) Definition() tool.Definition { return b.d }
@@ -25,8 +25,8 @@ func (bare) Call(context.Context, json.RawMessage) (chat.Result, error) {
 	return chat.Result{}, nil
 }
 
-// TestSupply: what a supplier gives comes and goes together, takes the place of
-// nothing else, and is not made anew when it stays.
+// TestSupply: a supply comes and goes as a whole, replaces nothing else, and keeps the
+// registrations of tools that stay.
 func TestSupply(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	must(t, r.Register(newTool("own", "", tool.Read)))
@@ -54,7 +54,7 @@ func TestSupply(t *testing.T) {
 		sets = append(sets, fmt.Sprint(s.Name, len(members), c.Switches(s)))
 	}
 	if want := []string{"mine1 true", "guide0 false", "set1 true", "full3 true"}; !slices.Equal(sets, want) {
-		t.Errorf("toolsets %v, want %v", sets, want)
+		t.Errorf("skills %v, want %v", sets, want)
 	}
 	if u := fmt.Sprint(c.Unavailable()); u != "[{mine the configuration has a skill of that name} {x needs y}]" {
 		t.Errorf("unavailable %s", u)
@@ -62,18 +62,16 @@ func TestSupply(t *testing.T) {
 	before, _ := c.Get("a")
 	r.Supply("skills", catalog.Supply{Tools: []tool.Tool{a}})
 	now, _ := r.Catalog().Get("a")
-	if got := strings.Join(slices.Collect(r.Catalog().Names()), " "); got != "own a" || now.Registration != before.Registration || len(r.Catalog().Skills()) != 2 {
-		t.Errorf("afterwards %s", got)
-	}
-	if c.SameTools(r.Catalog()) || c.SameSkills(r.Catalog()) {
-		t.Error("what changed is said to be the same")
-	}
+	is(t, "tools afterwards", strings.Join(slices.Collect(r.Catalog().Names()), " "), "own a")
+	is(t, "registration", now.Registration, before.Registration)
+	is(t, "skills afterwards", len(r.Catalog().Skills()), 2)
+	is(t, "same tools after a change", c.SameTools(r.Catalog()), false)
+	is(t, "same skills after a change", c.SameSkills(r.Catalog()), false)
 	c = r.Catalog()
 	if r.Supply("skills", catalog.Supply{Tools: []tool.Tool{a}, Unavailable: []catalog.Unavailable{{Name: "z"}}}); !c.SameTools(r.Catalog()) {
 		t.Error("the same tools are said to have changed")
 	}
 	must(t, r.Register(newTool("a", "other", tool.Read))) // the program's comes first
-	if e, _ := r.Catalog().Get("a"); e.Definition.Source != "other" {
-		t.Errorf("in force is that of %q", e.Definition.Source)
-	}
+	e, _ := r.Catalog().Get("a")
+	is(t, "in effect", e.Definition.Source, "other")
 }

@@ -1,9 +1,9 @@
-// Package chat holds the words of a conversation: messages, the calls an
-// assistant asks for, their results, and the facts about who is asking.
+// Package chat holds the vocabulary of a conversation: messages, the calls that a model
+// makes, their results, and the facts about the caller.
 //
-// It is data only. Nothing here does I/O, and every other package may import
-// it. Values are plain structs: copy them freely, but treat slices inside a
-// value that came from elsewhere as read-only.
+// It is data only. Nothing here does I/O, and every other package may import it. Values
+// are plain structs: copy them freely, but treat slices inside a value from elsewhere as
+// read-only.
 package chat
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Role tells who speaks in a [Message].
+// Role is the speaker of a [Message].
 type Role string
 
 // The roles. The system prompt is not a message: it travels beside them.
@@ -25,28 +25,28 @@ const (
 // Message is one entry of a conversation.
 type Message struct {
 	Role Role `json:"role"`
-	// Text is what was said. It may be empty in an assistant's message that
-	// only asks for calls, and in a tool's message.
+	// Text is the text of the message. It may be empty in an assistant's message that
+	// only makes calls, and in a tool's message.
 	Text string `json:"text,omitempty"`
-	// Note is the host's own words to the model, put in front of a user's text:
-	// the time, the tools announced with this message. It is stored with the
-	// message, so that a later request repeats the same bytes.
+	// Note is a text of the host for the model, put in front of a user's text: the
+	// time, the tools announced with this message. It is stored with the message, so
+	// that later requests repeat the same bytes.
 	Note string `json:"note,omitempty"`
 	// Tools are the names of the tools that Note announces.
 	Tools []string `json:"tools,omitempty"`
-	// Calls are the tool calls an assistant's message asks for.
+	// Calls are the tool calls of an assistant's message.
 	Calls []Call `json:"calls,omitempty"`
-	// Result is what a call gave; only in messages of role [Tool].
+	// Result is the result of a call; only in messages of role [Tool].
 	Result *Result `json:"result,omitempty"`
-	// Why is what the tools of a user's message were selected by, as JSON; nil when
-	// that is not known. It is for operators: it names tools that the user may not
-	// see. Models never see it.
+	// Why explains as JSON how the tools of a user's message were selected; nil when
+	// unknown. It is for operators: it names tools that the user may not see. Models
+	// never see it.
 	Why json.RawMessage `json:"why,omitempty"`
-	// Time is when the message was made; zero when unknown. Models never see it.
+	// Time is when the message was created; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// Call is one tool call an assistant asks for.
+// Call is a tool call that a model makes.
 type Call struct {
 	// ID ties the call to its result. It is unique within a conversation.
 	ID string `json:"id"`
@@ -56,10 +56,10 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Result is what a call gave: one part for the model and one for the user.
+// Result is the result of a call: one part for the model and one for the user.
 type Result struct {
-	// CallID and Name say which call this answers. A tool leaves them empty;
-	// whoever runs the call fills them in.
+	// CallID and Name identify the call. A tool leaves them empty; the runner of the
+	// call sets them.
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	// Text is what the model reads.
@@ -67,16 +67,15 @@ type Result struct {
 	// Tools are the names of the tools that Text describes. A provider that defers
 	// tools loads them instead of showing Text.
 	Tools []string `json:"tools,omitempty"`
-	// Failed says that the call did not do what it was asked to; Text tells the
-	// model why.
+	// Failed means that the call failed; Text tells the model why.
 	Failed bool `json:"failed,omitempty"`
-	// Pending says that the work goes on after the call: Text tells the model so,
+	// Pending means that the work goes on after the call: Text tells the model so,
 	// and the outcome arrives later as a message of its own.
 	Pending bool `json:"pending,omitempty"`
-	// Images are pictures that the model sees beside Text, in the turn that asked for
-	// them. They are not stored, and a model that sees none has Text alone.
+	// Images are pictures that the model sees beside Text, in the turn of the call.
+	// They are not stored, and a model without vision reads only Text.
 	Images []File `json:"-"`
-	// View is what the user is shown; nil means nothing beside the answer.
+	// View is shown to the user; nil shows nothing beside the answer.
 	View *View `json:"view,omitempty"`
 }
 
@@ -85,20 +84,19 @@ type View struct {
 	Text  string          `json:"text,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 	Files []File          `json:"files,omitempty"`
-	// Error is a failure in words for the user.
+	// Error describes a failure to the user.
 	Error string `json:"error,omitempty"`
 }
 
-// File is something a tool hands to the user.
+// File is a file that a tool gives to the user.
 type File struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type,omitempty"`
 	Data      []byte `json:"data,omitempty"`
 }
 
-// Facts are what is known about one question: who asks, where and when.
-// Visibility is decided from them and from nothing else. The zero value is a
-// caller about whom nothing is known.
+// Facts are what is known about one question: the caller, the place and the time.
+// Visibility depends on them and on nothing else. The zero value is an unknown caller.
 type Facts struct {
 	Agent   string            `json:"agent,omitempty"`
 	Channel string            `json:"channel,omitempty"`
@@ -108,8 +106,8 @@ type Facts struct {
 	Session string            `json:"session,omitempty"`
 	Skill   string            `json:"skill,omitempty"`
 	Attrs   map[string]string `json:"attrs,omitempty"`
-	// Time is the moment of the question. It is passed in, never read from a
-	// clock, so that a decision can be repeated.
+	// Time is the moment of the question. It is never read from a clock, so that a
+	// decision can be repeated.
 	Time time.Time `json:"time,omitzero"`
 }
 

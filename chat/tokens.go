@@ -2,11 +2,10 @@ package chat
 
 import "unicode/utf8"
 
-// Tokens estimates how many tokens a language model counts for text: one for
-// each Chinese, Japanese or Korean character, and one for every four bytes of
-// anything else, rounded up. It is an estimate, deliberately free of any
-// model's vocabulary: within about 15 % for English prose and JSON. The zero
-// value of nothing is nothing: empty text is 0 tokens.
+// Tokens estimates how many tokens a language model counts for text: one for each
+// Chinese, Japanese or Korean character, and one for every four bytes of anything else,
+// rounded up. The estimate uses no model's vocabulary, and is within about 15 % for
+// English prose and JSON.
 func Tokens[T ~string | ~[]byte](text T) int {
 	wide, rest := 0, 0
 	for i := 0; i < len(text); {

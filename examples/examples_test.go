@@ -16,7 +16,7 @@ import (
 
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/egress"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/builtin"
 	"github.com/etui-run/etui/skill/command"

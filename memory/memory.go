@@ -1,8 +1,8 @@
-// Package memory reads what an agent remembers between conversations: the
-// file memory/MEMORY.md in its workspace, and a note for each day in
-// memory/YYYYMM/YYYYMMDD.md, of which today's and yesterday's are read.
+// Package memory reads what an agent remembers between conversations: the file
+// memory/MEMORY.md in its workspace, and today's and yesterday's notes, which are in
+// memory/YYYYMM/YYYYMMDD.md.
 //
-// Files that do not exist are empty memory. A Store is safe for concurrent use.
+// Missing files are empty memory. A Store is safe for concurrent use.
 package memory
 
 import (
@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// MaxFile is how much of each file is read, in bytes. What is longer is cut
-// there, and says so.
+// MaxFile is how many bytes of each file are read. A longer file is cut, and its text
+// says so.
 const MaxFile = 64 << 10
 
-// Memory is what was remembered at one moment. It is immutable.
+// Memory is the content of a memory at one moment. It is immutable.
 type Memory struct {
 	// LongTerm is the text of MEMORY.md.
 	LongTerm string
@@ -45,18 +45,18 @@ type Store struct {
 	current *Memory
 }
 
-// stamp tells whether a file has changed.
+// stamp identifies a version of a file.
 type stamp struct {
 	path    string
 	size    int64
 	changed time.Time
 }
 
-// New returns the memory of a workspace, which need not exist.
+// New returns the store of a workspace, which need not exist.
 func New(workspace string) *Store { return &Store{dir: filepath.Join(workspace, "memory")} }
 
-// Load returns what is remembered on a day. It looks at the files' sizes and
-// times, and returns the same pointer for as long as they stay.
+// Load returns the memory of a day. It returns the same pointer until the size or time
+// of a file changes.
 func (s *Store) Load(now time.Time) (*Memory, error) {
 	yesterday := now.AddDate(0, 0, -1)
 	days := [2]time.Time{yesterday, now}
@@ -91,8 +91,8 @@ func (s *Store) path(day time.Time) string {
 	return filepath.Join(s.dir, day.Format("200601"), day.Format("20060102")+".md")
 }
 
-// look returns the stamp of a regular file. Anything else, a link too, counts
-// as a file that is not there.
+// look returns the stamp of a regular file. Anything else, even a link, counts as a
+// missing file.
 func look(path string) stamp {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -114,7 +114,7 @@ func read(s stamp) (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", nil // the next look sees what it is
+		return "", nil // the next Load sees what it is
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile))
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package route tells which session a message belongs to.
+// Package route finds the session that a message belongs to.
 //
-// A session's key is made of the agent, the channel and the peer, so that what
-// one person says on one channel does not show in another's conversation unless
-// the configuration wants it to.
+// A session's key consists of the agent, the channel and the peer, so that one
+// person's words on one channel do not appear in another conversation unless the
+// configuration says so.
 package route
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// Scope says how finely direct messages are kept apart.
+// Scope says which direct messages share a session.
 type Scope string
 
-// The scopes, from one conversation for everybody to the finest.
+// The scopes, from one session for everybody to one for each account, channel and peer.
 const (
 	Main               Scope = "main"
 	Peer               Scope = "peer"
@@ -41,19 +41,19 @@ func ParseScope(text string) (Scope, error) {
 type Place struct {
 	Agent   string
 	Channel string
-	// Account is which of the agent's own accounts on the channel was written to.
+	// Account is the agent's own account on the channel that received the message.
 	Account string
-	// Peer is the person who wrote.
+	// Peer is the person who wrote the message.
 	Peer string
-	// Chat is the group in which it was written; empty for a direct message.
+	// Chat is the group of the message; empty for a direct message.
 	Chat string
-	// Session, when not empty, is a name that the client chose; it overrides the
-	// other parts but the agent and the peer.
+	// Session, when not empty, is a name that the client chose; it overrides all parts
+	// but the agent and the peer.
 	Session string
 }
 
-// Key makes the key of the session that a message belongs to. Links name the
-// same person on several channels: they map "channel:peer" to one name.
+// Key returns the key of the session that a message belongs to. Links identify one
+// person on several channels: they map "channel:peer" to one name.
 func Key(p Place, scope Scope, links map[string]string) session.Key {
 	peer := p.Peer
 	if name, ok := links[p.Channel+":"+p.Peer]; ok {
@@ -77,7 +77,7 @@ func Key(p Place, scope Scope, links map[string]string) session.Key {
 	return join("agent", p.Agent, p.Channel, "dm", peer)
 }
 
-// join escapes the parts, so that no name can pose as two.
+// join escapes the parts, so that a name with a colon cannot imitate two parts.
 func join(parts ...string) session.Key {
 	for i, part := range parts {
 		parts[i] = strings.ReplaceAll(url.PathEscape(part), ":", "%3A")

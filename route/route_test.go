@@ -32,7 +32,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestNoTwoPlacesShareAKey: names with colons cannot pose as others.
+// TestNoTwoPlacesShareAKey: names with colons cannot imitate other keys.
 func TestNoTwoPlacesShareAKey(t *testing.T) {
 	a := route.Key(route.Place{Agent: "m", Session: "s:user:bob"}, route.ChannelPeer, nil)
 	b := route.Key(route.Place{Agent: "m", Session: "s", Peer: "bob"}, route.ChannelPeer, nil)

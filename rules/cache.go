@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// cache keeps answers by key in a table of fixed size. A key has a few places in
-// it; when they are taken, one of them is taken over. Nobody waits: readers see
-// what is there, and of writers at the same moment the last one is seen.
+// cache is a table of fixed size. Each key has a few places in it; when they are full,
+// a new entry replaces one of them. It takes no lock: of concurrent writers the last
+// one wins.
 type cache[V any] struct {
 	seed   maphash.Seed
 	places []atomic.Pointer[kept[V]]
-	turn   atomic.Uint32 // chooses the place to take over
+	next   atomic.Uint32 // chooses the place to reuse
 }
 
 type kept[V any] struct {
@@ -22,7 +22,7 @@ type kept[V any] struct {
 // ways is how many places a key has.
 const ways = 4
 
-// newCache returns a cache of at most size answers, which is at least ways.
+// newCache returns a cache of at most size entries. Size is at least ways.
 func newCache[V any](size int) *cache[V] {
 	return &cache[V]{seed: maphash.MakeSeed(), places: make([]atomic.Pointer[kept[V]], size/ways*ways)}
 }
@@ -42,7 +42,7 @@ func (c *cache[V]) get(key []byte) (value V, ok bool) {
 	return value, false
 }
 
-// put keeps a value, unless its key is longer than maxKey.
+// put stores a value, unless its key is longer than maxKey.
 func (c *cache[V]) put(key []byte, value V) {
 	if len(key) > maxKey {
 		return
@@ -53,5 +53,5 @@ func (c *cache[V]) put(key []byte, value V) {
 			return
 		}
 	}
-	places[c.turn.Add(1)%ways].Store(k)
+	places[c.next.Add(1)%ways].Store(k)
 }

@@ -23,15 +23,15 @@ import (
 	"github.com/etui-run/etui/internal/shelltext"
 )
 
-// condition is a question about a caller.
+// condition is a compiled condition.
 type condition struct {
 	program  cel.Program
 	facts    factSet
 	failures atomic.Int64
 }
 
-// ask answers it, for a call where it reads one.
-func (c *condition) ask(f *chat.Facts, made *call) outcome {
+// evaluate evaluates it for a caller, and for a call if it reads one.
+func (c *condition) evaluate(f *chat.Facts, made *call) outcome {
 	value, _, err := c.program.Eval(caller{f, made})
 	if _, ok := value.(types.Bool); err == nil && !ok {
 		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())
@@ -43,23 +43,23 @@ func (c *condition) ask(f *chat.Facts, made *call) outcome {
 	return outcome{holds: value == types.True}
 }
 
-// compiler makes conditions, each text once.
+// compiler compiles conditions, each text once.
 type compiler struct {
-	calls      bool     // they may read facts about calls
-	env        *cel.Env // made when it is first needed: it takes a moment
+	calls      bool     // conditions may read facts about calls
+	env        *cel.Env // created when first needed: that takes a moment
 	conditions []*condition
 	known      map[string]int
 }
 
 func newCompiler(calls bool) *compiler { return &compiler{calls: calls, known: map[string]int{}} }
 
-// facts are those that conditions may read.
+// facts returns those that conditions may read.
 func (c *compiler) facts() []fact {
 	return slices.DeleteFunc(allFacts(), func(f fact) bool { return f.ofCall() && !c.calls })
 }
 
-// mistake is what is wrong with a condition, and where in its text: line from 1,
-// column from 0; line 0 is the whole.
+// mistake is what is wrong with a condition and where in its text: the line counts from
+// 1, the column from 0; line 0 means the whole text.
 type mistake struct {
 	line, column int
 	reason       string
@@ -69,7 +69,7 @@ func wrong(format string, args ...any) *mistake {
 	return &mistake{reason: fmt.Sprintf(format, args...)}
 }
 
-// environment is what conditions may use: the facts and CEL's standard library.
+// environment declares what conditions may use: the facts and CEL's standard library.
 func (c *compiler) environment() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.ParserExpressionSizeLimit(MaxCondition),
@@ -101,7 +101,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if issues.Err() != nil {
 		return 0, c.explain(text, issues)
 	}
-	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls) { // what type an argument is shows in the call
+	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls) { // the type of an argument is known only in the call
 		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
 	}
 	if zone, err := badZone(checked.NativeRep()); err != nil {
@@ -130,16 +130,15 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	return c.known[text], nil
 }
 
-// sizes bounds the facts for the estimate of what a condition may cost.
+// sizes bounds the facts for the estimate of a condition's cost.
 type sizes struct{}
 
-// EstimateCallCost leaves calls to CEL.
+// EstimateCallCost leaves functions to CEL.
 func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }
 
-// EstimateSize says that lists, maps and texts have up to 64 elements or
-// characters.
+// EstimateSize assumes lists, maps and texts of up to 64 elements or characters.
 func (sizes) EstimateSize(cost.AstNode) *cost.SizeEstimate { return &cost.SizeEstimate{Max: 64} }
 
 var (
@@ -147,8 +146,7 @@ var (
 	identifier = regexp.MustCompile(`^[\w.]+`)
 )
 
-// explain puts the first thing that is wrong in words, with the name that was
-// probably meant.
+// explain describes the first mistake, with the name that was probably meant.
 func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	first := issues.Errors()[0]
 	m := &mistake{line: first.Location.Line(), column: max(first.Location.Column(), 0), reason: "the condition is not valid: " + first.Message}
@@ -159,11 +157,12 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	name := found[1]
 	if lines := strings.Split(text, "\n"); 1 <= m.line && m.line <= len(lines) {
 		line := []rune(lines[m.line-1])
-		// The checker points at the dot of user.x, and behind the name of a function.
+		// The checker's column is that of the dot in user.x, and of the end of a
+		// function's name.
 		end := min(m.column+utf8.RuneCountInString(name), len(line))
 		if i := strings.LastIndex(string(line[:end]), name); i >= 0 {
 			m.column = utf8.RuneCountInString(string(line[:end])[:i])
-			// It blames user in user == "ann", and in user.x where x is a call.
+			// It may name only the first part, such as user in user.x: take all.
 			name = cmp.Or(identifier.FindString(string(line[m.column:])), name)
 		}
 	}
@@ -173,47 +172,35 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
-		m.reason += "; the facts are " + c.factNames()
+		m.reason += "; the facts are " + strings.Join(c.factNames(), ", ")
 	}
 	return m
 }
 
-func (c *compiler) factNames() string {
-	var names []string
+func (c *compiler) factNames() (names []string) {
 	for _, f := range c.facts() {
 		names = append(names, f.String())
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // names yields the facts, then the functions.
 func (c *compiler) names() iter.Seq[string] {
-	var names []string
+	var functions []string
 	for name := range c.env.Functions() {
-		if r, _ := utf8.DecodeRuneInString(name); r >= 'a' && r <= 'z' {
-			names = append(names, name)
+		if name[0] >= 'a' && name[0] <= 'z' {
+			functions = append(functions, name)
 		}
 	}
-	slices.Sort(names)
-	return func(yield func(string) bool) {
-		for _, f := range c.facts() {
-			if !yield(f.String()) {
-				return
-			}
-		}
-		for _, name := range names {
-			if !yield(name) {
-				return
-			}
-		}
-	}
+	slices.Sort(functions)
+	return slices.Values(append(c.factNames(), functions...))
 }
 
-// factsOf finds the facts that a checked condition reads; rather too many than
-// too few. Attributes are told apart where their names stand in the condition.
+// factsOf returns the facts that a checked condition reads, rather too many than too
+// few. It returns single attributes where the condition has their names as literals.
 func factsOf(checked *ast.AST) factSet {
 	var s factSet
-	named := map[int64]bool{} // places that read one attribute, known by name
+	named := map[int64]bool{} // expressions that read one attribute, by its name
 	attribute := func(of ast.Expr, name string) {
 		if of.Kind() == ast.IdentKind && of.AsIdent() == attrs.String() {
 			named[of.ID()] = true
@@ -246,8 +233,8 @@ func factsOf(checked *ast.AST) factSet {
 	return s
 }
 
-// badZone finds a time zone that is written in the condition and does not exist,
-// as in time.getHours("Asia/Shangai"): nothing but a zone is ever asked of a time.
+// badZone finds a literal time zone that does not exist, as in
+// time.getHours("Asia/Shangai"). Methods of a time take no other text.
 func badZone(checked *ast.AST) (zone string, err error) {
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
 		call := e.AsCall()
@@ -264,8 +251,8 @@ func badZone(checked *ast.AST) (zone string, err error) {
 	return "", nil
 }
 
-// unknownRisk finds a name that is compared to the risks of a command and is none of
-// them: a rule with a slip in it would never hold.
+// unknownRisk finds a literal that is compared to the risks of a command but is not
+// one: a rule with such a typo would never hold.
 func unknownRisk(checked *ast.AST) (problem string) {
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
 		if !slices.Contains([]string{operators.In, operators.Equals, operators.NotEquals}, e.AsCall().FunctionName()) {
@@ -282,7 +269,7 @@ func unknownRisk(checked *ast.AST) (problem string) {
 	return problem
 }
 
-// ofRisks reports whether a part of e is the risks of a command, or one of them.
+// ofRisks reports whether a part of e is command.risks or an element of it.
 func ofRisks(e ast.NavigableExpr, part ast.Expr) bool {
 	if part.Kind() == ast.CallKind && part.AsCall().FunctionName() == operators.Index {
 		part = part.AsCall().Args()[0]
@@ -291,7 +278,7 @@ func ofRisks(e ast.NavigableExpr, part ast.Expr) bool {
 	return part.Kind() == ast.IdentKind && part.AsIdent() == commandRisks.String()
 }
 
-// noRisk says which of the names that a part of e is, or goes through, is no risk.
+// noRisk returns the mistake in the literals of a part of e, if one is not a risk.
 func noRisk(e ast.NavigableExpr, part ast.Expr) string {
 	part = through(e, part)
 	names := []ast.Expr{part}
@@ -306,8 +293,8 @@ func noRisk(e ast.NavigableExpr, part ast.Expr) string {
 	return ""
 }
 
-// through returns what a part of e goes through where it is the variable of a macro
-// such as exists, else the part.
+// through returns the list that a part of e iterates over when it is the variable of a
+// macro such as exists, else the part itself.
 func through(e ast.NavigableExpr, part ast.Expr) ast.Expr {
 	for around, ok := e.Parent(); ok && part.Kind() == ast.IdentKind; around, ok = around.Parent() {
 		if around.Kind() == ast.ComprehensionKind && around.AsComprehension().IterVar() == part.AsIdent() {

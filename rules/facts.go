@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// fact is something that a condition may read.
+// fact is a variable that conditions may read.
 type fact uint8
 
 const (
@@ -52,7 +52,7 @@ func (f fact) kind() *cel.Type {
 	}
 }
 
-// ofCall reports whether a fact is about a call, and not about a caller.
+// ofCall reports whether a fact is about a call, not about a caller.
 func (f fact) ofCall() bool { return f >= arguments }
 
 // allFacts lists the facts about callers, then those about calls.
@@ -73,15 +73,14 @@ func factNamed(name string) (fact, bool) {
 	return 0, false
 }
 
-// caller gives a condition the facts that it reads. Where nobody calls anything the
-// call is nil.
+// caller provides the facts to a condition. Without a call, call is nil.
 type caller struct {
 	*chat.Facts
 	call *call
 }
 
-// ResolveName returns a fact by its name. A time that is not known does not
-// exist, nor do arguments.
+// ResolveName returns a fact by its name. A time or arguments that are unknown do not
+// exist.
 func (c caller) ResolveName(name string) (any, bool) {
 	f, ok := factNamed(name)
 	if !ok || f.ofCall() && c.call == nil {
@@ -112,16 +111,16 @@ func (c caller) text(f fact) string {
 	return [factCount]string{userID: c.User, channel: c.Channel, chatID: c.Chat, agent: c.Agent, session: c.Session, skill: c.Skill}[f]
 }
 
-// factSet is the facts that conditions read. Callers for whom these are the same
-// are alike.
+// factSet is the facts that conditions read. Callers with the same values for them get
+// the same outcomes.
 type factSet struct {
 	has [factCount]bool
-	// attrs are the only attributes that are read, sorted, unless has[attrs] says
-	// that all are.
+	// attrs are the attributes that are read, sorted, unless has[attrs] says that all
+	// are.
 	attrs []string
 }
 
-// ofCall reports whether facts about calls are among them.
+// ofCall reports whether it includes facts about calls.
 func (s factSet) ofCall() bool {
 	return s.has[arguments] || s.has[commandPrograms] || s.has[commandRisks]
 }
@@ -136,13 +135,13 @@ func (s factSet) union(o factSet) factSet {
 	return s
 }
 
-// name is the same for sets of the same facts.
+// name is equal for equal sets.
 func (s factSet) name() string { return fmt.Sprintf("%v %q", s.has, strings.Join(s.attrs, "\x00")) }
 
 const (
 	// keyRoom is how many bytes of a key need no allocation.
 	keyRoom = 256
-	// maxKey is how long the key of a caller may be for whom something is kept.
+	// maxKey is how long a key may be in the caches.
 	maxKey = 1 << 10
 )
 

@@ -1,29 +1,42 @@
-// Package rules decides from rules which callers may see which tools.
+// Package rules decides by rules which tools exist for a caller and which calls of
+// them may run.
 //
-// A [Rule] names tools and a condition on the facts about the caller:
+// A [Rule] names tools, and says what holds for them under a condition on the facts
+// about the caller:
 //
 //	allow: [group:admin]
 //	when:  '"admin" in user.roles'
 //
-// What rules mean together, for one tool and one caller:
+// [Compile] makes a list of rules ready for one of two purposes. [Visibility] rules
+// say which tools exist for a caller: they go into a catalog with
+// [catalog.Registry.SetRules]. [Policy] rules say whether a call of a visible tool may
+// run: [Rules.Decide] judges it. What the rules of one list mean together, for one
+// tool and one caller:
 //
-//  1. A deny rule that names the tool and holds hides it. Deny wins.
-//  2. Else, when allow rules name the tool, it is visible if one of them holds.
-//  3. Else the default of its risk decides, which is to allow.
+//  1. A deny rule that names the tool and holds hides the tool, or refuses the call.
+//     Deny wins.
+//  2. Else an ask rule that names the tool and holds makes the call wait for an
+//     approval. Visibility has no ask rules.
+//  3. Else, when allow rules name the tool, one of them must hold: otherwise the tool
+//     is hidden, or the call refused.
+//  4. Else the default of the tool's risk decides, which is to allow.
 //
-// A rule whose condition fails - a missing attribute, too much work - hides what
-// it guards: an allow rule that fails does not open, a deny rule that fails
-// hides. Filters that tools were registered with must agree as well.
+// A rule whose condition fails - a missing attribute, too much work - still guards
+// what it names: an allow rule that fails does not allow, ask and deny rules that fail
+// ask and deny. Filters that tools were registered with must agree as well.
 //
-// Conditions are written in CEL (cel.dev) over these facts: user.id, channel,
-// chat, agent, session and skill are strings, user.roles is a list of strings,
-// attrs a map of strings, and time a timestamp, in whole seconds. They are
-// compiled and checked once, and bounded: [MaxRules] rules, conditions of
-// [MaxCondition] characters and a cost of [MaxCost] for each evaluation.
+// Conditions are written in CEL (cel.dev) over these facts: user.id, channel, chat,
+// agent, session and skill are strings, user.roles is a list of strings, attrs a map
+// of strings, and time a timestamp, in whole seconds. Conditions of policy rules may
+// also read the call: args is a map of its arguments, so that has(args.path) asks
+// whether there is one; command.programs and command.risks are those of the [Command]
+// among them. Such a rule asks a question or spares one. It is no wall: the sandbox is.
 //
-// [Rules] go into a catalog with [catalog.Registry.SetRules]. Judging takes no
-// lock and no clock. Answers are kept for callers whose facts are the same as
-// far as conditions read them, in tables of fixed size.
+// Conditions are compiled and checked once, and bounded: [MaxRules] rules, conditions
+// of [MaxCondition] characters and a cost of [MaxCost] for each evaluation.
+//
+// Judging takes no lock and reads no clock. Outcomes of conditions on the caller are
+// cached by the facts that they read, in tables of fixed size.
 package rules
 
 import (
@@ -34,6 +47,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -41,7 +55,7 @@ import (
 )
 
 const (
-	// MaxRules is how many rules there may be.
+	// MaxRules is how many rules a list may have.
 	MaxRules = 10_000
 	// MaxTargets is how many targets a rule may name.
 	MaxTargets = 1000
@@ -49,48 +63,59 @@ const (
 	MaxCondition = 4096
 	// MaxCost bounds the work of one condition for one caller, in CEL's units:
 	// about one for each call and each element looked at, and well below a
-	// millisecond in all. A condition that could reach it for a caller with 64
-	// roles and attributes is refused; one that does reach it fails.
+	// millisecond in all. Compile refuses a condition that could reach it for a
+	// caller with 64 roles and attributes; one that does reach it fails.
 	MaxCost = 10_000
-	// MaxCallCost is that of a condition which reads the arguments or the command of a
-	// call: a text costs a tenth for each character, and they may be long. It is a
-	// fraction of a second in all.
+	// MaxCallCost is MaxCost for a condition that reads the arguments or the command
+	// of a call: a text costs a tenth for each character, and may be long. Evaluating
+	// it takes a fraction of a second at most.
 	MaxCallCost = 1_000_000
 )
 
-// Effect is what rules say of a tool.
+// Kind is what a list of rules decides. Its text is the list's key in etui.yaml.
+type Kind string
+
+const (
+	Visibility Kind = "visibility" // which tools and skills exist for a caller
+	Policy     Kind = "policy"     // whether a call may run
+)
+
+// Effect is what rules say of a tool or a call.
 type Effect string
 
-// The effects. Ask is one of calls alone: they may run once somebody has approved
-// them. See package policy.
+// The effects. Ask is one of policy rules alone: the call may run once somebody has
+// approved it.
 const (
 	Allow Effect = "allow"
 	Ask   Effect = "ask"
 	Deny  Effect = "deny"
 )
 
-// Rule lets callers see tools, or hides tools from them. Exactly one of Allow
-// and Deny names tools. In rules about calls, see [CompileCalls], it may be Ask.
+// Rule says what holds for some tools. Exactly one of Allow, Deny and, in policy
+// rules, Ask names them.
 type Rule struct {
 	// Name is what messages call the rule; it may be empty.
 	Name string
 	// Allow, Deny and Ask name tools: by name, or as group:, source:, risk: or skill:
-	// and the name of one. Names may be patterns as path.Match has them. What names
-	// a skill names the skill itself and its tools, but not those that its
+	// and the name of one. Names may be patterns as path.Match has them. A target that
+	// names a skill names the skill itself and its tools, but not the tools that its
 	// instructions ask for.
 	Allow, Deny, Ask []string
 	// When is the condition; empty means always.
 	When string
-	// Reason is told to operators where a deny rule hides a tool; it may be
-	// empty.
+	// Reason is shown to operators where the rule decides; it may be empty.
 	Reason string
-	// Place is where the rule stands, and WhenPlace where its condition begins,
-	// for messages. Zero means unknown.
+	// Place is where the rule begins, and WhenPlace where its condition begins, for
+	// messages. Zero means unknown.
 	Place, WhenPlace Place
 }
 
 func (r *Rule) String() string {
-	switch place := r.Place.short(); {
+	at := r.Place // short, for people who know the folder
+	if at.File != "" {
+		at.File, at.Column = filepath.Base(at.File), 0
+	}
+	switch place := at.String(); {
 	case r.Name == "" && place == "":
 		return "a rule without a name"
 	case r.Name == "":
@@ -102,25 +127,37 @@ func (r *Rule) String() string {
 	}
 }
 
-// Place is where something stands in a file. Line and Column begin at 1; 0
-// means unknown.
+// Place is a place in a file. Line and Column begin at 1; 0 means unknown.
 type Place struct {
 	File         string
 	Line, Column int
 }
 
-// short is the place for people who know the folder.
-func (p Place) short() string {
-	if p.File == "" {
-		return ""
+// String returns the place as compilers write it: etui.yaml:3:5.
+func (p Place) String() string {
+	switch {
+	case p.File == "" || p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
-	if p.Line == 0 {
-		return filepath.Base(p.File)
-	}
-	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Error is something in a rule that cannot be used.
+// plus is the place of a character of a text that begins at p. The line counts
+// from 1, the column from 0.
+func (p Place) plus(line, column int) Place {
+	switch {
+	case p.Line == 0 || line < 1:
+	case line > 1:
+		p.Line, p.Column = p.Line+line-1, 0
+	case p.Column > 0:
+		p.Column += max(column, 0)
+	}
+	return p
+}
+
+// Error is a mistake in a rule.
 type Error struct {
 	Place Place
 	// Reason says what is wrong, in which rule, and what would be right.
@@ -128,27 +165,24 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	p := e.Place
-	switch {
-	case p.File == "":
+	if e.Place.File == "" {
 		return e.Reason
-	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, e.Reason)
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, e.Reason)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, e.Reason)
+	return e.Place.String() + ": " + e.Reason
 }
 
-// Rules are compiled rules. They are immutable but for their counters, and safe
-// for concurrent use.
+// Rules are compiled rules. They are immutable but for their counters and caches, and
+// safe for concurrent use. A nil *Rules hides nothing and allows every call.
 type Rules struct {
+	kind       Kind
 	rules      []rule
 	conditions []*condition // each text once
 	families   []*family
-	facts      factSet // all that conditions read
-	kind       string  // what messages call one of them
+	facts      factSet // all that conditions read of a caller
 	defaults   map[tool.Risk]Effect
+
+	bound [4]atomic.Pointer[binding] // for Decide: running turns hold older catalogs
+	next  atomic.Uint32              // chooses the place in bound to reuse
 }
 
 // rule is a Rule that is ready to judge.
@@ -158,7 +192,7 @@ type rule struct {
 	condition int // -1: always
 }
 
-// family is the conditions that read the same facts: their outcomes are kept
+// family is the conditions that read the same facts: their outcomes are cached
 // together.
 type family struct {
 	facts      factSet
@@ -172,37 +206,18 @@ type outcome struct {
 	err   error
 }
 
-// Compile checks rules and makes them ready. The tools of the risks in hidden
-// are hidden unless a rule allows them. The error joins an [*Error] for
-// everything that is wrong.
-func Compile(rules []Rule, hidden ...tool.Risk) (*Rules, error) {
-	r := &Rules{kind: "visibility rule", defaults: map[tool.Risk]Effect{}}
-	for _, risk := range hidden {
-		r.defaults[risk] = Deny
+// Compile checks rules and makes them ready. The defaults say by risk what holds for
+// tools that no rule names; a risk that they leave out is allowed. The error joins an
+// [*Error] for every mistake.
+func Compile(kind Kind, list []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
+	if len(list) > MaxRules {
+		return nil, &Error{list[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(list), MaxRules)}
 	}
-	return r.compile(rules)
-}
-
-// CompileCalls is Compile for rules that say which calls of visible tools may run.
-// They may have Ask, and the defaults say by risk what holds for the tools that no
-// rule decides about; a risk that they leave out is allowed.
-//
-// Their conditions may also read the call: args is a map of its arguments, so that
-// has(args.path) asks whether there is one; command.programs and command.risks are
-// lists of texts that say what the shell command among the arguments would do, which
-// is the text that they call command. Package internal/shelltext has the risks. Both
-// are empty where there is no such argument.
-func CompileCalls(rules []Rule, defaults map[tool.Risk]Effect) (*Rules, error) {
-	return (&Rules{kind: "policy rule", defaults: maps.Clone(defaults)}).compile(rules)
-}
-
-func (r *Rules) compile(rules []Rule) (*Rules, error) {
-	if len(rules) > MaxRules {
-		return nil, &Error{rules[MaxRules].Place, fmt.Sprintf("there are %d rules, at most %d are allowed", len(rules), MaxRules)}
-	}
-	c := newCompiler(r.kind == "policy rule")
+	r := &Rules{kind: kind, defaults: maps.Clone(defaults)}
+	maps.DeleteFunc(r.defaults, func(_ tool.Risk, e Effect) bool { return e == Allow || e == "" })
+	c := newCompiler(kind == Policy)
 	var errs []error
-	for _, rule := range rules {
+	for _, rule := range list {
 		if err := r.add(c, rule); err != nil {
 			errs = append(errs, err)
 		}
@@ -223,9 +238,9 @@ func (r *Rules) add(c *compiler, from Rule) error {
 	targets := slices.Concat(from.Allow, from.Ask, from.Deny)
 	asks := len(from.Ask) > 0
 	switch n := len(targets); {
-	case asks && r.kind == "visibility rule":
+	case asks && r.kind == Visibility:
 		return fail(from.Place, "nobody can be asked what a caller may see: name tools under allow or under deny")
-	case n == 0 && r.kind == "visibility rule":
+	case n == 0 && r.kind == Visibility:
 		return fail(from.Place, "it must name tools under allow or under deny")
 	case n == 0:
 		return fail(from.Place, "it must name tools under allow, ask or deny")
@@ -256,27 +271,11 @@ func (r *Rules) add(c *compiler, from Rule) error {
 
 // nameOf names a rule in a message that begins with its place.
 func (r *Rules) nameOf(rule Rule) string {
-	if rule.Name == "" {
-		return r.kind
-	}
-	return r.kind + " " + rule.Name
+	return strings.TrimSuffix(fmt.Sprintf("%s rule %s", r.kind, rule.Name), " ")
 }
 
-// plus is the place of a character of a text that begins at p. The line counts
-// from 1, the column from 0.
-func (p Place) plus(line, column int) Place {
-	switch {
-	case p.Line == 0 || line < 1:
-	case line > 1:
-		p.Line, p.Column = p.Line+line-1, 0
-	case p.Column > 0:
-		p.Column += max(column, 0)
-	}
-	return p
-}
-
-// group sorts the conditions into families, with tables that are the smaller
-// the more there are.
+// group sorts the conditions into families. The more families there are, the smaller
+// are their caches.
 func (r *Rules) group() {
 	families := map[string]*family{}
 	for i, c := range r.conditions {
@@ -298,8 +297,8 @@ func (r *Rules) group() {
 	}
 }
 
-// outcomes finds out what each condition says of a caller. Those that read a call are
-// left open, see hear.
+// outcomes evaluates each condition for a caller. It leaves open those that read a
+// call, see [Rules.callOutcomes].
 func (r *Rules) outcomes(f *chat.Facts) []outcome {
 	all := make([]outcome, len(r.conditions))
 	for _, family := range r.families {
@@ -309,7 +308,7 @@ func (r *Rules) outcomes(f *chat.Facts) []outcome {
 		if !ok {
 			known = make([]outcome, len(family.conditions))
 			for i, n := range family.conditions {
-				known[i] = r.conditions[n].ask(f, nil)
+				known[i] = r.conditions[n].evaluate(f, nil)
 			}
 			family.known.put(key, known)
 		}
@@ -320,9 +319,9 @@ func (r *Rules) outcomes(f *chat.Facts) []outcome {
 	return all
 }
 
-// hear finds out what the conditions of a class that read a call say of it, and
-// returns it, or nil where there are none.
-func (r *Rules) hear(of []outcome, c class, f *chat.Facts, arguments json.RawMessage) (made *call) {
+// callOutcomes evaluates the conditions of a class that read a call, and returns the
+// call, or nil where no condition reads it.
+func (r *Rules) callOutcomes(of []outcome, c class, f *chat.Facts, arguments json.RawMessage) (made *call) {
 	var err error
 	for _, i := range slices.Concat(c.deny, c.ask, c.allow) {
 		n := r.rules[i].condition
@@ -333,13 +332,13 @@ func (r *Rules) hear(of []outcome, c class, f *chat.Facts, arguments json.RawMes
 			made, err = newCall(arguments)
 		}
 		if of[n] = (outcome{err: err}); err == nil {
-			of[n] = r.conditions[n].ask(f, made)
+			of[n] = r.conditions[n].evaluate(f, made)
 		}
 	}
 	return made
 }
 
-// outcome is what a rule's condition said.
+// outcome is that of the rule's condition.
 func (r *rule) outcome(of []outcome) outcome {
 	if r.condition < 0 {
 		return outcome{holds: true}
@@ -347,7 +346,7 @@ func (r *rule) outcome(of []outcome) outcome {
 	return of[r.condition]
 }
 
-// Status is what operators are told of a rule.
+// Status is what operators see of a rule.
 type Status struct {
 	// Rule is its name and place.
 	Rule   string   `json:"rule"`
@@ -357,27 +356,33 @@ type Status struct {
 	When   string   `json:"when,omitempty"`
 	Reason string   `json:"reason,omitempty"`
 	// Failures counts how often its condition failed. Callers with the same facts
-	// count once while their answer is kept.
+	// count once while their outcome is cached.
 	Failures int64 `json:"failures"`
 }
 
-// Status tells how the rules do, in their order.
+// Status reports on each rule, in order.
 func (r *Rules) Status() []Status {
-	list := make([]Status, len(r.rules))
+	list := []Status{}
+	if r == nil {
+		return list
+	}
 	for i := range r.rules {
 		rule := &r.rules[i]
-		list[i] = Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When, Reason: rule.Reason}
+		s := Status{Rule: rule.String(), Allow: rule.Allow, Deny: rule.Deny, Ask: rule.Ask, When: rule.When, Reason: rule.Reason}
 		if rule.condition >= 0 {
-			list[i].Failures = r.conditions[rule.condition].failures.Load()
+			s.Failures = r.conditions[rule.condition].failures.Load()
 		}
+		list = append(list, s)
 	}
 	return list
 }
 
-// Unknown returns a warning for every target that names nothing in a catalog.
-// That is no error: what it names may come later.
-func (r *Rules) Unknown(c *catalog.Catalog) []error {
-	var warnings []error
+// Unknown returns a warning for every target that names nothing in a catalog. That is
+// no error: the tool may be registered later.
+func (r *Rules) Unknown(c *catalog.Catalog) (warnings []error) {
+	if r == nil {
+		return nil
+	}
 	for i := range r.rules {
 		rule := &r.rules[i]
 		for _, t := range rule.targets {

@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// described is a tool that is only described.
+// described is a tool that does nothing.
 type described struct{ d tool.Definition }
 
 func (d described) Definition() tool.Definition { return d.d }
@@ -45,12 +45,24 @@ func house(tb testing.TB) *catalog.Registry {
 	return r
 }
 
+// is compares one fact.
+func is[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 func compile(tb testing.TB, hidden []tool.Risk, list ...rules.Rule) *rules.Rules {
 	tb.Helper()
 	for i := range list {
 		list[i].Place = rules.Place{File: "dir/etui.yaml", Line: i + 1, Column: 5}
 	}
-	r, err := rules.Compile(list, hidden...)
+	defaults := map[tool.Risk]rules.Effect{}
+	for _, risk := range hidden {
+		defaults[risk] = rules.Deny
+	}
+	r, err := rules.Compile(rules.Visibility, list, defaults)
 	must(tb, err)
 	return r
 }
@@ -177,7 +189,7 @@ func TestFilterAndRuleMustAgree(t *testing.T) {
 	}
 }
 
-// Callers who differ in what a condition reads never share an answer.
+// Callers who differ in the facts that a condition reads never share an outcome.
 func TestCallersAreToldApart(t *testing.T) {
 	for when, callers := range map[string][2]chat.Facts{
 		isAdmin:                {{Roles: []string{"admin"}}, {Roles: []string{"admi", "n"}}},
@@ -224,9 +236,13 @@ func TestReasons(t *testing.T) {
 	if _, failed := r.Catalog().Denied(&chat.Facts{}); len(failed) != 2 || !strings.Contains(failed[0].Error(), "etui.yaml:3) failed") && !strings.Contains(failed[0].Error(), "etui.yaml:3 failed") {
 		t.Errorf("failed %v", failed)
 	}
-	if s := list.Status(); len(s) != 5 || s[2].Failures != 1 || s[0].Failures != 0 || s[1].Rule != "rule polls (etui.yaml:2)" {
-		t.Errorf("status %+v", s)
+	s := list.Status()
+	if len(s) != 5 {
+		t.Fatalf("the status has %d rules, want 5", len(s))
 	}
+	is(t, "name", s[1].Rule, "rule polls (etui.yaml:2)")
+	is(t, "failures of a rule that holds", s[0].Failures, 0)
+	is(t, "failures of a rule that failed", s[2].Failures, 1)
 }
 
 func TestMistakes(t *testing.T) {
@@ -259,12 +275,12 @@ func TestMistakes(t *testing.T) {
 		{allow("", make([]string, 1001)...), "at most 1000"},
 	} {
 		c.rule.Name, c.rule.Place, c.rule.WhenPlace = "r", at, at
-		_, err := rules.Compile([]rules.Rule{c.rule})
+		_, err := rules.Compile(rules.Visibility, []rules.Rule{c.rule}, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v:\n got %v\nwant %s", c.rule, err, c.want)
 		}
 	}
-	if _, err := rules.Compile(make([]rules.Rule, rules.MaxRules+1)); err == nil || !strings.Contains(err.Error(), "at most 10000") {
+	if _, err := rules.Compile(rules.Visibility, make([]rules.Rule, rules.MaxRules+1), nil); err == nil || !strings.Contains(err.Error(), "at most 10000") {
 		t.Errorf("too many rules: %v", err)
 	}
 }
@@ -286,7 +302,7 @@ func TestUnknownTargetsAreWarnings(t *testing.T) {
 	}
 }
 
-// More callers than are kept still get their own answers, from many goroutines.
+// More callers than the caches hold still get their own outcomes, in many goroutines.
 func TestManyCallers(t *testing.T) {
 	r := house(t)
 	r.SetRules(compile(t, nil, allow(`user.id.endsWith("7")`, "note"), deny(`time.getSeconds() % 2 == 0`, "restart")))
@@ -306,22 +322,22 @@ func TestManyCallers(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzCondition: whatever is written, compiling and judging do not panic, and a
-// second look gives the same answer.
+// FuzzCondition: no condition makes compiling or judging panic, and judging again gives
+// the same result.
 func FuzzCondition(f *testing.F) {
 	for _, s := range []string{isAdmin, `attrs.a == "b"`, `channel ==`, `time.getHours("Nowhere") > 3`, `user.roles.all(r, r.size() < 3)`, `"\u`, `[1,2].map(x, x/0) == []`, `attrs[channel] in user.roles`, `1/0 == 1`, "a\n.b", `chat.matches(channel)`} {
 		f.Add(s, "web", "admin")
 	}
 	c := house(f).Catalog()
 	f.Fuzz(func(t *testing.T, when, channel, role string) {
-		list, err := rules.Compile([]rules.Rule{allow(when, "note"), deny(when, "restart")})
+		list, err := rules.Compile(rules.Visibility, []rules.Rule{allow(when, "note"), deny(when, "restart")}, nil)
 		if err != nil {
 			return
 		}
 		facts := chat.Facts{Channel: channel, Chat: role, Roles: []string{role}, Attrs: map[string]string{channel: role}, Time: time.Unix(1e9, 0)}
 		g := list.Guard(c)
-		first, _ := g.Denied(&facts)
-		again, _ := list.Guard(c).Denied(&facts)
+		first, _, _ := g.Denied(&facts)
+		again, _, _ := list.Guard(c).Denied(&facts)
 		if fmt.Sprint(first) != fmt.Sprint(again) {
 			t.Errorf("%q: %v, then %v", when, first, again)
 		}
@@ -335,7 +351,7 @@ func BenchmarkCompile100(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := rules.Compile(list); err != nil {
+		if _, err := rules.Compile(rules.Visibility, list, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// The kinds of targets, as they are written before the colon. A name of a tool
-// has none.
+// The kinds of targets, as written before the colon. The name of a tool has none.
 const (
 	toolKind   = ""
 	groupKind  = "group"
@@ -26,8 +25,8 @@ const (
 type target struct {
 	kind    string
 	pattern string
-	begin   string // what everything that matches begins with
-	exact   bool   // the pattern is a name
+	begin   string // the literal text before the first wildcard
+	exact   bool   // there is no wildcard
 }
 
 func parseTarget(text string) (target, error) {
@@ -50,17 +49,9 @@ func parseTarget(text string) (target, error) {
 		t.begin, t.exact = pattern[:i], false
 	}
 	if kind == riskKind && !slices.ContainsFunc(tool.Risks(), func(r tool.Risk) bool { return t.match(string(r)) }) {
-		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text, nearest.Hint(pattern, risks))
+		return t, fmt.Errorf("the target %q names no risk, which are read, write and destructive%s", text, nearest.Hint(pattern, slices.Values([]string{"read", "write", "destructive"})))
 	}
 	return t, nil
-}
-
-func risks(yield func(string) bool) {
-	for _, r := range tool.Risks() {
-		if !yield(string(r)) {
-			return
-		}
-	}
 }
 
 func (t target) match(name string) bool {
@@ -74,7 +65,7 @@ func (t target) match(name string) bool {
 	return ok
 }
 
-// find returns the tools that t names. One may come several times.
+// find returns the tools that t names, some of them perhaps several times.
 func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 	switch t.kind {
 	case toolKind:
@@ -109,8 +100,8 @@ func (t target) find(c *catalog.Catalog) (found []*catalog.Entry) {
 		}
 	case skillKind:
 		for _, s := range c.Skills() {
-			// What instructions ask for is their author's wish: a rule that names the skill
-			// neither opens nor hides those tools.
+			// The tools of instructions are a wish of their author: a rule that names such a
+			// skill neither allows nor hides them.
 			if t.match(s.Name) && s.Guide == nil {
 				members, _ := c.Members(s)
 				found = append(found, members...)
@@ -128,7 +119,7 @@ func (t target) names(c *catalog.Catalog) bool {
 	return len(t.find(c)) > 0
 }
 
-// missing says that t names nothing, and what it may have meant.
+// missing says that t names nothing, and suggests a name.
 func (t target) missing(c *catalog.Catalog) string {
 	what := t.kind
 	if what == toolKind {
@@ -140,27 +131,22 @@ func (t target) missing(c *catalog.Catalog) string {
 	return fmt.Sprintf("it names the %s %q, which does not exist%s", what, t.pattern, nearest.Hint(t.pattern, t.known(c)))
 }
 
-// known yields the names that t could have.
+// known yields the names that t could have meant.
 func (t target) known(c *catalog.Catalog) iter.Seq[string] {
+	var names []string
 	switch t.kind {
 	case groupKind:
-		return slices.Values(c.GroupNames())
+		names = c.GroupNames()
 	case sourceKind:
-		return func(yield func(string) bool) {
-			for e := range c.All() {
-				if !yield(e.Definition.Source) {
-					return
-				}
-			}
+		for e := range c.All() {
+			names = append(names, e.Definition.Source)
 		}
 	case skillKind:
-		return func(yield func(string) bool) {
-			for _, s := range c.Skills() {
-				if !yield(s.Name) {
-					return
-				}
-			}
+		for _, s := range c.Skills() {
+			names = append(names, s.Name)
 		}
+	default:
+		return c.Names()
 	}
-	return c.Names()
+	return slices.Values(names)
 }

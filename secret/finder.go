@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// finder finds any of many words in a text. It looks at three bytes at a time and
-// knows how far the next word may be at least (Wu and Manber), so that it skips
-// most of a text that holds none. It is immutable.
+// finder finds any of many words in a text. It reads three bytes at a time and knows
+// the least distance to the next word (Wu and Manber), so that it skips most of a text
+// that contains none. It is immutable.
 type finder struct {
 	words    []string
 	shortest int
-	shift    []uint8 // by hash of three bytes: how far to go on; 0 where a word may begin
-	first    []int32 // by hash of the last of the shortest bytes: the number of a word, plus one
+	shift    []uint8 // by hash of three bytes: how far to skip; 0 where a word may be
+	first    []int32 // by hash of the last three of the first shortest bytes: a word's number plus one
 	next     []int32 // by word: another one of the same hash
 	mask     uint32
 }
 
-// block is how many bytes are looked at together.
+// block is how many bytes are hashed together.
 const block = 3
 
 // newFinder returns a finder of words of at least Shortest bytes; nil when there
@@ -58,7 +58,7 @@ func (f *finder) hash(a, b, c byte) uint32 {
 // span is a piece of a text.
 type span struct{ from, to int }
 
-// find returns where words stand in a text, in the order in which they begin. They
+// find returns the places of words in a text, in the order in which they begin. They
 // may overlap.
 func (f *finder) find(text []byte) (found []span) {
 	if f == nil {

@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// MaxKnown is how many values are known at most; the ones of the owner that was
-// set longest ago are forgotten for more.
+// MaxKnown is how many values a [Known] holds at most. Beyond that it forgets those of
+// the owner that was set longest ago.
 const MaxKnown = 10_000
 
-// Known is all secrets that a program knows, while they come and go. It is safe
-// for concurrent use, and its zero value and nil know none.
+// Known is the set of secrets that a program knows, which may change. It is safe for
+// concurrent use. Its zero value and nil are empty.
 type Known struct {
-	current atomic.Pointer[Redactor] // nil until somebody asks after a change
+	current atomic.Pointer[Redactor] // nil after a change, until it is needed
 
 	mu     sync.Mutex // guards owners
 	owners []owner    // the one that was set last comes last
@@ -24,9 +24,9 @@ type owner struct {
 	values []Value
 }
 
-// Set makes values, and the [Value.Parts] of them, the only ones that are known of
-// an owner, such as a file. Values of an owner that has gone are best kept: they
-// may still stand in what comes later.
+// Set replaces the values of an owner, such as a file, with values and their
+// [Value.Parts]. Better keep the values of an owner that has gone: later texts may
+// still contain them.
 func (k *Known) Set(name string, values ...Value) {
 	var all []Value
 	for _, v := range values {
@@ -56,8 +56,7 @@ func (k *Known) count() (n int) {
 	return n
 }
 
-// Redactor returns what hides all that is known now. It costs nothing unless
-// something was set since it was last asked for.
+// Redactor returns a redactor of all current values. It is cached until the next Set.
 func (k *Known) Redactor() Redactor {
 	if k == nil {
 		return Redactor{}

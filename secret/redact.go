@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// Shortest is how many bytes a value has at least that is looked for.
+	// Shortest is the least length in bytes of a value that redactors look for.
 	Shortest = 6
-	// shortestFolded is how many letters and digits a value has that is found in
-	// other case and with other characters between, too: ordinary words must not be.
+	// shortestFolded is the least number of letters and digits of a value that
+	// redactors find also in other case and with other characters between. Ordinary
+	// words are shorter.
 	shortestFolded = 16
 )
 
@@ -22,13 +23,13 @@ const (
 // nothing.
 type Redactor struct{ words *words }
 
-// words are what secrets look like.
+// words are the forms of secrets.
 type words struct {
 	exact  *finder // in a text, with and without its escapes
 	folded *finder // in a folded one
 }
 
-// NewRedactor returns what hides values.
+// NewRedactor returns a redactor of values.
 func NewRedactor(values ...Value) Redactor {
 	var exact, loose []string
 	for _, v := range values {
@@ -47,7 +48,7 @@ func NewRedactor(values ...Value) Redactor {
 		for _, once := range slices.Compact(slices.Sorted(slices.Values(encoded))) {
 			loose = append(loose, fold(once))
 			if len(once) < 2*Shortest {
-				continue // what comes of short ones is found by chance
+				continue // encodings of short ones occur by chance
 			}
 			for _, twice := range encodings(once) {
 				loose = append(loose, fold(twice))
@@ -72,16 +73,15 @@ func encodings(text string) []string {
 	return append(inBase64(text), digits, strings.ToUpper(digits))
 }
 
-// inBase64 returns what base64 makes of a text wherever it stands in other data:
-// the digits that depend on it alone, for each of the three places at which it may
-// begin, in both alphabets.
+// inBase64 returns the base64 of a text anywhere in other data: the digits that depend
+// only on it, for each of the three offsets at which it may begin, in both alphabets.
 func inBase64(text string) (all []string) {
 	for before := range 3 {
 		data := append(make([]byte, before), text...)
 		digits := base64.RawStdEncoding.EncodeToString(data)
 		whole := len(data) / 3 * 4
 		if rest := len(data) % 3; rest > 0 {
-			whole += rest // the digit after these holds bits of what follows
+			whole += rest // the next digit has bits of the data behind
 		}
 		digits = digits[[]int{0, 2, 3}[before]:whole]
 		all = append(all, digits, strings.NewReplacer("+", "-", "/", "_").Replace(digits))
@@ -111,7 +111,7 @@ func (r Redactor) Text(text string) string {
 	return out.String()
 }
 
-// in reports whether there is a secret in a text.
+// in reports whether a text contains a secret.
 func (w *words) in(text string) bool {
 	all := views(text, false)
 	for _, v := range all {
@@ -122,7 +122,7 @@ func (w *words) in(text string) bool {
 	return len(w.folded.find(all[len(all)-1].folded().text)) > 0
 }
 
-// spans returns where the secrets stand: in order, and apart from each other.
+// spans returns the places of the secrets, sorted and disjoint.
 func (w *words) spans(text string) (all []span) {
 	forms := views(text, true)
 	for _, v := range forms {
@@ -141,7 +141,7 @@ func (w *words) spans(text string) (all []span) {
 	return joined
 }
 
-// places returns where in the original the words stand that are found in a view.
+// places returns the places in the original of the words that are found in a view.
 func (v view) places(f *finder) []span {
 	found := f.find(v.text)
 	for i, s := range found {
@@ -151,8 +151,8 @@ func (v view) places(f *finder) []span {
 }
 
 // JSON returns a valid JSON value without the secrets, however its strings are
-// escaped. What holds none comes back byte by byte; a number that holds one becomes
-// a text.
+// escaped. A value without secrets is returned unchanged; a number with one becomes a
+// string.
 func (r Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	if r.words == nil || !r.words.in(string(raw)) {
 		return raw
@@ -170,7 +170,7 @@ func (r Redactor) appendToken(out, token []byte) []byte {
 	case token[0] == '"':
 		var s string
 		if err := json.Unmarshal(token, &s); err == nil && r.Text(s) != s {
-			token, _ = json.Marshal(r.Text(s)) // a string always can be
+			token, _ = json.Marshal(r.Text(s)) // never fails for a string
 		}
 	case len(token) > 1 && r.Text(string(token)) != string(token):
 		token = []byte(`"` + hidden + `"`)
@@ -178,8 +178,8 @@ func (r Redactor) appendToken(out, token []byte) []byte {
 	return append(out, token...)
 }
 
-// tokenLength is that of the string, the number or the byte of punctuation with
-// which a piece of JSON begins.
+// tokenLength returns the length of the string, number or byte of punctuation at the
+// beginning of a piece of JSON.
 func tokenLength(raw []byte) int {
 	n := 1
 	switch {
@@ -201,8 +201,8 @@ func tokenLength(raw []byte) int {
 
 func isNumeric(b byte) bool { return '0' <= b && b <= '9' || strings.IndexByte("+-.eE", b) >= 0 }
 
-// Error returns an error without the secrets in its text. It is one of what err is
-// one of, but what it wraps is not shown.
+// Error returns err without the secrets in its text. errors.Is and errors.As still find
+// what err wraps.
 func (r Redactor) Error(err error) error {
 	if err == nil {
 		return nil
@@ -222,7 +222,7 @@ func (e *redacted) Error() string { return e.text }
 
 func (e *redacted) Unwrap() error { return e.err }
 
-// Writer returns a writer that hides what k knows in each text before w gets it. It
+// Writer returns a writer that hides the secrets in each text that it writes to w. It
 // is for logs: a handler of package slog writes one record at a time.
 func (k *Known) Writer(w io.Writer) io.Writer { return &writer{k, w} }
 

@@ -1,23 +1,21 @@
-// Package secret holds the texts that must not be shown, and takes them out of
-// others.
+// Package secret holds texts that must not be shown, and removes them from others.
 //
-// A [Value] is such a text: it never prints itself. [Known] is all that a program
-// knows of them, and a [Redactor] replaces them in results, errors, logs and
-// records by "(hidden)", also where they are written as programs usually write
-// them:
+// A [Value] is such a text: it never prints itself. [Known] is the set of those that a
+// program knows, and a [Redactor] replaces them by "(hidden)" in results, errors, logs
+// and records. It also finds the forms in which programs usually write them:
 //
-//   - base64 with either alphabet, with or without padding, in the midst of other
+//   - base64 with either alphabet, with or without padding, in the middle of other
 //     data and wrapped into lines;
 //   - hexadecimal in either case, with spaces, colons or hyphens between;
-//   - hexadecimal or base64 of these two, once more;
+//   - hexadecimal or base64 of these two;
 //   - percent-encoded, with + for a space, and with the escapes of JSON, Go, HTML
 //     and their mixtures, several times over;
 //   - backwards.
 //
-// Values of fewer than [Shortest] bytes are not looked for: they would be found
-// everywhere. Nor is a value found that is compressed, encrypted, cut into pieces
-// (as in the columns of a hex dump) or shifted by a program that means to hide it: what
-// such a program must not have it must not be given.
+// A redactor ignores values of fewer than [Shortest] bytes, which would be found
+// everywhere. It does not find a value that is compressed, encrypted, cut into pieces
+// (as in the columns of a hex dump) or shifted by a program that wants to hide it: do
+// not give secrets to a program that must not have them.
 package secret
 
 import (
@@ -48,7 +46,7 @@ func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.String()) }
 // MarshalYAML hides the value.
 func (v Value) MarshalYAML() (any, error) { return v.String(), nil }
 
-// Parts returns the value and the secrets in it: what follows the scheme in
+// Parts returns the value and the secrets in it: the text after the scheme in
 // "Bearer x", and the password in "Basic x".
 func (v Value) Parts() []Value {
 	scheme, rest, found := strings.Cut(strings.TrimSpace(string(v)), " ")
@@ -57,7 +55,7 @@ func (v Value) Parts() []Value {
 	}
 	parts := []Value{v, Value(rest)}
 	if strings.EqualFold(scheme, "basic") {
-		plain, _ := base64.StdEncoding.DecodeString(rest) // what is no base64 holds no password
+		plain, _ := base64.StdEncoding.DecodeString(rest) // anything else has no password
 		_, password, _ := strings.Cut(string(plain), ":")
 		parts = append(parts, Value(password))
 	}

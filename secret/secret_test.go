@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/secret"
 )
 
-// encodings are how programs write a text that stands in others.
+// encodings are the ways in which programs write a text within others.
 func encodings() map[string]func(string) string {
 	b64 := func(e *base64.Encoding) func(string) string {
 		return func(s string) string { return e.EncodeToString([]byte(s)) }
@@ -77,8 +77,7 @@ func encodings() map[string]func(string) string {
 	}
 }
 
-// TestRedactor: whatever stands around a secret and however it is written, it is
-// not found in what remains.
+// TestRedactor: no encoding of a secret survives, at any place in a text.
 func TestRedactor(t *testing.T) {
 	secrets := []string{"tr0ub4dor&3", `p"a/ss\w+rd`, "sk-proj-0aZ_9-xY8wQ2", "100% n\\to <&> it", "päßwörter", strings.Repeat("k3y/", 40)}
 	for _, s := range secrets {
@@ -137,8 +136,14 @@ func TestText(t *testing.T) {
 		t.Error(got)
 	}
 	err := r.Error(fmt.Errorf("token 1234567: %w", io.EOF))
-	if err.Error() != "token (hidden): EOF" || !errors.Is(err, io.EOF) || !errors.Is(r.Error(io.EOF), io.EOF) || r.Error(nil) != nil {
-		t.Error(err)
+	if err.Error() != "token (hidden): EOF" {
+		t.Errorf("the error says %q", err)
+	}
+	if !errors.Is(err, io.EOF) || !errors.Is(r.Error(io.EOF), io.EOF) {
+		t.Error("the error is io.EOF no more")
+	}
+	if r.Error(nil) != nil {
+		t.Error("there is an error where there was none")
 	}
 }
 
@@ -161,7 +166,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestKnown: secrets come and go while others read and log.
+// TestKnown: secrets come and go while others redact and log.
 func TestKnown(t *testing.T) {
 	var k secret.Known
 	var log strings.Builder
@@ -205,13 +210,12 @@ func make1000(i int) (list []secret.Value) {
 	return list
 }
 
-// FuzzRedactor: no secret survives in any encoding, and what holds none stays as
-// it is.
+// FuzzRedactor: no secret survives in any encoding, and JSON stays valid.
 func FuzzRedactor(f *testing.F) {
 	f.Add("tr0ub4dor&3", "before ", " after")
 	f.Add("aaaaaaa", `\u00`, "%4")
 	f.Fuzz(func(t *testing.T, value, before, after string) {
-		// Secrets are printable, and not made of what stands for them.
+		// Secrets are printable, and do not consist of the replacement's characters.
 		odd := strings.ContainsFunc(value, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("(hidden)", c) })
 		if odd || len(value) < 8 || len(value) > 500 {
 			t.Skip()

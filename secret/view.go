@@ -11,8 +11,7 @@ import (
 // A view is a text in another form, such as without its escapes.
 type view struct {
 	text []byte
-	// at tells for each byte which piece of the original it is; nil when nobody
-	// wants to know.
+	// at is, for each byte, its place in the original; nil when places are not needed.
 	at []span
 }
 
@@ -28,10 +27,10 @@ func plain(text string, places bool) view {
 	return v
 }
 
-// maxEscapes is how many times over escapes are looked through.
+// maxEscapes is how many levels of escapes are removed.
 const maxEscapes = 4
 
-// views returns a text as it is, and without its escapes, as often as it has any.
+// views returns a text as it is, and without each level of escapes that it has.
 func views(text string, places bool) []view {
 	all := []view{plain(text, places)}
 	if strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '&') < 0 {
@@ -73,8 +72,8 @@ func (v view) unescape() view {
 	return out
 }
 
-// appendEscape appends what the escape at the beginning of text stands for, and
-// returns its length. What is none stands for itself.
+// appendEscape appends the meaning of the escape at the beginning of text, and returns
+// its length. Without an escape it appends one byte.
 func appendEscape(out, text []byte) ([]byte, int) {
 	switch text[0] {
 	case '%':
@@ -173,8 +172,8 @@ func lower(b byte) byte {
 	return b
 }
 
-// folded returns a text without what stands between letters and digits, all of
-// them small: base64 and hexadecimal however they are wrapped and separated.
+// folded returns a text in small letters, without spaces and punctuation, so that
+// wrapped and separated base64 and hexadecimal look the same.
 func (v view) folded() view {
 	out := view{text: make([]byte, len(v.text))}
 	n := 0
@@ -190,7 +189,7 @@ func (v view) folded() view {
 	return out
 }
 
-// folds is what each byte is in a folded text; 0 for those that are left out.
+// folds maps each byte to that in a folded text; 0 for those that are left out.
 var folds = func() (table [256]byte) {
 	for i := range table {
 		table[i] = lower(byte(i))
@@ -201,5 +200,5 @@ var folds = func() (table [256]byte) {
 	return table
 }()
 
-// fold is a text as it is in a folded view.
+// fold returns a text as in a folded view.
 func fold(text string) string { return string(view{text: []byte(text)}.folded().text) }

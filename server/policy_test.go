@@ -12,10 +12,10 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -38,7 +38,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err := r.Register(leak("look", tool.Read), leak("wipe", tool.Destructive)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := policy.Compile([]rules.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
+	list, err := rules.Compile(rules.Policy, []rules.Rule{{Name: "careful", Ask: []string{"wipe"}, When: `user.id != "ann"`}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(e, server.Config{Policy: list.Status})
+	s := server.New(e, server.Config{Status: api.Config{Policy: list.Status}})
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -66,7 +66,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/tools/look", `{"arguments":{"text":"x"}}`, 200, `"text":"got x with (hidden)"`},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{"text":"x"}}`, 403, "needs an approval"},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{}}`, 400, "do not fit"},
-		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "stands twice"},
+		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "duplicate key"},
 		{"POST", "/api/tools/find_tools/judge", `{}`, 200, `"effect":"allow"`},
 		{"POST", "/api/tools/use_skill/judge", `{}`, 200, `"depends":true`},
 		{"POST", "/api/tools/wipe", `{"user":"ann","arguments":{"text":"x"}}`, 200, "got x with"},

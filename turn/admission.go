@@ -14,28 +14,25 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/shelltext"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 )
 
-// Every call passes here, by whatever name it was made and whoever made it: first
-// admit finds the tool that it reaches and asks whether this caller may use it, then,
-// just before it runs, allow asks whether the arguments fit and the policy lets it
-// through. What was decided is recorded.
+// Every call passes here, however it is made: first admit finds the tool that it
+// reaches and checks that this caller may use it; then, just before it runs, allow
+// checks its arguments and asks the policy. Every decision is recorded.
 
 // The stages at which a call is refused, beside those of the selection.
 const (
 	StageUnknown   = "unknown"   // there is no such tool or skill
 	StageArguments = "arguments" // they do not fit the tool's schema
-	StagePolicy    = "policy"    // the policy does not let it through
+	StagePolicy    = "policy"    // the policy does not allow it
 )
 
-// admit judges a call: as the turn began, and by what has been taken away since. A
-// nil entry means that there is no such tool.
+// admit judges a call by the catalog with which the turn began, and by removals since.
+// A nil entry means that there is no such tool.
 func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 	entry, stage := t.selector.Admit(t.selected.Request, name)
 	now := t.Runner.selector()
@@ -48,19 +45,18 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 	return entry, stage
 }
 
-// allow judges a call that is about to run. The error says, to the model, why it may
-// not.
+// allow judges a call that is about to run. The error tells the model why it may not.
 func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *Answer) error {
 	record := t.record(e)
-	if err := fits(e, args); err != nil { // nobody is asked about a call that cannot run
+	if err := fits(e, args); err != nil { // the policy does not see a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
 		t.decided(record, args)
 		return err
 	}
-	return t.judge(ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}, record, said)
+	return t.judge(ctx, rules.Attempt{Entry: e, Arguments: args}, record, said)
 }
 
-// fits says in what arguments do not fit a tool's schema.
+// fits returns how arguments violate a tool's schema.
 func fits(e *catalog.Entry, args json.RawMessage) error {
 	schema, err := e.Schema()
 	if err != nil {
@@ -72,23 +68,23 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 	return misnamed(e, args)
 }
 
-// allowSkill judges the taking up of a skill, or the reading of a file of it.
+// allowSkill judges the activation of a skill, or the reading of one of its files.
 func (t *run) allowSkill(name, file string) error {
-	return t.judge(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name}, nil)
+	return t.judge(t.ctx, rules.Attempt{Skill: name, Arguments: fileArguments(file)}, audit.Decision{Skill: name}, nil)
 }
 
-// fileArguments are the arguments of the reading of a skill's file; no file is its
-// instructions.
+// fileArguments returns the arguments for reading a skill's file; an empty name means
+// its instructions.
 func fileArguments(file string) json.RawMessage {
-	args, _ := json.Marshal(map[string]string{"file": file}) // texts always can be
+	args, _ := json.Marshal(map[string]string{"file": file}) // never fails for strings
 	return args
 }
 
-// judge asks the policy, and records the answer. What a person said to the call, if
-// anything, decides where the policy says ask.
-func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, said *Answer) error {
-	d := t.decide(ctx, c)
-	asked := d.Effect == rules.Ask && c.Entry != nil && t.config.Approvals
+// judge asks the policy and records its decision. Where the policy says ask, a person's
+// answer decides, if there is one.
+func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision, said *Answer) error {
+	d := t.decide(ctx, a)
+	asked := d.Effect == rules.Ask && a.Entry != nil && t.config.Approvals
 	if asked {
 		if said == nil {
 			return errAwaits
@@ -99,33 +95,33 @@ func (t *run) judge(ctx context.Context, c policy.Call, record audit.Decision, s
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
 		record.Stage = StagePolicy
 	}
-	t.decided(record, c.Arguments)
+	t.decided(record, a.Arguments)
 	switch {
 	case record.Allowed:
 		return nil
 	case asked:
 		return fmt.Errorf("%s was not called: %s", record.Tool, said.reason())
 	}
-	return &policy.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
 
-// decide asks the policy, which may be a program's own code. One that panics lets
-// nothing through.
-func (t *run) decide(ctx context.Context, c policy.Call) (d policy.Decision) {
+// decide asks the policy, which may be a program's own code, about an attempt of the
+// turn's caller. A policy that panics refuses.
+func (t *run) decide(ctx context.Context, a rules.Attempt) (d rules.Decision) {
 	if t.config.Decide == nil {
-		return policy.Decision{Effect: rules.Allow, Reason: "there is no policy"}
+		return rules.Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d = policy.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
+			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()
-	c.Facts = t.selected.Request.Facts
-	return t.config.Decide(ctx, c)
+	a.Facts, a.Catalog = t.selected.Request.Facts, t.selector.Catalog()
+	return t.config.Decide(ctx, a)
 }
 
-// refused records a call that reached no tool that its caller may use: e is nil when
-// there is none of that name.
+// refused records a call of a tool that does not exist, when e is nil, or that the
+// caller may not use.
 func (t *run) refused(name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
 	record := audit.Decision{Tool: name, Stage: StageUnknown}
 	if e != nil {
@@ -135,7 +131,7 @@ func (t *run) refused(name string, e *catalog.Entry, stage selection.Stage, args
 	t.decided(record, args)
 }
 
-// reason says to operators why a tool is not to be used.
+// reason tells operators why a caller may not use a tool.
 func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
 	facts := &t.selected.Request.Facts
 	if stage != selection.Visibility {
@@ -146,7 +142,7 @@ func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
 	}
 	c := t.selector.Catalog()
 	if same, _ := c.Get(e.Definition.Name); same != e {
-		c = t.Runner.selector().Catalog() // it was taken away since
+		c = t.Runner.selector().Catalog() // it was removed since
 	}
 	if same, _ := c.Get(e.Definition.Name); same != e {
 		return "it was replaced"
@@ -154,14 +150,13 @@ func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
 	return c.WhyDenied(facts, e)
 }
 
-// record begins the record of a decision about a tool.
+// record returns a decision about a tool that is still open.
 func (t *run) record(e *catalog.Entry) audit.Decision {
 	sum := sha256.Sum256(e.JSON)
 	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Hash: hex.EncodeToString(sum[:8])}
 }
 
-// decided records a decision, and logs it: operators are told of calls that somebody
-// may not make.
+// decided records and logs a decision. Calls that the caller may not make are warnings.
 func (t *run) decided(d audit.Decision, args json.RawMessage) {
 	f := t.selected.Request.Facts
 	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.User, string(t.in.Session.Key)
@@ -169,31 +164,31 @@ func (t *run) decided(d audit.Decision, args json.RawMessage) {
 		t.config.Audit(d, args)
 	}
 	level := slog.LevelWarn
-	if d.Allowed || d.Stage == StageUnknown || d.Stage == StageArguments { // models err all the time
+	if d.Allowed || d.Stage == StageUnknown || d.Stage == StageArguments { // mistakes of models are common
 		level = slog.LevelDebug
 	}
 	t.config.Log.Log(t.ctx, level, "call judged", "allowed", d.Allowed, "tool", cmp.Or(d.Tool, d.Skill), "stage", d.Stage, "reason", d.Reason, "user", d.User, "channel", d.Channel, "session", d.Session)
 }
 
-// Judgement is what would become of a call of a tool by a caller, for operators.
+// Judgement tells operators what would happen to a call of a tool by a caller.
 type Judgement struct {
 	Tool string `json:"tool"`
 	// Effect is allow, ask or deny.
 	Effect rules.Effect `json:"effect"`
 	// Stage is where the call would be refused: unknown, one of the selection's
-	// stages, arguments, or policy. It is empty where it would run.
+	// stages, arguments, or policy. It is empty when the call would run.
 	Stage string `json:"stage,omitempty"`
-	// Rule is the rule of the policy that decides, and Reason says why.
+	// Rule is the policy rule that decides; Reason explains the effect.
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Depends says that other arguments may be judged in another way: there were none.
+	// Depends means that no arguments were given and that some could change the effect.
 	Depends bool `json:"depends,omitempty"`
 	// Command is what the shell command among the arguments would do, if there is one.
-	Command *shelltext.Facts `json:"command,omitempty"`
+	Command *rules.Command `json:"command,omitempty"`
 }
 
-// Judge tells what would become of calls of tools in a turn of in, as far as that does
-// not depend on their arguments. Nothing runs and nothing is recorded.
+// Judge predicts calls of tools in a turn of in, as far as their arguments do not
+// matter. It runs and records nothing.
 func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgement {
 	t := r.direct(ctx, in)
 	var list []Judgement
@@ -203,8 +198,8 @@ func (r *Runner) Judge(ctx context.Context, in Input, names ...string) []Judgeme
 	return list
 }
 
-// JudgeCall tells what would become of a call in a turn of in: of a tool, a skill, or
-// one of the selection's own tools. Nothing runs and nothing is recorded.
+// JudgeCall predicts a call in a turn of in: of a tool, a skill, or one of the
+// selection's own tools. It runs and records nothing.
 func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json.RawMessage) Judgement {
 	if name == selection.CallTool {
 		var err error
@@ -218,13 +213,13 @@ func (r *Runner) JudgeCall(ctx context.Context, in Input, name string, args json
 	return r.direct(ctx, in).foresee(name, args)
 }
 
-// foresee judges a call that is not made. Nil arguments are not known.
+// foresee judges a call without making it. Nil arguments are unknown.
 func (t *run) foresee(name string, args json.RawMessage) Judgement {
 	switch {
 	case name == selection.FindTools || name == selection.DescribeTool:
-		return Judgement{Tool: name, Effect: rules.Allow, Reason: "it tells of what the caller may use, and runs nothing"}
+		return Judgement{Tool: name, Effect: rules.Allow, Reason: "it describes what the caller may use, and runs nothing"}
 	case args == nil && (name == selection.CallTool || name == selection.UseSkill):
-		return Judgement{Tool: name, Effect: rules.Allow, Reason: "what it names is judged", Depends: true}
+		return Judgement{Tool: name, Effect: rules.Allow, Reason: "the tool or skill that it names is judged", Depends: true}
 	case name == selection.UseSkill:
 		return t.foreseeSkill(skillAsked(args).Name, args)
 	}
@@ -235,7 +230,7 @@ func (t *run) foresee(name string, args json.RawMessage) Judgement {
 	return t.foreseeTool(e, stage, args)
 }
 
-// foreseeSkill judges the taking up of a skill, or the reading of a file of it.
+// foreseeSkill judges the activation of a skill, or the reading of one of its files.
 func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 	if _, ok := t.admitSkill(name); !ok {
 		return Judgement{Tool: name, Effect: rules.Deny, Stage: StageUnknown}
@@ -243,11 +238,11 @@ func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
 	if args != nil {
 		args = fileArguments(skillAsked(args).File)
 	}
-	return foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: args}))
+	return foreseen(name, t.decide(t.ctx, rules.Attempt{Skill: name, Arguments: args}))
 }
 
-// foreseen is what becomes of a call of which the policy says d.
-func foreseen(name string, d policy.Decision) Judgement {
+// foreseen returns the judgement of a call on which the policy decides d.
+func foreseen(name string, d rules.Decision) Judgement {
 	j := Judgement{Tool: name, Effect: d.Effect, Rule: d.Rule, Reason: d.Reason, Depends: d.Depends}
 	if d.Effect != rules.Allow {
 		j.Stage = StagePolicy
@@ -255,7 +250,7 @@ func foreseen(name string, d policy.Decision) Judgement {
 	return j
 }
 
-// foreseeTool judges a call of a tool that was admitted, or not, at a stage.
+// foreseeTool judges a call of a tool that was admitted or refused at a stage.
 func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
 	name := e.Definition.Name
 	refused := Judgement{Tool: name, Effect: rules.Deny}
@@ -274,18 +269,13 @@ func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.Raw
 			return refused
 		}
 	}
-	j := foreseen(name, t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Entry: e, Arguments: args}))
-	var read map[string]any
-	if json.Unmarshal(args, &read) == nil { // else there are none
-		if facts, ok := shelltext.OfArguments(read); ok {
-			j.Command = &facts
-		}
-	}
+	j := foreseen(name, t.decide(t.ctx, rules.Attempt{Entry: e, Arguments: args}))
+	j.Command = rules.CommandOf(args)
 	return j
 }
 
-// hide takes the secrets out of a result: what a tool gives passes here before
-// anybody reads it, or it is stored.
+// hide removes the secrets from a result. Every result passes here before anybody reads
+// or stores it.
 func (t *run) hide(r chat.Result) chat.Result {
 	secrets := t.config.Secrets.Redactor()
 	r.Text = secrets.Text(r.Text)
@@ -306,16 +296,16 @@ func (t *run) hide(r chat.Result) chat.Result {
 	return r
 }
 
-// cleaned is a text and what is left of it without the secrets that were known.
+// cleaned is a text with and without the secrets that were known.
 type cleaned struct {
 	from    string
 	secrets secret.Redactor
 	text    string
 }
 
-// cleanSystem takes the secrets out of a system prompt: the memory, the agent's files
-// and the client's instructions are part of it. The last one is kept, because it is
-// the same for most turns and long.
+// cleanSystem removes the secrets from a system prompt, which contains the memory, the
+// agent's files and the client's instructions. It caches the last one, because most
+// turns have the same and it is long.
 func (r *Runner) cleanSystem(strategy prompt.Strategy, text string) string {
 	secrets := r.config.Secrets.Redactor()
 	if last := r.clean[strategy].Load(); last != nil && last.secrets == secrets && last.from == text {

@@ -14,7 +14,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
@@ -23,8 +22,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// TestAdmission: however a call is made it is judged in the same way, and each
-// decision is recorded with its stage and reason. The model reads no rule.
+// TestAdmission: calls are judged alike however they are made, and each decision is
+// recorded with its stage and reason. Rule names are withheld from the model.
 func TestAdmission(t *testing.T) {
 	ran := ""
 	named := func(name string, risk tool.Risk) tool.Tool {
@@ -37,13 +36,13 @@ func TestAdmission(t *testing.T) {
 	if err := r.Register(named("look", tool.Read), named("exec", tool.Write), named("wipe", tool.Destructive), named("secret_tool", tool.Read), named("off", tool.Read)); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := rules.Compile([]rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}})
+	seen, err := rules.Compile(rules.Visibility, []rules.Rule{{Name: "hr", Allow: []string{"secret_tool"}, When: `"hr" in user.roles`}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.SetRules(seen)
 	guided(t, r, catalog.Skill{Name: "ops", Description: "Operate", Guide: files{"": "How to."}}, catalog.Skill{Name: "pdf", Description: "Fill", Guide: files{"": "Fill it."}})
-	calls, err := policy.Compile([]rules.Rule{
+	calls, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Name: "no-shell", Deny: []string{"exec"}, When: `channel == "telegram"`, Reason: "strangers are there"},
 		{Name: "no-ops", Deny: []string{"skill:ops"}},
 	}, map[tool.Risk]rules.Effect{tool.Destructive: rules.Ask})
@@ -58,6 +57,12 @@ func TestAdmission(t *testing.T) {
 		d.Arguments = string(args)
 		records = append(records, d)
 	}}
+	is := func(call chat.Call, what string, got, want any) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s %s: %s: got %v, want %v", call.Name, call.Arguments, what, got, want)
+		}
+	}
 	const never, approval, unknown = "the operator's policy does not allow this call", "the call needs an approval", "there is no "
 	for _, c := range []struct {
 		call   chat.Call
@@ -79,7 +84,7 @@ func TestAdmission(t *testing.T) {
 		{fake.Call("1", "functions.exec", `{"city":"a"}`), unknown, "functions.exec false unknown  "},
 		{fake.Call("1", "call_tool", `{"name":"call_tool","arguments":{"name":"exec","arguments":{"city":"a"}}}`), unknown, "call_tool false unknown  "},
 		{fake.Call("1", "call_tool", `{"name":"exec","city":"a"}`), never, "exec false policy rule no-shell rule no-shell denies: strangers are there"},
-		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "stands twice", "call_tool false arguments  the arguments are not clear: \"name\" stands twice in one object; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
+		{fake.Call("1", "call_tool", `{"name":"look","name":"exec","arguments":{"city":"a"}}`), "duplicate key", "call_tool false arguments  the arguments are ambiguous: duplicate key \"name\"; call_tool needs {\"name\": \"…\", \"arguments\": {…}}"},
 		{fake.Call("1", "call_tool", `{"name":"use_skill","arguments":{"name":"ops"}}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "call_tool", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
 		{fake.Call("1", "use_skill", `{"name":"ops"}`), "the skill ops was not called: " + never, "ops false policy rule no-ops rule no-ops denies"},
@@ -92,27 +97,33 @@ func TestAdmission(t *testing.T) {
 		b := &bench{turn.New(m, selection.Follow(r, selection.Config{Disabled: []string{"off"}}), prompt.New(prompt.Config{}), cfg), m}
 		in := turn.Input{Text: "?", Facts: chat.Facts{User: "bob", Channel: "telegram", Agent: "main"}}
 		result := run(b, t.Context(), in).results()[0]
-		if !strings.Contains(result.Text, c.says) || result.Failed == (ran != "" || c.says == "Fill it.") || strings.Contains(result.Text, "rule") {
-			t.Errorf("%s %s gives %q, ran %q", c.call.Name, c.call.Arguments, result.Text, ran)
+		if !strings.Contains(result.Text, c.says) || strings.Contains(result.Text, "rule") {
+			t.Errorf("%s %s gives %q, want %q", c.call.Name, c.call.Arguments, result.Text, c.says)
 		}
+		is(c.call, "failed", result.Failed, ran == "" && c.says != "Fill it.")
 		if len(records) != 1 {
 			t.Fatalf("%s %s: %d records", c.call.Name, c.call.Arguments, len(records))
 		}
 		d := records[0]
-		if got := fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason); got != c.record || d.User != "bob" || d.Channel != "telegram" || d.Agent != "main" || d.Time.IsZero() {
-			t.Errorf("%s %s\nrecorded %q of %+v\nwant     %q", c.call.Name, c.call.Arguments, got, d, c.record)
+		is(c.call, "record", fmt.Sprintf("%s%s %v %s %s %s", d.Tool, d.Skill, d.Allowed, d.Stage, d.Rule, d.Reason), c.record)
+		is(c.call, "caller", d.User+" "+d.Channel+" "+d.Agent, "bob telegram main")
+		is(c.call, "without a time", d.Time.IsZero(), false)
+		about := "  0" // its source, its version and how long its hash is
+		if d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool" {
+			about = "test 2 16"
 		}
-		if known := d.Tool != "" && d.Stage != "unknown" && d.Tool != "call_tool"; known != (len(d.Hash) == 16 && d.Source == "test" && d.Version == "2") {
-			t.Errorf("%+v", d)
-		}
+		is(c.call, "tool", fmt.Sprint(d.Source, " ", d.Version, " ", len(d.Hash)), about)
 		// Trying it says the same.
 		records = nil
-		if j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments); (j.Effect == rules.Allow) != d.Allowed || j.Stage != d.Stage || j.Rule != d.Rule || j.Reason != d.Reason || len(records) != 0 {
-			t.Errorf("%s %s is judged %+v, recorded %+v", c.call.Name, c.call.Arguments, j, d)
-		}
+		j := b.JudgeCall(t.Context(), in, c.call.Name, c.call.Arguments)
+		is(c.call, "judged to run", j.Effect == rules.Allow, d.Allowed)
+		is(c.call, "judged stage", j.Stage, d.Stage)
+		is(c.call, "judged rule", j.Rule, d.Rule)
+		is(c.call, "judged reason", j.Reason, d.Reason)
+		is(c.call, "records of judging", len(records), 0)
 		// Without a model it is the same.
 		direct, err := b.Call(t.Context(), in, c.call.Name, c.call.Arguments)
-		var refused *policy.Refused
+		var refused *rules.Refused
 		if strings.Contains(c.says, "policy") && c.call.Name != "use_skill" && d.Skill == "" && (!errors.As(err, &refused) || !strings.Contains(direct.Text, c.says)) {
 			t.Errorf("called: %+v, %v", direct, err)
 		}
@@ -132,8 +143,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestCommandRules: rules that read what a command would do hold for it however the
-// call is made, and for trying it. The record has the words.
+// TestCommandRules: rules about commands apply however the call is made, and when it is
+// only judged. The record quotes the command.
 func TestCommandRules(t *testing.T) {
 	type command struct {
 		Command string `json:"command"`
@@ -149,7 +160,7 @@ func TestCommandRules(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	list, err := policy.Compile([]rules.Rule{
+	list, err := rules.Compile(rules.Policy, []rules.Rule{
 		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk", "power"])`},
 	}, nil)
 	if err != nil {
@@ -163,21 +174,30 @@ func TestCommandRules(t *testing.T) {
 		{"exec", `{"command":"ls"}`, "", "tools of risk write are allowed by default"},
 		{"exec", `{"command":"ls && rm -rf build"}`, "policy", "rule risky asks for an approval (deletes: rm -rf build)"},
 		{"call_tool", `{"name":"exec","arguments":{"command":"rm x"}}`, "policy", "rule risky asks for an approval (deletes: rm x)"},
-		{"exec", `{"command":"ls","command":"rm x"}`, "arguments", `"command" stands twice`},
+		{"exec", `{"command":"ls","command":"rm x"}`, "arguments", `duplicate key "command"`},
 		{"exec", `{"Command":"rm x","command":"ls"}`, "arguments", "additional properties 'Command' not allowed"},
 		{"exec", `{}`, "arguments", "missing property 'command'"},
-		{"open", `{"command":"ls","Command":"rm x"}`, "arguments", `"Command" is to be written "command"`},
-		{"open", `{"command":"ls","list":[{"A":1}]}`, "arguments", `"A" is to be written "a"`},
-		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":[{"b":1},{"b":1}],"b":1}}]}`, "arguments", `"b" stands twice`},
+		{"open", `{"command":"ls","Command":"rm x"}`, "arguments", `"Command" must be written "command"`},
+		{"open", `{"command":"ls","list":[{"A":1}]}`, "arguments", `"A" must be written "a"`},
+		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":[{"b":1},{"b":1}],"b":1}}]}`, "arguments", `duplicate key "b"`},
 		{"open", `{"command":"ls","list":[{"a":{"b":1,"c":["b","b"]}}],"more":1}`, "", ""},
 	} {
 		ran, records = "", nil
 		result, _ := b.Call(t.Context(), turn.Input{}, c.name, json.RawMessage(c.args))
-		if len(records) != 1 || records[0].Stage != c.stage || !strings.Contains(records[0].Reason, c.why) || (ran != "") != (c.stage == "") || result.Failed != (ran == "") || strings.Contains(result.Text, "risky") {
-			t.Errorf("%s: %+v, %+v", c.args, records, result)
+		if (ran != "") != (c.stage == "") || result.Failed != (ran == "") {
+			t.Errorf("%s: ran %q, failed %v", c.args, ran, result.Failed)
 		}
-		if j := b.JudgeCall(t.Context(), turn.Input{}, c.name, json.RawMessage(c.args)); j.Stage != c.stage || !strings.Contains(j.Reason, c.why) || len(records) != 1 {
-			t.Errorf("%s: %+v", c.args, j)
+		if strings.Contains(result.Text, "risky") {
+			t.Errorf("%s: the model reads the rule: %s", c.args, result.Text)
+		}
+		j := b.JudgeCall(t.Context(), turn.Input{}, c.name, json.RawMessage(c.args))
+		if len(records) != 1 {
+			t.Fatalf("%s: %d records", c.args, len(records))
+		}
+		for _, got := range []struct{ from, stage, reason string }{{"record", records[0].Stage, records[0].Reason}, {"judgement", j.Stage, j.Reason}} {
+			if got.stage != c.stage || !strings.Contains(got.reason, c.why) {
+				t.Errorf("%s: the %s has stage %q and reason %q, want %q, %q", c.args, got.from, got.stage, got.reason, c.stage, c.why)
+			}
 		}
 	}
 	if j := b.Judge(t.Context(), turn.Input{}, "exec")[0]; j.Effect != rules.Ask || !j.Depends {
@@ -185,8 +205,7 @@ func TestCommandRules(t *testing.T) {
 	}
 }
 
-// TestSecrets: what a tool gives in any form, late or as an error, holds no secret
-// for whoever reads it.
+// TestSecrets: no result of a tool contains a secret, in any form, late or as an error.
 func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
@@ -236,13 +255,13 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
 		if strings.Contains(got, form) {
-			t.Errorf("%s stands in\n%s", form, got)
+			t.Errorf("%s is in\n%s", form, got)
 		}
 	}
 }
 
-// TestStoredSecrets: what a session keeps of its system prompt holds no secret, and is
-// not made anew for that.
+// TestStoredSecrets: the system prompt that a session stores contains no secret, and is
+// not rebuilt because of that.
 func TestStoredSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
@@ -263,24 +282,24 @@ func TestStoredSecrets(t *testing.T) {
 	}
 }
 
-// nowhere is a log that keeps nothing.
+// nowhere is a log that stores nothing.
 type nowhere struct{}
 
-func (nowhere) Add(context.Context, ...audit.Call) error                 { return nil }
-func (nowhere) List(context.Context, audit.Filter) ([]audit.Call, error) { return nil, nil }
-func (nowhere) AddDecisions(context.Context, ...audit.Decision) error    { return nil }
+func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
+func (nowhere) List(context.Context, audit.Filter) ([]audit.Record, error) { return nil, nil }
+func (nowhere) AddDecisions(context.Context, ...audit.Decision) error      { return nil }
 func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
 	return nil, nil
 }
 
-// BenchmarkCall tells what a policy of 20 rules, the record and 50 secrets cost a
-// call with a result of 1 KiB.
+// BenchmarkCall measures the cost of a policy of 20 rules, the record and 50 secrets in
+// a call with a result of 1 KiB.
 func BenchmarkCall(b *testing.B) {
 	var list []rules.Rule
 	for i := range 20 {
 		list = append(list, rules.Rule{Name: fmt.Sprint("r", i), Deny: []string{"get_weather"}, When: fmt.Sprintf(`channel == "c%d"`, i)})
 	}
-	calls, err := policy.Compile(list, nil)
+	calls, err := rules.Compile(rules.Policy, list, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// maxArguments is how long a call's arguments may be, in bytes.
+// maxArguments is the most bytes that a call's arguments may have.
 const maxArguments = 1 << 20
 
 var (
@@ -21,10 +21,9 @@ var (
 	errNotObject = errors.New("not a JSON object")
 )
 
-// repair returns a call's arguments as a JSON object. What a model wrote with
-// slips that can be read in one way only (trailing commas, single quotes, a
-// missing last brace, a code fence) is mended; text that was cut off is not,
-// because nobody knows how it would have gone on.
+// repair returns a call's arguments as a JSON object. It repairs mistakes that have only
+// one reading (trailing commas, single quotes, a missing last brace, a code fence), but
+// not text that was cut off, because its end is unknown.
 func repair(args json.RawMessage) (json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 || string(args) == "null" {
@@ -42,27 +41,27 @@ func repair(args json.RawMessage) (json.RawMessage, error) {
 		if cutOff(args) {
 			return nil, errCutOff
 		}
-		mended, err := jsonrepair.Repair(string(args))
-		if err != nil || !json.Valid([]byte(mended)) {
+		repaired, err := jsonrepair.Repair(string(args))
+		if err != nil || !json.Valid([]byte(repaired)) {
 			return nil, errNotJSON
 		}
-		args = bytes.TrimSpace([]byte(mended))
+		args = bytes.TrimSpace([]byte(repaired))
 	}
 	if args[0] != '{' {
 		return nil, errNotObject
 	}
-	if name, ok := twice(args); ok {
-		return nil, fmt.Errorf("not clear: %q stands twice in one object", name)
+	if key, ok := duplicate(args); ok {
+		return nil, fmt.Errorf("ambiguous: duplicate key %q", key)
 	}
 	return args, nil
 }
 
-// twice finds a name that an object has twice. Readers of JSON differ in which value
-// they take: what was judged may not be what a tool reads.
-func twice(args json.RawMessage) (name string, found bool) {
+// duplicate finds a key that an object has twice. JSON parsers differ in the value that
+// they take, so that a tool might read another one than was judged.
+func duplicate(args json.RawMessage) (key string, found bool) {
 	type object struct {
-		names map[string]bool // nil in a list
-		value bool            // a value comes next, and no name
+		keys  map[string]bool // nil in a list
+		value bool            // a value comes next, not a key
 	}
 	var open []object
 	d := json.NewDecoder(bytes.NewReader(args))
@@ -80,18 +79,18 @@ func twice(args json.RawMessage) (name string, found bool) {
 		case token == json.Delim('}') || token == json.Delim(']'):
 			open = open[:len(open)-1]
 			continue
-		case in != nil && in.names != nil && !in.value && isText:
-			if in.names[text] {
+		case in != nil && in.keys != nil && !in.value && isText:
+			if in.keys[text] {
 				return text, true
 			}
-			in.names[text], in.value = true, true
+			in.keys[text], in.value = true, true
 			continue
 		case in != nil:
 			in.value = false
 		}
 		switch token {
 		case json.Delim('{'):
-			open = append(open, object{names: map[string]bool{}})
+			open = append(open, object{keys: map[string]bool{}})
 		case json.Delim('['):
 			open = append(open, object{})
 		}
@@ -121,9 +120,9 @@ func cutOff(args []byte) bool {
 	return c != '}' && c != ']' && c != '"' && c != '\'' && c != ',' && c != ';'
 }
 
-// valid returns arguments that can stand in a conversation: as they are when
-// they are JSON, mended when they can be, else as a JSON text of what was
-// written, so that the model sees its own slip.
+// valid returns arguments that a conversation can hold: unchanged when they are JSON,
+// repaired when possible, else as a JSON string of the text, so that the model sees its
+// mistake.
 func valid(args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
@@ -131,15 +130,15 @@ func valid(args json.RawMessage) json.RawMessage {
 	if json.Valid(args) {
 		return args
 	}
-	if mended, err := repair(args); err == nil {
-		return mended
+	if repaired, err := repair(args); err == nil {
+		return repaired
 	}
-	text, _ := json.Marshal(string(args)) // a string always marshals
+	text, _ := json.Marshal(string(args)) // never fails for a string
 	return text
 }
 
-// target reads the arguments of call_tool. Where "arguments" is missing or
-// empty, those of the tool may stand beside its name.
+// target reads the arguments of call_tool. When "arguments" is missing or empty, it
+// takes the other keys as the tool's arguments.
 func target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	raw, err := repair(args)
 	if err != nil {

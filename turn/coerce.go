@@ -13,10 +13,10 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// fitting returns arguments that fit a tool's schema. Those that do not, but can
-// be read in one way only, are changed: "5" where a number is wanted, 5 where a
-// text is, one value where a list of such values is, JSON in a text, null or
-// "null" for what may be left out. What still does not fit is returned as it is.
+// fitting returns arguments that fit a tool's schema. It converts values that have only
+// one reading: "5" where the schema wants a number, 5 where it wants a string, one value
+// for a list of such values, JSON in a string, null or "null" for an optional value.
+// Arguments that still do not fit are returned unchanged.
 func fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	schema, err := e.Schema()
 	if err != nil || schema.Validate(args) == nil {
@@ -26,7 +26,7 @@ func fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
-	// A part that is not as expected stays empty, and says nothing about types.
+	// An unexpected part of the schema stays empty and restricts no types.
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted)
 	if d.Decode(&value) != nil {
 		return args
@@ -38,7 +38,7 @@ func fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	return changed
 }
 
-// shape is the part of a JSON Schema that says of which type a value is.
+// shape is the part of a JSON Schema about types.
 type shape struct {
 	Type       types            `json:"type"`
 	AnyOf      []shape          `json:"anyOf"`
@@ -60,14 +60,13 @@ func (t *types) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(t))
 }
 
-// misnamed finds a name that differs from that of a parameter in its case alone.
-// Some tools read the one as the other, of which neither the schema nor the policy
-// would know.
+// misnamed finds a name that differs from a parameter's only in its case. Some tools
+// accept it for the parameter, which neither the schema nor the policy would check.
 func misnamed(e *catalog.Entry, args json.RawMessage) error {
 	var wanted shape
 	var value any
 	_ = json.Unmarshal(e.Definition.Parameters, &wanted) // as in fitting
-	_ = json.Unmarshal(args, &value)                     // it fits the schema
+	_ = json.Unmarshal(args, &value)                     // args fits the schema
 	if problem := wanted.misnamed(value, 0); problem != "" {
 		return &tool.Mismatch{Problems: []string{problem}}
 	}
@@ -98,7 +97,7 @@ func (s *shape) misnamed(value any, depth int) string {
 			}
 			for known := range s.Properties {
 				if strings.EqualFold(name, known) {
-					return fmt.Sprintf("%q is to be written %q", name, known)
+					return fmt.Sprintf("%q must be written %q", name, known)
 				}
 			}
 		}
@@ -114,13 +113,13 @@ func (s *shape) allows(name string) bool {
 	return slices.Contains(s.Type, name) || in(s.AnyOf) || in(s.OneOf)
 }
 
-// open reports whether the schema does not say of which type a value is.
+// open reports whether the schema does not restrict the type.
 func (s *shape) open() bool { return len(s.Type)+len(s.AnyOf)+len(s.OneOf) == 0 }
 
-// maxCoerced is how deep values are looked at.
+// maxCoerced is the depth to which values are converted.
 const maxCoerced = 8
 
-// coerce returns the value that is meant, or the value as it is.
+// coerce returns the converted value, or the value unchanged.
 func (s *shape) coerce(value any, depth int) any {
 	if s.open() || depth > maxCoerced {
 		return value
@@ -178,7 +177,7 @@ func (s *shape) object(v map[string]any, depth int) any {
 	return v
 }
 
-// fromText reads a text where none is allowed.
+// fromText converts a string where the schema allows none.
 func (s *shape) fromText(text string, depth int) any {
 	trimmed := strings.TrimSpace(text)
 	var value any
@@ -193,7 +192,7 @@ func (s *shape) fromText(text string, depth int) any {
 	return s.listOf(text, depth)
 }
 
-// takes reports whether a value read from a text is of a type that is allowed.
+// takes reports whether the schema allows the type of a value read from a string.
 func (s *shape) takes(value any) bool {
 	switch v := value.(type) {
 	case json.Number:
@@ -210,7 +209,7 @@ func (s *shape) takes(value any) bool {
 	return false
 }
 
-// listOf makes a single value the list that is wanted.
+// listOf returns a list of the value if the schema wants a list.
 func (s *shape) listOf(value any, depth int) any {
 	if !s.allows("array") {
 		return value

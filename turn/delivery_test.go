@@ -149,7 +149,7 @@ func steadyFront(t *testing.T, mode selection.Mode) (before string) {
 				t.Fatalf("%s, %v: the front is\n%s\nand was\n%s", q, order, front, before)
 			}
 			before = c.front(t)
-			if err := c.registry.Replace("", aboutThings(backwards)...); err != nil {
+			if err := c.registry.Register(aboutThings(backwards)...); err != nil {
 				t.Fatal(err)
 			}
 		}

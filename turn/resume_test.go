@@ -10,7 +10,6 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -204,8 +203,8 @@ func TestTurnThatEndsItsProcessIsAbandoned(t *testing.T) {
 }
 
 // asking lets everything wait for approval.
-func asking(context.Context, policy.Call) policy.Decision {
-	return policy.Decision{Effect: rules.Ask, Reason: "careful"}
+func asking(context.Context, rules.Attempt) rules.Decision {
+	return rules.Decision{Effect: rules.Ask, Reason: "careful"}
 }
 
 func TestApproval(t *testing.T) {

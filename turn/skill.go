@@ -12,7 +12,6 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/selection/meta"
@@ -121,7 +120,7 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, policy.Call{Catalog: t.selector.Catalog(), Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	if d := t.decide(t.ctx, rules.Attempt{Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}

@@ -179,8 +179,9 @@ func (d denying) Guard(c *catalog.Catalog) catalog.Guard {
 
 type denies []bool
 
-func (d denies) Denied(*chat.Facts) ([]bool, []error)      { return d, nil }
-func (d denies) Reason(*chat.Facts, *catalog.Entry) string { return "denied" }
+func (d denies) Denied(*chat.Facts) ([]bool, []bool, []error) { return d, nil, nil }
+func (d denies) Reason(*chat.Facts, *catalog.Entry) string    { return "denied" }
+func (d denies) SkillReason(*chat.Facts, int) string          { return "denied" }
 
 // calling is a call without an ID, as some models make them.
 func calling(name, args string) chat.Call { return fake.Call("", name, args) }

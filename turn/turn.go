@@ -25,8 +25,8 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -52,9 +52,9 @@ type Config struct {
 	// Decide judges each call before it runs, on the tool that the call reaches by
 	// whatever name, with arguments that fit the tool's schema. Any answer but allow
 	// refuses the call. Decide may wait, within CallTimeout, and must be safe for
-	// concurrent use. Nil allows every call, and so does the Decide method of nil
-	// rules.
-	Decide func(ctx context.Context, c policy.Call) policy.Decision
+	// concurrent use. Nil allows every call, and so does the Decide method of a nil
+	// [rules.Rules].
+	Decide func(ctx context.Context, a rules.Attempt) rules.Decision
 	// Approvals makes a call that Decide answers with ask wait for an [Answer], as long
 	// as that takes: the turn ends for now. Without it such a call is refused.
 	Approvals bool

@@ -19,7 +19,6 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -202,9 +201,9 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked, ran := "", false
 			runs := func(context.Context, city) (chat.Result, error) { ran = true; return chat.Result{}, nil }
-			b := newBench(t, turn.Config{Decide: func(_ context.Context, c policy.Call) policy.Decision {
+			b := newBench(t, turn.Config{Decide: func(_ context.Context, c rules.Attempt) rules.Decision {
 				asked = fmt.Sprintf("%s %s %s", c.Facts.User, c.Entry.Definition.Name, c.Arguments)
-				return policy.Decision{Effect: rules.Ask}
+				return rules.Decision{Effect: rules.Ask}
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
 			if asked != c.asked || ran || !strings.Contains(r.Text, c.says) {
@@ -219,7 +218,7 @@ func TestDecidePanics(t *testing.T) {
 	ran, why := false, ""
 	runs := func(context.Context, city) (chat.Result, error) { ran = true; return chat.Result{}, nil }
 	b := newBench(t, turn.Config{
-		Decide: func(context.Context, policy.Call) policy.Decision { panic("no rules") },
+		Decide: func(context.Context, rules.Attempt) rules.Decision { panic("no rules") },
 		Audit:  func(d audit.Decision, _ json.RawMessage) { why = d.Reason },
 	}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "ok"})
 	r := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]

@@ -1,6 +1,6 @@
-// Package usage is what is kept of past turns, when the operator wants it: what
-// was asked, cleaned, and which tools answered. No arguments, no results, no
-// replies. Package selection makes votes of it.
+// Package usage is the record of past turns, if the operator wants one: the cleaned
+// question and the tools that answered it, without arguments, results and replies.
+// Package selection derives votes from it.
 package usage
 
 import (
@@ -11,44 +11,43 @@ import (
 	"unicode/utf8"
 )
 
-// Turn is what is kept of one turn.
+// Turn is the record of one turn.
 type Turn struct {
 	Time  time.Time `json:"time"`
 	Agent string    `json:"agent"`
-	// User is who asked, as the message said; empty when it did not.
+	// User is the sender that the message names, if any.
 	User string `json:"user,omitempty"`
-	// Text is the question as [Clean] leaves it.
+	// Text is the question after [Clean].
 	Text string `json:"text"`
-	// Tools are those that did what they were asked to, Failed those that did not.
+	// Tools are those that succeeded, Failed those that did not.
 	Tools  []string `json:"tools,omitempty"`
 	Failed []string `json:"failed,omitempty"`
 }
 
-// Filter chooses turns; its empty fields choose all.
+// Filter chooses turns; its empty fields match all.
 type Filter struct {
 	Agent string
 	User  string
-	// Limit is how many turns are wanted, the newest ones; 0 means all.
+	// Limit bounds the result to the newest turns; 0 means all.
 	Limit int
 }
 
-// Log keeps turns. It drops the oldest ones itself, see its implementation for
-// its bounds, and is safe for concurrent use.
+// Log stores turns. It drops the oldest ones itself - the implementation documents its
+// bounds - and is safe for concurrent use.
 type Log interface {
-	// Add keeps a turn.
 	Add(ctx context.Context, t Turn) error
 	// List returns turns, oldest first.
 	List(ctx context.Context, f Filter) ([]Turn, error)
-	// Erase forgets all turns of a user, or all turns there are when everybody is
-	// set, for good. It returns how many there were.
+	// Erase deletes all turns of a user, or all turns when everybody is set. It
+	// returns how many there were.
 	Erase(ctx context.Context, user string, everybody bool) (int, error)
 }
 
-// maxText is how much of a question is kept, in bytes.
+// maxText is how many bytes of a question are stored.
 const maxText = 500
 
-// values are the parts of a question that say who or what, not what to do. The
-// words that announce a secret stay, what they announce goes.
+// values are the parts of a question that say who or what, not what to do. The words
+// that introduce a secret stay, the secret goes.
 var values = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -61,8 +60,9 @@ var values = []struct {
 	{regexp.MustCompile(`\+?\p{Nd}[\p{Nd} .,()/:-]+\p{Nd}|\p{Nd}{2,}`), " "},
 }
 
-// Clean takes out of a question what looks like mail and web addresses, numbers,
-// keys and passwords, and cuts it to 500 bytes. It cannot know names of people.
+// Clean removes from a question anything that looks like a mail or web address, a
+// number, a key or a password, and cuts it to 500 bytes. It does not recognize names of
+// people.
 func Clean(text string) string {
 	text = strings.ToValidUTF8(text[:min(len(text), 8*maxText)], "")
 	for _, v := range values {

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // benchCapabilities are what a case may need.

@@ -84,7 +84,7 @@ func (a *cli) validate(ctx context.Context) error {
 	catalog := b.Engine.Catalog()
 	for _, u := range b.Unknown {
 		errs = append(errs, app.Usagef("%s: the skill %q names the tool %q, which does not exist%s",
-			config.Place(w.File, w.Text, u.Toolset, u.Target), u.Toolset, u.Target, nearest.Hint(u.Target, catalog.Names())))
+			config.Place(w.File, w.Text, u.Skill, u.Target), u.Skill, u.Target, nearest.Hint(u.Target, catalog.Names())))
 	}
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/selftest"
 	"github.com/spf13/cobra"
 )
 
@@ -45,16 +43,6 @@ Nothing is attacked where nothing is isolated.`,
 	}
 }
 
-// attackWord is the hidden command that attacks the sandbox from inside.
-const attackWord = "attack"
-
-func (a *cli) attackCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: attackWord, Hidden: true, DisableFlagParsing: true,
-		Run: func(_ *cobra.Command, args []string) { selftest.Attack(args, a.in, a.out) },
-	}
-}
-
 func (a *cli) examine(ctx context.Context) []app.Finding {
 	report := []app.Finding{{Check: "etui", OK: true, Says: fmt.Sprintf("%s, %s, %s/%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 	w, err := a.open()
@@ -67,11 +55,7 @@ func (a *cli) examine(ctx context.Context) []app.Finding {
 		}
 	})
 	defer waiting.Stop()
-	program, err := os.Executable()
-	if err != nil {
-		return append(report, app.Finding{Check: "etui", Says: "finding etui's own file, which attacks: " + err.Error()})
-	}
-	return append(report, app.Examine(ctx, w, a.settings(nil), []string{program, attackWord})...)
+	return append(report, app.Examine(ctx, w, a.settings(nil))...)
 }
 
 // describeReport writes a report for people.

@@ -223,7 +223,7 @@ func (a *cli) replayOn(ctx context.Context, w *app.Workspace, conversations []re
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for _, mode := range f.chosen() {
 		for _, p := range replay.Providers() {
-			run, err := replay.Play(ctx, replay.Config{Gateway: b.Config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
+			run, err := replay.Play(ctx, replay.Config{Engine: b.Config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
 			if errors.Is(err, engine.ErrUnknown) {
 				err = app.Usagef("on %s: %w", w.File, err)
 			}

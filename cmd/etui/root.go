@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		}),
 	)
 	var usage app.UsageError
-	var misconfigured *config.Error
+	var misconfigured config.Error
 	var refused *client.Error
 	switch {
 	case err == nil:
@@ -107,7 +107,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		return app.Usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.serveCommand(), a.demoCommand(), a.chatCommand(), a.selectCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.attackCommand())
+		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
 	return root
 }
 

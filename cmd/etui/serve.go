@@ -106,7 +106,7 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}
 	for _, u := range s.Unknown {
-		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Toolset, u.Target)
+		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Skill, u.Target)
 	}
 	for _, warning := range s.Warnings {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)

@@ -412,7 +412,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
 			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var calls []audit.Call
+				var calls []audit.Record
 				if err := c.Do(cmd.Context(), http.MethodGet, path, nil, &calls); err != nil {
 					return err
 				}
@@ -429,7 +429,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 	return c
 }
 
-func (a *cli) printCalls(calls []audit.Call) error {
+func (a *cli) printCalls(calls []audit.Record) error {
 	if len(calls) == 0 {
 		_, err := fmt.Fprintln(a.out, "There are no calls.")
 		return err

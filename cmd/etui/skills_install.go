@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -23,14 +24,20 @@ func (a *cli) skillsInstallCommands() []*cobra.Command {
 	}
 }
 
-// installer returns the installer of the workspace. It logs nothing, because the
-// commands print what happens.
-func (a *cli) installer() (*hub.Installer, error) {
-	w, err := a.open()
-	if err != nil {
-		return nil, err
+// installing runs a command with the workspace's installer. The command prints
+// what the installer would log.
+func (a *cli) installing(run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		w, err := a.open()
+		if err != nil {
+			return err
+		}
+		in, err := w.Installer(nil)
+		if err != nil {
+			return err
+		}
+		return run(cmd, in, args)
 	}
-	return w.Installer(nil)
 }
 
 func (a *cli) skillsFindCommand() *cobra.Command {
@@ -39,11 +46,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "find [WORDS]", Short: "Find skills in the registries",
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
 				return app.Usagef("--limit is 1 to %d", hub.MaxFound)
 			}
@@ -55,7 +58,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 				fmt.Fprintf(a.err, "etui: %s\n", err)
 			}
 			return a.printFound(found)
-		},
+		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
 	c.Flags().IntVar(&limit, "limit", 10, "skills of each registry")
@@ -64,10 +67,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 
 func (a *cli) printFound(found []hub.Found) error {
 	if a.json {
-		if found == nil {
-			found = []hub.Found{}
-		}
-		return json.NewEncoder(a.out).Encode(found)
+		return json.NewEncoder(a.out).Encode(append([]hub.Found{}, found...))
 	}
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(a.out, "No skill matches these words.")
@@ -92,39 +92,36 @@ func (a *cli) skillsInstallCommand() *cobra.Command {
 		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
 		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or
 owner/repository@name for a Git host. FILE is a zip or tar.gz archive or a folder, written with
-a / in front of or in it: ./my-skill.zip.
+a slash: ./my-skill.zip.
 
-A malicious or damaged skill, or one that differs from what its registry describes, is refused. What a
-person should look at first is listed with file and line, and is installed only with --yes.`,
+A package that is malicious, damaged or not what its registry describes is refused. If a person should
+look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
-			var r hub.Source
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+			var s hub.Source
+			var err error
 			ref := hub.Ref{Version: version}
 			if isFile(args[0]) {
-				r, err = hub.NewFile(args[0])
+				s, err = hub.NewFile(args[0])
 			} else {
-				r, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
+				s, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
 			}
 			if err != nil {
 				return err
 			}
 			o.Progress = a.progress()
-			done, err := in.Install(cmd.Context(), r, ref, o)
+			done, err := in.Install(cmd.Context(), s, ref, o)
 			return a.installed(done, args[0], err)
-		},
+		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
 	c.Flags().StringVar(&version, "version", "", "version, branch or tag (default: the newest)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it even if something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although a person should look at something in it first")
 	return c
 }
 
-// isFile reports whether words name a file here and not a skill of a registry.
+// isFile reports whether words name a file here and not a skill of a source.
 func isFile(words string) bool {
 	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
 		return true
@@ -157,11 +154,11 @@ type installOutcome struct {
 	OK    bool           `json:"ok"`
 	Skill *hub.Installed `json:"skill,omitempty"`
 	Error string         `json:"error,omitempty"`
-	// Flags list what a person should look at before --yes.
-	Flags []hub.Flag `json:"flags,omitempty"`
+	// Flags are what a person has to look at before --yes.
+	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
-// installed prints what became of an installation.
+// installed prints the result of an installation.
 func (a *cli) installed(done *hub.Installed, words string, err error) error {
 	if isTerminal(a.err) && !a.json {
 		fmt.Fprint(a.err, "\r\x1b[K")
@@ -178,7 +175,7 @@ func (a *cli) installed(done *hub.Installed, words string, err error) error {
 		return errors.Join(json.NewEncoder(a.out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
-		return fmt.Errorf("%w\nLook at these places; if they are in order: etui skills install %s --yes", err, words)
+		return fmt.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
 	}
 	if err != nil {
 		return err
@@ -215,21 +212,14 @@ func shortVersion(v string) string {
 
 func (a *cli) skillsInstalledCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "installed", Short: "List the installed skills and their changed files", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		Use: "installed", Short: "List the installed skills and the files that were changed since", Args: cobra.NoArgs,
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
 			list, err := in.List(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if a.json {
-				if list == nil {
-					list = []hub.Installed{}
-				}
-				return json.NewEncoder(a.out).Encode(list)
+				return json.NewEncoder(a.out).Encode(append([]hub.Installed{}, list...))
 			}
 			if len(list) == 0 {
 				_, err = fmt.Fprintln(a.out, "No skill is installed.")
@@ -241,7 +231,7 @@ func (a *cli) skillsInstalledCommand() *cobra.Command {
 			}
 			_, err = fmt.Fprint(a.out, layout(rows, 5, width()))
 			return err
-		},
+		}),
 	}
 }
 
@@ -263,24 +253,19 @@ func (a *cli) skillsUpdateCommand() *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Update installed skills; without names, all",
-		Long: `Update installed skills to their newest version. Pinned skills stay as they are. So do skills with
-files that were changed here, unless --force is given. A skill that its registry now calls malicious is
-removed.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
+files were changed here, unless --force. A skill that its registry now calls malicious is removed.`,
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			o.Progress = a.progress()
 			list, err := in.Update(cmd.Context(), o, args...)
 			if err != nil {
 				return err
 			}
 			return a.printUpdates(list)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update even if something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although a person should look at something first")
 	return c
 }
 
@@ -292,10 +277,7 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 		}
 	}
 	if a.json {
-		if list == nil {
-			list = []hub.Outcome{}
-		}
-		return errors.Join(json.NewEncoder(a.out).Encode(list), failed)
+		return errors.Join(json.NewEncoder(a.out).Encode(append([]hub.Outcome{}, list...)), failed)
 	}
 	if isTerminal(a.err) {
 		fmt.Fprint(a.err, "\r\x1b[K")
@@ -319,32 +301,24 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 func (a *cli) skillsRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Remove(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])
-		},
+		}),
 	}
 }
 
 func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err
 			}
 			return a.changedSkill(strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
-		},
+		}),
 	}
 }
 

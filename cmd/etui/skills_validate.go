@@ -96,7 +96,7 @@ func (v *validation) printText() {
 	fmt.Fprintf(v.out, "files checked: %d, warnings: %d\n", len(v.check.Reports), warnings)
 }
 
-// place is a line of a file.
+// place returns the position of a line in a file.
 func place(path string, line int) string {
 	if line == 0 {
 		return path

@@ -18,7 +18,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/usage"
 )
 
@@ -66,7 +66,7 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 		return fmt.Errorf("removing the weights: %w", err)
 	}
 	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"weights": selection.DefaultWeights()})
+		return json.NewEncoder(a.out).Encode(map[string]any{"weights": rank.DefaultWeights()})
 	}
 	_, err = fmt.Fprintln(a.out, says)
 	return err
@@ -117,7 +117,7 @@ func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time
 
 // lessons are the tools and the questions to learn from: those of a folder, or
 // the workspace's and its past turns.
-func (a *cli) lessons(ctx context.Context, w *app.Workspace, dir string) (tools *catalog.Catalog, questions []selection.Asked, err error) {
+func (a *cli) lessons(ctx context.Context, w *app.Workspace, dir string) (tools *catalog.Catalog, questions []rank.Asked, err error) {
 	if dir != "" {
 		set, err := eval.Load(dir)
 		if err != nil {
@@ -163,7 +163,7 @@ func describeTuning(r tune.Report, written string, dry bool) string {
 }
 
 // changes names the weights that differ, as the file does.
-func changedWeights(before, after selection.Weights) []string {
+func changedWeights(before, after rank.Weights) []string {
 	var list []string
 	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range old.NumField() {

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 )
@@ -50,7 +51,7 @@ func (a *App) newEmbedder(stored bool) (*embedding.Embedder, error) {
 	}
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
-		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
 		File:    filepath.Join(a.Workspace.State, "embeddings.jsonl"), ReadOnly: !stored, Log: a.log,
 	})
 	if err != nil {

@@ -15,11 +15,10 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/tracing"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server"
@@ -69,7 +68,7 @@ type App struct {
 	log      *slog.Logger
 	models   []string // the model of each agent, in the order of the configuration
 	source   string   // why these models, when the configuration names none
-	calls    atomic.Pointer[policy.Policy]
+	calls    atomic.Pointer[rules.Rules]
 	skills   *skills
 	traces   *tracing.Tracing // nil when nothing is traced
 	programs *sandbox.Sandbox // runs programs
@@ -122,9 +121,11 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: a.version, Skills: a.skills.admin(), Log: a.log,
-		Policy:        func() []rules.Status { return a.calls.Load().Status() },
-		Configuration: func() api.Configuration { return *a.reloader.status.Load() },
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Skills: a.skills.admin(), Log: a.log,
+		Status: api.Config{
+			Version: a.version, Policy: func() []rules.Status { return a.calls.Load().Status() },
+			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
+		},
 	})
 	a.close = append(a.close, func() error {
 		a.wait(ctx) // what turns leave behind is stored before the store is closed
@@ -233,6 +234,6 @@ func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, err
 func (a *App) Sandbox() sandbox.Status { return a.programs.Status() }
 
 // decide judges a call by the current policy.
-func (a *App) decide(ctx context.Context, c policy.Call) policy.Decision {
+func (a *App) decide(ctx context.Context, c rules.Attempt) rules.Decision {
 	return a.calls.Load().Decide(ctx, c)
 }

@@ -33,9 +33,8 @@ const (
 )
 
 // Examine checks everything that a workspace needs, one thing after the other, and
-// tries what protects the user. It goes on when a check fails. The attacker is the
-// command that runs [selftest.Attack].
-func Examine(ctx context.Context, w *Workspace, c Config, attacker []string) (report []Finding) {
+// tries what protects the user. It goes on when a check fails.
+func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 	add := func(check string, err error, says string) {
 		if err != nil {
 			says = err.Error()
@@ -62,7 +61,7 @@ func Examine(ctx context.Context, w *Workspace, c Config, attacker []string) (re
 	}
 	add("state", w.checkState(ctx), w.State)
 	a, err := New(ctx, w, c)
-	var misconfigured *config.Error
+	var misconfigured config.Error
 	switch {
 	case errors.As(err, &misconfigured):
 		add("rules", err, "") // Open has read the rest
@@ -73,7 +72,7 @@ func Examine(ctx context.Context, w *Workspace, c Config, attacker []string) (re
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", a.Engine.Catalog().Len(), len(a.Engine.Catalog().GroupNames())))
 	for _, u := range a.Unknown {
-		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Toolset, u.Target), "")
+		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Skill, u.Target), "")
 	}
 	for _, err := range a.Failures() {
 		add("skills", err, "")
@@ -83,7 +82,7 @@ func Examine(ctx context.Context, w *Workspace, c Config, attacker []string) (re
 		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, a.Models())
-	safety := slices.Concat(a.protections(ctx, attacker), a.gaps(ctx))
+	safety := slices.Concat(a.protections(ctx), a.gaps(ctx))
 	if err := a.Close(); err != nil {
 		add("closing", err, "")
 	}

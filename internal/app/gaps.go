@@ -15,9 +15,8 @@ import (
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
@@ -56,7 +55,7 @@ func (a *App) openCommands() (list []Finding) {
 		return list
 	}
 	if hosts, err := shellHosts(w.Config.Sandbox, a.programs); err == nil && len(hosts) > 0 {
-		list = append(list, gapIn("sandbox", "Commands of a model reach "+sandbox.Hosts(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
 	}
 	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
 		"Look at what is new before you open the workspace with other programs.")...)
@@ -74,7 +73,7 @@ func (a *App) openCalls(ctx context.Context) (list []Finding) {
 		if !ok || disabled(w.Config.Tools.Disabled, d) {
 			continue
 		}
-		decision := a.decide(ctx, policy.Call{Facts: guest, Catalog: c, Entry: e})
+		decision := a.decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Entry: e})
 		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}

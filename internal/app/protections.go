@@ -2,46 +2,41 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/sandbox"
-	"github.com/etui-run/etui/internal/selftest"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // protections lists what protects the user here, and whether it held when it was
 // tried.
-func (a *App) protections(ctx context.Context, attacker []string) (list []Finding) {
+func (a *App) protections(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	add := func(check, says string) {
 		list = append(list, Finding{Check: check, OK: true, Says: says, Section: Protects})
 	}
-	proven := func(check, says string, r selftest.Report, err error) {
-		if err = errors.Join(err, r.Err()); err != nil {
-			list = append(list, Finding{Check: check, Says: err.Error(), Section: Protects, Do: "please tell: docs/security.md says how"})
-			return
-		}
-		add(check, says+" Tried: "+r.String()+".")
-	}
 	programs := a.programs.Status()
-	if programs.Mode == sandbox.None {
+	says := strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits))
+	switch programs.Mode {
+	case sandbox.None:
 		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
-	} else if programs.Mode != sandbox.Off {
-		r, err := selftest.Commands(ctx, selftest.Config{Sandbox: a.programs, Attacker: attacker})
-		proven("commands", strings.TrimSpace(fmt.Sprintf("Sandbox, mode %s. %s %s", programs.Mode, programs.Says, programs.Limits)), r, err)
+	case sandbox.Off: // what that leaves open is listed elsewhere
+	default:
+		if err := try(ctx, a.programs); err != nil {
+			list = append(list, Finding{Check: "commands", Says: says + " " + err.Error(), Section: Protects, Do: "please tell: docs/security.md says how"})
+		} else {
+			add("commands", says+" "+tried)
+		}
 	}
 	if w.Config.Tools.Builtin {
-		r, err := selftest.Files(ctx)
-		proven("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")), r, err)
+		add("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")))
 	}
-	r, err := selftest.Requests(ctx)
 	reach := "Tools and skills reach public addresses only, not this machine or your network"
 	if len(w.Config.Skills.Local)+len(w.Config.Tools.Local) > 0 {
 		reach += ", but for the addresses below"
 	}
-	proven("web", reach+".", r, err)
+	add("web", reach+".")
 	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs are given those that their skill names.")
 	add("gateway", reachedBy(w))
 	if n := len(w.Config.Visibility.Rules); n > 0 {

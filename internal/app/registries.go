@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// defaultRegistries are used if the configuration names none.
+// defaultRegistries are the registries of a configuration without any.
 var defaultRegistries = []config.Registry{{Name: "clawhub", Type: "clawhub"}, {Name: "github", Type: "git"}}
 
 // The bounds of one exchange with a registry.
@@ -36,11 +36,11 @@ func (w *Workspace) Installer(log *slog.Logger) (*hub.Installer, error) {
 		list = defaultRegistries
 	}
 	for _, r := range list {
-		registry, err := newRegistry(w, r)
+		source, err := newSource(w, r)
 		if err != nil {
 			return nil, w.wrongf("skills.registries: %w", err)
 		}
-		c.Registries = append(c.Registries, registry)
+		c.Sources = append(c.Sources, source)
 		if len(r.Roots) == 0 {
 			continue
 		}
@@ -63,9 +63,9 @@ func installFolder(w *Workspace) string {
 	return filepath.Join(w.Dir, dir[0])
 }
 
-// newRegistry makes a registry. This is the one list of them: a new type costs
+// newSource makes a source. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *Workspace, r config.Registry) (hub.Source, error) {
+func newSource(w *Workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
@@ -86,8 +86,8 @@ func newRegistry(w *Workspace, r config.Registry) (hub.Source, error) {
 	return hub.NewGit(r.Name, c, r.Repositories...)
 }
 
-// registryClient reaches public addresses, and the registry's own address even if it
-// is private, because the operator configured it.
+// registryClient reaches public addresses and the address that the configuration
+// gives the registry, which may be a private one.
 func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
 	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
@@ -96,8 +96,8 @@ func registryClient(w *Workspace, r config.Registry) (*http.Client, error) {
 	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
 }
 
-// hostOf returns the host and port of a URL, in the form of a list of hosts to allow;
-// nil if the URL has no host.
+// hostOf returns the host and port of a URL as an entry of an allow list; nil if
+// it has no host.
 func hostOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -127,8 +127,8 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 // maxLoaded bounds how many loaded skills find_skills returns.
 const maxLoaded = 5
 
-// addInstallTools registers the tools with which the model finds and installs skills,
-// as far as the configuration allows.
+// addInstallTools gives the model the tools that find and install skills, as far as
+// the configuration allows.
 func (a *App) addInstallTools() error {
 	w := a.Workspace
 	if w.Config.Skills.Model == "off" {
@@ -140,7 +140,7 @@ func (a *App) addInstallTools() error {
 	}
 	find := &hub.Finder{Installer: in, Loaded: a.loaded}
 	if w.Config.Skills.Model == "find" {
-		in = nil // without it there is no install_skill
+		in = nil // hub then leaves out install_skill
 	}
 	return hub.Register(a.registry, find, in)
 }

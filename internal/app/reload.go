@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
 )
@@ -38,7 +38,7 @@ type reloader struct {
 	file     string
 	environ  []string
 	registry *catalog.Registry
-	calls    *atomic.Pointer[policy.Policy]
+	calls    *atomic.Pointer[rules.Rules]
 	secrets  *secret.Known
 	skills   *skills
 	gateway  *engine.Engine
@@ -151,7 +151,7 @@ func (r *reloader) look(ctx context.Context) {
 	case err == nil && bytes.Equal(text, r.text) && r.status.Load().Error == "":
 		return
 	case err == nil && len(bytes.TrimSpace(text)) == 0:
-		err = &config.Error{File: r.file, Reason: "the file is empty"}
+		err = config.Error{File: r.file, Message: "the file is empty"}
 	case err == nil:
 		r.text, r.found = text, true
 		err = r.apply(ctx)
@@ -208,7 +208,8 @@ func (r *reloader) apply(ctx context.Context) error {
 // now names for them.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
-		active, _, err := r.gateway.Skill(name)
+		now, err := r.gateway.AgentStatus(name)
+		active := now.Skill
 		_, there := r.registry.Catalog().Skill(active)
 		_, known := r.skills.table.Snapshot().Get(active)
 		if err != nil || there || known { // one that is only disabled is not replaced by more tools

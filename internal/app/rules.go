@@ -6,88 +6,65 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/policy"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
 
-// rulebook is the part of the configuration that can change while etui serves: the
-// toolsets, the rules of visibility and the rules about calls.
+// rulebook is the part of the configuration that takes effect while etui serves:
+// toolsets and rules.
 type rulebook struct {
 	toolsets []catalog.Skill
-	rules    *rules.Rules   // nil when there are none
-	calls    *policy.Policy // nil when every call is allowed
+	visible  *rules.Rules
+	calls    *rules.Rules
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
-// [*config.Error] for everything that is wrong.
-func rulebookOf(c *config.Config) (r rulebook, err error) {
-	r.toolsets = toolsets(c)
+// [config.Error] for every mistake.
+func rulebookOf(c *config.Config) (rulebook, error) {
+	visible := make([]config.CallRule, len(c.Visibility.Rules))
+	for i, r := range c.Visibility.Rules {
+		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Place: r.Place, WhenPlace: r.WhenPlace}
+	}
+	r := rulebook{toolsets: toolsets(c)}
 	var wrong, alsoWrong error
-	r.rules, wrong = visibleRules(c.Visibility)
-	r.calls, alsoWrong = callRules(c.Policy)
-	return r, errors.Join(configErrors(wrong), configErrors(alsoWrong))
+	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
+	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
+	return r, errors.Join(wrong, alsoWrong)
 }
 
-func visibleRules(c config.Visibility) (*rules.Rules, error) {
-	var hidden []tool.Risk
-	for risk, effect := range map[tool.Risk]string{tool.Read: c.Default.Read, tool.Write: c.Default.Write, tool.Destructive: c.Default.Destructive} {
-		if effect == "deny" {
-			hidden = append(hidden, risk)
-		}
-	}
-	if len(c.Rules) == 0 && len(hidden) == 0 {
-		return nil, nil
-	}
-	list := make([]rules.Rule, len(c.Rules))
-	for i, r := range c.Rules {
-		list[i] = rules.Rule{
-			Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason,
-			Place: rules.Place(r.Place), WhenPlace: rules.Place(r.WhenPlace),
-		}
-	}
-	return rules.Compile(list, hidden...)
-}
-
-func callRules(c config.Policy) (*policy.Policy, error) {
-	defaults := map[tool.Risk]rules.Effect{
-		tool.Read: rules.Effect(c.Default.Read), tool.Write: rules.Effect(c.Default.Write), tool.Destructive: rules.Effect(c.Default.Destructive),
-	}
-	list := make([]rules.Rule, len(c.Rules))
-	for i, r := range c.Rules {
+func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {
+	list := make([]rules.Rule, len(from))
+	for i, r := range from {
 		list[i] = rules.Rule{
 			Name: r.Name, Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, When: r.When, Reason: r.Reason,
 			Place: rules.Place(r.Place), WhenPlace: rules.Place(r.WhenPlace),
 		}
 	}
-	return policy.Compile(list, defaults)
+	compiled, err := rules.Compile(kind, list, map[tool.Risk]rules.Effect{
+		tool.Read: rules.Effect(defaults.Read), tool.Write: rules.Effect(defaults.Write), tool.Destructive: rules.Effect(defaults.Destructive),
+	})
+	return compiled, configErrors(err)
 }
 
-// configErrors turns mistakes in rules into mistakes of the configuration.
+// configErrors turns mistakes in rules into mistakes in a configuration.
 func configErrors(err error) error {
-	if err == nil {
-		return nil
-	}
+	joined, ok := err.(interface{ Unwrap() []error })
 	list := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	if ok {
 		list = joined.Unwrap()
 	}
 	for i, err := range list {
 		var e *rules.Error
 		if errors.As(err, &e) {
-			list[i] = &config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Reason: e.Reason}
+			list[i] = config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Message: e.Reason}
 		}
 	}
 	return errors.Join(list...)
 }
 
-// apply puts the rules into effect.
-func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[policy.Policy]) ([]catalog.UnknownTarget, error) {
-	var list catalog.Rules
-	if r.rules != nil {
-		list = r.rules
-	}
-	unknown, err := registry.Update(r.toolsets, list)
+// apply puts the toolsets and rules into effect.
+func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[rules.Rules]) ([]catalog.UnknownTarget, error) {
+	unknown, err := registry.Update(r.toolsets, r.visible)
 	if err == nil {
 		calls.Store(r.calls)
 	}
@@ -96,11 +73,7 @@ func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[policy
 
 // unknown returns a warning for each target of a rule that names nothing.
 func (r rulebook) unknown(c *catalog.Catalog) []error {
-	warnings := r.calls.Unknown(c)
-	if r.rules != nil {
-		warnings = append(r.rules.Unknown(c), warnings...)
-	}
-	return warnings
+	return append(r.visible.Unknown(c), r.calls.Unknown(c)...)
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

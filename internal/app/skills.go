@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/etui-run/etui/internal/sandbox"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection/meta"
 	"github.com/etui-run/etui/server/admin"
@@ -350,7 +350,7 @@ func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc 
 		err := run(ctx)
 		result := outcome(err)
 		end(result, err == nil)
-		calls.Record(audit.Call{
+		calls.Record(audit.Record{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
 			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)

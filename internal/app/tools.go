@@ -20,7 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/egress"
 	"github.com/etui-run/etui/internal/protect"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/tool"
 )
 

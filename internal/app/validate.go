@@ -118,7 +118,7 @@ func (v *Validation) path(path string) error {
 		v.file(root, filepath.Dir(path), filepath.Base(path))
 		return nil
 	}
-	return Usagef("%s is no file of a skill: those are SKILL.md and YAML files", path)
+	return Usagef("%s is no file of a skill; a skill is a SKILL.md or a YAML file", path)
 }
 
 // folder checks a skill's folder, or the skills in a folder of them.

@@ -11,13 +11,13 @@ import (
 
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/tune"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 )
 
 // Fitted is the file with the weights that etui tune wrote.
 type Fitted struct {
-	Weights selection.Weights `json:"weights"`
-	Made    time.Time         `json:"made"`
+	Weights rank.Weights `json:"weights"`
+	Made    time.Time    `json:"made"`
 	// From is the folder they were fitted to; empty means past turns.
 	From   string      `json:"from,omitempty"`
 	Report tune.Report `json:"report"`
@@ -28,8 +28,8 @@ func WeightsFile(state string) string { return filepath.Join(state, "weights.jso
 
 // LoadWeights reads the weights of a workspace. Without a file, or with one that
 // cannot be used, they are the default ones.
-func LoadWeights(state string) (selection.Weights, error) {
-	f := Fitted{Weights: selection.DefaultWeights()} // for weights that a file does not know
+func LoadWeights(state string) (rank.Weights, error) {
+	f := Fitted{Weights: rank.DefaultWeights()} // for weights that a file does not know
 	raw, err := os.ReadFile(WeightsFile(state))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Weights, nil
@@ -41,7 +41,7 @@ func LoadWeights(state string) (selection.Weights, error) {
 		err = f.Weights.Check()
 	}
 	if err != nil {
-		return selection.DefaultWeights(), fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", WeightsFile(state), err)
+		return rank.DefaultWeights(), fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", WeightsFile(state), err)
 	}
 	return f.Weights, nil
 }

@@ -1,6 +1,7 @@
 package printable_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/internal/printable"
@@ -22,6 +23,12 @@ func TestText(t *testing.T) {
 func TestLine(t *testing.T) {
 	if got := printable.Line(" 一\n二\u200b三 四五 ", 5); got != "一 二三…" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestList(t *testing.T) {
+	if got := printable.List(strings.Split("a b c d e f g h i j k l", " ")); got != "a, b, c, d, e, f, g, h, i, j and 2 more" {
+		t.Error(got)
 	}
 }
 

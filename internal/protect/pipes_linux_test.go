@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 )
 
 // TestPipes: a program that puts pipes, which nobody writes to, where the guard looks

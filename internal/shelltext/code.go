@@ -17,8 +17,8 @@ var (
 
 func downloads(name string) bool { return slices.Contains(downloaders, name) }
 
-// inner returns the command that a program runs, if it is one that runs others. Code
-// that it would run is read.
+// inner returns the command that a program runs, if it runs another. It reads code that
+// the program would run.
 func (r *reader) inner(name string, args []word, s *syntax.Stmt) []word {
 	if w, ok := wrappers[name]; ok {
 		return r.unwrap(w, args)
@@ -40,7 +40,7 @@ func (r *reader) inner(name string, args []word, s *syntax.Stmt) []word {
 		r.input(s)
 	case "trap":
 		if len(args) > 1 && args[0].text != "-" {
-			r.read(args[0].text) // variables in it are names of files, as a rule
+			r.read(args[0].text) // variables in it are usually names of files
 		}
 	case "alias":
 		for _, a := range args {
@@ -62,7 +62,7 @@ func (r *reader) inner(name string, args []word, s *syntax.Stmt) []word {
 	return nil
 }
 
-// shell looks at what a shell is to run: a text, a file, or what it reads.
+// shell reads what a shell runs: a text, a file, or its input.
 func (r *reader) shell(args []word, s *syntax.Stmt) {
 	code := false
 	for len(args) > 0 && len(args[0].text) > 1 && strings.ContainsRune("-+", rune(args[0].text[0])) {
@@ -96,8 +96,8 @@ func (r *reader) shell(args []word, s *syntax.Stmt) {
 	}
 }
 
-// interpreter looks at what is run in another language, which is not read. Only where
-// it comes from is looked at.
+// interpreter handles code in another language. It does not read the code, and only
+// checks where it comes from.
 func (r *reader) interpreter(args []word, s *syntax.Stmt) []word {
 	for i, a := range args {
 		switch {
@@ -126,7 +126,7 @@ func (r *reader) fromPipe(s *syntax.Stmt) {
 	}
 }
 
-// code reads a text that is run.
+// code reads a text that is run as code.
 func (r *reader) code(words []word) {
 	if len(words) == 0 || slices.ContainsFunc(words, r.substituted) {
 		return
@@ -138,7 +138,7 @@ func (r *reader) code(words []word) {
 	r.read(text)
 }
 
-// substituted reports whether a word is, or holds, what a download gives.
+// substituted reports whether a word contains the output of a download.
 func (r *reader) substituted(w word) bool {
 	if w.node == nil || w.literal || !r.fetching(w.node) {
 		return false
@@ -147,7 +147,7 @@ func (r *reader) substituted(w word) bool {
 	return true
 }
 
-// script looks at a file that is run.
+// script handles a file that is run.
 func (r *reader) script(file word, s *syntax.Stmt) {
 	substitution := file.node != nil && slices.ContainsFunc(file.node.Parts, func(p syntax.WordPart) bool {
 		_, ok := p.(*syntax.ProcSubst)
@@ -164,7 +164,7 @@ func (r *reader) script(file word, s *syntax.Stmt) {
 	}
 }
 
-// file looks at a file that is run, if the command made it.
+// file handles a file that is run, if the command made it.
 func (r *reader) file(base, words string) {
 	if r.fetched[base] {
 		r.find(RunsDownload, words)
@@ -174,7 +174,7 @@ func (r *reader) file(base, words string) {
 	}
 }
 
-// input looks at what a shell reads to run it.
+// input reads the code on a shell's input.
 func (r *reader) input(s *syntax.Stmt) {
 	for _, d := range s.Redirs {
 		switch d.Op {
@@ -206,7 +206,7 @@ func (r *reader) input(s *syntax.Stmt) {
 	r.unknown(Dynamic, r.source(from)+" | "+r.source(s))
 }
 
-// printed returns what a statement prints, where its text says so.
+// printed returns the words that a statement prints, if its text shows them.
 func (r *reader) printed(s *syntax.Stmt) ([]word, bool) {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -241,7 +241,7 @@ func (r *reader) printed(s *syntax.Stmt) ([]word, bool) {
 	return args, len(args) > 0
 }
 
-// fetching reports whether a download is below a node.
+// fetching reports whether there is a download below a node.
 func (r *reader) fetching(n syntax.Node) (found bool) {
 	r.look(n, func(below syntax.Node) bool {
 		if call, ok := below.(*syntax.CallExpr); ok {
@@ -254,7 +254,7 @@ func (r *reader) fetching(n syntax.Node) (found bool) {
 	return found
 }
 
-// fetches notes the files into which a download is written.
+// fetches notes the files that a download writes.
 func (r *reader) fetches(args []word, s *syntax.Stmt) {
 	note := func(file string) {
 		if base := path.Base(file); file != "" && file != "-" {
@@ -282,8 +282,7 @@ func (r *reader) fetches(args []word, s *syntax.Stmt) {
 	}
 }
 
-// powershell looks at the command of PowerShell, whose grammar is read as if it was a
-// shell's.
+// powershell reads the command of PowerShell as if its grammar were a shell's.
 func (r *reader) powershell(args []word) {
 	for i, a := range args {
 		switch option := strings.ToLower(a.text); {
@@ -297,7 +296,7 @@ func (r *reader) powershell(args []word) {
 	}
 }
 
-// finds looks at the commands that find runs for files.
+// finds reads the commands that find runs for files.
 func (r *reader) finds(args []word, s *syntax.Stmt) {
 	for i, a := range args {
 		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}, a.text) {
@@ -310,7 +309,7 @@ func (r *reader) finds(args []word, s *syntax.Stmt) {
 	}
 }
 
-// option reads the code that an option gives.
+// option reads the code in an option's value.
 func (r *reader) option(args []word, names ...string) {
 	if i := index(args, names...); i >= 0 && i+1 < len(args) {
 		r.code(args[i+1 : i+2])

@@ -12,17 +12,17 @@ import (
 const (
 	Deletes      = "deletes"       // removes files, folders or work that was not committed
 	Disk         = "disk"          // formats, divides or writes to devices
-	Power        = "power"         // turns the machine off, or lets it start again
-	ForkBomb     = "fork-bomb"     // starts more and more of itself
+	Power        = "power"         // turns the machine off or restarts it
+	ForkBomb     = "fork-bomb"     // starts more and more processes
 	RunsDownload = "runs-download" // runs what it downloads
 	Permissions  = "permissions"   // changes who may read, write or run something
 	Kills        = "kills"         // ends processes
-	Installs     = "installs"      // installs or removes software, for more than the folder it is in
-	Publishes    = "publishes"     // gives something to others: pushes, uploads, sends
+	Installs     = "installs"      // installs or removes software beyond the current folder
+	Publishes    = "publishes"     // pushes, uploads or sends something to others
 	Privilege    = "privilege"     // acts as another user, or in another container
-	Remote       = "remote"        // works on other machines, or opens a connection of its own to them
-	Dynamic      = "dynamic"       // what it runs is not in the text
-	Unreadable   = "unreadable"    // it is no shell, or too long
+	Remote       = "remote"        // works on other machines, or opens connections to them
+	Dynamic      = "dynamic"       // the text does not show what it runs
+	Unreadable   = "unreadable"    // not shell, or too long
 )
 
 // Risks lists the kinds of risk.
@@ -30,7 +30,7 @@ func Risks() []string {
 	return []string{Deletes, Disk, Power, ForkBomb, RunsDownload, Permissions, Kills, Installs, Publishes, Privilege, Remote, Dynamic, Unreadable}
 }
 
-// sign is by what a risk is known: a program, and what must be so of its arguments.
+// sign indicates a risk: a program, and a condition on its arguments.
 type sign struct {
 	risk     string
 	programs string                // names, separated by spaces
@@ -99,8 +99,7 @@ var signs = []sign{
 	{Remote, "openssl", verb("s_client", "s_server")},
 }
 
-// risksOf returns the risks of a program with its arguments, as they are known from
-// the table.
+// risksOf returns the risks of a program with its arguments, by the table.
 func risksOf(name string, words []word) (risks []string) {
 	args := make([]string, len(words))
 	for i, w := range words {
@@ -117,7 +116,7 @@ func risksOf(name string, words []word) (risks []string) {
 	return risks
 }
 
-// named reports whether a name stands in a list.
+// named reports whether a name is in a list.
 func named(list, name string) bool {
 	for n := range strings.FieldsSeq(list) {
 		if n == name {
@@ -164,11 +163,11 @@ func matching(pattern string) func([]string) bool {
 	return func(args []string) bool { return slices.ContainsFunc(args, compiled.MatchString) }
 }
 
-// valued are options before a verb that have a value in the next word, of all
-// programs that have verbs.
+// valued are the options before a verb whose value is the next word, of all programs
+// that have verbs.
 var valued = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "-n", "--context", "--kubeconfig", "-H", "--host", "--prefix", "--cwd", "--config", "--repo", "-R", "-f", "-t", "-o"}
 
-// verb: the arguments that are no options begin with one of these.
+// verb: the arguments other than options begin with one of these.
 func verb(these ...string) func([]string) bool {
 	return func(args []string) bool {
 		var words []string
@@ -185,7 +184,7 @@ func verb(these ...string) func([]string) bool {
 	}
 }
 
-// harmless are the devices that are no hardware.
+// harmless are devices that are not hardware.
 var harmless = regexp.MustCompile(`^/dev/(null|zero|full|u?random|tty|ptmx|std(in|out|err)|(fd|shm|pts|tcp|udp|mqueue)(/.*)?)$`)
 
 // device reports whether a file is a device.
@@ -199,7 +198,7 @@ func ddDevice(arg string) bool {
 	return (option == "of" || option == "if") && device(file)
 }
 
-// bomb reports whether a function starts itself side by side with itself.
+// bomb reports whether a function starts itself twice at once.
 func (r *reader) bomb(f *syntax.FuncDecl) (found bool) {
 	if f.Name == nil {
 		return false

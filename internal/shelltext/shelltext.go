@@ -1,17 +1,17 @@
-// Package shelltext tells from the text of a shell command what it would do: which
-// programs it runs, and of which kinds of risk it is. Nothing is run.
+// Package shelltext predicts from the text of a shell command what it would do: which
+// programs it runs, and which kinds of risk it has. It runs nothing.
 //
 // It reads words, and knows neither files nor the values of variables: a script, a
 // program in another language or a harmless name may do anything. So its answers are
-// good for asking somebody, and for nothing more: what keeps commands from doing harm
-// is the sandbox.
+// good for asking somebody, and for nothing more: the sandbox is what keeps commands
+// from doing harm.
 //
-// What it does see it sees by the shell's own grammar: in pipes, loops, functions,
+// It parses the shell's grammar, and so finds programs in pipes, loops, functions,
 // substitutions and here-documents for shells, behind programs that run others (env,
-// xargs, sudo, find -exec), and in texts that are code (sh -c, eval). Words that are
-// data - those of echo, or a here-document for cat - are not looked at.
+// xargs, sudo, find -exec), and in texts that are code (sh -c, eval). It ignores words
+// that are data: those of echo, or a here-document for cat.
 //
-// Reading is bounded by [MaxText], and by the depth and number of the texts within.
+// Reading is bounded by [MaxText], and by the depth and number of nested texts.
 package shelltext
 
 import (
@@ -27,29 +27,28 @@ import (
 )
 
 const (
-	// MaxText is how long a text may be, in bytes; a longer one is unreadable. All
-	// texts within it may have as many together, and as many again.
+	// MaxText is how long a text may be, in bytes; a longer one is unreadable. A text
+	// and the texts nested in it may have twice as many together.
 	MaxText = 20_000
-	// maxDepth is how many texts may stand within each other.
+	// maxDepth is how deep texts may be nested.
 	maxDepth = 8
-	// maxOpen is how many parentheses may be open at once: the parser tries such that may
-	// be arithmetic twice.
+	// maxOpen is how many parentheses may be open at once: the parser tries those that
+	// may be arithmetic twice.
 	maxOpen = 250
-	// maxLooks is how many nodes of syntax are looked at, again and again where need be.
+	// maxLooks bounds the visits of syntax nodes; a node may be visited several times.
 	maxLooks = 200_000
-	// maxFound is how many findings there may be, and maxPrograms how many programs.
-	// What is beyond them is not listed.
+	// maxFound and maxPrograms are how many findings and programs are listed.
 	maxFound, maxPrograms = 32, 256
 	maxWords              = 80 // characters of a finding
 )
 
-// Unknown stands among the programs for those that cannot be told from the text.
+// Unknown represents, among the programs, those that the text does not name.
 const Unknown = "?"
 
 // Facts are what a command would do.
 type Facts struct {
-	// Programs are all that it runs, each once, in the order of the text. Folders of the
-	// system are left out, as is ".exe".
+	// Programs are all that it runs, each once, in the order of the text, without the
+	// folders of the system and without ".exe".
 	Programs []string `json:"programs"`
 	// Risks are the kinds of risk, each once.
 	Risks []string `json:"risks"`
@@ -63,9 +62,7 @@ type Finding struct {
 	Words string `json:"words"`
 }
 
-func (f Finding) String() string { return f.Risk + ": " + f.Words }
-
-// Read reads a command. It never fails: what cannot be read has the risk
+// Read reads a command. It never fails: a text that it cannot read has the risk
 // [Unreadable].
 func Read(text string) (facts Facts) {
 	r := &reader{
@@ -73,7 +70,7 @@ func Read(text string) (facts Facts) {
 		fetched: map[string]bool{}, written: map[string][]word{}, aliases: map[string]word{}, fed: map[*syntax.Stmt]*syntax.Stmt{},
 	}
 	defer func() {
-		if recover() != nil { // a mistake of the parser's
+		if recover() != nil { // a bug in the parser
 			r.find(Unreadable, text)
 			facts = r.facts
 		}
@@ -93,7 +90,7 @@ func OfArguments(args map[string]any) (facts Facts, ok bool) {
 		for _, item := range command {
 			quoted, err := syntax.Quote(fmt.Sprint(item), syntax.LangBash)
 			if err != nil {
-				quoted = "'" // which is unreadable
+				quoted = "'" // unreadable
 			}
 			words = append(words, quoted)
 		}
@@ -106,17 +103,17 @@ func OfArguments(args map[string]any) (facts Facts, ok bool) {
 type reader struct {
 	facts Facts
 	bytes int // how many more may be parsed
-	looks int // how many more nodes may be looked at
+	looks int // how many more nodes may be visited
 	depth int
-	// text is what is read now: the command, or code within it.
+	// text is being read now: the command, or code within it.
 	text string
 	// fetched are the files that were downloaded so far, by the last part of their name.
-	// Written are those that echo, printf and cat wrote, with what they wrote.
+	// Written are those that echo, printf and cat wrote, with their contents.
 	fetched map[string]bool
 	written map[string][]word
-	// aliases are those that were given so far.
+	// aliases are those that were defined so far.
 	aliases map[string]word
-	// fed says what writes into a statement's pipe.
+	// fed maps a statement to the one that writes into its pipe.
 	fed map[*syntax.Stmt]*syntax.Stmt
 }
 
@@ -138,7 +135,7 @@ func (r *reader) read(text string) {
 	r.text, r.depth = outer, r.depth-1
 }
 
-// open is how many parentheses are open at once.
+// open returns how many parentheses are open at once.
 func open(text string) (most int) {
 	now := 0
 	for i := range len(text) {
@@ -153,7 +150,7 @@ func open(text string) (most int) {
 	return most
 }
 
-// parse reads Bash, or what only POSIX shells understand.
+// parse parses Bash, or else POSIX shell.
 func parse(text string) (file *syntax.File, err error) {
 	for _, variant := range []syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX} {
 		if file, err = syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(text), ""); err == nil {
@@ -163,8 +160,8 @@ func parse(text string) (file *syntax.File, err error) {
 	return nil, err
 }
 
-// look goes through the nodes below one, as long as f says so and there is patience
-// left. What is not looked at any more makes the command unreadable.
+// look walks the nodes below one while f returns true. A command that exceeds the bound
+// on visits is unreadable.
 func (r *reader) look(node syntax.Node, f func(syntax.Node) bool) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if n == nil {
@@ -202,8 +199,7 @@ func (r *reader) walk(node syntax.Node) {
 
 func pipe(n *syntax.BinaryCmd) bool { return n.Op == syntax.Pipe || n.Op == syntax.PipeAll }
 
-// feed notes what the right side of a pipe reads. All that is grouped there reads the
-// same.
+// feed notes what the right side of a pipe reads. All statements in it read the same.
 func (r *reader) feed(n *syntax.BinaryCmd) {
 	r.look(n.Y, func(below syntax.Node) bool {
 		if s, ok := below.(*syntax.Stmt); ok {
@@ -233,7 +229,7 @@ func (r *reader) statement(s *syntax.Stmt) {
 	r.command(words, s)
 }
 
-// redirect looks at files that are no ordinary ones.
+// redirect looks for special files.
 func (r *reader) redirect(d *syntax.Redirect) {
 	if d.Word == nil || d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc || d.Op == syntax.WordHdoc {
 		return
@@ -248,7 +244,7 @@ func (r *reader) redirect(d *syntax.Redirect) {
 	}
 }
 
-// command looks at a program and its arguments, and at those that it runs in turn.
+// command reads a program and its arguments, and the programs that it runs in turn.
 func (r *reader) command(words []word, s *syntax.Stmt) {
 	for len(words) > 0 {
 		if r.looks--; r.looks < 0 {
@@ -291,7 +287,7 @@ func (r *reader) program(name string) {
 	}
 }
 
-// program is how a program is called: without a folder of the system.
+// program returns the name of a program without a folder of the system.
 func program(name string) string {
 	if dir, base := path.Split(name); slices.Contains([]string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"}, dir) && base != "" {
 		name = base
@@ -299,8 +295,8 @@ func program(name string) string {
 	return strings.TrimSuffix(strings.ToLower(name), ".exe")
 }
 
-// family is the name under which the tables know a program: python3 for python3.14,
-// mkfs for mkfs.ext4.
+// family returns a program's name in the tables: python3 for python3.14, mkfs for
+// mkfs.ext4.
 func family(name string) string {
 	if begin, _, ok := strings.Cut(name, "."); ok && slices.Contains([]string{"python3", "pip3", "mkfs"}, begin) {
 		return begin
@@ -308,7 +304,7 @@ func family(name string) string {
 	return name
 }
 
-// unknown notes something of which the programs are not known.
+// unknown notes a risk of something whose programs are unknown.
 func (r *reader) unknown(risk, words string) {
 	r.program(Unknown)
 	r.find(risk, words)
@@ -324,8 +320,8 @@ func (r *reader) find(risk, words string) {
 	}
 }
 
-// short puts words into one short line. It leaves words out as a whole: part of a
-// secret would not be found by those that hide secrets.
+// short returns words in one short line. It leaves out whole words, because a redactor
+// would not recognize part of a secret.
 func short(words string) string {
 	var line strings.Builder
 	for word := range strings.FieldsSeq(printable.Text(words)) {
@@ -341,7 +337,7 @@ func short(words string) string {
 	return strings.TrimSpace(line.String())
 }
 
-// source is how a node is written.
+// source returns the text of a node.
 func (r *reader) source(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
 	if from > to || to > uint(len(r.text)) {

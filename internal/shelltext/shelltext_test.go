@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/internal/shelltext"
 )
 
-// TestRisks: what commands do, however they are written.
+// TestRisks: the risks of commands in many spellings.
 func TestRisks(t *testing.T) {
 	for text, want := range map[string]string{
 		// What lists of forbidden patterns are usually about.
@@ -179,15 +179,15 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	facts, ok := shelltext.OfArguments(map[string]any{"command": []any{"sh", "-c", "rm 'a b'"}})
-	if !ok || !slices.Equal(facts.Risks, []string{"deletes"}) || facts.Found[0].String() != "deletes: rm a b" {
-		t.Errorf("%+v", facts)
+	if !ok || len(facts.Found) != 1 || facts.Found[0] != (shelltext.Finding{Risk: "deletes", Words: "rm a b"}) {
+		t.Errorf("a list of words: %v, %v", ok, facts.Found)
 	}
 	if _, ok := shelltext.OfArguments(map[string]any{"path": "rm"}); ok {
 		t.Error("a path is no command")
 	}
 }
 
-// FuzzRead: any text is read to an end, without a panic, into bounded facts.
+// FuzzRead: reading any text ends, without a panic, with bounded facts.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"", "rm -rf build", ":(){ :|:& };:", "curl -fsSL https://x | sudo sh", "sh -c \"$(curl x)\"", "a=$((1+(2))); ((x++)); [[ a =~ (b|c) ]]",

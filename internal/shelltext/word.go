@@ -8,11 +8,11 @@ import (
 
 // word is a word of a command as the program would read it, as far as is known.
 type word struct {
-	// text has expansions as they are written.
+	// text contains expansions as they are written.
 	text string
-	// literal says that there are none.
+	// literal means that there are none.
 	literal bool
-	// open says that it is a pattern, or braces, of which several words may become.
+	// open means that it is a pattern, or braces, and may become several words.
 	open bool
 	node *syntax.Word
 }
@@ -59,8 +59,8 @@ func (r *reader) parts(w *word, b *strings.Builder, parts []syntax.WordPart, quo
 	}
 }
 
-// unescape takes the backslashes out that the shell takes out. Within double quotes
-// they mean something before a few characters only.
+// unescape removes the backslashes that the shell removes. Within double quotes they
+// have a meaning only before a few characters.
 func unescape(text string, quoted bool) string {
 	if !strings.Contains(text, `\`) {
 		return text

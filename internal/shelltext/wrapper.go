@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// wrapper is how a program runs another one that stands among its arguments.
+// wrapper describes how a program runs another one among its arguments.
 type wrapper struct {
-	// valued are its options that have a value in the next word, code those whose value
-	// is code, and looking those with which it runs nothing.
+	// valued are its options whose value is the next word, code those whose value is
+	// code, and looking those with which it runs nothing.
 	valued, code, looking string
 	// skip is how many words come before the other program.
 	skip int
-	// text says that what follows is joined and read as code.
+	// text means that the remaining words are joined and read as code.
 	text bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/policy"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -73,7 +73,7 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	}
 	result, err := a.engine.Call(r.Context(), m, r.PathValue("name"), c.Arguments)
 	var mismatch *tool.Mismatch
-	var refused *policy.Refused
+	var refused *rules.Refused
 	switch {
 	case errors.Is(err, turn.ErrNoTool):
 		wire.Refuse(w, http.StatusNotFound, result.Text)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/command"
 	"github.com/etui-run/etui/skill/skilltest"

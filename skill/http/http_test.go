@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
 	"github.com/etui-run/etui/skill/skilltest"
+	"github.com/etui-run/etui/tool"
 )
 
 func TestConformance(t *testing.T) {
@@ -315,6 +317,33 @@ func TestRetries(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestKeyOfTheHost: the key that the host gives a call is sent with every attempt,
+// and instead of one of the skill's own.
+func TestKeyOfTheHost(t *testing.T) {
+	var keys []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `"done"`)
+	})
+	p := provider(t, guard(t, "127.0.0.1:*"))
+	for _, config := range []skill.Config{{Replay: "keyed"}, {}} {
+		keys = nil
+		config.Endpoint = url
+		ctx := tool.WithHost(t.Context(), tool.Host{Key: "s1/t2/0"})
+		if _, err := load(t, p, config).Execute(ctx, args); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"s1/t2/0", "s1/t2/0"}; !slices.Equal(keys, want) {
+			t.Errorf("replay %q: the keys were %q, want %q", config.Replay, keys, want)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/skill/skilltest"

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/internal/sandbox"
+	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/tool"
@@ -230,6 +230,24 @@ func serve(t *testing.T, s *sdk.Server, stateless bool) *httptest.Server {
 	return listen(t, h)
 }
 
+// TestIdempotencyKey: a call carries the key that its host gives it.
+func TestIdempotencyKey(t *testing.T) {
+	s := newServer()
+	s.AddTool(&sdk.Tool{Name: "pay", Description: "Pays.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return text(fmt.Sprint(r.Params.Meta["run.etui/idempotency-key"])), nil
+		})
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: serve(t, s, true).URL})
+	r.untilTools("mcp__srv__pay")
+	for key, want := range map[string]string{"s1/t2/0": "s1/t2/0", "": "<nil>"} {
+		ctx := tool.WithHost(t.Context(), tool.Host{Key: key})
+		got, err := r.tool("mcp__srv__pay").Call(ctx, json.RawMessage(`{}`))
+		if err != nil || got.Text != want {
+			t.Errorf("key %q: the server saw %q, %v", key, got.Text, err)
+		}
+	}
+}
+
 func listen(t *testing.T, h http.Handler) *httptest.Server {
 	server := httptest.NewServer(h)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
@@ -285,7 +303,7 @@ func TestRedirect(t *testing.T) {
 	}))
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Headers: map[string]skill.Secret{"X-Key": "k"}})
 	st := r.until("away", func(st mcp.Status) bool { return st.Phase == mcp.Away })
-	if !strings.Contains(st.Err, "sends etui on") {
+	if !strings.Contains(st.Err, "redirects to") {
 		t.Error(st.Err)
 	}
 }
@@ -513,7 +531,7 @@ func TestBadDefinitions(t *testing.T) {
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40)
 	tools := []string{
 		`{"name":"good","description":"Adds\u200b \u202enumbers\u202c.\u001b[1m","inputSchema":{"type":"object","properties":{"a":{"type":"integer","description":"A\u2060 number"}}}}`,
-		`{"name":"exec","description":"Adds.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+		`{"name":"exec","description":"Adds.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true}}`,
 		`{"name":"drop","description":"Drops.","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}`,
 		`{"name":"long","description":"` + strings.Repeat("Adds numbers. ", 300) + `","inputSchema":{"type":"object"}}`,
 		`{"name":"noschema","description":"x"}`,

@@ -82,7 +82,7 @@ func (c *Calls) Close() error {
 func (c *Calls) oldest() int64 { return c.limits.Now().Add(-c.limits.Age).UnixMilli() }
 
 // Add implements [audit.Log].
-func (c *Calls) Add(ctx context.Context, calls ...audit.Call) error {
+func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
 	file, err := c.open(ctx, true)
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (c *Calls) Add(ctx context.Context, calls ...audit.Call) error {
 }
 
 // List implements [audit.Log].
-func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Call, error) {
-	list := []audit.Call{}
+func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
+	list := []audit.Record{}
 	file, err := c.open(ctx, false)
 	if err != nil || file == nil {
 		return list, err
@@ -118,7 +118,7 @@ func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Call, error) 
 	defer rows.Close()
 	for rows.Next() {
 		var raw sql.RawBytes
-		var call audit.Call
+		var call audit.Record
 		if err := rows.Scan(&raw); err != nil {
 			return nil, file.explain(err)
 		}

@@ -40,7 +40,7 @@ func TestCalls(t *testing.T) {
 		if i%2 == 1 {
 			skill, outcome = "odd", "timeout"
 		}
-		if err := calls.Add(ctx, audit.Call{Time: now.Add(time.Duration(i) * time.Minute), Skill: skill, User: "u", Outcome: outcome, Arguments: fmt.Sprint(i)}); err != nil {
+		if err := calls.Add(ctx, audit.Record{Time: now.Add(time.Duration(i) * time.Minute), Skill: skill, User: "u", Outcome: outcome, Arguments: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

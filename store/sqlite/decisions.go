@@ -9,9 +9,7 @@ import (
 	"github.com/etui-run/etui/audit"
 )
 
-var _ audit.DecisionLog = (*Calls)(nil)
-
-// AddDecisions implements [audit.DecisionLog]. Allowed and refused calls are bounded
+// AddDecisions implements [audit.Log]. Allowed and refused calls are bounded
 // each by itself, so that many of one kind do not push out the other.
 func (c *Calls) AddDecisions(ctx context.Context, decisions ...audit.Decision) error {
 	file, err := c.open(ctx, true)
@@ -42,7 +40,7 @@ func (c *Calls) AddDecisions(ctx context.Context, decisions ...audit.Decision) e
 	}))
 }
 
-// Decisions implements [audit.DecisionLog].
+// Decisions implements [audit.Log].
 func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
 	list := []audit.Decision{}
 	file, err := c.open(ctx, false)

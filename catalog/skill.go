@@ -1,0 +1,166 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Full is the skill of all tools. It always exists.
+const Full = "full"
+
+// Skill is a skill as the model sees it: a toolset, which is a choice of tools that
+// are the only ones shown while the skill is active, or instructions, or both.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Tools are names of tools, or "group:" and the name of a group. An empty list
+	// means all tools; in a skill with instructions it means no toolset, see
+	// [Catalog.Switches].
+	Tools []string `json:"tools"`
+	// Guide reads the skill's instructions; nil when it has none.
+	Guide Guide `json:"-"`
+	// Aliases are other names and phrases that people use for the skill, and Examples
+	// questions that it answers, in any language. Only the ranking reads them.
+	Aliases  []string `json:"aliases,omitempty"`
+	Examples []string `json:"examples,omitempty"`
+	// Manual means that only people activate the skill: models do not see it.
+	Manual bool `json:"manual,omitempty"`
+	// Translations and Body are as in tool.Definition. Only the ranking reads them.
+	Translations map[string]string `json:"translations,omitempty"`
+	Body         string            `json:"-"`
+	// Channels are those that the skill is made for; empty means none in
+	// particular.
+	Channels []string `json:"channels,omitempty"`
+}
+
+// Guide reads the files of a skill. It is safe for concurrent use.
+type Guide interface {
+	// Read returns a file of the skill, by its path below the skill's folder; the
+	// empty path means the instructions. The error is shown to the model.
+	Read(ctx context.Context, file string) (string, error)
+}
+
+// Unavailable is a skill that exists but cannot be used now, and the reason.
+type Unavailable struct{ Name, Reason string }
+
+// Read reads a file of a skill that has instructions, as its [Guide] does. A panic in
+// the guide becomes an error.
+func (s Skill) Read(ctx context.Context, file string) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the skill %s could not be read: it failed unexpectedly", s.Name)
+		}
+	}()
+	return s.Guide.Read(ctx, file)
+}
+
+// Check returns the first mistake in s itself. [Catalog.Members] reports whether its
+// tools exist.
+func (s Skill) Check() error {
+	if s.Name == "" {
+		return fmt.Errorf("a skill has no name")
+	}
+	if slices.Contains(s.Channels, "") {
+		return fmt.Errorf("the skill %q: a channel is empty", s.Name)
+	}
+	if s.Name == Full && len(s.Tools) > 0 {
+		return fmt.Errorf("the skill %q always means all tools: leave its tools empty, or give it another name", Full)
+	}
+	return nil
+}
+
+// skillIndex is the skills of a catalog. Catalogs that differ only in their tools or
+// rules share it.
+type skillIndex struct {
+	skills      []Skill // in order of registration, [Full] among them
+	places      map[string]int
+	unavailable []Unavailable // by name
+}
+
+// indexSkills joins the program's skills and those of suppliers. Of two with one name
+// the program's is in effect.
+func indexSkills(own []Skill, suppliers []supplier) skillIndex {
+	x := skillIndex{skills: slices.Clone(own), places: map[string]int{}}
+	for i, s := range own {
+		x.places[s.Name] = i
+	}
+	add := func(s Skill) bool {
+		if _, taken := x.places[s.Name]; taken {
+			return false
+		}
+		x.places[s.Name] = len(x.skills)
+		x.skills = append(x.skills, s)
+		return true
+	}
+	for _, from := range suppliers {
+		for _, s := range from.skills {
+			if !add(s) {
+				x.unavailable = append(x.unavailable, Unavailable{s.Name, "the configuration has a skill of that name"})
+			}
+		}
+		x.unavailable = append(x.unavailable, from.unavailable...)
+	}
+	add(Skill{Name: Full, Description: "all tools"})
+	slices.SortStableFunc(x.unavailable, func(a, b Unavailable) int { return strings.Compare(a.Name, b.Name) })
+	return x
+}
+
+// Skill finds a skill by name.
+func (c *Catalog) Skill(name string) (Skill, bool) {
+	i, ok := c.places[name]
+	if !ok {
+		return Skill{}, false
+	}
+	return c.skills[i], true
+}
+
+// Skills returns all skills, in order of registration, [Full] among them. Do not
+// change the slice.
+func (c *Catalog) Skills() []Skill { return c.skills }
+
+// Unavailable returns the skills that cannot be used now, by name. Do not change the
+// slice.
+func (c *Catalog) Unavailable() []Unavailable { return c.unavailable }
+
+// SameSkills reports whether two catalogs hold the same skills in the same order.
+func (c *Catalog) SameSkills(o *Catalog) bool {
+	return len(c.skills) == len(o.skills) && &c.skills[0] == &o.skills[0]
+}
+
+// Members returns the tools that a skill shows, in order of registration, and those
+// of its targets that name nothing.
+func (c *Catalog) Members(s Skill) (members []*Entry, unknown []string) {
+	switch {
+	case len(s.Tools) == 0 && s.Guide != nil:
+		return nil, nil
+	case len(s.Tools) == 0:
+		return c.entries, nil
+	}
+	for _, target := range s.Tools {
+		found := c.byName[target]
+		group, isGroup := strings.CutPrefix(target, "group:")
+		switch {
+		case isGroup && len(c.byGroup[group]) > 0:
+			members = append(members, c.byGroup[group]...)
+		case found != nil:
+			members = append(members, found)
+		default:
+			unknown = append(unknown, target)
+		}
+	}
+	slices.SortFunc(members, byPosition)
+	return slices.Compact(members), unknown
+}
+
+// Switches reports whether activating a skill changes which tools are shown. A skill
+// with instructions does so only when it names tools that exist: many are written for
+// other programs, whose tool names mean nothing here.
+func (c *Catalog) Switches(s Skill) bool {
+	if s.Guide == nil {
+		return true
+	}
+	members, _ := c.Members(s)
+	return len(members) > 0
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Some folders are shared by all programs of a machine: /dev/shm holds shared memory,
+// /dev/pts terminals, and the C library makes files without a name in /tmp. Where a
+// program sees the machine's own files, these folders are closed. The kernel forwards
+// the calls that typically open such files to the helper, which opens a private
+// replacement. The program opens all other files itself, and Landlock judges that.
+
+const (
+	sharedFolder    = "/dev/shm/"
+	terminalsFolder = "/dev/pts/"
+)
+
+// opens are the calls that open a file, with the index of the path; flags and mode
+// follow it.
+var opens = merged(map[uint32]int{unix.SYS_OPENAT: 1}, oldOpens)
+
+// removes and links are the other calls for shared files: a semaphore is first made
+// under another name.
+var (
+	removes = merged(map[uint32]int{unix.SYS_UNLINKAT: 1}, oldRemoves)
+	links   = merged(map[uint32][2]int{unix.SYS_LINKAT: {1, 3}}, oldLinks)
+)
+
+// sharing reports whether a call is one of these calls.
+func sharing(number uint32) bool {
+	_, opened := opens[number]
+	_, removed := removes[number]
+	_, linked := links[number]
+	return opened || removed || linked
+}
+
+// openedToRead are the flags with which the C library opens a shared file for reading.
+const openedToRead = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// shares forwards the calls that may open shared files to the helper. The filter cannot
+// see paths, so it goes by the flags: few files are opened for reading and writing.
+func shares(when func(uint32, uint32, ...all)) {
+	const ask, here = unix.SECCOMP_RET_USER_NOTIF, unix.AT_FDCWD & 0xffffffff
+	for number, path := range opens {
+		flags := uint32(path) + 1
+		write, read := all{has(flags, unix.O_RDWR)}, all{is(flags, openedToRead)}
+		if path > 0 {
+			write, read = append(write, is(0, here)), append(read, is(0, here))
+		}
+		when(number, ask, write, read)
+	}
+	for number, path := range removes {
+		if path > 0 {
+			when(number, ask, all{is(0, here)})
+		} else {
+			when(number, ask)
+		}
+	}
+	for number := range links {
+		when(number, ask)
+	}
+}
+
+// share answers such a call.
+func (h *helper) share(listener int, q *question) error {
+	number := q.data.number
+	if path, ok := removes[number]; ok {
+		name, err := h.shared(listener, q, path)
+		if err != nil {
+			return err
+		}
+		return unix.Unlinkat(h.common, name, 0)
+	}
+	if paths, ok := links[number]; ok {
+		name, err := h.shared(listener, q, paths[0])
+		if err != nil {
+			return err
+		}
+		other, err := h.shared(listener, q, paths[1])
+		if err != nil {
+			return err
+		}
+		return unix.Linkat(h.common, name, h.common, other, 0)
+	}
+	path, err := readText(int(q.pid), q.data.args[opens[number]])
+	if err != nil {
+		return errProceed // the kernel returns the right error
+	}
+	if err := asked(listener, q); err != nil {
+		return err
+	}
+	flags := int(int32(q.data.args[opens[number]+1]))
+	var fd int
+	switch {
+	case isTerminals(path):
+		fd, err = h.newTerminal(flags)
+	case begins(path, terminalsFolder):
+		fd, err = h.terminal(q, path[len(terminalsFolder):], flags)
+	case path == "/tmp" && flags&unix.O_TMPFILE == unix.O_TMPFILE:
+		fd, err = unix.Open(h.home(), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	default:
+		fd, err = h.openShared(path, flags, uint32(q.data.args[opens[number]+2]))
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return give(listener, q, fd, uint32(flags)&unix.O_CLOEXEC)
+}
+
+// give adds a file to the program as the result of its call.
+func give(listener int, q *question, fd int, flags uint32) error {
+	add := addition{id: q.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, source: uint32(fd), newFlags: flags}
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), addFile, uintptr(unsafe.Pointer(&add))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// home returns the program's own temporary folder.
+func (h *helper) home() string { return h.spec.Writable[len(h.spec.Writable)-1] }
+
+// shared reads which shared file an argument names. It returns errProceed if it names
+// none.
+func (h *helper) shared(listener int, q *question, arg int) (string, error) {
+	path, err := readText(int(q.pid), q.data.args[arg])
+	if err != nil {
+		return "", errProceed
+	}
+	if err := asked(listener, q); err != nil {
+		return "", err
+	}
+	return h.sharedName(path)
+}
+
+// sharedName returns the name of a path in /dev/shm.
+func (h *helper) sharedName(path string) (string, error) {
+	if !begins(path, sharedFolder) {
+		return "", errProceed
+	}
+	name := path[len(sharedFolder):]
+	for i := range len(name) {
+		if name[i] == '/' {
+			return "", errProceed
+		}
+	}
+	if name == "" || name == "." || name == ".." {
+		return "", errProceed
+	}
+	return name, h.openCommon()
+}
+
+// openCommon opens the folder that replaces /dev/shm. The program may write its parent,
+// so no link is followed.
+func (h *helper) openCommon() error {
+	if h.common > 0 {
+		return nil
+	}
+	const name = ".shm"
+	const folder = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	home, err := unix.Open(h.home(), folder, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(home)
+	if err := unix.Mkdirat(home, name, 0o700); err != nil && err != unix.EEXIST {
+		return err
+	}
+	fd, err := unix.Openat(home, name, folder, 0)
+	if err == nil {
+		h.common = fd
+	}
+	return err
+}
+
+// openShared opens a shared file. The program may have put anything there, so it does
+// not block and accepts only regular files.
+func (h *helper) openShared(path string, flags int, mode uint32) (int, error) {
+	name, err := h.sharedName(path)
+	if err != nil {
+		return -1, err
+	}
+	const heeded = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND
+	fd, err := unix.Openat(h.common, name, flags&heeded|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, mode&0o777)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return -1, unix.EACCES
+	}
+	return fd, nil
+}
+
+// maxTerminals is how many terminals a program may have at once: the machine has a
+// limited number.
+const maxTerminals = 64
+
+// newTerminal makes a terminal: the side that a program such as script holds.
+func (h *helper) newTerminal(flags int) (int, error) {
+	living := h.terminals[:0]
+	for _, n := range h.terminals {
+		var st unix.Stat_t // its name disappears when that side is closed
+		if unix.Lstat(terminalsFolder+decimal(uint64(n)), &st) == nil {
+			living = append(living, n)
+		}
+	}
+	if h.terminals = living; len(living) >= maxTerminals {
+		return -1, unix.ENOSPC
+	}
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|flags&unix.O_NONBLOCK, 0)
+	if err != nil {
+		return -1, err
+	}
+	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	h.terminals = append(h.terminals, n)
+	return fd, nil
+}
+
+// terminal opens the other side of one of the program's terminals. Its number may have
+// been reused, so it is opened through a process of the program that holds the first
+// side.
+func (h *helper) terminal(q *question, name string, flags int) (int, error) {
+	own := false
+	for _, n := range h.terminals {
+		own = own || decimal(uint64(n)) == name
+	}
+	if !own {
+		return -1, errProceed
+	}
+	for _, pid := range append([]int{threadGroup(int(q.pid))}, h.tree()...) {
+		if fd := otherSide(pid, uint32(number(name)), flags); fd >= 0 {
+			return fd, nil
+		}
+	}
+	return -1, errProceed
+}
+
+// otherSide opens the other side of a terminal whose first side a process holds. It
+// returns -1 if the process does not.
+func otherSide(pid int, n uint32, flags int) int {
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1
+	}
+	defer unix.Close(process)
+	found := -1
+	files := "/proc/" + decimal(uint64(pid)) + "/fd"
+	eachNumber(files, func(file int) {
+		var buf [64]byte
+		if size, err := unix.Readlink(files+"/"+decimal(uint64(file)), buf[:]); found >= 0 || err != nil || !isTerminals(string(buf[:size])) {
+			return
+		}
+		first, err := unix.PidfdGetfd(process, file, 0)
+		if err != nil {
+			return
+		}
+		defer unix.Close(first)
+		if is, err := unix.IoctlGetUint32(first, unix.TIOCGPTN); err != nil || is != n {
+			return
+		}
+		fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(first), unix.TIOCGPTPEER, uintptr(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|flags&unix.O_NONBLOCK))
+		if errno == 0 {
+			found = int(fd)
+		}
+	})
+	return found
+}
+
+// isTerminals reports whether a path makes new terminals.
+func isTerminals(path string) bool { return path == "/dev/ptmx" || path == terminalsFolder+"ptmx" }
+
+func begins(s, prefix string) bool { return len(s) > len(prefix) && s[:len(prefix)] == prefix }
