@@ -90,8 +90,9 @@ func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 
 // Resume takes up what was left when the process that ran it ended: turns that have
 // not ended go on, and calls that went on after their turn are told as lost. It returns
-// when all of that is done, or when ctx ends. Call it once, before or while the engine
-// serves, in the one process that uses the store.
+// when all of that is done, or when ctx ends: then turns stay open for the next time.
+// Call it once, before or while the engine serves, in the one process that uses the
+// store.
 func (g *Engine) Resume(ctx context.Context) error {
 	keys, err := g.config.Store.Open(ctx)
 	if err != nil {
@@ -161,8 +162,11 @@ func (g *Engine) finish(ctx context.Context, key session.Key) error {
 	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
 	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
 	defer r.late.close()
+	begun, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(turn.ErrSuspended) })()
 	var failed error
-	r.run(ctx, m, s, func(_ turn.Event, err error) bool {
+	r.run(begun, m, s, func(_ turn.Event, err error) bool {
 		failed = errors.Join(failed, err)
 		return true
 	})

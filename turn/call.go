@@ -99,6 +99,10 @@ func (t *run) call() bool {
 		batch := t.next(rest)
 		rest = rest[len(batch):]
 		t.runAll(batch)
+		if t.suspended() {
+			t.fail(context.Cause(t.ctx)) // what the batch did counts as unknown
+			return false
+		}
 		for _, j := range batch {
 			if !j.awaits {
 				results = append(results, t.result(j))
@@ -136,8 +140,8 @@ func answer(c chat.Call, r chat.Result) chat.Message {
 // next returns the jobs at the beginning of rest that run together.
 func (t *run) next(rest []*job) []*job {
 	n := 1
-	for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].readOnly(); n++ {
-		if t.resolve(rest[n]); !rest[n].readOnly() {
+	for t.resolve(rest[0]); n < len(rest) && n < t.config.Parallel && rest[n-1].together(); n++ {
+		if t.resolve(rest[n]); !rest[n].together() {
 			break
 		}
 	}
@@ -175,8 +179,11 @@ func (t *run) newID(i int) string {
 	}
 }
 
-func (j *job) readOnly() bool {
-	return !j.alone && (j.entry == nil || j.entry.Definition.Risk == tool.Read)
+// together reports whether the job may run beside others: it only reads, and may run
+// again after a crash. The others run one by one, so that at most one of them has an
+// unknown outcome.
+func (j *job) together() bool {
+	return !j.alone && (j.entry == nil || j.entry.Definition.Risk == tool.Read && j.entry.Definition.Repeats() == tool.Safe)
 }
 
 // runAll runs jobs in parallel and yields their events from this goroutine.
@@ -312,7 +319,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 // logged at debug level.
 func (t *run) logCall(j *job) {
 	level := slog.LevelInfo
-	if j.readOnly() {
+	if j.entry.Definition.Risk == tool.Read {
 		level = slog.LevelDebug
 	}
 	t.config.Log.Log(t.ctx, level, "tool called", "tool", j.entry.Definition.Name, "failed", j.result.Failed, "user", t.in.Facts.User, "channel", t.in.Facts.Channel, "session", t.in.Session.Key)

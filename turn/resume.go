@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,6 +75,12 @@ func (a *Answer) reason() string {
 	}
 	return text
 }
+
+// ErrSuspended, as the cause with which a host cancels the context of a turn, leaves the
+// turn open, so that another process can resume it. With any other cause the turn ends.
+var ErrSuspended = errors.New("the turn is suspended")
+
+func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspended) }
 
 // errAwaits: the call waits for an answer.
 var errAwaits = errors.New("the call awaits approval")

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -286,5 +287,47 @@ func TestMessageInsteadOfAnAnswer(t *testing.T) {
 	messages := b.model.Requests()[0].Messages
 	if got := fmt.Sprintf("%d messages, %s", len(messages), messages[2].Result.Text); !strings.HasPrefix(got, "4 messages, the call was not approved") {
 		t.Errorf("the model was sent %s", got)
+	}
+}
+
+// Calls that only read and must not run twice run one by one, like those that write.
+func TestReadsThatMustNotRunTwiceRunAlone(t *testing.T) {
+	t.Parallel()
+	var c calls
+	draw := tool.Func(tool.Definition{Name: "draw", Description: "Draw a card", Risk: tool.Read, Replay: tool.Never}, func(context.Context, struct{}) (string, error) {
+		c.keys = append(c.keys, "drawn") // a data race when two run at once
+		return "a card", nil
+	})
+	round := fake.Step{Calls: []chat.Call{fake.Call("1", "draw", "{}"), fake.Call("2", "draw", "{}")}}
+	s := until(t, newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{draw}, round), turn.Input{Text: "go"}, isResult)
+	if len(c.keys) != 1 {
+		t.Fatalf("%d calls ran before the first result was stored", len(c.keys))
+	}
+	o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{draw}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
+	if len(c.keys) != 2 || !strings.Contains(o.results()[0].Text, "unknown") || o.results()[1].Text != "a card" {
+		t.Errorf("ran %d times, %+v", len(c.keys), o.results())
+	}
+}
+
+// A turn whose host suspends it stays open, with nothing stored of the call that ran.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	act := tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(ctx context.Context, _ struct{}) (string, error) {
+		cancel(turn.ErrSuspended)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{act}, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}})
+	o := run(b, ctx, turn.Input{Text: "go"})
+	if !errors.Is(o.err, turn.ErrSuspended) {
+		t.Fatalf("%v, %v", o.err, o.events)
+	}
+	s := session.Session{}
+	for _, step := range o.steps {
+		s.State, s.Messages = step.State, append(s.Messages, step.Messages...)
+	}
+	if turn.PhaseOf(s) != turn.Calling || len(s.Messages) != 2 {
+		t.Errorf("the phase is %s with %d messages", turn.PhaseOf(s), len(s.Messages))
 	}
 }

@@ -371,7 +371,7 @@ func (t *run) emit(e Event) bool {
 
 // fail ends the turn with an error.
 func (t *run) fail(err error) {
-	if t.opened {
+	if t.opened && !t.suspended() {
 		t.state.Turn = session.Turn{}
 		t.store()
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -127,11 +128,31 @@ func (a *App) open(ctx context.Context, settings Config) error {
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
 		},
 	})
+	if settings.Stored {
+		a.resume(ctx)
+	}
 	a.close = append(a.close, func() error {
 		a.wait(ctx) // what turns leave behind is stored before the store is closed
 		return nil
 	})
 	return nil
+}
+
+// resume takes up in the background what the last process left open. What is still
+// running when the grace of a stop is over stays open for the next start.
+func (a *App) resume(ctx context.Context) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var resuming sync.WaitGroup
+	resuming.Go(func() {
+		if err := a.Engine.Resume(ctx); err != nil && ctx.Err() == nil {
+			a.log.ErrorContext(ctx, "open turns could not be resumed", "error", err)
+		}
+	})
+	a.close = append(a.close, func() error {
+		stop()
+		resuming.Wait()
+		return nil
+	})
 }
 
 // grace is how long running turns may go on when etui stops.
