@@ -19,8 +19,10 @@ build:
 # compiler of the example module, an MCP server, and the clients of registries.
 FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm hub/hubtest/testdata/clients
 
+# The race detector makes every process sleep for a second before it ends, and the
+# scripts alone start hundreds.
 test: $(FROM_NPM:%=%/node_modules)
-	go test -race ./...
+	GORACE=atexit_sleep_ms=0 go test -race ./...
 
 %/node_modules: %/package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }

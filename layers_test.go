@@ -16,13 +16,13 @@ const module = "github.com/etui-run/etui"
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
 	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "sandbox/internal/wire", "internal/tracing", "examples"},
-	{"sandbox", "sandbox/internal/helper", "internal/shelltext"},
+	{"internal/form", "sandbox", "sandbox/internal/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
-	{"model", "route", "store/*", "internal/eval", "internal/toolgen", "tool/*"},
+	{"model", "route", "store/*", "rank", "internal/toolgen", "tool/*"},
 	{"selection/meta"},
-	{"catalog", "model/*", "internal/demo"},
+	{"catalog", "model/*", "internal/demo", "internal/eval"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown"},
+	{"skill/markdown", "hub/scan", "hub/internal/archive"},
 	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
@@ -40,9 +40,10 @@ var allowed = map[string][]string{
 	"secret":    {},
 	"tool":      {"chat"},
 	"catalog":   {"chat", "tool"},
-	"selection": {"chat", "tool", "catalog", "internal/lexicon", "selection/meta"},
+	"rank":      {"chat", "tool", "internal/lexicon"},
+	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/nearest", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/form", "internal/nearest", "internal/printable"},
 }
 
 func TestLayers(t *testing.T) {

@@ -290,7 +290,7 @@ func functions(b *strings.Builder) {
 		{"BenchmarkSelectRules/tools=1000/rules=100", "Select, 1,000 tools under 100 rules, a caller seen before", "< + 10 %", "./selection"},
 		{"BenchmarkSelectRules/tools=1000/rules=100/new=user", "Select, 1,000 tools under 100 rules, a new caller each time", "≤ 50 µs", "./selection"},
 		{"BenchmarkSelectRules/tools=10000/rules=100", "Select, 10,000 tools under 100 rules", "≤ 300 µs", "./selection"},
-		{"BenchmarkSelectUsage", "Select, 1,000 tools, 5,000 past questions vote", "-", "./selection"},
+		{"BenchmarkSelectVotes", "Select, 1,000 tools, 5,000 past questions vote", "-", "./selection"},
 		{"BenchmarkIndex10000", "indexing 10,000 tools", "≤ 100 ms", "./selection"},
 		{"BenchmarkRegisterOneOf1000", "registering one tool among 1,000", "≤ 1 ms", "./catalog"},
 		{"BenchmarkGroupsOf1000", "two groups of a catalog of 1,000", "-", "./catalog"},

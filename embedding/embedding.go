@@ -2,10 +2,9 @@
 // questions, from a server with OpenAI's embeddings API.
 //
 // An [Embedder] computes the vectors of tools in the background when the catalog
-// changes, and keeps them in a file by what the tools say, so that a tool costs
-// one request in its life. The vector of a question is asked for before the
-// selection, for a short time only. Whatever fails here costs nothing but this
-// help: the ranking by words serves alone.
+// changes. It keeps them in a file by the tools' texts, so each text is requested
+// only once. A question's vector is requested before the selection, with a short
+// timeout. When the server fails, tools are ranked by words alone.
 package embedding
 
 import (
@@ -21,47 +20,48 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
 
-// Config says who is asked. Model is the only field that must be set.
+// Config says which server to use, and how. Only Model is required.
 type Config struct {
-	// BaseURL is where the API is, as in http://127.0.0.1:11434/v1; empty means
+	// BaseURL is the API's address, as in http://127.0.0.1:11434/v1; empty means
 	// OpenAI's.
 	BaseURL string
-	// Model is what the server calls the model.
+	// Model is the server's name of the model.
 	Model string
-	// APIKey is sent as bearer token; empty means none.
+	// APIKey is sent as the bearer token; empty means none.
 	APIKey string
 	// Weights say how much a vector counts beside words.
-	Weights selection.VectorWeights
-	// Timeout is how long a question's vector is waited for; 0 means 300 ms.
+	Weights rank.VectorWeights
+	// Timeout bounds the wait for a question's vector; 0 means 300 ms.
 	Timeout time.Duration
-	// File keeps the vectors of tools; empty keeps them in memory.
+	// File stores the vectors of tools; empty keeps them in memory.
 	File string
-	// ReadOnly computes no vectors of tools and writes no file.
+	// ReadOnly turns off computing vectors of tools and writing the file.
 	ReadOnly bool
-	// HTTP sends the requests; nil means a client of its own.
+	// HTTP sends the requests; nil means a new client.
 	HTTP *http.Client
-	// Log takes what operators want to know; nil discards.
+	// Log reports outages; nil discards.
 	Log *slog.Logger
 }
 
 const (
-	// batch is how many tools are asked about in one request; there is one request
-	// at a time, which may take batchTimeout.
+	// batch is how many tools one request is for. There is one request at a time,
+	// which may take batchTimeout.
 	batch        = 64
 	batchTimeout = time.Minute
-	// maxTools is how many tools have vectors, the first ones of the catalog. With
-	// vectors of 3,072 numbers these take some 240 MB.
+	// maxTools is how many tools have vectors: the first ones of the catalog. With
+	// 3,072 numbers each they take some 240 MB.
 	maxTools = 20_000
-	// maxText is how much of a tool or question is read, in bytes.
+	// maxText is how much of a tool's text or a question is sent, in bytes.
 	maxText = 2000
 	// keptQuestions is how many vectors of questions are remembered.
 	keptQuestions = 500
-	// pause is how long a server that failed is left alone by questions. For tools
-	// it is the first pause, which doubles up to maxPause.
+	// pause is how long questions do not use a server that failed. For tools it is
+	// the first pause, which doubles up to maxPause.
 	pause    = 10 * time.Second
 	maxPause = 10 * time.Minute
 )
@@ -69,7 +69,7 @@ const (
 // hash identifies a text.
 type hash [sha256.Size]byte
 
-// Embedder gives the vectors of tools and questions. It is safe for concurrent
+// Embedder provides the vectors of tools and questions. It is safe for concurrent
 // use.
 type Embedder struct {
 	server    server
@@ -80,10 +80,10 @@ type Embedder struct {
 	outage    outage
 	odd       sync.Once // for the warning about vectors of another length
 
-	mu    sync.Mutex // guards known, and is held while vectors are attached; never while a server or a disk is waited for
+	mu    sync.Mutex // guards known and attaching; never held while waiting for a server or a disk
 	known map[hash][]float32
 
-	missing chan struct{} // holds a value when tools miss their vectors
+	missing chan struct{} // holds a value when tools have no vectors yet
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -94,7 +94,7 @@ type attached struct {
 	dimensions int // 0 while no tool has a vector
 }
 
-// New returns an embedder, which works in the background until it is closed.
+// New returns an embedder that works in the background until it is closed.
 func New(cfg Config) (*Embedder, error) {
 	if cfg.Model == "" {
 		return nil, errors.New("embeddings need the name of a model")
@@ -108,7 +108,7 @@ func New(cfg Config) (*Embedder, error) {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{
 			Transport: http.DefaultTransport.(*http.Transport).Clone(),
-			// The key is for this server only.
+			// The key must not follow a redirect to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
@@ -126,16 +126,16 @@ func New(cfg Config) (*Embedder, error) {
 	return e, nil
 }
 
-// Close ends the work in the background and returns when it has ended.
+// Close stops the work in the background and returns when it has stopped.
 func (e *Embedder) Close() error {
 	e.cancel()
 	<-e.done
 	return nil
 }
 
-// Follow returns a function that gives the selector that current gives, with the
-// vectors of its tools as far as they are known. It never waits for a server, and
-// while another caller looks up the vectors of a new selector it gives the one before.
+// Follow returns a function that returns current's selector with the known vectors
+// of its tools. It never waits for a server. While another caller looks up the
+// vectors of a new selector, it returns the previous one.
 func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.Selector {
 	return func() *selection.Selector {
 		base := current()
@@ -156,8 +156,8 @@ func (e *Embedder) Follow(current func() *selection.Selector) func() *selection.
 	}
 }
 
-// attach publishes a selector with the vectors that are known, and asks for the
-// others. The lock is held.
+// attach publishes a selector with the known vectors and requests the others. The
+// caller holds the lock.
 func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	vectors := make([][]float32, base.Catalog().Len())
 	a := &attached{base: base}
@@ -179,14 +179,13 @@ func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	if !complete {
 		select {
 		case e.missing <- struct{}{}:
-		default: // it is known already
+		default: // requested already
 		}
 	}
 	return a.with
 }
 
-// textOf is what a vector stands for: everything that a tool says of itself in
-// words.
+// textOf returns the text that a tool's vector is computed from.
 func textOf(d *tool.Definition) string {
 	parts := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(d.Name), d.Description}
 	parts = append(append(parts, d.Aliases...), d.Examples...)
@@ -202,9 +201,9 @@ func head(text string) string {
 
 func hashOf(text string) hash { return sha256.Sum256([]byte(text)) }
 
-// Vector returns the vector of a question, or nil when it is not to be had in
-// time, or would not help. Again says that only one that was asked for before is
-// wanted.
+// Vector returns the vector of a question, or nil when it is not available in time
+// or no tool has a vector. If again is set, it returns only a vector that was
+// computed before.
 func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float32 {
 	a := e.attached.Load()
 	text = head(strings.TrimSpace(text))
@@ -224,7 +223,7 @@ func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float3
 	}
 	if len(v) != a.dimensions {
 		e.odd.Do(func() {
-			e.log.Warn("embeddings: the server's vectors have changed their length, ranking by words alone; remove the file to compute the tools' anew",
+			e.log.Warn("embeddings: the server's vectors have changed their length, ranking by words alone; remove the file to compute the tools' vectors again",
 				"question", len(v), "tools", a.dimensions, "file", e.config.File)
 		})
 		return nil
@@ -232,7 +231,7 @@ func (e *Embedder) Vector(ctx context.Context, text string, again bool) []float3
 	return v
 }
 
-// ask asks the server for the vector of a question, for a short time.
+// ask requests the vector of a question, within the timeout.
 func (e *Embedder) ask(ctx context.Context, text string) []float32 {
 	limited, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
@@ -241,13 +240,13 @@ func (e *Embedder) ask(ctx context.Context, text string) []float32 {
 	case err == nil:
 		e.outage.over()
 		return vectors[0]
-	case ctx.Err() == nil: // else the one who asked has gone
+	case ctx.Err() == nil: // otherwise the caller has gone
 		e.outage.failed(err)
 	}
 	return nil
 }
 
-// run computes the vectors that are missing until ctx ends.
+// run computes missing vectors until ctx ends.
 func (e *Embedder) run(ctx context.Context) {
 	defer close(e.done)
 	if e.config.ReadOnly {
@@ -281,8 +280,8 @@ func (e *Embedder) run(ctx context.Context) {
 	}
 }
 
-// complete asks for the vectors that the newest catalog misses, a batch at a
-// time, and keeps what it got.
+// complete requests the vectors that the newest catalog lacks, a batch at a time,
+// and stores the ones it gets.
 func (e *Embedder) complete(ctx context.Context) (err error) {
 	base := e.attached.Load().base
 	todo := e.todo(base)
@@ -292,7 +291,7 @@ func (e *Embedder) complete(ctx context.Context) (err error) {
 		todo = todo[n:]
 	}
 	e.mu.Lock()
-	base = e.attached.Load().base // it may be a newer one
+	base = e.attached.Load().base // may be newer now
 	e.attach(base)
 	vectors := e.forget(base)
 	e.mu.Unlock()
@@ -300,7 +299,7 @@ func (e *Embedder) complete(ctx context.Context) (err error) {
 	return err
 }
 
-// todo lists the texts of a catalog that have no vector, each once.
+// todo lists the texts of a catalog without a vector, each once.
 func (e *Embedder) todo(base *selection.Selector) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -332,11 +331,11 @@ func (e *Embedder) fetch(ctx context.Context, texts []string) error {
 	return nil
 }
 
-// outage remembers that the server failed, and says so once.
+// outage remembers that the server failed and logs it once.
 type outage struct {
 	log   *slog.Logger
 	mu    sync.Mutex
-	since time.Time // of the last failure; zero while all is well
+	since time.Time // of the last failure; zero while the server works
 }
 
 func (o *outage) failed(err error) {
@@ -357,14 +356,14 @@ func (o *outage) over() {
 	o.since = time.Time{}
 }
 
-// waiting reports whether the server has failed a moment ago.
+// waiting reports whether the server failed a moment ago.
 func (o *outage) waiting() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return !o.since.IsZero() && time.Since(o.since) < pause
 }
 
-// unit scales a vector to length one, so that a product of two is their cosine.
+// unit scales a vector to length one, so that the product of two is their cosine.
 func unit(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {

@@ -41,25 +41,25 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// service stands in for a server: a text means weather, mail or neither.
+// service is a fake server: to it a text means weather, mail or neither.
 type service struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	down       bool
 	delay      time.Duration
-	dimensions int // when not 0, of its vectors
+	dimensions int // of its vectors, unless it is 0
 	answer     string
 	requests   int
-	texts      []string // that it was asked about
+	texts      []string // of all requests
 }
 
-// change changes what the service does.
+// change changes the service's behaviour.
 func (s *service) change(f func(*service)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s)
 }
 
-// asked returns how often it was asked.
+// asked returns the number of requests.
 func (s *service) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var out struct {
 		Data []item `json:"data"`
 	}
-	for i, text := range slices.Backward(q.Input) { // in another order
+	for i, text := range slices.Backward(q.Input) { // not in the order of the request
 		s.texts = append(s.texts, text)
 		v := []float32{0.1, 0.1, 3}
 		switch {
@@ -152,7 +152,7 @@ func newBench(tb testing.TB, s *service, change func(*embedding.Config)) *bench 
 	return b
 }
 
-// ask returns the names of what a question gets, best first.
+// ask returns the names of the tools that a question gets, best first.
 func (b *bench) ask(text string) string {
 	s := b.follow()
 	sel := s.Select(selection.Request{Query: text, Vector: b.Vector(context.Background(), text, false)})
@@ -204,8 +204,7 @@ func TestMeaningIsFound(t *testing.T) {
 	})
 }
 
-// TestOnlyNewToolsAreComputed: a vector lives as long as the text that it stands
-// for, also from one process to the next.
+// A vector is kept for as long as a tool has its text.
 func TestOnlyNewToolsAreComputed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "state", "embeddings.jsonl")
@@ -249,7 +248,7 @@ func TestOnlyNewToolsAreComputed(t *testing.T) {
 	})
 }
 
-// TestWordsServeAlone whatever the server does, and the operator is told once.
+// Words rank alone whatever the server does, and the log says so once.
 func TestWordsServeAlone(t *testing.T) {
 	for name, spoil := range map[string]func(*service){
 		"down":        func(s *service) { s.down = true },
@@ -290,7 +289,7 @@ func TestWordsServeAlone(t *testing.T) {
 	}
 }
 
-// TestToolsAreTriedAgain until the server answers.
+// Tools are requested again until the server answers.
 func TestToolsAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{down: true}
@@ -314,7 +313,7 @@ func TestToolsAreTriedAgain(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce: turns select while the catalog changes and vectors arrive.
+// Turns select while the catalog changes and vectors arrive.
 func TestManyAtOnce(t *testing.T) {
 	s := &service{}
 	b := newBench(t, s, nil)

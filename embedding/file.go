@@ -16,23 +16,24 @@ import (
 	"github.com/etui-run/etui/selection"
 )
 
-// header is the first line of the file. Vectors of another model or server mean
-// nothing to this one.
+// header is the first line of the file. Vectors of another model or server cannot
+// be compared with these.
 type header struct {
 	Model string `json:"model"`
 	URL   string `json:"url"`
 }
 
-// line is one vector: four bytes a number, little endian.
+// line is one vector: four bytes for each number, little endian.
 type line struct {
 	Hash   string `json:"hash"`
 	Vector []byte `json:"vector"`
 }
 
-// maxLine bounds a line, in bytes: a vector of the longest kind in base64.
+// maxLine bounds a line, in bytes: the longest vector in base64.
 const maxLine = maxDimensions*4*4/3 + 1<<10
 
-// load reads the vectors of the file. What cannot be read is computed anew.
+// load reads the vectors of the file. Vectors that it cannot read are computed
+// again.
 func (e *Embedder) load() map[hash][]float32 {
 	known := map[hash][]float32{}
 	if e.config.File == "" {
@@ -73,9 +74,8 @@ func (e *Embedder) load() map[hash][]float32 {
 
 func (e *Embedder) header() header { return header{e.config.Model, e.server.url} }
 
-// forget forgets all vectors but those of a catalog, so that neither they nor the
-// file grow. It returns what is left, which is not changed any more. The lock is
-// held.
+// forget drops all vectors except those of a catalog, so that neither memory nor
+// the file grows. It returns a copy of the rest. The caller holds the lock.
 func (e *Embedder) forget(base *selection.Selector) map[hash][]float32 {
 	keep := map[hash][]float32{}
 	for entry := range base.Catalog().All() {
@@ -88,14 +88,14 @@ func (e *Embedder) forget(base *selection.Selector) map[hash][]float32 {
 	return maps.Clone(keep)
 }
 
-// save writes vectors to the file. The lock is not held: requests do not wait for
-// the disk.
+// save writes vectors to the file. The caller must not hold the lock: requests do
+// not wait for the disk.
 func (e *Embedder) save(vectors map[hash][]float32) {
 	if e.config.File == "" {
 		return
 	}
 	if err := e.write(vectors); err != nil {
-		e.log.Warn("embeddings: the vectors cannot be kept, they are computed anew after the next start", "error", err)
+		e.log.Warn("embeddings: the vectors cannot be stored, they are computed again after the next start", "error", err)
 	}
 }
 
@@ -103,7 +103,7 @@ func (e *Embedder) write(vectors map[hash][]float32) error {
 	if err := os.MkdirAll(filepath.Dir(e.config.File), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(e.config.File), ".embeddings-*") // for this user alone
+	f, err := os.CreateTemp(filepath.Dir(e.config.File), ".embeddings-*") // readable by this user only
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxAnswer bounds a server's answer, in bytes, and maxDimensions a vector.
+	// maxAnswer bounds a server's answer, in bytes, and maxDimensions a vector's
+	// length.
 	maxAnswer     = 64 << 20
 	maxDimensions = 8192
 )
@@ -23,7 +24,7 @@ type server struct {
 	key   string
 }
 
-// embed returns the vectors of texts, in their order and of length one.
+// embed returns the vectors of texts, in the same order and scaled to length one.
 func (s server) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	body, err := json.Marshal(map[string]any{"model": s.model, "input": texts, "encoding_format": "float"})
 	if err != nil {

@@ -121,18 +121,6 @@ func (c *controls) filter(include, exclude []string) (in, out []string) {
 	return include, out
 }
 
-// Skill returns the active toolset of an agent, and how many tools it has.
-func (g *Engine) Skill(agent string) (name string, tools int, err error) {
-	a, err := g.agent(agent)
-	if err != nil {
-		return "", 0, err
-	}
-	name = a.controls.load().skill
-	toolset, _ := g.Catalog().Skill(name)
-	members, _ := g.Catalog().Members(toolset)
-	return name, len(members), nil
-}
-
 func (g *Engine) checkSkill(name string) error {
 	if _, ok := g.Catalog().Skill(name); ok {
 		return nil

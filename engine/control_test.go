@@ -15,7 +15,7 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// declared names the tools of a request to the model, but those for searching
+// declared names the tools of a request to the model, without those for searching
 // and switching.
 func declared(r model.Request) string {
 	var names []string
@@ -82,8 +82,8 @@ func TestRefusedControl(t *testing.T) {
 	}
 }
 
-// TestSkillsThatGo: an agent whose skill is taken away has nothing until it is
-// given another one: what was closed stays closed.
+// TestSkillsThatGo: an agent whose skill is removed has no tools until it has
+// another skill.
 func TestSkillsThatGo(t *testing.T) {
 	var r *catalog.Registry
 	g, m := newEngine(t, func(c *engine.Config) { r, c.Agents[0].Skill = c.Registry, "talking" }, fake.Step{}, fake.Step{}, fake.Step{})
@@ -104,8 +104,8 @@ func TestSkillsThatGo(t *testing.T) {
 	}
 }
 
-// TestGroupsRebuildTheFront: a session whose tools were chosen is given new ones
-// in front when its agent's groups change, and not before.
+// TestGroupsRebuildTheFront: the tools in front of a session are chosen again when
+// its agent's groups change, and not before.
 func TestGroupsRebuildTheFront(t *testing.T) {
 	g, m := newEngine(t, func(c *engine.Config) { c.Selection = selection.Config{Direct: -1} }, fake.Step{}, fake.Step{}, fake.Step{})
 	for i, c := range []struct{ groups, text, want string }{
@@ -145,8 +145,8 @@ func TestFilterAndMessage(t *testing.T) {
 	}
 }
 
-// TestToldConversationsBeginTheSame: where the client tells the conversation
-// anew with each message, the recommender's choices are made again, too.
+// TestToldConversationsBeginTheSame: when the client sends the conversation with
+// each message, the recommender makes the same choices for it again.
 func TestToldConversationsBeginTheSame(t *testing.T) {
 	chooses := fake.New(fake.Step{Text: "skill:b"}, fake.Step{Text: "echo"})
 	g, m := newEngine(t, func(c *engine.Config) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
@@ -22,7 +23,7 @@ type Learning struct {
 	// the log can only be read and erased.
 	Keep bool
 	// Vote lets past questions of an agent vote in its selections, see
-	// [selection.Usage].
+	// [rank.Votes].
 	Vote bool
 	// OwnOnly lets a user's questions vote for this user only, and anonymous ones not
 	// at all. Otherwise questions vote for all users of the agent.
@@ -35,7 +36,7 @@ type past struct {
 	agent    string
 	log      *slog.Logger
 
-	votes atomic.Pointer[selection.Usage]
+	votes atomic.Pointer[rank.Votes]
 	mu    sync.Mutex // held while a turn is added and while votes are counted
 	kept  int        // turns since the votes were counted
 
@@ -61,7 +62,7 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 			}
 			p.mu.Unlock()
 		}
-		return selector().WithUsage(p.votes.Load())
+		return selector().WithVotes(p.votes.Load())
 	}
 }
 
@@ -120,22 +121,22 @@ func (p *past) count() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxKeeping)
 	defer cancel()
-	turns, err := p.learning.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: selection.MaxAsked})
+	turns, err := p.learning.Log.List(ctx, usage.Filter{Agent: p.agent, Limit: rank.MaxAsked})
 	if err != nil {
 		p.log.Error("past turns could not be read; the last votes stay in effect", "agent", p.agent, "error", err)
-		p.votes.CompareAndSwap(nil, selection.NewUsage(nil))
+		p.votes.CompareAndSwap(nil, rank.NewVotes(nil))
 		return
 	}
 	p.kept = 0
-	p.votes.Store(selection.NewUsage(Asked(turns, p.learning.OwnOnly)))
+	p.votes.Store(rank.NewVotes(Asked(turns, p.learning.OwnOnly)))
 }
 
 // Asked makes past turns ready to vote: for everybody or, with ownOnly, each for
 // its user; then anonymous turns are left out.
-func Asked(turns []usage.Turn, ownOnly bool) []selection.Asked {
-	list := make([]selection.Asked, 0, len(turns))
+func Asked(turns []usage.Turn, ownOnly bool) []rank.Asked {
+	list := make([]rank.Asked, 0, len(turns))
 	for _, t := range turns {
-		a := selection.Asked{Question: t.Text, Tools: t.Tools}
+		a := rank.Asked{Question: t.Text, Tools: t.Tools}
 		if ownOnly {
 			a.User = t.User
 		}

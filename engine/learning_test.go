@@ -43,8 +43,8 @@ func (l *turns) Erase(_ context.Context, user string, everybody bool) (int, erro
 	return before - len(l.list), nil
 }
 
-// learnt runs a turn of alice's in which a tool succeeds and one fails, and
-// returns what another question finds then.
+// learnt runs a turn of alice in which one tool succeeds and one fails, and returns
+// what another question finds after that.
 func learnt(t *testing.T, u engine.Learning, m engine.Message) (g *engine.Engine, found string) {
 	t.Helper()
 	g, _ = newEngine(t, func(c *engine.Config) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,7 @@ type Message struct {
 	// Mode, when not empty, overrides the agent's for this message. A change of mode
 	// rebuilds the front of the session.
 	Mode selection.Mode `json:"mode,omitempty"`
-	// History, when not nil, is the conversation so far as the client tells it:
+	// History, when not nil, is the conversation so far as the client sends it:
 	// then the store is neither read nor written. [Learning] applies all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
@@ -75,9 +76,15 @@ func (g *Engine) ready(m Message) (*agent, Message, error) {
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > g.config.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are taken", ErrTooLong, len(m.Text), g.config.MaxMessage)
+		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), g.config.MaxMessage)
 	case m.Text == "" && m.Answers == nil:
 		return nil, m, ErrEmpty
+	case m.Text != "" && m.Answers != nil:
+		return nil, m, errors.New("a message has a text or answers, not both")
+	}
+	m.Answers = slices.Clone(m.Answers)
+	for i := range m.Answers {
+		m.Answers[i].Reason = secrets.Text(m.Answers[i].Reason)
 	}
 	a, err := g.addressed(m)
 	return a, m, err
@@ -109,7 +116,7 @@ func (g *Engine) addressed(m Message) (*agent, error) {
 	return a, nil
 }
 
-// cleanSaid hides secrets in a message of a conversation that the client tells.
+// cleanSaid hides secrets in a message of a conversation that the client sends.
 func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 	secrets := g.config.Turn.Secrets.Redactor()
 	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)

@@ -21,8 +21,8 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// tenants is a house with tools for everybody, for administrators, for a VIP
-// chat and for one channel each.
+// tenants returns a registry with tools for everybody, for administrators, for a VIP
+// chat and for single channels.
 func tenants(tb testing.TB) *catalog.Registry {
 	r := catalog.NewRegistry(nil)
 	for name, description := range map[string]string{
@@ -62,8 +62,8 @@ func tenants(tb testing.TB) *catalog.Registry {
 	return r
 }
 
-// Each caller sees, finds and can call just what the rules give them, by every
-// way there is.
+// Each caller sees, finds and can call exactly what the rules allow, in every way
+// there is.
 func TestTenants(t *testing.T) {
 	for name, c := range map[string]struct {
 		message engine.Message
@@ -124,7 +124,7 @@ func TestTenants(t *testing.T) {
 	}
 }
 
-// A skill of whose tools a caller may see none does not exist for the model.
+// The model never sees a skill when the caller may see none of its tools.
 func TestSkillsOfHiddenTools(t *testing.T) {
 	for name, recommends := range map[string]bool{"all skills": false, "recommended skills": true} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSkillsOfHiddenTools(t *testing.T) {
 	}
 }
 
-// What a mistaken message is answered names no tool that its caller may not see.
+// The error for a wrong name contains no tool that the caller may not see.
 func TestHintsNameWhatTheCallerSees(t *testing.T) {
 	r := tenants(t)
 	_, err := r.SetSkills(catalog.Skill{Name: "servers", Tools: []string{"restart_server"}})
@@ -193,8 +193,8 @@ func TestHintsNameWhatTheCallerSees(t *testing.T) {
 	}
 }
 
-// A turn logs the first rules that failed, and how many more there are; all are
-// counted.
+// A turn logs the first rules that failed, and how many more there are; it counts
+// all of them.
 func TestFailedRulesAreLogged(t *testing.T) {
 	r := tenants(t)
 	list, err := rules.Compile(rules.Visibility, slices.Repeat([]rules.Rule{{Deny: []string{"concierge"}, When: `attrs.plan == "free"`}}, 8), nil)
@@ -214,7 +214,7 @@ func TestFailedRulesAreLogged(t *testing.T) {
 	}
 }
 
-// A change of rules takes what a session was shown away, from its next message on.
+// A change of rules removes tools from a running session with its next message.
 func TestRulesChangeWithinASession(t *testing.T) {
 	r := tenants(t)
 	g, model := newEngine(t, func(cfg *engine.Config) { cfg.Registry = r },

@@ -13,13 +13,13 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// TestWhy: what a message got is stored with it, told to operators, told to the
-// caller without what the caller may not see, and never to the model.
+// TestWhy: what a message got is stored with it. Operators see all of it, the caller
+// only what the caller may see, and the model nothing.
 func TestWhy(t *testing.T) {
 	store := &session.MemoryStore{}
 	unseen := func(r model.Request) error {
 		if raw, err := json.Marshal(r); err != nil || strings.Contains(string(raw), "admin_only") || strings.Contains(string(raw), `"why"`) {
-			t.Errorf("the model is told: %s (%v)", raw, err)
+			t.Errorf("the model received: %s (%v)", raw, err)
 		}
 		return nil
 	}

@@ -3,6 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,114 +13,90 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // clawhubURL is the public ClawHub.
 const clawhubURL = "https://clawhub.ai"
 
-// ClawHub is a registry that speaks ClawHub's HTTP API.
+// ClawHub is a registry with ClawHub's HTTP API.
 type ClawHub struct{ *remote }
 
-// NewClawHub returns a registry with ClawHub's API.
+// NewClawHub returns the source of a registry with ClawHub's API.
 func NewClawHub(name string, c HTTPConfig) (*ClawHub, error) {
 	r, err := newRemote(name, clawhubURL, c)
 	return &ClawHub{r}, err
 }
 
-// Name returns the registry's name.
-func (c *ClawHub) Name() string { return c.name }
-
-type clawOwner struct {
-	Handle string `json:"handle"`
-}
-
-// Search asks the registry.
-func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, error) {
-	if strings.TrimSpace(text) == "" {
-		return c.browse(ctx, limit)
+type (
+	clawOwner struct {
+		Handle string `json:"handle"`
 	}
-	var answer struct {
-		Results []struct {
-			Slug    string     `json:"slug"`
-			Name    string     `json:"displayName"`
-			Summary string     `json:"summary"`
-			Version string     `json:"version"`
-			Handle  string     `json:"ownerHandle"`
-			Owner   *clawOwner `json:"owner"`
-		} `json:"results"`
-	}
-	if err := c.json(ctx, c.at(url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}, "api", "v1", "search"), &answer); err != nil {
-		return nil, err
-	}
-	var list []Found
-	for _, r := range answer.Results {
-		if checkSlug(r.Slug) != nil {
-			continue // it could not be installed
-		}
-		f := Found{Registry: c.name, Name: r.Slug, Owner: r.Handle, Version: r.Version, Description: cmp.Or(r.Summary, r.Name)}
-		if f.Owner == "" && r.Owner != nil {
-			f.Owner = r.Owner.Handle
-		}
-		list = append(list, f)
-	}
-	return list[:min(len(list), limit)], nil
-}
-
-// browse lists what is new, for who looks for nothing in particular.
-func (c *ClawHub) browse(ctx context.Context, limit int) ([]Found, error) {
-	var answer struct {
-		Items []struct {
-			Slug    string `json:"slug"`
-			Summary string `json:"summary"`
-			Latest  *struct {
-				Version string `json:"version"`
-			} `json:"latestVersion"`
-		} `json:"items"`
-	}
-	if err := c.json(ctx, c.at(url.Values{"limit": {strconv.Itoa(limit)}}, "api", "v1", "skills"), &answer); err != nil {
-		return nil, err
-	}
-	var list []Found
-	for _, r := range answer.Items {
-		if checkSlug(r.Slug) != nil {
-			continue
-		}
-		f := Found{Registry: c.name, Name: r.Slug, Description: r.Summary}
-		if r.Latest != nil {
-			f.Version = r.Latest.Version
-		}
-		list = append(list, f)
-	}
-	return list[:min(len(list), limit)], nil
-}
-
-type clawSkill struct {
-	Skill *struct {
-		Slug string `json:"slug"`
-	} `json:"skill"`
-	Latest *struct {
+	clawVersion struct {
 		Version string `json:"version"`
-	} `json:"latestVersion"`
-	Owner      *clawOwner      `json:"owner"`
-	Moderation *clawModeration `json:"moderation"`
-}
-
-// clawModeration is there for skills that were flagged.
-type clawModeration struct {
-	Suspicious bool     `json:"isSuspicious"`
-	Blocked    bool     `json:"isMalwareBlocked"`
-	Verdict    string   `json:"verdict"`
-	Codes      []string `json:"reasonCodes"`
-	Summary    string   `json:"summary"`
-}
-
-func (m *clawModeration) verdict() (Verdict, string) {
-	if m == nil {
-		return Clean, ""
 	}
-	why := cmp.Or(excerpt(m.Summary), excerpt(strings.Join(m.Codes, ", ")))
+	// clawFound is a skill in a search or in the list of new skills.
+	clawFound struct {
+		Slug    string      `json:"slug"`
+		Name    string      `json:"displayName"`
+		Summary string      `json:"summary"`
+		Version string      `json:"version"`
+		Latest  clawVersion `json:"latestVersion"`
+		Handle  string      `json:"ownerHandle"`
+		Owner   clawOwner   `json:"owner"`
+	}
+	// clawModeration describes skills that were flagged.
+	clawModeration struct {
+		Suspicious bool     `json:"isSuspicious"`
+		Blocked    bool     `json:"isMalwareBlocked"`
+		Verdict    string   `json:"verdict"`
+		Codes      []string `json:"reasonCodes"`
+		Summary    string   `json:"summary"`
+	}
+	// handOff is where ClawHub sends its clients for a skill that it does not keep.
+	handOff struct {
+		Repo        string `json:"repo"`
+		Path        string `json:"path"`
+		Commit      string `json:"commit"`
+		ContentHash string `json:"contentHash"`
+		SourceURL   string `json:"sourceUrl"`
+		ArchiveURL  string `json:"archiveUrl"`
+	}
+)
+
+// Search asks the registry. An empty text lists what is new.
+func (c *ClawHub) Search(ctx context.Context, text string, limit int) ([]Found, error) {
+	query, path := url.Values{"limit": {strconv.Itoa(limit)}}, "skills"
+	if strings.TrimSpace(text) != "" {
+		query.Set("q", text)
+		path = "search"
+	}
+	var answer struct {
+		Results []clawFound `json:"results"`
+		Items   []clawFound `json:"items"`
+	}
+	if err := c.json(ctx, c.at(query, "api", "v1", path), &answer); err != nil {
+		return nil, err
+	}
+	var list []Found
+	for _, r := range slices.Concat(answer.Results, answer.Items) {
+		if checkSlug(r.Slug) == nil { // otherwise it could not be installed
+			list = append(list, Found{
+				Registry: c.name, Name: r.Slug, Owner: cmp.Or(r.Handle, r.Owner.Handle),
+				Version: cmp.Or(r.Version, r.Latest.Version), Description: cmp.Or(r.Summary, r.Name),
+			})
+		}
+	}
+	return list[:min(len(list), limit)], nil
+}
+
+func (m clawModeration) verdict() (Verdict, string) {
+	why := printable.Line(cmp.Or(m.Summary, strings.Join(m.Codes, ", ")), maxExcerpt)
 	switch {
 	case m.Blocked, m.Verdict == "malicious":
 		return Malicious, why
@@ -130,53 +108,54 @@ func (m *clawModeration) verdict() (Verdict, string) {
 	return "", why
 }
 
-// Resolve asks for the skill's moderation, its version and its files. Each of
-// them has to be learnt: what is not known may not be installed.
+// Resolve asks for the skill's moderation, its version and its files. If one of
+// them is unknown, the skill may not be installed.
 func (c *ClawHub) Resolve(ctx context.Context, ref Ref) (*Release, error) {
-	var s clawSkill
+	var s struct {
+		Skill      *clawFound     `json:"skill"`
+		Latest     clawVersion    `json:"latestVersion"`
+		Owner      clawOwner      `json:"owner"`
+		Moderation clawModeration `json:"moderation"`
+	}
 	err := c.json(ctx, c.of(ref), &s)
 	switch {
 	case status(err) == http.StatusNotFound, status(err) == http.StatusGone, err == nil && s.Skill == nil:
 		return nil, notFound(c.name, ref)
 	case err != nil:
-		return nil, fmt.Errorf("whether %s may be installed is not known: %w", ref, err)
+		return nil, fmt.Errorf("whether %s may be installed is unknown: %w", ref, err)
 	}
-	release := &Release{Ref: ref, Source: c.of(ref)}
-	release.Verdict, release.Reason = s.Moderation.verdict()
-	if release.Owner == "" && s.Owner != nil {
-		release.Owner = s.Owner.Handle
+	r := &Release{Ref: ref, Location: c.of(ref)}
+	r.Verdict, r.Reason = s.Moderation.verdict()
+	r.Owner = cmp.Or(r.Owner, s.Owner.Handle)
+	r.Version = cmp.Or(r.Version, s.Latest.Version)
+	switch {
+	case r.Verdict == Malicious:
+		return r, nil
+	case r.Version == "":
+		return r, c.handed(ctx, r)
 	}
-	if release.Version == "" && s.Latest != nil {
-		release.Version = s.Latest.Version
-	}
-	if release.Verdict == Malicious {
-		return release, nil
-	}
-	if release.Version == "" {
-		return release, c.handed(ctx, release)
-	}
-	release.downloads = []download{{url: c.at(release.query("slug", ref.Name, "version", release.Version), "api", "v1", "download")}}
-	return release, c.version(ctx, release)
+	query := r.query()
+	query.Set("slug", r.Name)
+	query.Set("version", r.Version)
+	r.downloads = []download{{url: c.at(query, "api", "v1", "download")}}
+	return r, c.version(ctx, r)
 }
 
-// of is the address of a skill, or of something of it.
+// of returns the address of a skill, or of a part of it.
 func (c *ClawHub) of(ref Ref, more ...string) string {
 	return c.at(ref.query(), append([]string{"api", "v1", "skills", ref.Name}, more...)...)
 }
 
-// query names the owner, where one is known, and what else is asked.
-func (r Ref) query(pairs ...string) url.Values {
+// query names the owner, if there is one.
+func (r Ref) query() url.Values {
 	q := url.Values{}
 	if r.Owner != "" {
 		q.Set("ownerHandle", r.Owner)
 	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		q.Set(pairs[i], pairs[i+1])
-	}
 	return q
 }
 
-// version learns the digests of a version's files, and what scanners said of it.
+// version asks for the digests of a version's files and for the scanners' verdict.
 func (c *ClawHub) version(ctx context.Context, r *Release) error {
 	var answer struct {
 		Version *struct {
@@ -194,7 +173,7 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 	case status(err) == http.StatusNotFound, err == nil && answer.Version == nil:
 		return notFound(c.name, r.Ref)
 	case err != nil:
-		return fmt.Errorf("what %s holds is not known: %w", r.Ref, err)
+		return fmt.Errorf("the files of %s are unknown: %w", r.Ref, err)
 	}
 	for _, f := range answer.Version.Files {
 		if digest := strings.ToLower(f.SHA256); sha256Hex(digest) {
@@ -204,37 +183,23 @@ func (c *ClawHub) version(ctx context.Context, r *Release) error {
 			r.Files[f.Path] = digest
 		}
 	}
-	if scan := answer.Version.Security; scan != nil {
-		r.scanned(scan.Status)
+	if scanned := answer.Version.Security; scanned != nil && scanned.Status != "clean" {
+		// A scan that did not end well is a reason to look.
+		why := "the state of its scan is " + printable.Line(scanned.Status, maxExcerpt)
+		r.Verdict = Suspicious
+		switch scanned.Status {
+		case "malicious":
+			r.Verdict = Malicious
+			fallthrough
+		case "suspicious":
+			why = "its scanners say so"
+		}
+		r.Reason = cmp.Or(r.Reason, why)
 	}
 	return nil
 }
 
-// scanned adds what the scanners say of a version. A scan that has not ended well
-// is a reason to look.
-func (r *Release) scanned(status string) {
-	switch status {
-	case "clean":
-	case "malicious":
-		r.Verdict, r.Reason = Malicious, cmp.Or(r.Reason, "its scanners say so")
-	case "suspicious":
-		r.Verdict, r.Reason = Suspicious, cmp.Or(r.Reason, "its scanners say so")
-	default:
-		r.Verdict, r.Reason = Suspicious, cmp.Or(r.Reason, "the state of its scan is "+excerpt(status))
-	}
-}
-
-// handOff is where ClawHub sends its clients for a skill that it does not keep.
-type handOff struct {
-	Repo        string `json:"repo"`
-	Path        string `json:"path"`
-	Commit      string `json:"commit"`
-	ContentHash string `json:"contentHash"`
-	SourceURL   string `json:"sourceUrl"`
-	ArchiveURL  string `json:"archiveUrl"`
-}
-
-// handed asks how a skill without versions is installed.
+// handed asks how to install a skill without versions.
 func (c *ClawHub) handed(ctx context.Context, r *Release) error {
 	var answer struct {
 		OK      bool   `json:"ok"`
@@ -255,7 +220,7 @@ func (c *ClawHub) handed(ctx context.Context, r *Release) error {
 	case err != nil:
 		return err
 	case !answer.OK:
-		return refused("%s does not give %s: %s", c.name, r.Ref, excerpt(answer.Message))
+		return refused("%s does not give %s: %s", c.name, r.Ref, printable.Line(answer.Message, maxExcerpt))
 	case answer.Kind == "archive" && answer.Archive.DownloadURL != "":
 		address, err := c.base.Parse(answer.Archive.DownloadURL)
 		if err != nil {
@@ -265,29 +230,29 @@ func (c *ClawHub) handed(ctx context.Context, r *Release) error {
 		r.downloads = []download{{url: address.String()}}
 		return c.version(ctx, r)
 	case answer.Kind == "github":
+		r.Version = answer.GitHub.Commit
 		return r.fromGitHub(answer.GitHub)
 	}
-	return c.unavailable(fmt.Errorf("it hands %s over as %q, which is not understood", r.Ref, answer.Kind))
+	return c.unavailable(fmt.Errorf("it gives %s as %q, which is not supported", r.Ref, answer.Kind))
 }
 
 // fromGitHub makes the release a folder of a repository.
 func (r *Release) fromGitHub(h handOff) error {
-	if strings.Count(h.Repo, "/") != 1 || checkPath(h.Repo) != nil || checkPath(h.Commit) != nil || strings.Contains(h.Commit, "/") || h.Path != "" && checkPath(h.Path) != nil {
-		return fmt.Errorf("%w: it hands %s over to a repository that cannot be", ErrUnavailable, r.Ref)
+	if !isRepository(h.Repo) || archive.CheckPath(h.Commit) != nil || strings.Contains(h.Commit, "/") || h.Path != "" && archive.CheckPath(h.Path) != nil {
+		return fmt.Errorf("%w: it gives %s as a repository that cannot exist", ErrUnavailable, r.Ref)
 	}
 	r.Repository, r.Folder = true, strings.Trim(h.Path, "/")
-	r.Version = h.Commit
-	r.Source = cmp.Or(h.SourceURL, "https://github.com/"+h.Repo)
+	r.Location = cmp.Or(h.SourceURL, "https://github.com/"+h.Repo)
 	r.Content = strings.ToLower(h.ContentHash)
 	r.downloads = []download{{url: cmp.Or(h.ArchiveURL, archiveAddress(githubArchives, h.Repo, h.Commit))}}
 	return nil
 }
 
-// Download gets the archive, or follows where the registry sends its clients.
+// Download gets the archive, or follows a hand-off to a repository.
 func (c *ClawHub) Download(ctx context.Context, r *Release, into *os.Root, progress func(done, total int64)) error {
 	d := r.downloads[0]
 	if r.Repository {
-		return c.save(ctx, d, into, ArchiveName, maxArchive, progress)
+		return c.saveArchive(ctx, d, into, progress)
 	}
 	response, err := c.get(ctx, d.url)
 	if code := status(err); code == http.StatusForbidden || code == http.StatusGone {
@@ -296,30 +261,60 @@ func (c *ClawHub) Download(ctx context.Context, r *Release, into *os.Root, progr
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind != "application/json" {
-		return c.keep(response, into, progress)
+		return c.keep(response, d, into, ArchiveName, archive.MaxPacked, progress)
 	}
 	var h handOff
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&h); err != nil {
+	err = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&h)
+	response.Body.Close()
+	if err != nil {
 		return c.unavailable(err)
 	}
-	version, files := r.Version, r.Files
 	if err := r.fromGitHub(h); err != nil {
 		return err
 	}
-	r.Version, r.Files = version, files
-	return c.save(ctx, r.downloads[0], into, ArchiveName, maxArchive, progress)
+	return c.saveArchive(ctx, r.downloads[0], into, progress)
 }
 
-// keep writes an answer that has begun.
-func (c *ClawHub) keep(response *http.Response, into *os.Root, progress func(done, total int64)) error {
-	counted := &counter{r: io.LimitReader(response.Body, maxArchive+1), total: max(response.ContentLength, 0), report: progress}
-	if _, err := write(into, ArchiveName, false, counted); err != nil {
-		return c.unavailable(err)
+// contentHash returns the digest of all files of a skill, as ClawHub computes it
+// for a folder on GitHub: a line for each file that is not hidden, with its path,
+// size and SHA-256.
+func contentHash(folder *os.Root, files map[string]string) (string, error) {
+	var names []string
+	for name := range files {
+		if !strings.Contains("/"+name, "/.") && !strings.Contains("/"+name, "/node_modules/") {
+			names = append(names, name)
+		}
 	}
-	if counted.done > maxArchive {
-		return refused("the archive has more than %s", megabytes(maxArchive))
+	slices.SortFunc(names, collate)
+	lines := make([]string, len(names))
+	for i, name := range names {
+		info, err := folder.Stat(name)
+		if err != nil {
+			return "", err
+		}
+		lines[i] = fmt.Sprintf("%s\x00%d\x00%s", name, info.Size(), files[name])
 	}
-	return nil
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// order is that of ASCII in the root collation of Unicode: marks, digits, letters
+// regardless of case.
+const order = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
+
+// collate compares ASCII names as JavaScript's localeCompare does. Other
+// characters come after ASCII, by their numbers.
+func collate(a, b string) int {
+	rank := func(r rune) int {
+		if i := strings.IndexRune(order, r); i >= 0 {
+			return i
+		}
+		return len(order) + int(r)
+	}
+	folded := func(s string) []rune { return []rune(strings.ToLower(s)) }
+	return cmp.Or(
+		slices.CompareFunc(folded(a), folded(b), func(x, y rune) int { return rank(x) - rank(y) }),
+		strings.Compare(b, a), // lower case comes first
+	)
 }

@@ -1,31 +1,34 @@
-// Package hub finds skills in registries and installs them into a folder of
-// skills.
+// Package hub finds skills and installs them into a folder of skills.
 //
-// A [Source] says what there is and brings it: [ClawHub] and [WellKnown] over
-// HTTP, [Git] as the archive of a repository, [Folder] from this machine. An
-// [Installer] puts it into its folder, in a way that leaves either the whole new
-// skill there or what was there before:
+// A [Source] is a place that skills come from. There are four: [ClawHub] and
+// [WellKnown] are servers, [Git] is a host of repositories, which it gives as
+// archives, and [Folder] is a folder of this machine. An [Installer] searches them
+// with Find, turns a person's words into one skill of one of them with Lookup, and
+// changes its folder with Install, Update, Pin and Remove.
 //
-//   - The registry's verdict comes first. What is known to be malicious is
-//     refused, and removed where it is installed. When the verdict cannot be
-//     learnt, nothing is installed.
-//   - The archive is taken into a hidden folder of the same disk. Its headers are
-//     checked before a byte of it is unpacked: sizes, counts, names, links. Only
-//     files and folders come out, with the modes 0644 and 0755, never more than
-//     the bounds in archive.go say.
-//   - Digests that the registry offers are held against what came, and a
-//     signature against the roots that are trusted.
-//   - The text of every file is read for what a person should look at first, see
-//     [Flag]. A skill with flags, or one that its registry calls suspicious, is
-//     installed only with [Options.Accept].
-//   - Then one rename puts the skill in place. Beside its files stands
-//     .skill-origin.json, an [Origin]: where it came from, and the digest of each
-//     file as it was.
+// Installing a skill takes these steps. A step that fails leaves the folder as it
+// was before:
 //
-// Installing runs nothing of a package, and no package grants itself anything.
-// One process installs at a time: others wait for the lock in the hidden folder.
+//   - The source resolves the name to a [Release]. A release that it calls
+//     malicious is refused, and removed where it is installed. If its verdict
+//     cannot be learned, nothing is installed.
+//   - The source downloads the release into a hidden folder on the same disk.
+//   - Package internal/archive checks all headers before it unpacks the first
+//     byte. It refuses links, special files, unsafe names, and more than its bounds
+//     allow. It writes only files and folders, with the modes 0644 and 0755.
+//   - The digests that the source offers, and a signature, must match the files. A
+//     signature must lead to a root in [Config], where there are roots.
+//   - Package scan reads the files for what a person should look at first. A skill
+//     with such flags, or one that its source calls suspicious, is installed only
+//     with [Options.Accept].
+//   - One rename puts the skill in place. The file .skill-origin.json beside its
+//     files holds an [Origin]: where it came from, and the digest of every file.
 //
-// [Tools] are those with which a model finds and installs skills.
+// Installing runs nothing of a package, and no package grants itself anything. A
+// lock in the hidden folder lets one process at a time change the skills.
+//
+// A model finds and installs skills with the [Tools] find_skills and
+// install_skill. It cannot accept flags.
 //
 //etui:tools groups=skills source=builtin version=1
 package hub

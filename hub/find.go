@@ -11,31 +11,27 @@ import (
 	"unicode"
 )
 
-// patienceFind is how long a registry may take to answer a search.
+// patienceFind is how long a source may take to answer a search.
 const patienceFind = 15 * time.Second
 
-// MaxFound bounds what a search returns of each registry.
+// MaxFound bounds what a search returns of each source.
 const MaxFound = 50
 
-// Find asks the registries, or the named one, at the same time. The results are
-// in the order of the registries, and at most limit of each. Registries that do
-// not answer are told in the errors; the others' results come all the same.
-func (in *Installer) Find(ctx context.Context, registry, text string, limit int) ([]Found, []error) {
-	asked := in.c.Registries
-	if registry != "" {
-		r, err := in.Registry(registry)
-		if err != nil {
-			return nil, []error{err}
-		}
-		asked = []Source{r}
+// Find searches all sources, or the named one, at the same time. It returns the
+// results in the order of the sources, at most limit of each, and the errors of
+// the sources that did not answer.
+func (in *Installer) Find(ctx context.Context, source, text string, limit int) ([]Found, []error) {
+	asked, err := in.sources(source)
+	if err != nil {
+		return nil, []error{err}
 	}
 	limit = max(1, min(limit, MaxFound))
 	lists, errs := make([][]Found, len(asked)), make([]error, len(asked))
 	ctx, cancel := context.WithTimeout(ctx, patienceFind)
 	defer cancel()
 	var running sync.WaitGroup
-	for i, r := range asked {
-		running.Go(func() { lists[i], errs[i] = r.Search(ctx, text, limit) })
+	for i, s := range asked {
+		running.Go(func() { lists[i], errs[i] = s.Search(ctx, text, limit) })
 	}
 	running.Wait()
 	all := slices.Concat(lists...)
@@ -43,11 +39,11 @@ func (in *Installer) Find(ctx context.Context, registry, text string, limit int)
 	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// mark notes what is installed.
+// mark notes which skills are installed.
 func (in *Installer) mark(list []Found) {
 	root, err := os.OpenRoot(in.c.Folder)
 	if err != nil {
-		return // nothing is
+		return // none is
 	}
 	defer root.Close()
 	for i, f := range list {
@@ -56,19 +52,8 @@ func (in *Installer) mark(list []Found) {
 	}
 }
 
-// Words is how the skill is named to install it.
-func (f Found) Words() string {
-	switch {
-	case f.Owner == "":
-		return f.Name
-	case strings.Contains(f.Owner, "/"):
-		return f.Owner + "@" + f.Name
-	}
-	return "@" + f.Owner + "/" + f.Name
-}
-
-// Best ranks skills that were not searched for yet: by how many words of a text
-// stand in their names, then in their descriptions. An empty text fits all.
+// Best returns the skills whose names or descriptions contain words of a text, the
+// best first. A name counts more than a description. An empty text matches all.
 func Best(all []Found, text string, limit int) []Found {
 	terms := termsOf(text)
 	scores := make(map[string]int, len(all))
@@ -90,8 +75,8 @@ func Best(all []Found, text string, limit int) []Found {
 	return all[:min(len(all), limit)]
 }
 
-// termsOf are what is looked for: words, and pairs of characters where a script
-// has no blanks between words.
+// termsOf returns the words of a text, and pairs of characters where a script has
+// no blanks between words.
 func termsOf(text string) (terms []string) {
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
 		runes := []rune(word)

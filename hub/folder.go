@@ -8,27 +8,43 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/etui-run/etui/hub/internal/archive"
 )
 
-// Folder is a registry that is a folder of this machine: it holds skills as
-// folders, or as archives NAME.zip, NAME.tar.gz or NAME.tgz.
-type Folder struct{ name, dir string }
+// Folder is a folder of this machine. It holds skills as folders, or as archives
+// NAME.zip, NAME.tar.gz or NAME.tgz.
+type Folder struct {
+	name, dir string
+	file      string // the only package, of any name; empty means all in dir
+}
 
-// NewFolder returns the registry of a folder.
-func NewFolder(name, dir string) *Folder { return &Folder{name, dir} }
+// NewFolder returns the source of a folder.
+func NewFolder(name, dir string) *Folder { return &Folder{name: name, dir: dir} }
 
-// maxListed bounds how many skills of a folder a search looks at.
-const maxListed = 5000
+// NewFile returns the source of one archive or of one skill's folder, of any
+// name.
+func NewFile(file string) (*Folder, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{fileName, filepath.Dir(file), filepath.Base(file)}, nil
+}
 
-// Name returns the registry's name.
+const (
+	fileName  = "file" // the name of NewFile's sources
+	maxListed = 5000   // skills of a folder that a search looks at
+)
+
+// Name returns the source's name.
 func (f *Folder) Name() string { return f.name }
 
 var archiveEndings = []string{".zip", ".tar.gz", ".tgz"}
 
-// Search looks at the manifests in the folder.
+// Search reads the manifests in the folder.
 func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, error) {
 	root, err := f.open()
 	if err != nil {
@@ -44,16 +60,15 @@ func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name := d.Name()
+		found := Found{Registry: f.name, Name: d.Name()}
 		for _, ending := range archiveEndings {
-			name = strings.TrimSuffix(name, ending)
+			found.Name = strings.TrimSuffix(found.Name, ending)
 		}
-		if checkSlug(name) != nil {
+		if checkSlug(found.Name) != nil {
 			continue
 		}
-		found := Found{Registry: f.name, Name: name}
 		if d.IsDir() {
-			raw, err := readBounded(root, name+"/"+manifestFile, maxManifest)
+			raw, err := readBounded(root, d.Name()+"/"+archive.Manifest, maxManifest)
 			if err != nil {
 				continue
 			}
@@ -74,6 +89,13 @@ func (f *Folder) open() (*os.Root, error) {
 
 // Resolve finds a skill's folder or archive.
 func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
+	if f.file != "" {
+		info, err := os.Stat(filepath.Join(f.dir, f.file))
+		if err != nil {
+			return nil, fmt.Errorf("reading the package: %w", err)
+		}
+		return f.release(ref, f.file, info)
+	}
 	if err := checkSlug(ref.Name); err != nil {
 		return nil, refused("%w", err)
 	}
@@ -84,20 +106,21 @@ func (f *Folder) Resolve(_ context.Context, ref Ref) (*Release, error) {
 	defer root.Close()
 	for _, ending := range append([]string{""}, archiveEndings...) {
 		if info, err := root.Stat(ref.Name + ending); err == nil && info.IsDir() == (ending == "") {
-			return f.release(ref, ref.Name+ending, info.IsDir()), nil
+			return f.release(ref, ref.Name+ending, info)
 		}
 	}
 	return nil, notFound(f.name, ref)
 }
 
-func (f *Folder) release(ref Ref, name string, folder bool) *Release {
-	r := &Release{Ref: ref, Source: filepath.Join(f.dir, name), Verdict: Unjudged}
-	r.Owner = ""
-	r.downloads = []download{{url: name}}
-	if folder {
-		r.downloads[0].path = "."
+func (f *Folder) release(ref Ref, name string, info fs.FileInfo) (*Release, error) {
+	d := download{url: name}
+	if info.IsDir() {
+		d.path = "."
+	} else if !info.Mode().IsRegular() || info.Size() > archive.MaxPacked {
+		return nil, refused("%s is not a file of at most %s", name, archive.MB(archive.MaxPacked))
 	}
-	return r
+	ref.Owner = ""
+	return &Release{Ref: ref, Location: filepath.Join(f.dir, name), Verdict: Unjudged, downloads: []download{d}}, nil
 }
 
 // Download copies the skill.
@@ -107,88 +130,43 @@ func (f *Folder) Download(ctx context.Context, r *Release, into *os.Root, _ func
 		return err
 	}
 	defer root.Close()
-	from := r.downloads[0]
-	if from.path == "" {
-		return copyFile(root, from.url, into, ArchiveName, maxArchive)
+	d := r.downloads[0]
+	if d.path == "" {
+		return copyArchive(root, d.url, into)
 	}
-	sub, err := root.OpenRoot(from.url)
+	skill, err := root.OpenRoot(d.url)
 	if err != nil {
 		return err
 	}
-	defer sub.Close()
-	a, err := openFolder(sub.FS())
+	defer skill.Close()
+	a, err := archive.OpenFolder(skill.FS())
 	if err != nil {
 		return refused("%w", err)
 	}
-	var total int64
-	for _, e := range a.entries() {
-		if total += e.size; total > maxUnpacked {
-			return refused("its files have more than %s together", megabytes(maxUnpacked))
-		}
+	var paths []string
+	for _, e := range a.Entries() {
+		paths = append(paths, FilesName+"/"+e.Name)
 	}
-	return a.each(func(i int, content io.Reader) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e := a.entries()[i]
-		name := FilesName + "/" + e.name
-		if err := into.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return err
-		}
-		_, err := write(into, name, e.executable, content)
-		return err
-	})
+	if _, err = archive.Copy(ctx, a, paths, into); err != nil {
+		return refused("%w", err)
+	}
+	return nil
 }
 
-// localName is what a File is called.
-const localName = "file"
-
-// File is the registry of one file or folder of this machine, whatever its name.
-type File struct {
-	Folder
-	file string
-}
-
-// NewFile returns the registry of one archive, or of one skill's folder.
-func NewFile(file string) (*File, error) {
-	file, err := filepath.Abs(file)
-	if err != nil {
-		return nil, err
-	}
-	return &File{Folder{localName, filepath.Dir(file)}, filepath.Base(file)}, nil
-}
-
-// Resolve returns the file. Without a name, the skill has the one that its
-// manifest says.
-func (f *File) Resolve(_ context.Context, ref Ref) (*Release, error) {
-	info, err := os.Stat(filepath.Join(f.dir, f.file))
-	if err != nil {
-		return nil, fmt.Errorf("reading the package: %w", err)
-	}
-	return f.release(ref, f.file, info.IsDir()), nil
-}
-
-func copyFile(from *os.Root, name string, into *os.Root, as string, limit int64) (err error) {
-	info, err := from.Stat(name)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return refused("%s is no file of at most %s", name, megabytes(limit))
-	}
+func copyArchive(from *os.Root, name string, into *os.Root) error {
 	f, err := from.Open(name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	defer f.Close()
-	_, err = write(into, as, false, io.LimitReader(f, limit+1))
+	_, err = archive.Write(into, ArchiveName, false, io.LimitReader(f, archive.MaxPacked+1))
 	return err
 }
 
-// readBounded reads a file, or fails when it is longer.
+// readBounded reads a file of at most limit bytes.
 func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("it is no file"))
+		return nil, cmp.Or(err, errors.New("it is not a file"))
 	}
 	f, err := root.Open(name)
 	if err != nil {

@@ -12,23 +12,28 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/hub/internal/archive"
 )
 
 // githubArchives is where GitHub gives a repository as an archive.
 const githubArchives = "https://github.com/{repository}/archive/{version}.tar.gz"
 
-// Git is a host of Git repositories that gives them as archives over HTTP. A
-// skill of it is named owner/repository@name.
+// maxRepositories bounds how many repositories a search downloads.
+const maxRepositories = 5
+
+// Git is a host of Git repositories that gives them as archives over HTTP. Its
+// skills are named owner/repository@name.
 type Git struct {
 	*remote
 	template     string
 	repositories []string
 }
 
-// NewGit returns the registry of a Git host. The URL of the config is where
-// archives are, with {repository} and {version} in it; empty means GitHub's.
-// Searches look through the given repositories, as owner/name, or through the one
-// that they name.
+// NewGit returns the source of a Git host. The config's URL is the address of an
+// archive with {repository} and {version} in it; empty means GitHub's. Searches
+// look through the given repositories, as owner/name, or through the one that
+// begins their text.
 func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 	template := cmp.Or(c.URL, githubArchives)
 	if !strings.Contains(template, "{repository}") {
@@ -39,87 +44,76 @@ func NewGit(name string, c HTTPConfig, repositories ...string) (*Git, error) {
 	return &Git{remote: r, template: template, repositories: repositories}, err
 }
 
-// Name returns the registry's name.
-func (g *Git) Name() string { return g.name }
-
 // archiveAddress fills a template.
 func archiveAddress(template, repository, version string) string {
 	owner, name, _ := strings.Cut(repository, "/")
 	return strings.NewReplacer("{repository}", url.PathEscape(owner)+"/"+url.PathEscape(name), "{version}", url.PathEscape(cmp.Or(version, "HEAD"))).Replace(template)
 }
 
-// maxRepositories bounds how many repositories a search downloads.
-const maxRepositories = 5
-
-// Search downloads the repositories and looks at their skills.
+// Search downloads the repositories and reads their manifests.
 func (g *Git) Search(ctx context.Context, text string, limit int) ([]Found, error) {
 	repositories := g.repositories
-	if first, rest, _ := strings.Cut(strings.TrimSpace(text), " "); strings.Count(first, "/") == 1 && checkPath(first) == nil {
+	if first, rest, _ := strings.Cut(strings.TrimSpace(text), " "); isRepository(first) {
 		repositories, text = []string{first}, rest
 	}
 	var list []Found
 	for _, repository := range repositories[:min(len(repositories), maxRepositories)] {
-		err := g.opened(ctx, Ref{Owner: repository}, func(a archive, _ *os.Root) error {
-			found, err := skillsIn(a)
-			for _, s := range found {
-				list = append(list, Found{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
-			}
-			return err
-		})
+		found, _, err := g.skills(ctx, archiveAddress(g.template, repository, ""))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", repository, err)
+		}
+		for _, s := range found {
+			list = append(list, Found{Registry: g.name, Owner: repository, Name: s.name, Description: s.description})
 		}
 	}
 	return Best(list, text, limit), nil
 }
 
-// opened downloads a repository's archive into a temporary folder, and calls f
-// with its manifests.
-func (g *Git) opened(ctx context.Context, ref Ref, f func(archive, *os.Root) error) (err error) {
+// inRepository is a skill of a repository.
+type inRepository struct{ name, description, folder string }
+
+// skills downloads an archive into a temporary folder. It returns the skills in
+// it and its digest.
+func (g *Git) skills(ctx context.Context, address string) (list []inRepository, digest string, err error) {
 	dir, err := os.MkdirTemp("", "etui-install-")
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer root.Close()
-	if err := g.save(ctx, download{url: archiveAddress(g.template, ref.Owner, ref.Version)}, root, ArchiveName, maxArchive, nil); err != nil {
-		return err
+	if err := g.saveArchive(ctx, download{url: address}, root, nil); err != nil {
+		return nil, "", err
 	}
-	file, err := root.Open(ArchiveName)
+	digest, err = digestOf(root, ArchiveName)
 	if err != nil {
+		return nil, "", err
+	}
+	err = withArchive(root, manifests, func(a archive.Archive, _ int64) error {
+		list, err = skillsIn(a)
 		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
+	})
 	if err != nil {
-		return err
+		return nil, "", refused("%w", err)
 	}
-	a, err := openArchive(file, info.Size(), manifests)
-	if err != nil {
-		return refused("%w", err)
-	}
-	return f(a, root)
+	return list, digest, nil
 }
 
 // manifests takes the SKILL.md files of a repository's archive.
 func manifests(name string) (string, bool) {
-	_, rest, ok := strings.Cut(strings.TrimPrefix(name, "./"), "/")
-	return rest, ok && path.Base(rest) == manifestFile && checkPath(rest) == nil
+	rest, ok := archive.Below("")(name)
+	return rest, ok && path.Base(rest) == archive.Manifest && archive.CheckPath(rest) == nil
 }
 
-// inRepository is a skill of a repository.
-type inRepository struct{ name, description, folder string }
-
-// skillsIn reads the manifests of an archive. Those that cannot be read, or whose
-// names cannot be those of skills, are left out.
-func skillsIn(a archive) (list []inRepository, err error) {
-	entries := a.entries()
-	err = a.each(func(i int, content io.Reader) error {
-		if entries[i].size > maxManifest {
+// skillsIn reads the manifests of an archive. It leaves out those that cannot be
+// read and those with an invalid name.
+func skillsIn(a archive.Archive) (list []inRepository, err error) {
+	entries := a.Entries()
+	err = a.Each(func(i int, content io.Reader) error {
+		if entries[i].Size > maxManifest {
 			return nil
 		}
 		raw, err := io.ReadAll(content)
@@ -128,10 +122,7 @@ func skillsIn(a archive) (list []inRepository, err error) {
 		}
 		name, description, err := readManifest(raw)
 		if err == nil && checkSlug(name) == nil {
-			folder := path.Dir(entries[i].name)
-			if folder == "." {
-				folder = ""
-			}
+			folder := strings.TrimSuffix(strings.TrimSuffix(entries[i].Name, archive.Manifest), "/")
 			list = append(list, inRepository{name, description, folder})
 		}
 		return nil
@@ -139,54 +130,43 @@ func skillsIn(a archive) (list []inRepository, err error) {
 	return list, err
 }
 
-// Resolve downloads the repository and finds the skill in it. Without a name,
-// the repository has to hold just one.
+// Resolve downloads the repository and finds the skill in it. Without a name, the
+// repository must hold exactly one.
 func (g *Git) Resolve(ctx context.Context, ref Ref) (*Release, error) {
-	if strings.Count(ref.Owner, "/") != 1 || checkPath(ref.Owner) != nil || strings.ContainsAny(ref.Version, "\\:?#") {
-		return nil, refused("%s names no repository; write owner/repository@name", shown(ref.Owner))
+	if !isRepository(ref.Owner) || strings.ContainsAny(ref.Version, "\\:?#") {
+		return nil, refused("%s names no repository; write owner/repository@name", archive.Quote(ref.Owner))
 	}
-	address := archiveAddress(g.template, ref.Owner, ref.Version)
-	release := &Release{Ref: ref, Source: address, Verdict: Unjudged, Repository: true, downloads: []download{{url: address}}}
-	err := g.opened(ctx, ref, func(a archive, root *os.Root) error {
-		list, err := skillsIn(a)
-		if err != nil {
-			return refused("%w", err)
-		}
-		all := list
-		list = slices.DeleteFunc(slices.Clone(list), func(s inRepository) bool { return ref.Name != "" && s.name != ref.Name })
-		switch {
-		case len(list) == 0:
-			return notFound(g.name, ref)
-		case len(list) > 1 && ref.Name == "":
-			return refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), names(all), ref.Owner)
-		}
-		release.Name, release.Folder = list[0].name, list[0].folder
-		release.Digest, err = digestOf(root, ArchiveName)
-		return err
-	})
-	if code := status(err); code == http.StatusNotFound {
-		err = notFound(g.name, ref)
-	}
-	if err != nil {
+	r := &Release{Ref: ref, Location: archiveAddress(g.template, ref.Owner, ref.Version), Verdict: Unjudged, Repository: true}
+	all, digest, err := g.skills(ctx, r.Location)
+	if err != nil && status(err) != http.StatusNotFound {
 		return nil, err
 	}
-	release.downloads[0].digest = release.Digest
-	return release, nil
+	i := slices.IndexFunc(all, func(s inRepository) bool { return ref.Name == "" || s.name == ref.Name })
+	switch {
+	case i < 0:
+		return nil, notFound(g.name, ref)
+	case ref.Name == "" && len(all) > 1:
+		return nil, refused("%s holds %d skills: %s; write %s@name", ref.Owner, len(all), names(all), ref.Owner)
+	}
+	r.Name, r.Folder, r.Digest = all[i].name, all[i].folder, digest
+	r.downloads = []download{{url: r.Location, digest: digest}}
+	return r, nil
 }
 
-// names lists some skills for a message.
+// names lists the first skills for a message.
 func names(list []inRepository) string {
 	var words []string
-	for _, s := range list[:min(len(list), 20)] {
+	for i, s := range list {
+		if i == 20 {
+			words = append(words, "…")
+			break
+		}
 		words = append(words, s.name)
-	}
-	if len(list) > 20 {
-		words = append(words, "…")
 	}
 	return strings.Join(words, ", ")
 }
 
 // Download gets the repository's archive.
 func (g *Git) Download(ctx context.Context, r *Release, into *os.Root, progress func(done, total int64)) error {
-	return g.save(ctx, r.downloads[0], into, ArchiveName, maxArchive, progress)
+	return g.saveArchive(ctx, r.downloads[0], into, progress)
 }

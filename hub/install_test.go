@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// house is a folder of skills, a registry server, and what installs from it.
+// house is a folder of skills, a server of skills, and an installer with sources.
 type house struct {
 	t      *testing.T
 	dir    string
@@ -42,7 +42,7 @@ func begin(t *testing.T, skills ...hubtest.Skill) *house {
 		t.Fatal(err)
 	}
 	h.Installer = hub.New(hub.Config{
-		Folder: h.dir, Registries: []hub.Source{h.hub, h.site, h.git},
+		Folder: h.dir, Sources: []hub.Source{h.hub, h.site, h.git},
 		Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
 	})
 	return h
@@ -143,7 +143,7 @@ func TestLife(t *testing.T) {
 	if err := h.Pin(t.Context(), "greet", false); err != nil {
 		t.Fatal(err)
 	}
-	// A file that was changed here is not replaced without a word.
+	// A file that was changed here is not replaced without Force.
 	if err := os.WriteFile(filepath.Join(h.dir, "greet/references/words.md"), []byte("mine\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestVerdicts holds the registry's verdict against what is done.
+// TestVerdicts: a source's verdict decides whether a skill is installed.
 func TestVerdicts(t *testing.T) {
 	suspicious := greet(version("1", "greet"))
 	suspicious.Verdict = "suspicious"
@@ -179,7 +179,7 @@ func TestVerdicts(t *testing.T) {
 	if _, err := h.get("hub", "greet", hub.Options{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
-	// What has turned out to be malicious is taken away, pinned or not.
+	// A skill that turns out to be malicious is removed, pinned or not.
 	if err := h.Pin(t.Context(), "greet", true); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	h.want()
-	// A verdict that cannot be learnt is none.
+	// Without a known verdict, nothing is installed.
 	h.server.Set(greet(version("1", "greet")))
 	h.server.Fail("/api/v1/skills/greet", 1, http.StatusInternalServerError, nil, "boom")
 	if _, err := h.Install(t.Context(), h.hub, hub.Ref{Name: "greet"}, hub.Options{Accept: true}); !errors.Is(err, hub.ErrUnavailable) || !strings.Contains(err.Error(), "boom") {
@@ -219,7 +219,7 @@ func TestVerdicts(t *testing.T) {
 	h.want()
 }
 
-// TestDigests installs nothing that differs from what the registry describes.
+// TestDigests refuses files that differ from what the source describes.
 func TestDigests(t *testing.T) {
 	good := version("1", "greet", "a.md", "a")
 	other, extra, fewer := good, good, good
@@ -255,8 +255,8 @@ func openTemp(t *testing.T) *os.Root {
 	return root
 }
 
-// TestRegistries installs from each kind of registry.
-func TestRegistries(t *testing.T) {
+// TestSources installs from each kind of source.
+func TestSources(t *testing.T) {
 	single := hubtest.Skill{Name: "single", Owner: "acme", Summary: "One file.", Versions: []hubtest.Version{{Number: "1", Files: map[string]string{"SKILL.md": hubtest.Manifest("single", "One file.")}}}}
 	handed := hubtest.Skill{Name: "handed", Owner: "acme", Repository: "acme/skills", Folder: "skills/handed"}
 	h := begin(t, greet(version("1", "greet", "a.md", "a")), single, handed)
@@ -274,7 +274,7 @@ func TestRegistries(t *testing.T) {
 		done, err := h.get(c.registry, c.words, hub.Options{Force: true})
 		if err != nil {
 			t.Errorf("%s of %s: %v", c.words, c.registry, err)
-		} else if h.read(c.file) == "" || done.Origin.Source == "" {
+		} else if h.read(c.file) == "" || done.Origin.Location == "" {
 			t.Errorf("%s of %s: no %s: %+v", c.words, c.registry, c.file, done.Origin)
 		}
 	}
@@ -292,7 +292,7 @@ func TestRegistries(t *testing.T) {
 	if _, err := h.get("git", "acme/nothing@x", hub.Options{}); !errors.Is(err, skill.ErrNotFound) {
 		t.Errorf("no repository: %v", err)
 	}
-	// All of them update; the one of the repository has nothing newer.
+	// None of them has anything newer.
 	list, err := h.Update(t.Context(), hub.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestFolder(t *testing.T) {
 	if _, err := folder.Resolve(t.Context(), hub.Ref{Name: "nothing"}); !errors.Is(err, skill.ErrNotFound) {
 		t.Error(err)
 	}
-	// A file of any name has the name that its manifest says.
+	// The manifest names the skill of a file.
 	file, err := hub.NewFile(filepath.Join(local, "packed.zip"))
 	if err != nil {
 		t.Fatal(err)
@@ -346,8 +346,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestBusyRegistry waits as it is told, and gives up in the end.
-func TestBusyRegistry(t *testing.T) {
+// TestBusyServer waits as long as the server asks, and gives up in the end.
+func TestBusyServer(t *testing.T) {
 	h := begin(t, greet(version("1", "greet")))
 	soon := http.Header{"Retry-After": {"0"}}
 	h.server.Fail("/api/v1/search", 2, http.StatusTooManyRequests, soon, "Rate limit exceeded")
@@ -372,7 +372,7 @@ func TestBusyRegistry(t *testing.T) {
 	}
 }
 
-// TestInterrupted puts a skill back that was being replaced when a process died.
+// TestInterrupted restores a skill that was being replaced when a process died.
 func TestInterrupted(t *testing.T) {
 	h := begin(t, greet(version("1", "greet")))
 	for name, text := range map[string]string{".etui-install/old-mine/SKILL.md": "kept", ".etui-install/new/SKILL.md": "half"} {
@@ -388,12 +388,12 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := h.Install(ctx, h.hub, hub.Ref{Name: "greet"}, hub.Options{Force: true}); err == nil {
-		t.Error("installed although nobody waits")
+		t.Error("installed after the context ended")
 	}
 	h.want("greet/.skill-origin.json", "greet/SKILL.md", "mine/SKILL.md")
 }
 
-// TestAtOnce lets many install the same skill: one does, the others are told.
+// TestAtOnce: of many concurrent installations of a skill, one succeeds.
 func TestAtOnce(t *testing.T) {
 	h := begin(t, greet(version("1", "greet")))
 	results := make(chan error)

@@ -11,87 +11,84 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/skill/markdown"
 )
 
-// originFile is the record of an installed skill, in its folder.
-const originFile = ".skill-origin.json"
+const (
+	maxOrigin      = 4 << 20 // bytes of the record of a skill
+	maxManifest    = 1 << 20 // bytes of a SKILL.md
+	maxDescription = 1024    // characters of a description, by the standard
+	maxFiles       = 5000    // files of an installed skill
+)
 
-// maxOrigin bounds the record that is read.
-const maxOrigin = 4 << 20
-
-// Origin says where an installed skill came from, and what it was then.
+// Origin is the record of an installed skill: where it came from, and what it was
+// then.
 type Origin struct {
-	Registry string `json:"registry"`
-	// Source is the URL or path that it came from.
-	Source  string `json:"source"`
-	Name    string `json:"slug"`
-	Owner   string `json:"owner,omitempty"`
-	Version string `json:"version,omitempty"`
-	// Wanted is the version that was asked for; empty for the newest.
+	Registry string `json:"registry"` // the source's name
+	// Location is the URL or path that it came from.
+	Location string `json:"source"`
+	Name     string `json:"slug"`
+	Owner    string `json:"owner,omitempty"`
+	Version  string `json:"version,omitempty"`
+	// Wanted is the version that was asked for; empty means the newest.
 	Wanted string `json:"wanted,omitempty"`
 	// Digest is the SHA-256 of the archive, as sha256: and hexadecimal; empty for
-	// a skill that came in files. Files has that of each file.
+	// a skill that came as files. Files has the digest of each file.
 	Digest    string            `json:"digest,omitempty"`
 	Files     map[string]string `json:"files"`
 	Signature SignatureState    `json:"signature"`
 	Signer    string            `json:"signer,omitempty"`
 	Verdict   Verdict           `json:"verdict"`
-	// Accepted are the flags that somebody said yes to.
-	Accepted  []Flag    `json:"accepted,omitempty"`
-	Installed time.Time `json:"installed"`
-	// Pinned skills are left out of updates.
+	// Accepted are the flags that somebody has accepted.
+	Accepted  []scan.Flag `json:"accepted,omitempty"`
+	Installed time.Time   `json:"installed"`
+	// Pinned skills are not updated.
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// ref is how the skill is named in its registry.
-func (o *Origin) ref() Ref { return Ref{Owner: o.Owner, Name: o.Name, Version: o.Wanted} }
-
-// Installed is a skill in the folder. Origin is nil for one that was not
-// installed from a registry.
+// Installed is a skill in the folder. Origin is nil if it was not installed from a
+// source.
 type Installed struct {
 	Name   string  `json:"name"`
 	Origin *Origin `json:"origin,omitempty"`
-	// Changed are the files that differ from what was installed: changed, added
-	// or gone, by name.
+	// Changed are the files that were changed, added or removed since, by name.
 	Changed []string `json:"changed,omitempty"`
 }
 
-// readOrigin reads the record of a skill. A skill without one gives nil.
+// readOrigin reads the record of a skill; nil if it has none.
 func readOrigin(root *os.Root, name string) (*Origin, error) {
-	f, err := root.Open(name + "/" + originFile)
+	raw, err := readBounded(root, name+"/"+archive.Record, maxOrigin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxOrigin))
-	if err != nil {
-		return nil, err
-	}
 	o := &Origin{}
 	if err := json.Unmarshal(raw, o); err != nil {
-		return nil, fmt.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, originFile, err)
+		return nil, fmt.Errorf("%s/%s is damaged: %w; install the skill again with --force", name, archive.Record, err)
 	}
 	return o, nil
 }
 
-// writeOrigin writes the record of a skill, whole or not at all.
+// writeOrigin writes the record of a skill in one step.
 func writeOrigin(root *os.Root, folder string, o *Origin) error {
 	raw, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
 		return err
 	}
-	fresh := folder + "/" + originFile + ".new"
+	fresh := folder + "/" + archive.Record + ".new"
 	if err := root.WriteFile(fresh, append(raw, '\n'), 0o644); err != nil {
 		return err
 	}
-	return root.Rename(fresh, folder+"/"+originFile)
+	return root.Rename(fresh, folder+"/"+archive.Record)
 }
 
-// digests returns the SHA-256 of every file of a skill's folder. What a skill
-// makes while it is used - caches of Python, packages of Node.js - is left out.
+// digests returns the SHA-256 of every file of a skill's folder. It leaves out what
+// a skill makes while it is used: caches of Python, packages of Node.js.
 func digests(root *os.Root, folder string) (map[string]string, error) {
 	files := map[string]string{}
 	sub, err := root.OpenRoot(folder)
@@ -105,10 +102,10 @@ func digests(root *os.Root, folder string) (map[string]string, error) {
 			return err
 		case d.IsDir() && slices.Contains([]string{"__pycache__", "node_modules", ".venv"}, d.Name()):
 			return fs.SkipDir
-		case d.IsDir(), name == originFile:
+		case d.IsDir(), name == archive.Record:
 			return nil
-		case len(files) >= maxEntries:
-			return tooMany(maxEntries)
+		case len(files) >= maxFiles:
+			return errors.New("it has too many files")
 		case !d.Type().IsRegular():
 			files[name] = "link" // never what was installed
 			return nil
@@ -132,7 +129,7 @@ func digestOf(root *os.Root, name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// drift lists the files that differ between two sets of digests, by name.
+// drift returns the files that differ between two sets of digests, by name.
 func drift(was, is map[string]string) (names []string) {
 	for name, digest := range is {
 		if was[name] != digest {
@@ -146,4 +143,37 @@ func drift(was, is map[string]string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// readManifest reads a SKILL.md as leniently as the loader does.
+func readManifest(text []byte) (name, description string, err error) {
+	d, _, err := markdown.Parse("", text)
+	return d.Name, d.Description, err
+}
+
+// checkManifest checks a package's SKILL.md and returns the skill's name. If want
+// is not empty, the name must be that one.
+func checkManifest(folder *os.Root, want string) (string, error) {
+	text, err := readBounded(folder, archive.Manifest, maxManifest)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", archive.Manifest, err)
+	}
+	d, _, err := markdown.Parse("", text)
+	length := len([]rune(d.Description))
+	switch {
+	case err != nil:
+	case d.Ambiguous != nil:
+		// The source may have judged the other name or description.
+		err = *d.Ambiguous
+	case checkSlug(d.Name) != nil:
+		err = checkSlug(d.Name)
+	case want != "" && d.Name != want:
+		err = fmt.Errorf("it names the skill %s, not %s: a skill must not take another's place", archive.Quote(d.Name), archive.Quote(want))
+	case length > maxDescription:
+		err = fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", archive.Manifest, err)
+	}
+	return d.Name, nil
 }

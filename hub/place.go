@@ -13,27 +13,27 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The hidden folder in which packages are taken apart, and what is in it. It
-// exists only while something is installed.
+// The hidden folder in which packages are unpacked, and its contents. It exists
+// only while a skill is installed.
 const (
 	quarantine = ".etui-install"
 	lockFile   = quarantine + "/lock"
-	incoming   = quarantine + "/in"   // what was downloaded
-	fresh      = quarantine + "/new"  // the skill as it is to be
-	former     = quarantine + "/old-" // and a name: the skill that is replaced
+	incoming   = quarantine + "/in"   // the download
+	fresh      = quarantine + "/new"  // the new skill
+	former     = quarantine + "/old-" // and a name: a skill that is being replaced
 )
 
-// patience is how long one process waits for another's lock.
+// patience is how long a process waits for another's lock.
 const patience = time.Minute
 
-// place is the folder of skills while this process alone changes it.
+// place is the folder of skills while nobody else changes it.
 type place struct {
 	*os.Root
 	lock *flock.Flock
 }
 
-// enter waits until nobody else installs. What a process left behind that died is
-// put in order first: a skill that was being replaced comes back.
+// enter waits until nobody else changes the folder. It then restores what a
+// process that died was replacing.
 func enter(ctx context.Context, folder string) (*place, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func enter(ctx context.Context, folder string) (*place, error) {
 	for {
 		lock, err := tryEnter(ctx, root, folder)
 		if err == nil && lock == nil {
-			continue // whoever had the lock has removed it: there is a new one
+			continue // its last owner has removed it: there is a new one
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("waiting for another installation into %s to end: %w", folder, err), root.Close())
@@ -63,13 +63,13 @@ func enter(ctx context.Context, folder string) (*place, error) {
 	}
 }
 
-// tryEnter takes the lock. It returns nothing when the lock was removed meanwhile.
+// tryEnter takes the lock. It returns nil if the lock was removed meanwhile.
 func tryEnter(ctx context.Context, root *os.Root, folder string) (*flock.Flock, error) {
 	if err := root.Mkdir(quarantine, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	if info, err := root.Lstat(quarantine); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder; remove it", quarantine)
+		return nil, fmt.Errorf("%s is not a folder; remove it", quarantine)
 	}
 	lock := flock.New(filepath.Join(folder, filepath.FromSlash(lockFile)), flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(ctx, 50*time.Millisecond)
@@ -87,8 +87,7 @@ func tryEnter(ctx context.Context, root *os.Root, folder string) (*flock.Flock, 
 	return lock, nil
 }
 
-// recover puts skills back that were taken away to be replaced, and clears the
-// rest.
+// recover restores skills that were being replaced and removes everything else.
 func (p *place) recover() error {
 	list, err := fs.ReadDir(p.FS(), quarantine)
 	if err != nil {
@@ -114,20 +113,27 @@ func (p *place) recover() error {
 	return nil
 }
 
-// leave removes the hidden folder and lets others in.
+// leave removes the hidden folder and releases the lock.
 func (p *place) leave() error {
 	err := p.recover()
 	if err == nil {
 		err = errors.Join(p.Remove(lockFile), p.Remove(quarantine))
 		if errors.Is(err, fs.ErrExist) {
-			err = nil // somebody waits in it already
+			err = nil // another process waits in it already
 		}
 	}
 	return errors.Join(err, p.lock.Close(), p.Close())
 }
 
-// put moves the fresh skill to its name. One that is there already is kept until
-// then.
+// open makes and opens a folder of the hidden one.
+func (p *place) open(name string) (*os.Root, error) {
+	if err := p.Mkdir(name, 0o755); err != nil {
+		return nil, err
+	}
+	return p.OpenRoot(name)
+}
+
+// put moves the fresh skill to its name, where it replaces another one.
 func (p *place) put(name string) error {
 	_, err := p.Lstat(name)
 	if err == nil {
@@ -137,12 +143,12 @@ func (p *place) put(name string) error {
 		return err
 	}
 	if err := p.Rename(fresh, name); err != nil {
-		return err // leave puts the former one back
+		return err // leave restores the former one
 	}
 	return p.RemoveAll(former + name)
 }
 
-// take removes a skill: at one stroke, then its files.
+// take removes a skill: first its name in one step, then its files.
 func (p *place) take(name string) error {
 	if err := p.Rename(name, fresh); err != nil {
 		return err

@@ -2,11 +2,7 @@ package hub
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
@@ -17,17 +13,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/etui-run/etui/hub/internal/archive"
 )
 
-// SignatureState says what is known about who made a skill.
+// SignatureState is what is known about the maker of a skill.
 type SignatureState string
 
-// The states. An invalid signature has none: its skill is refused.
+// The states. A skill with an invalid signature is refused.
 const (
-	// Unsigned: there is no signature, or it fits the files but nobody's is
-	// trusted, because no roots are given.
+	// Unsigned means that there is no signature, or that it matches the files but
+	// there are no roots to trust it by.
 	Unsigned SignatureState = "unsigned"
-	// Verified: the signature fits the files, and leads to a root.
+	// Verified means that the signature matches the files and leads to a root.
 	Verified SignatureState = "verified"
 )
 
@@ -38,7 +36,7 @@ const signatureFile = "skill.oms.sig"
 
 const maxSignature = 4 << 20
 
-// bundle is what is read of a signature.
+// bundle is the part of a signature that is read.
 type bundle struct {
 	MediaType            string `json:"mediaType"`
 	VerificationMaterial struct {
@@ -60,7 +58,7 @@ type rawCertificate struct {
 	RawBytes []byte `json:"rawBytes"`
 }
 
-// statement is what was signed.
+// statement is the signed content.
 type statement struct {
 	Subject []struct {
 		Digest map[string]string `json:"digest"`
@@ -83,10 +81,10 @@ const (
 	predicateType = "https://model_signing/signature/v1.0"
 )
 
-// checkSignature holds the files of a skill against its signature, when it has
-// one. signer is the name in the certificate.
-func (in *Installer) checkSignature(registry string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
-	roots := in.c.Roots[registry]
+// checkSignature compares the files of a skill with its signature, if it has one.
+// signer is the name in the certificate.
+func (in *Installer) checkSignature(source string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
+	roots := in.c.Roots[source]
 	raw, err := readBounded(folder, signatureFile, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Unsigned, "", nil
@@ -103,14 +101,14 @@ func (in *Installer) checkSignature(registry string, folder *os.Root, files map[
 	return Verified, signer, nil
 }
 
-// verify checks a signature. Without roots anybody may have made it.
+// verify checks a signature. Without roots, anybody may have made it.
 func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.Time) (signer string, err error) {
 	var b bundle
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return "", fmt.Errorf("it is no Sigstore bundle: %w", err)
+		return "", fmt.Errorf("it is not a Sigstore bundle: %w", err)
 	}
 	if !strings.HasPrefix(b.MediaType, "application/vnd.dev.sigstore.bundle") || b.Envelope.PayloadType != payloadType || len(b.Envelope.Signatures) != 1 {
-		return "", errors.New("it is no Sigstore bundle with one signed in-toto statement")
+		return "", errors.New("it is not a Sigstore bundle with one signed in-toto statement")
 	}
 	leaf, err := b.signer(roots, now)
 	if err != nil {
@@ -122,7 +120,7 @@ func verify(raw []byte, files map[string]string, roots *x509.CertPool, now time.
 	return leaf.Subject.CommonName, covers(b.Envelope.Payload, files)
 }
 
-// signer returns the signer's certificate, once it leads to a root.
+// signer returns the signer's certificate, which must lead to a root.
 func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate, error) {
 	list := b.VerificationMaterial.Chain.Certificates
 	if len(list) == 0 {
@@ -151,30 +149,25 @@ func (b *bundle) signer(roots *x509.CertPool, now time.Time) (*x509.Certificate,
 		return nil, fmt.Errorf("its certificate does not lead to a trusted root: %w", err)
 	}
 	if leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0 || leaf.IsCA {
-		return nil, errors.New("its certificate is not one for signing")
+		return nil, errors.New("its certificate is not for signing")
 	}
 	return leaf, nil
 }
 
-// signed checks a DSSE signature: over the payload with its type before it.
+// signed checks a DSSE signature, which covers the payload and its type.
 func signed(leaf *x509.Certificate, kind string, payload, sig []byte) bool {
 	message := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
-	s256, s384, s512 := sha256.Sum256(message), sha512.Sum384(message), sha512.Sum512(message)
-	switch key := leaf.PublicKey.(type) {
-	case *ecdsa.PublicKey:
-		sums := map[int][]byte{256: s256[:], 384: s384[:], 521: s512[:]}
-		sum := sums[key.Curve.Params().BitSize]
-		return sum != nil && ecdsa.VerifyASN1(key, sum, sig)
-	case ed25519.PublicKey:
-		return ed25519.Verify(key, message, sig)
-	case *rsa.PublicKey:
-		return leaf.CheckSignature(x509.SHA256WithRSA, message, sig) == nil || leaf.CheckSignature(x509.SHA256WithRSAPSS, message, sig) == nil
-	}
-	return false
+	return slices.ContainsFunc(algorithms, func(a x509.SignatureAlgorithm) bool { return leaf.CheckSignature(a, message, sig) == nil })
 }
 
-// covers holds a signed statement against the files: every one of them has to be
-// listed, and every listed one has to be there.
+// algorithms are those that a signature may use. The certificate's key decides
+// which of them can match.
+var algorithms = []x509.SignatureAlgorithm{
+	x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512, x509.PureEd25519, x509.SHA256WithRSA, x509.SHA256WithRSAPSS,
+}
+
+// covers compares a signed statement with the files: it must list exactly those
+// that are there.
 func covers(payload []byte, files map[string]string) error {
 	var s statement
 	if err := json.Unmarshal(payload, &s); err != nil {
@@ -189,7 +182,7 @@ func covers(payload []byte, files map[string]string) error {
 	for _, r := range s.Predicate.Resources {
 		sum, err := hex.DecodeString(r.Digest)
 		if err != nil || r.Algorithm != "sha256" || len(sum) != sha256.Size || listed[r.Name] != "" {
-			return fmt.Errorf("its statement about %s is not understood", shown(r.Name))
+			return fmt.Errorf("its statement about %s is not supported", archive.Quote(r.Name))
 		}
 		listed[r.Name] = r.Digest
 		_, _ = all.Write(sum)
@@ -200,11 +193,11 @@ func covers(payload []byte, files map[string]string) error {
 	for _, name := range drift(listed, files) {
 		switch {
 		case listed[name] != "" && files[name] != "":
-			return fmt.Errorf("%s was changed after it was signed", shown(name))
+			return fmt.Errorf("%s was changed after it was signed", archive.Quote(name))
 		case listed[name] != "":
-			return fmt.Errorf("%s was signed, but is missing", shown(name))
+			return fmt.Errorf("%s was signed, but is missing", archive.Quote(name))
 		case name != signatureFile && name != registryMeta && !ignored(name, how.IgnorePaths):
-			return fmt.Errorf("%s is not among the files that were signed", shown(name))
+			return fmt.Errorf("%s is not among the files that were signed", archive.Quote(name))
 		}
 	}
 	return nil
@@ -213,7 +206,8 @@ func covers(payload []byte, files map[string]string) error {
 // gitFiles are the names that a signature may leave out.
 var gitFiles = []string{".git", ".gitattributes", ".gitignore", ".github"}
 
-// ignored reports files that the signature leaves out: only those of Git may be.
+// ignored reports files that the signature leaves out. It may leave out only
+// those of Git.
 func ignored(name string, paths []string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return slices.Contains(paths, top) && slices.Contains(gitFiles, top)

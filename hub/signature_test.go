@@ -53,7 +53,7 @@ func newSigner(t *testing.T, name string, until time.Time) *signer {
 	return &signer{t: t, root: root, leaf: leaf, key: key}
 }
 
-// sign is the signature over some files.
+// sign returns the signature of some files.
 func (s *signer) sign(files map[string]string) string {
 	s.t.Helper()
 	var resources []map[string]string
@@ -96,7 +96,7 @@ func (s *signer) sign(files map[string]string) string {
 	return string(raw)
 }
 
-// TestSignatures installs signed skills, and what pretends to be one.
+// TestSignatures installs signed skills, and refuses forged ones.
 func TestSignatures(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	good := newSigner(t, "ACME Skills", now.AddDate(1, 0, 0))
@@ -136,8 +136,8 @@ func TestSignatures(t *testing.T) {
 		"added":            {with(good.sign(files), "b.md", "b"), roots, "", "not among the files that were signed"},
 		"missing":          {missing, roots, "", "is missing"},
 		"wrong sum":        {with(wrongSum.sign(files)), roots, "", "digest of all its files"},
-		"no bundle":        {with("{}"), roots, "", "no Sigstore bundle"},
-		"no JSON":          {with("signed"), nil, "", "no Sigstore bundle"},
+		"no bundle":        {with("{}"), roots, "", "not a Sigstore bundle"},
+		"no JSON":          {with("signed"), nil, "", "not a Sigstore bundle"},
 	} {
 		h := begin(t, hubtest.Skill{Name: "greet", Owner: "acme", Versions: []hubtest.Version{{Number: "1", Files: c.files}}})
 		in := hub.New(hub.Config{Folder: h.dir, Roots: map[string]*x509.CertPool{"hub": c.roots}, Now: func() time.Time { return now }})

@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 )
 
-// perRegistry is how many skills of each registry a model is told of.
-const perRegistry = 8
+// perSource is how many skills of each source a model sees.
+const perSource = 8
 
 // Finder is the tool find_skills.
 type Finder struct {
 	Installer *Installer
-	// Loaded finds what is loaded already and the caller may use; that is told first.
-	// May be nil.
+	// Loaded finds loaded skills that the caller may use; they come first. May be
+	// nil.
 	Loaded func(ctx context.Context, text string) []Found
 }
 
@@ -36,20 +37,20 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 	var text strings.Builder
 	if f.Loaded != nil {
 		for _, s := range f.Loaded(ctx, in.Query) {
-			fmt.Fprintf(&text, "loaded: %s - %s\n", s.Name, excerpt(s.Description))
+			fmt.Fprintf(&text, "loaded: %s - %s\n", s.Name, printable.Line(s.Description, maxExcerpt))
 		}
 	}
-	found, errs := f.Installer.Find(ctx, "", in.Query, perRegistry)
+	found, errs := f.Installer.Find(ctx, "", in.Query, perSource)
 	for _, s := range found {
 		state := ""
 		if s.Installed {
 			state = " (installed)"
 		}
-		fmt.Fprintf(&text, "%s: %s%s - %s\n", s.Registry, versioned(s.Words(), s.Version), state, excerpt(s.Description))
+		fmt.Fprintf(&text, "%s: %s%s - %s\n", s.Registry, versioned(s.Words(), s.Version), state, printable.Line(s.Description, maxExcerpt))
 	}
 	none := text.Len() == 0
 	for _, err := range errs {
-		fmt.Fprintf(&text, "not asked: %s\n", excerpt(err.Error()))
+		fmt.Fprintf(&text, "not asked: %s\n", printable.Line(err.Error(), maxExcerpt))
 	}
 	switch {
 	case none && len(errs) > 0:
@@ -61,7 +62,7 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 }
 
 type installInput struct {
-	Name     string `json:"name"`               // as find_skills tells it: NAME, @owner/NAME or owner/repository@NAME
+	Name     string `json:"name"`               // as find_skills lists it: NAME, @owner/NAME or owner/repository@NAME
 	Registry string `json:"registry,omitempty"` // only this registry
 	Version  string `json:"version,omitempty"`  // default: the newest
 }
@@ -73,13 +74,13 @@ type installInput struct {
 //etui:zh 安装 find_skills 找到的技能，下一条消息起可用。仅在用户要求或同意时使用。
 //etui:alias add a skill, 安装技能, 添加技能
 func (in *Installer) installSkill(ctx context.Context, want installInput) (chat.Result, error) {
-	// It never says yes for anybody: what needs a yes is refused, with the command that
-	// an operator can give.
-	r, ref, err := in.Lookup(ctx, want.Registry, want.Name, want.Version)
+	// It never accepts flags: a skill with flags is refused, with the command for an
+	// operator.
+	s, ref, err := in.Lookup(ctx, want.Registry, want.Name, want.Version)
 	if err != nil {
 		return declined(want.Name, err), nil
 	}
-	done, err := in.Install(ctx, r, ref, Options{Progress: func(p Progress) {
+	done, err := in.Install(ctx, s, ref, Options{Progress: func(p Progress) {
 		tool.Report(ctx, tool.Progress{Text: p.Step + " " + p.Name, Done: float64(p.Done), Total: float64(p.Total)})
 	}})
 	if err != nil {
@@ -88,10 +89,8 @@ func (in *Installer) installSkill(ctx context.Context, want installInput) (chat.
 	return tool.Text(fmt.Sprintf("The skill %s from %s is installed. It can be used from the next message on.", versioned(done.Name, done.Origin.Version), done.Origin.Registry)), nil
 }
 
-// versioned is a name with its version, where there is one.
-func versioned(name, version string) string { return strings.TrimSpace(name + " " + version) }
-
-// declined tells the model why nothing was installed, and what a person can do.
+// declined explains to the model why nothing was installed, and what a person can
+// do.
 func declined(name string, err error) chat.Result {
 	var ask *NeedsYesError
 	switch {
@@ -100,7 +99,7 @@ func declined(name string, err error) chat.Result {
 	case errors.Is(err, ErrInstalled):
 		return tool.Failure("%s is installed already; use it, or tell the user that etui skills update %s brings a newer one", name, name)
 	case errors.Is(err, skill.ErrNotFound):
-		return tool.Failure("%s; find_skills tells the names", err)
+		return tool.Failure("%s; find_skills lists the names", err)
 	}
 	return tool.Failure("%s", err)
 }

@@ -55,7 +55,7 @@ func Tools(finder *Finder, installer *Installer) []tool.Tool {
 				Translations: map[string]string{"zh": "安装 find_skills 找到的技能，下一条消息起可用。仅在用户要求或同意时使用。"},
 				Aliases:      []string{"add a skill", "安装技能", "添加技能"},
 				Groups:       []string{"skills"},
-				Parameters:   json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"as find_skills tells it: NAME, @owner/NAME or owner/repository@NAME"},"registry":{"type":"string","description":"only this registry"},"version":{"type":"string","description":"default: the newest"}},"required":["name"],"additionalProperties":false}`),
+				Parameters:   json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"as find_skills lists it: NAME, @owner/NAME or owner/repository@NAME"},"registry":{"type":"string","description":"only this registry"},"version":{"type":"string","description":"default: the newest"}},"required":["name"],"additionalProperties":false}`),
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",

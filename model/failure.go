@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// KindOf tells which kind of failure an HTTP status is. What is no failure but
-// no answer either is [ErrUnavailable].
+// KindOf returns the kind of failure of an HTTP status. A status that is neither a
+// failure nor an answer is [ErrUnavailable].
 func KindOf(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -26,11 +26,11 @@ func KindOf(status int) error {
 	return ErrUnavailable
 }
 
-// maxDetail is how much of what a provider says goes into an error, in bytes.
+// maxDetail limits the provider's words in an error, in bytes.
 const maxDetail = 300
 
-// Detail makes what a provider said fit for [Error.Detail]: one line of at most
-// 300 bytes, with each of the secrets replaced by "(secret)".
+// Detail makes a provider's message fit for [Error.Detail]: one line of at most 300
+// bytes, with each secret replaced by "(secret)".
 func Detail(text string, secrets ...string) string {
 	longestFirst := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, secret := range longestFirst {

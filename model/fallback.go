@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Fallback returns a model that asks the first one and, when that fails before
-// it has answered anything, the next.
+// Fallback returns a model that asks the first model and, if that fails before the
+// first event, the next one.
 //
-// It goes on after [ErrUnavailable], [ErrRateLimited] and [ErrAuth]: they are
-// one provider's trouble. It does not go on after [ErrRequest] and [ErrTooLong]:
-// a request that one model refuses for what it is would be refused by the others
-// too, and silence would hide the mistake. Nor does it when ctx has ended, or
-// after the first event: two models cannot share an answer.
+// It continues after [ErrUnavailable], [ErrRateLimited] and [ErrAuth], which concern
+// one provider. It does not continue after [ErrRequest] and [ErrTooLong]: the other
+// models would refuse the same request, and the mistake would go unnoticed. Nor does
+// it continue when ctx has ended or after the first event: two models cannot share an
+// answer.
 //
-// Info is the first model's, with the smallest known window, so that every
-// request fits all of them. When all fail, the error names each one, and
-// errors.Is finds the kind of each. With no others it is the first model itself.
+// Info is the first model's, with the smallest known window, so that every request
+// fits all models. If all fail, the error names each of them and errors.Is finds every
+// kind. Without others, Fallback returns the first model itself.
 func Fallback(first Model, others ...Model) Model {
 	if len(others) == 0 {
 		return first
@@ -61,8 +61,8 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 	}
 }
 
-// relay yields a stream, unless it fails before its first event: that failure
-// is returned instead.
+// relay yields a stream. If the stream fails before its first event, relay returns the
+// error instead.
 func relay(stream iter.Seq2[Event, error], yield func(Event, error) bool) error {
 	begun := false
 	for e, err := range stream {
@@ -77,7 +77,7 @@ func relay(stream iter.Seq2[Event, error], yield func(Event, error) bool) error 
 	return nil
 }
 
-// failures are those of several models, in the order in which they were asked.
+// failures are the errors of several models, in the order of asking.
 type failures []error
 
 // join returns one error for all of them.

@@ -96,6 +96,6 @@ func TestLog(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "secret") {
-		t.Errorf("the log tells what was said:\n%s", text)
+		t.Errorf("the log contains messages:\n%s", text)
 	}
 }

@@ -13,11 +13,14 @@ var (
 	errIdle = errors.New("the answer stopped coming")
 )
 
-// timeLimits ends requests that are not answered in time, and answers that
-// pause for too long.
+// maxPause is how long an answer may pause during a read.
+const maxPause = 2 * time.Minute
+
+// timeLimits cancels requests that get no answer in time and answers that pause for
+// too long.
 type timeLimits struct {
-	next         http.RoundTripper
-	header, idle time.Duration
+	next   http.RoundTripper
+	header time.Duration
 }
 
 func (t timeLimits) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -30,15 +33,15 @@ func (t timeLimits) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	b := &timedBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, idle: t.idle}
-	b.timer = time.AfterFunc(t.idle, func() { cancel(errIdle) })
-	b.timer.Stop() // runs only while somebody reads
+	b := &timedBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel}
+	b.timer = time.AfterFunc(maxPause, func() { cancel(errIdle) })
+	b.timer.Stop() // runs only during a read
 	resp.Body = b
 	return resp, nil
 }
 
-// timedOut replaces the error of a cancelled request by the time limit that
-// cancelled it, if one did.
+// timedOut replaces the error of a cancelled request with the time limit that
+// cancelled it, if any.
 func timedOut(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errSlow) || errors.Is(cause, errIdle) {
 		return cause
@@ -46,18 +49,16 @@ func timedOut(ctx context.Context, err error) error {
 	return err
 }
 
-// timedBody is the body of an answer that is cancelled when a read takes too
-// long.
+// timedBody is the body of an answer. A read that takes too long cancels it.
 type timedBody struct {
 	io.ReadCloser
 	ctx    context.Context //nolint:containedctx // the request's, which ends with its body
 	cancel context.CancelCauseFunc
-	idle   time.Duration
 	timer  *time.Timer
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle)
+	b.timer.Reset(maxPause)
 	n, err := b.ReadCloser.Read(p)
 	b.timer.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {

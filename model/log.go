@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Log returns a model that does what m does and tells log how each request went:
-// at level debug when it was answered, as a warning when it failed. Neither
-// messages nor answers are logged. A request that the caller gave up is not a
-// failure. Wrapped around each model of a [Fallback], it says which one answered.
+// Log returns a model that behaves like m and logs how each request went: an answer at
+// level debug, a failure as a warning. It logs neither messages nor answers, and a
+// request that the caller gave up is not a failure. Wrapped around each model of a
+// [Fallback], it shows which one answered.
 func Log(m Model, log *slog.Logger) Model { return &logged{m, log} }
 
 type logged struct {

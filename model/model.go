@@ -1,11 +1,11 @@
-// Package model says what a language model is to etui: something that reads a
+// Package model defines what a language model is to etui: something that reads a
 // conversation with tools and streams back text and calls.
 //
 // Adapters live in the folders beside this file. Each passes the conformance
 // suite of package modeltest. A [Model] is safe for concurrent use.
 //
-// [Fallback] and [Log] wrap models. [Transport], [Names], [UserText], [KindOf]
-// and [Detail] are what adapters have in common.
+// [Fallback] and [Log] wrap models. Adapters share [Transport], [Client], [Names],
+// [UserText], [KindOf] and [Detail].
 package model
 
 import (
@@ -23,12 +23,12 @@ import (
 type Model interface {
 	// Info describes the model. It returns the same value every time.
 	Info() Info
-	// Stream asks the model and yields its answer piece by piece. The last
-	// event has Stop set, unless an error, yielded with a zero Event, came
-	// first. When the caller stops ranging or ctx ends, the request is cancelled.
-	// Errors hold an [*Error], or are the context's.
+	// Stream asks the model and yields its answer piece by piece. The last event has
+	// Stop set, unless an error with a zero Event came first. The request is cancelled
+	// when the caller stops ranging or ctx ends. Errors wrap an [*Error] or are the
+	// context's.
 	//
-	// A call that the answer's end cut off is left out; other broken arguments
+	// A call that was cut off with the answer is left out; other malformed arguments
 	// are passed on as the model wrote them.
 	Stream(ctx context.Context, req Request) iter.Seq2[Event, error]
 }
@@ -38,13 +38,13 @@ type Info struct {
 	// Name is what the provider calls it, after the adapter's name:
 	// "openai/gpt-5.4".
 	Name string
-	// Window is how many tokens a request and its answer may have together; 0
+	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
-	// CacheLife is how long the provider keeps the beginning of a request, for the
-	// next one that begins in the same way; 0 means that it has no prompt cache.
+	// CacheLife is how long the provider caches the beginning of a request for later
+	// requests that begin in the same way; 0 means that it has no prompt cache.
 	CacheLife time.Duration
-	// Deferral says that the provider takes tools that the model does not read
+	// Deferral reports whether the provider accepts tools that the model does not read
 	// until a result names them, see [Request].
 	Deferral bool
 }
@@ -56,15 +56,15 @@ type Request struct {
 	// Messages are the conversation, oldest first. Each call in them is answered
 	// by one message of role tool that follows.
 	Messages []chat.Message
-	// Tools are what the model may call, in the order in which it is told.
+	// Tools are the tools that the model may call, in the order in which it sees them.
 	Tools []tool.Definition
-	// Deferred are more tools, which the model is not told. It reads those that
-	// results name in their Tools. A model without Deferral passes them over and
-	// is shown what such results say.
+	// Deferred are more tools, which the model does not see at first. It reads a
+	// deferred tool once the Tools of a result name it. A model without Deferral
+	// ignores them and reads the text of such results instead.
 	Deferred []tool.Definition
-	// Ranked names the tools that fit the newest message, best first, whether
-	// they are in Tools or announced in a message. Language models find that
-	// out by reading; the offline model cannot.
+	// Ranked names the tools that fit the newest message, best first, whether they are
+	// in Tools or announced in a message. Language models find this out by reading;
+	// the offline model cannot.
 	Ranked []string
 	// MaxTokens bounds the answer; 0 leaves it to the model.
 	MaxTokens int
@@ -79,7 +79,7 @@ type Event struct {
 	Call *chat.Call
 	// Stop says why the answer ended.
 	Stop Stop
-	// Usage is what the provider counted, when it said.
+	// Usage is what the provider counted, if it reported it.
 	Usage *Tokens
 }
 
@@ -88,7 +88,7 @@ type Stop string
 
 // The reasons for which an answer ends.
 const (
-	// Done: the model has said what it wanted.
+	// Done: the model has finished its answer.
 	Done Stop = "done"
 	// ToolCalls: the model waits for the results of its calls.
 	ToolCalls Stop = "tool_calls"
@@ -126,10 +126,10 @@ var (
 	ErrRateLimited = errors.New("the provider's rate limit is reached")
 	// ErrTooLong: the request does not fit the model's window.
 	ErrTooLong = errors.New("the request is too long for the model")
-	// ErrRequest: the provider did not understand the request, or does not
-	// know the model.
+	// ErrRequest: the provider did not understand the request or does not know the
+	// model.
 	ErrRequest = errors.New("the provider refused the request")
-	// ErrUnavailable: the provider cannot be reached, or failed, or was too slow.
+	// ErrUnavailable: the provider is unreachable, has failed or was too slow.
 	ErrUnavailable = errors.New("the provider is not available")
 )
 
@@ -141,7 +141,7 @@ type Error struct {
 	Status int
 	// Kind is one of the Err values of this package.
 	Kind error
-	// Detail is what the provider said, shortened and without secrets.
+	// Detail is the provider's message, shortened and without secrets.
 	Detail string
 }
 
@@ -159,8 +159,8 @@ func (e *Error) Error() string {
 // Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Answer ranges over a stream to its end and returns the whole answer as one
-// message of role assistant.
+// Answer reads a stream to its end and returns the whole answer as one message of role
+// assistant.
 func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) {
 	m := chat.Message{Role: chat.Assistant}
 	var usage Tokens
@@ -183,8 +183,8 @@ func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) 
 	return m, usage, stop, nil
 }
 
-// UserText is what a model reads of a user's message: the host's note, an empty
-// line, the text. The note or the text may be missing.
+// UserText is the text of a user's message as a model reads it: the host's note, an
+// empty line, the text. Note or text may be missing.
 func UserText(m chat.Message) string {
 	switch {
 	case m.Note == "":

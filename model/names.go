@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// maxName is how long a tool's name may be for every provider, in bytes.
+// maxName is the longest tool name that every provider accepts, in bytes.
 const maxName = 64
 
-// Names maps tool names to those that providers allow - letters, digits, '_' and
-// '-' - and back. It is made for one request, and the same request gives the
-// same names; a tool appended to it does not change those before. It is safe for
-// concurrent use.
+// Names maps tool names to names that providers allow (letters, digits, '_' and '-')
+// and back. It belongs to one request. The same request gives the same names, and
+// appending a tool does not change the names before it. It is safe for concurrent use.
 type Names struct{ to, from map[string]string }
 
-// NewNames maps the names of a request's tools, then those that are deferred, then
-// those of its calls.
+// NewNames maps the names of a request's tools, then of its deferred tools, then of
+// its calls.
 func NewNames(req Request) Names {
 	n := Names{map[string]string{}, map[string]string{}}
 	for _, d := range req.Tools {
@@ -54,12 +53,11 @@ func allowed(r rune) rune {
 	return '_'
 }
 
-// Provider returns the name under which the provider knows a tool of the
-// request.
+// Provider returns the provider's name for a tool of the request.
 func (n Names) Provider(name string) string { return n.to[name] }
 
-// Own returns the name of the tool that the provider calls. A name that was not
-// offered is returned as it is.
+// Own returns the tool's own name for the name in a provider's call. A name that was
+// not offered is returned as is.
 func (n Names) Own(name string) string {
 	if own, ok := n.from[name]; ok {
 		return own

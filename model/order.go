@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// orderedBody writes the keys of a JSON body in the order in which a provider's
-// prompt cache reads the request: what stays the same first, the conversation
-// last. Then the requests of a session begin with the same bytes. Everything
-// below the top level is left as it is, byte for byte, and so is a body that is
-// no JSON object.
+// orderedBody orders the keys of a JSON body for the provider's prompt cache: the
+// stable parts first, the conversation last, so that all requests of a session begin
+// with the same bytes. Everything below the top level stays byte for byte as it is,
+// and so does a body that is not a JSON object.
 type orderedBody struct{ next http.RoundTripper }
 
-// lateKeys come last, in this order; the others before them, by name.
+// lateKeys come last, in this order; all other keys come first, by name.
 var lateKeys = []string{"tools", "system", "messages"}
 
 func (t orderedBody) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -62,7 +61,7 @@ func order(body []byte) []byte {
 		} else {
 			out.WriteByte(',')
 		}
-		name, _ := json.Marshal(key) // a text always marshals
+		name, _ := json.Marshal(key) // strings always marshal
 		out.Write(name)
 		out.WriteByte(':')
 		out.Write(fields[key])

@@ -14,9 +14,9 @@ import (
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 )
 
-// retryPolicy takes failsafe's loop and its judgement of what may be tried
-// again. The pauses are our own: failsafe's Retry-After knows no dates, and its
-// jitter may shorten the pause that a provider asks for.
+// retryPolicy uses failsafe's loop and its rules for what may be retried. The delays
+// are our own: failsafe's Retry-After does not understand dates, and its jitter may
+// undercut the delay that a provider asks for.
 func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 	return failsafehttp.NewRetryPolicyBuilder().
 		WithMaxRetries(cfg.Retries).
@@ -33,7 +33,7 @@ func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 		}).
 		OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[*http.Response]) {
 			if resp := e.LastResult(); resp != nil {
-				// Nobody reads it any more. A short rest lets the connection be used again.
+				// The body is no longer needed. Draining it lets the connection be reused.
 				_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 				_ = resp.Body.Close()
 			}
@@ -42,13 +42,13 @@ func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 		Build()
 }
 
-// backoff is the pause after the given number of retries.
+// backoff is the delay after the given number of retries.
 func (cfg TransportConfig) backoff(retries int) time.Duration {
 	wait := min(cfg.Wait<<min(retries, 16), cfg.MaxWait)
 	return wait + time.Duration(rand.Float64()*float64(wait)/5)
 }
 
-// retryAfter reads the header of that name: seconds or a date (RFC 9110, section
+// retryAfter reads the Retry-After header: seconds or a date (RFC 9110, section
 // 10.2.3).
 func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	if resp == nil || resp.StatusCode < http.StatusBadRequest {

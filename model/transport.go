@@ -7,41 +7,47 @@ import (
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
 )
 
-// TransportConfig says how requests to a provider are sent. The zero value
-// works.
+// TransportConfig sets up a [Transport]. The zero value works.
 type TransportConfig struct {
-	// Timeout is how long the provider may take to begin an answer; 0 means a
-	// minute. A request that took too long is not sent again: it may still be
-	// worked on, and billed.
+	// Timeout is how long the provider may take to begin an answer; 0 means one
+	// minute. A request that timed out is not retried: the provider may still process
+	// and bill it.
 	Timeout time.Duration
-	// Idle is how long an answer may pause between two of its bytes; 0 means two
-	// minutes. The time that the reader takes does not count.
-	Idle time.Duration
-	// Retries is how often a request is sent again after 429, 5xx or a failed
-	// connection; 0 means 2, a negative number none.
+	// Retries is the number of retries after status 429, 5xx or a failed connection; 0
+	// means 2, a negative number none.
 	Retries int
-	// Wait is the pause before the first retry; 0 means half a second. It is
-	// doubled for each one after, up to MaxWait, and up to a fifth of it is added
-	// by chance. A Retry-After header, in seconds or as a date, is heeded instead.
+	// Wait is the delay before the first retry; 0 means half a second. It doubles for
+	// each further retry, up to MaxWait, plus up to a fifth at random. A Retry-After
+	// header, in seconds or as a date, takes precedence.
 	Wait time.Duration
-	// MaxWait is the longest pause; 0 means 30 seconds. When a provider asks for a
-	// longer one, its refusal stands at once.
+	// MaxWait is the longest delay; 0 means 30 seconds. If a provider asks for a
+	// longer one, its refusal is returned at once.
 	MaxWait time.Duration
-	// Base sends the requests; nil means a transport of its own that uses the
-	// system's proxies.
+	// Base sends the requests; nil means a new transport that uses the system's
+	// proxies.
 	Base http.RoundTripper
 }
 
-// Transport returns what both HTTP adapters send their requests through: it
-// retries, keeps time limits, and writes JSON bodies in the order in which
-// prompt caches read them (see [TransportConfig]).
+// Transport returns the round tripper of both HTTP adapters: it retries, enforces time
+// limits, and orders the keys of JSON bodies for prompt caches (see
+// [TransportConfig]).
 //
-// A response whose status is below 400 is never asked for again, however it
-// ends. What fails for good is returned as the provider said it. The transport
-// is safe for concurrent use.
+// A response with a status below 400 is never retried, however it ends. A final
+// failure is returned as the provider sent it. The transport is safe for concurrent
+// use.
 func Transport(cfg TransportConfig) http.RoundTripper {
 	cfg = cfg.withDefaults()
-	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout, cfg.Idle}, retryPolicy(cfg))}
+	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout}, retryPolicy(cfg))}
+}
+
+// Client returns the HTTP client of an adapter. A nil transport means [Transport] with
+// its defaults. The client does not follow redirects: the key must not reach another
+// server.
+func Client(transport http.RoundTripper) *http.Client {
+	if transport == nil {
+		transport = Transport(TransportConfig{})
+	}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func (cfg TransportConfig) withDefaults() TransportConfig {
@@ -51,7 +57,6 @@ func (cfg TransportConfig) withDefaults() TransportConfig {
 		}
 	}
 	orDefault(&cfg.Timeout, time.Minute)
-	orDefault(&cfg.Idle, 2*time.Minute)
 	orDefault(&cfg.Wait, 500*time.Millisecond)
 	orDefault(&cfg.MaxWait, 30*time.Second)
 	switch {

@@ -46,7 +46,7 @@ func TestRetries(t *testing.T) {
 		from, to time.Duration
 	}{
 		{"an answer at once", TransportConfig{}, []any{respond(200)}, 1, 200, 0, 0},
-		{"a bad request stands", TransportConfig{}, []any{respond(400)}, 1, 400, 0, 0},
+		{"a bad request is final", TransportConfig{}, []any{respond(400)}, 1, 400, 0, 0},
 		{"500, then an answer", TransportConfig{}, []any{respond(500), respond(200)}, 2, 200, 500 * time.Millisecond, 600 * time.Millisecond},
 		{"the pause doubles", TransportConfig{}, []any{respond(503), lost, respond(200)}, 3, 200, 1500 * time.Millisecond, 1800 * time.Millisecond},
 		{"three attempts", TransportConfig{}, []any{respond(529), respond(529), respond(529)}, 3, 529, 1500 * time.Millisecond, 1800 * time.Millisecond},

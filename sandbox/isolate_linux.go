@@ -102,7 +102,7 @@ func (s *Sandbox) probe(m Mode) error {
 	}
 	defer null.Close()
 	c := Command{Limits: Limits{}.filled(defaultWall)}
-	p, err := s.launch(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
+	p, err := s.isolated(ctx, m, "", c, view{dir: "/"}, []*os.File{null, null, null})
 	if release := kernel(); err != nil && m == Strong && older(release, 5, 13) {
 		return fmt.Errorf("the kernel %s is too old, the mode takes Linux 5.13: %w", release, err)
 	}
@@ -140,14 +140,9 @@ func older(release string, major, minor int) bool {
 	return n == 2 && (a < major || a == major && b < minor)
 }
 
-// isolated starts a program under the helper.
-func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (program, error) {
-	return s.launch(ctx, m, path, c, v, files)
-}
-
-// launch starts the helper and waits until the program runs. Without a path it only
+// isolated starts the helper and waits until the program runs. Without a path it only
 // sets up the isolation.
-func (s *Sandbox) launch(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ *helped, err error) {
+func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, v view, files []*os.File) (_ program, err error) {
 	p := &helped{mode: m, cleanup: func() {}, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {

@@ -246,11 +246,11 @@ func (s *Sandbox) idle(attr *syscall.SysProcAttr, use func(pid int) error) error
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return errors.Join(use(cmd.Process.Pid), ignore(cmd.Process.Kill()), ignore(cmd.Wait()))
+	err = use(cmd.Process.Pid)
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // it was killed
+	return err
 }
-
-// ignore drops the error of a killed program.
-func ignore(error) error { return nil }
 
 // removeAll removes a folder in which a program may have made unreadable folders.
 func removeAll(path string) {

@@ -1,18 +1,19 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 )
 
-// Stage is a step of the selection. A tool's stage is the one that dropped it,
-// or [Sent].
+// Stage is a step of the selection. A tool's stage is the one that dropped it, or
+// [Sent].
 type Stage uint8
 
-// The stages, in the order in which they run. Sent comes first so that the
-// zero value is a tool that nothing has dropped.
+// The stages, in the order in which they run. Sent comes first so that nothing
+// has dropped a tool whose stage is zero.
 const (
 	Sent       Stage = iota
 	Enabled          // it is switched off in the configuration
@@ -33,6 +34,9 @@ func (s Stage) String() string {
 	return [...]string{"sent", "enabled", "groups", "visibility", "skill", "request", "rank", "budget"}[s]
 }
 
+// compareSent puts Sent before the other stages.
+func compareSent(a, b Stage) int { return cmp.Compare(min(a, 1), min(b, 1)) }
+
 // MarshalText writes the stage's name.
 func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
@@ -51,8 +55,13 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // only ranking or budget left it out.
 func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 
-// admit runs the stages that decide what may be used at all.
+// admit decides which tools may be used and which skills the caller may know of.
 func (sel *Selection) admit() {
+	sel.admitTools()
+	sel.hideSkills()
+}
+
+func (sel *Selection) admitTools() {
 	a := sel.admission()
 	c := sel.selector.catalog
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
@@ -67,9 +76,9 @@ func (sel *Selection) admit() {
 	sel.failed = a.failed
 }
 
-// Admit judges one tool by name, as Select does, for a call that the model
-// makes. It reports the tool and its stage; a nil entry means that there is no
-// tool of that name. [Stage.Usable] tells whether the call may go on.
+// Admit judges one tool by name, as Select does, for a call that the model makes.
+// It returns the tool and its stage; a nil entry means that no tool has that name.
+// [Stage.Usable] reports whether the call may proceed.
 func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	e, ok := s.catalog.Get(name)
 	if !ok {
@@ -85,17 +94,17 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 	return e, a.judge(e.Position())
 }
 
-// admission holds the parts of a request that decide what may be used, made
-// ready for looking up.
+// admission holds what decides which tools a request may use, ready for looking
+// up.
 type admission struct {
 	sel              *Selection
 	groups           set
 	toolset          set
 	allTools, known  bool
 	include, exclude set
-	hidden           []bool        // by number of filter: it said no, or panicked
+	hidden           []bool        // by number of filter: it refused or panicked
 	failed           map[int]error // by number of filter
-	denied           set           // the rules said no
+	denied           set           // the rules refused
 }
 
 func (sel *Selection) admission() admission {
@@ -109,8 +118,8 @@ func (sel *Selection) admission() admission {
 	return a
 }
 
-// readSkill makes the active skill ready. One that a rule hides from the caller
-// lets nothing through, like one that does not exist.
+// readSkill looks the active skill up. A skill that a rule hides from the caller
+// lets nothing through, like a skill that does not exist.
 func (a *admission) readSkill(facts *chat.Facts) {
 	s := a.sel.selector
 	if facts.Skill == "" || facts.Skill == catalog.Full {

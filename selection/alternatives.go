@@ -5,43 +5,44 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
 )
 
-// Try says what is tried for a question, one at a time: each role in addition
-// to the caller's, each channel in place of it, and every skill of the catalog
-// that has tools in place of the active one.
+// Try lists the changes that are tried for a question, one at a time: each role in
+// addition to the caller's roles, each channel instead of the caller's, and every
+// skill of the catalog that has tools instead of the active one.
 type Try struct {
 	Roles    []string `json:"roles,omitempty"`
 	Channels []string `json:"channels,omitempty"`
 }
 
-// MaxTried is how many changes are tried at most. Roles go first, then
-// channels, then skills.
+// MaxTried is how many changes are tried at most: first roles, then channels, then
+// skills.
 const MaxTried = 32
 
 // Alternative is what the question would get if one fact were another.
 type Alternative struct {
-	// Change says which fact: role, channel or skill. Value is what it would be.
+	// Change is the fact: role, channel or skill. Value is what it would be.
 	Change string `json:"change"`
 	Value  string `json:"value"`
 	// Usable is how many tools the caller could use, Sent how many would be sent.
 	Usable int `json:"usable"`
 	Sent   int `json:"sent"`
-	// Added and Dropped name the difference in what is sent.
+	// Added and Dropped name the difference between the tools that are sent.
 	Added   []string `json:"added,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
-	// Opens names the tools that match the question and that only this change
-	// lets the caller use, best first, at most [MaxOpened].
+	// Opens names the tools that match the question and that the caller may use only
+	// with this change, best first, at most [MaxOpened].
 	Opens []string `json:"opens,omitempty"`
 }
 
 // MaxOpened is how many tools an [Alternative] opens at most.
 const MaxOpened = 8
 
-// Alternatives tells what the question would get if the caller had another
-// role, came from another channel, or if another skill were active. Each is
-// found by selecting again, at most [MaxTried] times; what no single change
-// opens is in no answer.
+// Alternatives returns what the question would get if the caller had another role
+// or came from another channel, or if another skill were active. It selects again
+// for each, at most [MaxTried] times. Tools that no single change opens are in
+// none of them.
 func (sel *Selection) Alternatives(try Try) []Alternative {
 	now := sel.sent()
 	var found []Alternative
@@ -91,17 +92,17 @@ func (sel *Selection) variants(try Try) []variant {
 	return list[:min(len(list), MaxTried)]
 }
 
-// opened returns the tools that match the question and may be used then but not
+// opened returns the tools that match the question and may be used then, but not
 // now.
 func (sel *Selection) opened(then *Selection) []string {
-	best := newTop[Match](MaxOpened, compareMatches)
-	for i, score := range then.scores {
+	best := rank.NewTop[Match](MaxOpened, compareMatches)
+	for i, score := range then.ranking.Scores {
 		if score > 0 && !sel.stages[i].Usable() && then.stages[i].Usable() {
-			best.add(Match{sel.selector.catalog.At(i), score})
+			best.Add(Match{sel.selector.catalog.At(i), score})
 		}
 	}
 	var opened []string
-	for _, m := range best.list {
+	for _, m := range best.List {
 		opened = append(opened, m.Definition.Name)
 	}
 	return opened

@@ -4,34 +4,35 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/rank"
 )
 
-// Compact is an explanation that is small enough to be kept with every message:
+// Compact is an explanation that is small enough to be stored with every message:
 // a few hundred bytes of JSON, at most 4 KiB. Like [Explanation] it names tools
-// that the caller may not see; [Compact.Only] leaves them out. The question and
-// the caller are not in it: they stand beside it.
+// that the caller may not see; [Compact.Only] leaves them out. It does not repeat
+// the question and the caller, which are stored beside it.
 type Compact struct {
-	// Tools is how many tools the catalog held, Dropped how many each stage
-	// dropped; stages that dropped nothing are left out.
+	// Tools is how many tools the catalog had, and Dropped how many each stage
+	// dropped, without stages that dropped none.
 	Tools   int           `json:"tools"`
 	Dropped map[Stage]int `json:"dropped,omitempty"`
-	// Mode is how the selection reached the model; empty when an older etui stored
-	// it.
+	// Mode is how the selection reached the model; empty in explanations that an
+	// older etui stored.
 	Mode Mode `json:"mode,omitempty"`
 	// Usable, Sent and Budget count tokens as [Tokens] does.
 	Usable int `json:"tokens_usable"`
 	Sent   int `json:"tokens_sent"`
 	Budget int `json:"tokens_budget"`
-	// Declared and Announced are what reached the model, in order: together at
-	// most 10, announced ones first. More counts the others.
+	// Declared and Announced are the tools that reached the model, in order:
+	// together at most 10, announced ones first. More counts the others.
 	Declared  []Scored `json:"declared,omitempty"`
 	Announced []Scored `json:"announced,omitempty"`
 	More      int      `json:"more,omitempty"`
 	// Near are the best tools that match and were not sent, best first, at most
 	// 4, with the stage that dropped them.
 	Near []Scored `json:"near,omitempty"`
-	// Skills are the best that were told with the message, at most 4. Those of the
-	// system prompt's list are not among them.
+	// Skills are the best skills that were described with the message, at most 4,
+	// without the skills of the system prompt's list.
 	Skills []string `json:"skills,omitempty"`
 }
 
@@ -48,15 +49,15 @@ type Scored struct {
 	Stage *Stage `json:"stage,omitempty"`
 }
 
-// Compact sums the selection up. It takes a few microseconds, so that it can be
-// made for every message.
+// Compact sums the selection up. It takes a few microseconds, so every message can
+// have one.
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
 	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
-	best := newTop[Match](compactNear, compareMatches)
+	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
-		if stage != Sent && sel.scores[i] > 0 {
-			best.add(Match{sel.selector.catalog.At(i), sel.scores[i]})
+		if stage != Sent && sel.ranking.Scores[i] > 0 {
+			best.Add(Match{sel.selector.catalog.At(i), sel.ranking.Scores[i]})
 		}
 	}
 	for stage, n := range sel.dropped() {
@@ -64,9 +65,9 @@ func (sel *Selection) Compact() Compact {
 			c.Dropped[stage] = n
 		}
 	}
-	for _, m := range best.list {
+	for _, m := range best.List {
 		stage := sel.stages[m.Position()]
-		c.Near = append(c.Near, Scored{m.Definition.Name, round(m.Score), &stage})
+		c.Near = append(c.Near, Scored{m.Definition.Name, rank.Round(m.Score), &stage})
 	}
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
@@ -77,23 +78,23 @@ func (sel *Selection) Compact() Compact {
 	return c
 }
 
-// scored returns the first entries, at most limit, with their scores. The tools for
-// searching have none.
+// scored returns the first entries, at most limit, with their scores. Meta tools
+// have none.
 func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
 	var list []Scored
 	for _, e := range entries[:min(len(entries), limit)] {
 		s := Scored{Tool: e.Definition.Name}
 		if !Meta(s.Tool) {
-			s.Score = round(sel.scores[e.Position()])
+			s.Score = rank.Round(sel.ranking.Scores[e.Position()])
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-// Only returns c with no other names than those of tools that usable admits, and
-// of skills that offered does, for showing it to the caller. What might not be used is not counted either:
-// that there is more is none of the caller's business.
+// Only returns c for the caller's eyes: it names only the tools that usable admits
+// and the skills that offered does. It does not count the others either, because
+// the caller must not learn that they exist.
 func (c Compact) Only(usable, offered func(name string) bool) Compact {
 	keep := func(list []Scored) []Scored {
 		return slices.DeleteFunc(slices.Clone(list), func(s Scored) bool { return !Meta(s.Tool) && !usable(s.Tool) })

@@ -7,62 +7,17 @@ import (
 	"github.com/etui-run/etui/catalog"
 )
 
-// fit cuts what may be used down to what is sent: everything where nothing is
-// chosen, else the pinned tools and the best ranked ones that fit the budget.
-func (sel *Selection) fit() {
-	s := sel.selector
-	if sel.Mode == Direct {
-		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
-		return
-	}
-	left, sent := sel.budget, 0
-	for i, stage := range sel.stages {
-		if stage != Sent {
-			continue
-		}
-		sel.stages[i] = Rank
-		if e := s.catalog.At(i); s.pinned.has(i) {
-			sel.stages[i] = sel.spend(&left, e)
-		}
-	}
-	kept := sel.Ranked[:0]
-	for _, m := range sel.Ranked {
-		switch {
-		case sent == sel.limit:
-			continue
-		case sel.stages[m.Position()] != Sent: // not pinned
-			sel.stages[m.Position()] = sel.spend(&left, m.Entry)
-		}
-		if sel.stages[m.Position()] == Sent {
-			kept = append(kept, m)
-			if !s.pinned.has(m.Position()) {
-				sent++
-			}
-		}
-	}
-	sel.Ranked = kept
-}
-
-// spend takes a tool's tokens from what is left of the budget.
-func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
-	if e.Tokens > *left {
-		return Budget
-	}
-	*left -= e.Tokens
-	return Sent
-}
-
-// deliver decides how what is sent reaches the model. A provider's prompt cache
-// ends at the first byte that changes, and tools stand at the very front: so
-// what a session declares stays, and what a later question needs is announced
-// with its message, at the end, unless declaring it costs nothing.
+// deliver decides how the sent tools reach the model. A provider's prompt cache
+// ends at the first byte that changes, and tools come at the very front. So a
+// session keeps its declared tools, and tools for later questions are announced
+// with the message, at the end, unless declaring them costs nothing.
 func (sel *Selection) deliver() {
 	sent := sel.sent()
 	if !sel.anew {
 		sel.keep()
 	}
 	if sel.anew || sel.Request.Uncached && sel.overgrown(sent) {
-		sel.begin(sent)
+		sel.newFront(sent)
 	}
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
@@ -81,8 +36,8 @@ func (sel *Selection) deliver() {
 	}
 }
 
-// keep takes the session's front as it is, in its order. What the caller may not
-// use any more leaves at once, whatever that costs.
+// keep takes the session's front as it is, in its order. A tool that the caller may
+// no longer use leaves at once, whatever that costs.
 func (sel *Selection) keep() {
 	for _, name := range sel.Request.Declared {
 		if meta, ok := metaEntry(name); ok {
@@ -102,10 +57,10 @@ func (sel *Selection) declare(name string) {
 	}
 }
 
-// begin makes a new front: what does not depend on the question first, so that
-// other sessions share it; then what was called before and is still talked
-// about, then what the question needs.
-func (sel *Selection) begin(sent []*catalog.Entry) {
+// newFront makes a new front. First come tools that do not depend on the question,
+// so that sessions share them, then tools that were called in messages that are
+// still sent, then the tools for the question.
+func (sel *Selection) newFront(sent []*catalog.Entry) {
 	sel.Declared = append(make([]*catalog.Entry, 0, len(metaTools)+len(sent)), sel.metaTools()...)
 	for _, e := range sent {
 		if sel.Mode == Direct || sel.selector.pinned.has(e.Position()) {
@@ -142,20 +97,15 @@ func (sel *Selection) overgrown(sent []*catalog.Entry) bool {
 	return sel.Mode != Direct && tokens > 2*sel.budget
 }
 
-// postpone lists what the provider is to defer. It is no part of what is cached,
-// so that it may change from question to question; sorted, it seldom does.
+// postpone lists the tools that the provider defers. They are not cached, so they
+// may change from question to question; sorted, they seldom do.
 func (sel *Selection) postpone() {
-	for e := range sel.selector.catalog.All() {
-		if sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
-			sel.Deferred = append(sel.Deferred, e)
-		}
-	}
-	slices.SortFunc(sel.Deferred, compareNames)
+	sel.Deferred = slices.DeleteFunc(sel.Usable(), func(e *catalog.Entry) bool { return slices.Contains(sel.Declared, e) })
 }
 
-// sent returns what is sent for this question: pinned tools by name, then the
-// others by rank; all by name when nothing is chosen. The order in which tools
-// were registered changes nothing.
+// sent returns the tools that are sent for this question: pinned tools by name,
+// then the others by rank; in the mode direct all by name. The order in which
+// tools were registered does not matter.
 func (sel *Selection) sent() []*catalog.Entry {
 	sent := make([]*catalog.Entry, 0, 2*sel.limit)
 	for i, stage := range sel.stages {

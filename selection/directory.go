@@ -11,25 +11,23 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// directoryShare is the part of the model's window that a directory may take.
+// directoryShare is the part of the model's window that a directory or a list of
+// skills may take.
 const directoryShare = 0.05
 
-// Directory lists what the caller may use, for the system prompt, so that
-// nothing is invisible that is not declared: each name with a short line, or
-// names alone, or how many tools each group has, whatever is the most that fits
-// the bound of the [Config]. It is empty when nothing is chosen.
+// Directory lists the tools that the caller may use, for the system prompt, so
+// that the model knows of tools that are not declared. It has each name with a
+// short line, or names alone, or how many tools each group has, whatever is the
+// most that fits the limit of the [Config]. It is empty in the mode direct.
 //
-// Frozen is the directory of the session so far. It is returned as it is unless
-// the session's front is made anew or it names what the caller may not use any
-// more. The text depends on what may be used and on nothing else.
+// Frozen is the session's directory so far. It is returned unchanged unless the
+// session's front is made anew or it names a tool that the caller may no longer
+// use. The text depends on nothing but the tools that may be used.
 //
-// Descriptions of tools that came from outside are left out: a system prompt is
-// no place for strangers' words.
+// The directory leaves out descriptions of tools that came from outside: they
+// must not speak in the system prompt.
 func (sel *Selection) Directory(frozen string) string {
-	limit := sel.selector.config.Directory
-	if share := int(float64(sel.Request.Window) * directoryShare); sel.Request.Window > 0 && share < limit {
-		limit = share
-	}
+	limit := sel.Request.within(sel.selector.config.Directory, directoryShare)
 	switch {
 	case sel.Mode == Direct || limit <= 0:
 		return ""
@@ -37,23 +35,26 @@ func (sel *Selection) Directory(frozen string) string {
 		return frozen
 	}
 	usable := sel.Usable()
-	for _, write := range []func([]*catalog.Entry, int) string{directoryLines, directoryNames} {
-		if text := write(usable, limit); text != "" {
-			return text
-		}
+	text, ok := linesWithin(limit, len(usable), func(i int) string { return directoryLine(usable[i]) })
+	if !ok {
+		groups := grouped(usable)
+		text, ok = linesWithin(limit, len(groups), func(i int) string { return groups[i].name + ": " + strings.Join(groups[i].tools, ", ") })
 	}
-	return directoryGroups(usable, limit)
+	if !ok {
+		text = directoryGroups(usable, limit)
+	}
+	return text
 }
 
-// Groups tells how many of the tools that the caller may use each group has, in
-// at most so many tokens.
+// Groups lists how many tools of each group the caller may use, in at most the
+// given number of tokens.
 func (sel *Selection) Groups(tokens int) string { return directoryGroups(sel.Usable(), tokens) }
 
 // Usable returns the tools that the caller may use, by name.
 func (sel *Selection) Usable() []*catalog.Entry {
 	usable := make([]*catalog.Entry, 0, sel.usable)
 	for e := range sel.selector.catalog.All() {
-		if sel.stages[e.Position()].Usable() {
+		if sel.Stage(e).Usable() {
 			usable = append(usable, e)
 		}
 	}
@@ -62,7 +63,7 @@ func (sel *Selection) Usable() []*catalog.Entry {
 }
 
 // revoked reports whether a directory names a tool that may not be used, or a
-// group of which none may.
+// group without a tool that may.
 func (sel *Selection) revoked(directory string) bool {
 	for line := range strings.SplitSeq(directory, "\n") {
 		head, rest, found := strings.Cut(line, ": ")
@@ -71,7 +72,7 @@ func (sel *Selection) revoked(directory string) bool {
 		case sel.hides(head), !found && slices.ContainsFunc(strings.Split(line, ", "), sel.hidesGroup):
 			return true
 		case slices.ContainsFunc(list, func(item string) bool { return strings.Contains(item, " ") }):
-			// A short line: its words are no names.
+			// The words of a short line are not names.
 		case slices.ContainsFunc(list, sel.hides):
 			return true
 		}
@@ -79,55 +80,35 @@ func (sel *Selection) revoked(directory string) bool {
 	return false
 }
 
-// hides reports whether there is a tool of that name that may not be used.
+// hides reports whether a tool has that name and may not be used.
 func (sel *Selection) hides(name string) bool {
 	e, ok := sel.selector.catalog.Get(name)
-	return ok && !sel.stages[e.Position()].Usable()
+	return ok && !sel.Stage(e).Usable()
 }
 
-// hidesGroup reports whether a group with its count, as in "file 7", has tools of
-// which none may be used.
+// hidesGroup reports whether a group with its count, as in "file 7", has tools and
+// none of them may be used.
 func (sel *Selection) hidesGroup(counted string) bool {
 	name, _, _ := strings.Cut(counted, " ")
 	members := sel.selector.catalog.Groups(name)
-	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.stages[e.Position()].Usable() })
+	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() })
 }
 
-// directoryLines writes a name and a short line for each tool; nothing when that
-// is longer than limit.
-func directoryLines(tools []*catalog.Entry, limit int) string {
-	var lines []string
-	tokens := 0
-	for _, e := range tools {
-		line := e.Definition.Name
-		if short := shortLine(e); short != "" {
-			line += ": " + short
-		}
-		lines = append(lines, line)
-		if tokens += chat.Tokens(line + "\n"); tokens > limit {
-			return ""
+// linesWithin joins n lines. It reports false when they have more than the given
+// number of tokens.
+func linesWithin(tokens, n int, line func(i int) string) (text string, ok bool) {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = line(i)
+		if tokens -= chat.Tokens(lines[i] + "\n"); tokens < 0 {
+			return "", false
 		}
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), true
 }
 
-// directoryNames writes the names of each group; nothing when that is longer
-// than limit.
-func directoryNames(tools []*catalog.Entry, limit int) string {
-	var lines []string
-	tokens := 0
-	for _, g := range grouped(tools) {
-		line := g.name + ": " + strings.Join(g.tools, ", ")
-		lines = append(lines, line)
-		if tokens += chat.Tokens(line + "\n"); tokens > limit {
-			return ""
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// directoryGroups writes how many tools each group has, the largest first where
-// not all fit.
+// directoryGroups writes how many tools each group has, the largest groups first,
+// as far as they fit.
 func directoryGroups(tools []*catalog.Entry, limit int) string {
 	groups := grouped(tools)
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) })
@@ -149,10 +130,10 @@ type group struct {
 	tools []string
 }
 
-// other is the group of the tools that have none.
+// other is the group of the tools without a group.
 const other = "other"
 
-// grouped puts each tool into the first of its groups, sorted.
+// grouped puts each tool into the first of its groups and sorts the groups.
 func grouped(tools []*catalog.Entry) []group {
 	byName := map[string][]string{}
 	for _, e := range tools {
@@ -170,8 +151,8 @@ func grouped(tools []*catalog.Entry) []group {
 	return groups
 }
 
-// plain reports whether the name of a group is short and nothing but a name: it
-// may come from outside.
+// plain reports whether the name of a group is short and nothing but a name. Names
+// from outside may be anything.
 func plain(name string) bool {
 	return len(name) <= 40 && strings.IndexFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
@@ -181,18 +162,24 @@ func plain(name string) bool {
 // maxShortLine is how long a short line may be, in characters.
 const maxShortLine = 60
 
-// ownSources are those whose texts are this program's.
+// ownSources are the sources whose texts belong to this program.
 var ownSources = []string{"", "builtin", "demo"}
 
-// shortLine is the first sentence of a tool's description, if it is our own.
-func shortLine(e *catalog.Entry) string {
-	if !slices.Contains(ownSources, e.Definition.Source) {
-		return ""
-	}
+// directoryLine is a tool's name, with the first sentence of its description if the
+// tool is ours.
+func directoryLine(e *catalog.Entry) string {
 	line, _, _ := strings.Cut(strings.Join(strings.Fields(e.Definition.Description), " "), ". ")
 	line = strings.TrimSuffix(line, ".")
-	if runes := []rune(line); len(runes) > maxShortLine {
-		line = string(runes[:maxShortLine-1]) + "…"
+	if line == "" || !slices.Contains(ownSources, e.Definition.Source) {
+		return e.Definition.Name
 	}
-	return line
+	return e.Definition.Name + ": " + shorten(line, maxShortLine)
+}
+
+// shorten cuts a text after length characters.
+func shorten(text string, length int) string {
+	if runes := []rune(text); len(runes) > length {
+		return string(runes[:length-1]) + "…"
+	}
+	return text
 }

@@ -24,7 +24,7 @@ func guarded(tb testing.TB) *catalog.Catalog {
 	return r.Catalog()
 }
 
-// TestFieldsAddUp to the score of their term, and name where it stands.
+// The fields of a term add up to its score.
 func TestFieldsAddUp(t *testing.T) {
 	s := selection.New(guarded(t), choosing)
 	x := s.Select(selection.Request{Query: "the logs of a pod for kubernetes, and a sabbatical"}).Explain()
@@ -46,7 +46,7 @@ func TestFieldsAddUp(t *testing.T) {
 	}
 	for _, field := range []string{"name", "description", "group", "parameter_text"} {
 		if !seen[field] {
-			t.Errorf("no word stands in field %s: %v", field, seen)
+			t.Errorf("no word is in the field %s: %v", field, seen)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestCompactIsSmall, with the longest names there are.
+// A compact explanation is small even with the longest names.
 func TestCompactIsSmall(t *testing.T) {
 	r := catalog.NewRegistry(nil)
 	for i := range 200 {
@@ -133,8 +133,7 @@ func TestCompactIsSmall(t *testing.T) {
 	}
 }
 
-// TestHostileTools: whatever a definition holds, the others are found and
-// everything is explained.
+// Whatever a definition contains, the others are found and everything is explained.
 func TestHostileTools(t *testing.T) {
 	r := office(t)
 	deep := strings.Repeat(`{"type":"object","properties":{"pod":`, 500) + `{"type":"string"}` + strings.Repeat(`}}`, 500)
@@ -164,7 +163,7 @@ func TestHostileTools(t *testing.T) {
 	sel.Alternatives(selection.Try{Roles: []string{"\xff"}})
 }
 
-// BenchmarkCompact is what explaining costs each turn.
+// BenchmarkCompact is what explaining costs in each turn.
 func BenchmarkCompact(b *testing.B) {
 	sel := many(b, 1000, 0).Select(selection.Request{Query: "approve the overdue invoice of the customer"})
 	b.ReportAllocs()

@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// words are what the tools of TestFollowIsExact speak of, in several languages.
+// words are the words of the tools of TestFollowIsExact, in several languages.
 var words = strings.Fields("weather invoice calendar 天气 发票 日历 refund payment server restart logs searching searched mails metrics dashboards 重启 服务器 日志 query databases flights hotels Übersetzung météo")
 
 func said(r *rand.Rand, n int) string {
@@ -27,8 +27,7 @@ func said(r *rand.Rand, n int) string {
 	return strings.Join(list, " ")
 }
 
-// TestFollowIsExact: a selector that was made of changes selects as one that is made
-// anew, to the last bit.
+// A selector that follows changes selects like a new one, to the last bit.
 func TestFollowIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	registry := catalog.NewRegistry(nil)
@@ -44,7 +43,7 @@ func TestFollowIsExact(t *testing.T) {
 				Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string","description":%q},"b":{"enum":[%q]}}}`, said(r, 3), said(r, 1))),
 			}
 			if r.IntN(10) > 0 {
-				d.Groups = []string{fmt.Sprint("group", r.IntN(4))} // seldom have all tools one
+				d.Groups = []string{fmt.Sprint("group", r.IntN(4))} // all tools seldom have one
 			}
 			switch tools[name] = tool.Tool(&described{d}); r.IntN(5) {
 			case 0:
@@ -78,7 +77,7 @@ func TestFollowIsExact(t *testing.T) {
 }
 
 // BenchmarkOneOf10000 is what one changed tool among 10,000 costs, from the registry
-// to a selector that knows it.
+// to the selector.
 func BenchmarkOneOf10000(b *testing.B) {
 	registry := catalog.NewRegistry(nil)
 	follow := selection.Follow(registry, selection.Config{})

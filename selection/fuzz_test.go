@@ -22,7 +22,7 @@ func queries() []string {
 // maxTerms is how many words of a question are searched for at most.
 const maxTerms = 64
 
-// checkWork holds a selection to its bounds, which are counted, not timed.
+// checkWork checks a selection's bounds by counting, not by time.
 func checkWork(t *testing.T, x selection.Explanation) {
 	t.Helper()
 	for _, v := range x.Tools {
@@ -41,8 +41,8 @@ func checkWork(t *testing.T, x selection.Explanation) {
 	}
 }
 
-// FuzzSelect: whatever is asked is ranked or gets nothing, within the limits,
-// and is explained.
+// FuzzSelect: every question is ranked or gets nothing, within the limits, and is
+// explained.
 func FuzzSelect(f *testing.F) {
 	for _, q := range queries() {
 		f.Add(q, "", "", "")
@@ -70,8 +70,8 @@ func FuzzSelect(f *testing.F) {
 	})
 }
 
-// FuzzSearch: no search finds what the caller may not use, or more than was
-// asked for.
+// FuzzSearch: no search finds tools that the caller may not use, or more than the
+// limit.
 func FuzzSearch(f *testing.F) {
 	for _, q := range queries() {
 		f.Add(q, 3)
@@ -90,7 +90,7 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("%q finds %s, which may not be used", query, m.Definition.Name)
 			}
 			if i > 1 && m.Score > found[i-1].Score {
-				t.Errorf("%q: %s stands too low", query, m.Definition.Name)
+				t.Errorf("%q: %s is too far down", query, m.Definition.Name)
 			}
 		}
 	})

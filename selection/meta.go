@@ -9,26 +9,26 @@ import (
 	"github.com/etui-run/etui/selection/meta"
 )
 
-// The tools with which a model reaches what was not sent. Selections declare
-// them; who runs the turn carries them out, with [Selector.Search] and
+// The tools with which a model reaches tools that were not sent. Selections
+// declare them; the turn carries them out, with [Selector.Search] and
 // [Selector.Admit]. No other tool can have their names.
 const (
-	// FindTools searches what the caller may use.
+	// FindTools searches the tools that the caller may use.
 	FindTools = "find_tools"
-	// DescribeTool tells all about one tool.
+	// DescribeTool describes one tool in full.
 	DescribeTool = "describe_tool"
 	// CallTool calls a tool that was found or announced.
 	CallTool = "call_tool"
-	// UseSkill takes a skill up: it gives the skill's instructions, and switches the
-	// session to its tools.
+	// UseSkill takes a skill up: it returns the skill's instructions and switches
+	// the session to its tools.
 	UseSkill = "use_skill"
 )
 
-// metaTools are their definitions, the same bytes in every request, in the order in
-// which they are declared.
+// metaTools are their definitions, in the order in which they are declared. Their
+// bytes are the same in every request.
 var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill)}
 
-// declared makes an entry of a definition of package meta.
+// declared makes an entry of the definition of that name in package meta.
 func declared(name string) *catalog.Entry {
 	for _, d := range meta.Definitions() {
 		if d.Name != name {
@@ -51,15 +51,15 @@ func metaEntry(name string) (*catalog.Entry, bool) {
 	return metaTools[i], true
 }
 
-// Meta reports whether a name is that of one of the tools above.
+// Meta reports whether a name is the name of one of these tools.
 func Meta(name string) bool {
 	_, ok := metaEntry(name)
 	return ok
 }
 
-// metaTools are those with which a new front begins. Only Bridge describes: in
-// the other modes a signature and, after a mistake, the schema are enough, and
-// small models choose better from less.
+// metaTools are the tools above with which a new front begins. Only Bridge has
+// describe_tool: in the other modes a signature and, after a mistake, the schema
+// are enough, and small models choose better from less.
 func (sel *Selection) metaTools() []*catalog.Entry {
 	tools := make([]*catalog.Entry, 0, len(metaTools))
 	for _, e := range metaTools {
@@ -76,7 +76,7 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 	return tools
 }
 
-// hasSkills reports whether there is a skill to take up, or to come back from.
+// hasSkills reports whether the model can take up a skill, or leave one.
 func (sel *Selection) hasSkills() bool {
 	if sel.active() {
 		return true

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// Mode is how a selection reaches the model. What is selected is the same in
-// each; they differ in what stands in front of the request, where a provider's
-// prompt cache begins.
+// Mode is how a selection reaches the model. All modes select the same tools; they
+// differ in what comes at the front of the request, where a provider's prompt
+// cache begins.
 type Mode string
 
 // The modes. The empty Mode is Auto.
 const (
-	// Auto takes one of the others, see [Modes].
+	// Auto chooses one of the others, see [Modes].
 	Auto Mode = "auto"
 	// Direct declares every tool that the caller may use.
 	Direct Mode = "direct"
-	// Preselect declares the best tools for the first question. What later ones
-	// need is announced with their messages, or declared behind the others where
+	// Preselect declares the best tools for the first question. Tools for later
+	// questions are announced with the message, or declared after the others where
 	// that breaks no cache.
 	Preselect Mode = "preselect"
-	// Bridge declares the pinned tools and those for searching and calling, the
-	// same for every question; what a question needs is announced with it.
+	// Bridge declares the pinned tools and the tools for searching and calling, the
+	// same for every question. The tools for a question are announced with it.
 	Bridge Mode = "bridge"
-	// Native is Preselect with the provider's own deferral: all other tools are
-	// sent, too, but the model reads only those that it finds with find_tools.
+	// Native is Preselect with the provider's own deferral: all other tools are sent
+	// too, but the model reads only the tools that it finds with find_tools.
 	Native Mode = "native"
 )
 
-// Modes lists the modes. Auto takes direct where the tools are few, native where
-// the model's provider can defer tools, else preselect.
+// Modes lists the modes. Auto chooses direct when there are few tools, otherwise
+// native when the model's provider can defer tools, and preselect when it cannot.
 func Modes() []Mode { return []Mode{Auto, Direct, Preselect, Bridge, Native} }
 
-// ParseMode reads a mode's name; the empty name is the empty Mode.
+// ParseMode parses a mode's name; the empty name is the empty Mode.
 func ParseMode(name string) (Mode, error) {
 	if name == "" || slices.Contains(Modes(), Mode(name)) {
 		return Mode(name), nil
@@ -46,8 +46,8 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: it is one of %s", name, strings.Join(list, ", "))
 }
 
-// Asked returns the mode that is in force for a request that asks for one, or for
-// none when it is empty.
+// Asked returns the mode in effect for a request that asks for the given one; empty
+// means that it asks for none.
 func (c Config) Asked(mode Mode) Mode {
 	if c.Off {
 		return Direct
@@ -55,12 +55,12 @@ func (c Config) Asked(mode Mode) Mode {
 	return cmp.Or(mode, c.Mode, Auto)
 }
 
-// maxDeferred is how many tools are sent for a provider to defer. With more, the
-// requests would be large for what they hardly use, and providers have limits.
+// maxDeferred is how many tools a provider may defer. More would make requests
+// large for tools that are hardly used, and providers have limits.
 const maxDeferred = 1000
 
-// choose decides the mode, and whether the session's front is made anew.
-func (sel *Selection) choose() {
+// chooseMode chooses the mode and decides whether the session's front is made anew.
+func (sel *Selection) chooseMode() {
 	req, config := &sel.Request, &sel.selector.config
 	asked := config.Asked(req.Mode)
 	switch {
@@ -80,8 +80,8 @@ func (sel *Selection) choose() {
 	sel.anew = req.Began != sel.Mode || req.Cold
 }
 
-// lasts reports whether auto stays with the mode that the session began with.
-// Where tools have come since and are too many for it now, the front changes in
+// lasts reports whether auto keeps the mode that the session began with. It does
+// not when there are now too many tools for that mode: then the front changes in
 // any case.
 func (sel *Selection) lasts() bool {
 	req := &sel.Request
@@ -101,12 +101,12 @@ func (sel *Selection) few() bool {
 	return sel.usable <= sel.selector.config.Direct && sel.usableTokens <= sel.budget
 }
 
-// auto takes a mode for a new front.
+// auto chooses the mode of a new front.
 //
-// Bridge is never taken by itself. Its front is the same for every question, so
-// that new conversations find it in the cache; but it is short, and what it
-// saves there is less than what it costs to call the first question's tools
-// through call_tool, which models do less well and providers do not check.
+// It never chooses Bridge. Bridge's front is the same for every question, so that
+// new conversations find it in the cache. But it is short, and it saves less than
+// it costs to call the first question's tools through call_tool, which models do
+// less well and providers do not check.
 func (sel *Selection) auto() (Mode, string) {
 	req := &sel.Request
 	switch {

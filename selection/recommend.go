@@ -2,48 +2,41 @@ package selection
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 )
 
-// Recommend says how the candidates of a question are ordered when their words
-// are not all that counts. The recommender ranks and explains; the model picks.
+// Recommend says how much else counts beside words when the candidates of a
+// question are ordered. The recommender ranks and explains; the model picks.
 //
-// A candidate is scored from 0 to 100, in four parts:
+// A candidate's score is from 0 to 100 and has four parts:
 //
 //   - channel: 1 when it is made for the question's channel, 0.5 when it is made
-//     for none in particular, 0 when it is made for others only;
+//     for no particular channel, 0 when it is made for others only;
 //   - keyword: its score by words, relative to the best of this question;
 //   - history: how often it was used in this session. A use counts half after
 //     three days. One use gives 0.5, two 0.75, and so on;
 //   - recency: how long ago it was last used, half after each hour.
 //
-// What neither a word of the question nor a use within the last hour speaks for
-// is no candidate, whatever its channel is. An explicit choice wins: where the
-// request includes certain tools or skills, or a skill is active, nothing is
-// recommended.
+// A tool or skill is a candidate only if a word of the question matches or it was
+// used within the last hour, whatever its channel is. An explicit choice comes
+// first: nothing is recommended when the request includes certain tools or skills,
+// or when a skill is active.
 type Recommend struct {
-	// On switches the recommender on.
+	// On turns the recommender on.
 	On bool
-	// Channel, Keyword, History and Recency are the weights of the parts, read as
-	// shares of their sum. All zero means 40, 30, 20 and 10.
+	// Channel, Keyword, History and Recency are the weights of the parts, as shares
+	// of their sum. All zero means 40, 30, 20 and 10.
 	Channel, Keyword, History, Recency float64
 }
 
-const (
-	historyHalfLife = 3 * 24 * time.Hour
-	recencyHalfLife = time.Hour
-	// lately is the recency from which on a use makes a tool a candidate by
-	// itself: "and in Berlin?" goes on with what the question before it used.
-	lately = 0.5
-	// A candidate is close when its recommendation is at least closeTo of the
-	// best one's and it is among the first closeAmong.
-	closeTo    = 0.85
-	closeAmong = 5
-)
+// lately is the recency from which on a use alone makes a tool a candidate: "and
+// in Berlin?" continues with what the previous question used.
+const lately = 0.5
 
 // skillTarget begins the names of skills among preferred names.
 const skillTarget = "skill:"
@@ -57,17 +50,8 @@ func (r Recommend) withDefaults() Recommend {
 	return Recommend{r.On, r.Channel * f, r.Keyword * f, r.History * f, r.Recency * f}
 }
 
-// Recommends reports whether the recommender is switched on.
+// Recommends reports whether the recommender is on.
 func (s *Selector) Recommends() bool { return s.config.Recommend.On }
-
-// Use is a call that was made earlier.
-type Use struct {
-	// Tool is the name of the tool that the call reached.
-	Tool string
-	// Time is when; zero when it is not known. Then the use counts for the history,
-	// and not for the recency.
-	Time time.Time
-}
 
 // Recommendation is how a candidate was scored.
 type Recommendation struct {
@@ -77,65 +61,21 @@ type Recommendation struct {
 	Keyword float64 `json:"keyword"`
 	History float64 `json:"history"`
 	Recency float64 `json:"recency"`
-	// Preferred says that it was put first by name, see [Request.Preferred].
+	// Preferred is set when it was put first by name, see [Request.Preferred].
 	Preferred bool `json:"preferred,omitempty"`
 }
 
-// Candidate is something that may be put first by name.
-type Candidate struct {
-	// Name is a tool's, or "skill:" and a skill's.
-	Name        string
-	Description string
-}
-
-// Unsure returns the candidates that the recommender can hardly tell apart: the
-// tools, and then the skills, that words speak for, that are among the five best
-// of those, and that reach 85 % of the best one. It returns no tools where the
-// best one has no rival or where all are sent, and no skills where the best one
-// has no rival.
-func (sel *Selection) Unsure() []Candidate {
-	var list []Candidate
-	if sel.advice != nil && sel.Mode != Direct {
-		first := slices.DeleteFunc(slices.Clone(sel.Ranked), func(m Match) bool { return m.Score == 0 })
-		first = first[:min(len(first), closeAmong)]
-		n := rivals(len(first), func(i int) float64 { return sel.advice[first[i].Position()].Score })
-		for _, m := range first[:n] {
-			list = append(list, Candidate{m.Definition.Name, m.Definition.Description})
-		}
-	}
-	first := slices.DeleteFunc(sel.candidateSkills(), func(c candidateSkill) bool { return c.Keyword == 0 })
-	first = first[:min(len(first), closeAmong)]
-	n := rivals(len(first), func(i int) float64 { return first[i].Score })
-	for _, c := range first[:n] {
-		list = append(list, Candidate{skillTarget + c.skill.Name, c.skill.Description})
-	}
-	return list
-}
-
-// rivals counts the first of n scores that are close to the first; 0 when that
-// one is alone.
-func rivals(n int, score func(int) float64) int {
-	near := 0
-	for near < n && score(near) >= closeTo*score(0) {
-		near++
-	}
-	if near < 2 {
-		return 0
-	}
-	return near
-}
-
-// advice is what the recommender says of a candidate.
+// advice is how the recommender scored a candidate.
 type advice struct {
 	Recommendation
-	place int // among the preferred ones; their number for others
+	place int // among the preferred ones; others come after them
 }
 
 func compareAdvice(a, b *advice) int {
 	return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.Score, a.Score))
 }
 
-// advise scores one candidate.
+// advise scores a candidate.
 func (sel *Selection) advise(name string, channels []string, keyword float64, e experience) *advice {
 	w := sel.selector.config.Recommend
 	a := &advice{place: slices.Index(sel.Request.Preferred, name)}
@@ -161,42 +101,13 @@ func madeFor(channels []string, channel string) float64 {
 	return 0
 }
 
-// experience is what earlier uses say of a candidate.
-type experience struct {
-	count   float64 // of uses, older ones counting less
-	recency float64 // of the newest, 0 to 1
-}
-
-func (e *experience) add(u Use, now time.Time) {
-	if u.Time.IsZero() || now.IsZero() {
-		e.count++
-		return
-	}
-	age := max(now.Sub(u.Time), 0)
-	e.count += math.Exp2(-float64(age) / float64(historyHalfLife))
-	e.recency = max(e.recency, math.Exp2(-float64(age)/float64(recencyHalfLife)))
-}
-
-// experiences gathers the uses of tools that exist, by position.
-func (sel *Selection) experiences() map[int]experience {
-	past := map[int]experience{}
-	for _, u := range sel.Request.Used {
-		if e, ok := sel.selector.catalog.Get(u.Tool); ok {
-			x := past[e.Position()]
-			x.add(u, sel.Request.Facts.Time)
-			past[e.Position()] = x
-		}
-	}
-	return past
-}
-
-// active reports whether a skill was chosen, which wins over recommending.
+// active reports whether a skill is active. Then nothing is recommended.
 func (sel *Selection) active() bool {
 	skill := sel.Request.Facts.Skill
 	return skill != "" && skill != catalog.Full
 }
 
-// recommend puts the candidates in the recommender's order.
+// recommend orders the candidates by more than their words.
 func (sel *Selection) recommend() {
 	if !sel.selector.config.Recommend.On || sel.active() {
 		return
@@ -217,31 +128,22 @@ func (sel *Selection) recommend() {
 	slices.SortStableFunc(sel.Ranked, sel.compareAdvised)
 }
 
-// keywords tells how well the words of the question itself fit a candidate,
-// relative to the best one: the conversation before counts in history and
-// recency. Where the question has no words that fit, it counts here too.
+// keywords returns how well the question's own words fit a candidate, relative to
+// the best one. The conversation before counts in history and recency; it counts
+// here only when none of the question's own words fit.
 func (sel *Selection) keywords() func(Match) float64 {
-	x := sel.selector.index
-	own := func(m Match) float32 {
-		score := m.Score
-		for _, q := range sel.query {
-			if q.past {
-				score -= x.impact(q.term, m.Position()) * q.weight
-			}
-		}
-		return score
-	}
+	own := func(m Match) float32 { return sel.ranking.Own(m.Position()) }
 	best, all := float32(0), float32(0)
 	for _, m := range sel.Ranked {
 		best, all = max(best, own(m)), max(all, m.Score)
 	}
-	if best < x.least() {
+	if best < sel.ranking.Least() {
 		return func(m Match) float64 { return share(m.Score, all) }
 	}
 	return func(m Match) float64 { return share(max(own(m), 0), best) }
 }
 
-// share is a score relative to the best one.
+// share returns a score relative to the best one.
 func share(score, best float32) float64 {
 	if best <= 0 {
 		return 0
@@ -249,16 +151,16 @@ func share(score, best float32) float64 {
 	return float64(score / best)
 }
 
-// candidates adds to the ranked tools those that were used lately and those that
-// are preferred, where they may be used.
+// candidates adds the tools that were used lately or are preferred to the ranked
+// ones, if they may be used.
 func (sel *Selection) candidates(past map[int]experience) []Match {
 	c := sel.selector.catalog
 	add := func(e *catalog.Entry) {
 		if sel.stages[e.Position()] == Sent && !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }) {
-			sel.Ranked = append(sel.Ranked, Match{e, sel.scores[e.Position()]})
+			sel.Ranked = append(sel.Ranked, Match{e, sel.ranking.Scores[e.Position()]})
 		}
 	}
-	for _, u := range sel.Request.Used { // in their order: the same every time
+	for _, u := range sel.Request.Used { // in their order, which is the same every time
 		if e, ok := c.Get(u.Tool); ok && past[e.Position()].recency >= lately {
 			add(e)
 		}
@@ -271,7 +173,7 @@ func (sel *Selection) candidates(past map[int]experience) []Match {
 	return sel.Ranked
 }
 
-// compareAdvised puts what was recommended in its order, and before the rest.
+// compareAdvised puts recommended tools first, in the recommender's order.
 func (sel *Selection) compareAdvised(a, b Match) int {
 	x, y := sel.advice[a.Position()], sel.advice[b.Position()]
 	switch {
@@ -285,8 +187,26 @@ func (sel *Selection) compareAdvised(a, b Match) int {
 	return compareAdvice(x, y)
 }
 
-// rounded keeps what a person reads of a recommendation.
+// rounded keeps two decimals, enough for a person.
 func (r Recommendation) rounded() *Recommendation {
 	two := func(x float64) float64 { return math.Round(x*100) / 100 }
 	return &Recommendation{two(r.Score), two(r.Channel), two(r.Keyword), two(r.History), two(r.Recency), r.Preferred}
+}
+
+// recommended explains a recommendation.
+func recommended(r *Recommendation) string {
+	var parts []string
+	for _, p := range [...]struct {
+		name   string
+		points float64
+	}{{"channel", r.Channel}, {"keyword", r.Keyword}, {"history", r.History}, {"recency", r.Recency}} {
+		if p.points >= 0.5 {
+			parts = append(parts, fmt.Sprintf("%s %.0f", p.name, p.points))
+		}
+	}
+	text := fmt.Sprintf("recommended %.0f of 100", r.Score)
+	if r.Preferred {
+		text = "preferred; " + text
+	}
+	return text + " (" + strings.Join(parts, ", ") + ")"
 }

@@ -81,8 +81,8 @@ func TestRecommendedTools(t *testing.T) {
 	}
 }
 
-// TestRecommendationIsExplained: the parts add up, rank and order agree, and
-// the weights are shares.
+// The parts of a recommendation add up, rank and order agree, and the weights are
+// shares.
 func TestRecommendationIsExplained(t *testing.T) {
 	req := selection.Request{Query: "poll", Facts: on("telegram"), Used: []selection.Use{{Tool: "slack_poll", Time: moment}}}
 	v := recommending(t).Select(req).Explain().Tools[0]
@@ -132,7 +132,7 @@ func TestRecommendedSkills(t *testing.T) {
 		t.Errorf("skills %+v", x.Skills)
 	}
 	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
-	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "said with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
+	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "described with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
 		t.Errorf("later in a session: %+v", later)
 	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
@@ -170,8 +170,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestRecommendFollowsTheQuestion: what was talked about counts in history and
-// recency, and not as a keyword too.
+// Earlier messages count in history and recency, not as keywords too.
 func TestRecommendFollowsTheQuestion(t *testing.T) {
 	s := selection.New(office(t).Catalog(), selection.Config{Direct: -1, Limit: 4, Recommend: selection.Recommend{On: true}})
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

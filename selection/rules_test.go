@@ -120,8 +120,8 @@ func TestRulesAreSwappedWhileSelecting(t *testing.T) {
 	writer.Wait()
 }
 
-// a hundred rules that name every tool between them, some by two, and let the
-// caller of the benchmarks see all, so that what is measured is the rules.
+// hundredRules returns a registry whose rules together name every tool, some of
+// them twice, and hide none from the caller of the benchmarks.
 func hundredRules(tb testing.TB, n int) *catalog.Registry {
 	r := crowd(tb, n, 0)
 	var list []rules.Rule
@@ -176,7 +176,7 @@ func BenchmarkSelectRules(b *testing.B) {
 	run("tools=1000/rules=1/new=second", r, func(i int) { req.Facts.Time = time.Unix(int64(i), 0) })
 }
 
-// BenchmarkSwapRules: what the first selection after a change of rules costs.
+// BenchmarkSwapRules is what the first selection after a change of rules costs.
 func BenchmarkSwapRules(b *testing.B) {
 	r := hundredRules(b, 1000)
 	follow := selection.Follow(r, selection.Config{})

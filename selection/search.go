@@ -3,18 +3,19 @@ package selection
 import (
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/rank"
 )
 
-// Search ranks all tools that the caller may use, whatever the session has
-// seen, and returns at most limit of them, best first. A query that is the exact
-// name of a tool finds that tool first, and one of the beginnings of a name's
-// parts ("jira create", "create_iss") the tools of such names next. The history
-// does not count.
+// Search ranks all tools that the caller may use, whether the session knows them
+// or not, and returns at most limit of them, best first. The tool whose exact name
+// is the query comes first, then the tools whose names have parts that begin like
+// the query's ("jira create", "create_iss"). The history does not count.
 func (s *Selector) Search(req Request, limit int) []Match {
 	req.History = nil
-	sel := s.prepare(req)
+	sel := s.begin(req)
 	sel.limit = limit
-	sel.admit()
+	sel.admitTools()
 	sel.rank()
 	found := append(sel.named(), sel.Ranked...)
 	var once []Match
@@ -26,17 +27,17 @@ func (s *Selector) Search(req Request, limit int) []Match {
 	return once
 }
 
-// named returns the tools that the query names, wholly or in part: the exact
-// name, then the shortest ones. A query of a single word that is no exact name
-// is left to the ranking when that finds something.
+// named returns the tool whose exact name is the query, or the tools whose names
+// it begins, the shortest names first. A single word that is not an exact name is
+// left to the ranking if that finds something.
 func (sel *Selection) named() []Match {
 	query := strings.TrimSpace(sel.Request.Query)
 	c := sel.selector.catalog
-	match := func(position int) Match { return Match{c.At(position), sel.scores[position]} }
+	match := func(position int) Match { return Match{c.At(position), sel.ranking.Scores[position]} }
 	if e, ok := c.Get(query); ok && sel.stages[e.Position()] == Sent {
 		return []Match{match(e.Position())}
 	}
-	wanted := nameParts(query)
+	wanted := rank.NameParts(query)
 	if len(wanted) == 0 || len(wanted) > maxNameParts || len(wanted) == 1 && len(sel.Ranked) > 0 {
 		return nil
 	}
@@ -52,21 +53,15 @@ func (sel *Selection) named() []Match {
 	return found
 }
 
-// maxNameParts is how many words a query may have that is taken for a name.
+// maxNameParts is how many words a query has at most that is taken for a name.
 const maxNameParts = 6
-
-// nameParts splits a name: createIssue, create_issue and "create issue" have the
-// same parts.
-func nameParts(name string) []string {
-	return strings.FieldsFunc(fold(name), func(r rune) bool { return r == soft || r == ' ' || r == '\'' })
-}
 
 // begins reports whether each wanted word begins a part of the name.
 func begins(name string, wanted []string) bool {
 	if !strings.Contains(strings.ToLower(name), wanted[0]) {
 		return false
 	}
-	parts := nameParts(name)
+	parts := rank.NameParts(name)
 	for _, w := range wanted {
 		if !slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, w) }) {
 			return false

@@ -11,8 +11,9 @@ import (
 
 // Signature describes a tool's parameters in a line, as in
 // `get_weather(city: string, days?: integer, units?: "metric"|"imperial")`.
-// Required parameters come first. What a line cannot say, such as the fields of
-// nested objects, is left out, and so are the parameters beyond maxSignature.
+// Required parameters come first. Details that do not fit in a line, such as the
+// fields of nested objects, are left out, and so are parameters beyond
+// maxSignature.
 func Signature(d tool.Definition) string {
 	var schema struct {
 		Properties map[string]struct {
@@ -21,7 +22,7 @@ func Signature(d tool.Definition) string {
 		} `json:"properties"`
 		Required []string `json:"required"`
 	}
-	// A part that is not as expected stays empty.
+	// A part of an unexpected type stays empty.
 	_ = json.Unmarshal(d.Parameters, &schema)
 	var required, optional []string
 	for name, p := range schema.Properties {

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,24 +11,22 @@ import (
 )
 
 const (
-	// defaultSkillTokens is how long a list of skills is at most when nobody says.
-	defaultSkillTokens = 1500
-	// shortSkillLine is how much of a description a list tells that is too long with
-	// all of them, and maxSkillLine how much a message does, in characters.
+	// shortSkillLine is how much of each description a list has, in characters, when
+	// it is too long with full descriptions. maxSkillLine is how much a message has.
 	shortSkillLine, maxSkillLine = 80, 250
 )
 
-// ListSkills lists skills for a system prompt, in at most so many tokens: each
-// with its description, or with the beginning of it, or by names alone, or only
-// how many there are, whatever is the most that fits. The skill of all tools goes
-// without saying.
+// ListSkills lists skills for a system prompt, in at most the given number of
+// tokens: each with its description, or with the beginning of it, or names alone,
+// or only how many there are, whatever is the most that fits. [catalog.Full] is
+// left out.
 func ListSkills(skills []*catalog.Skill, tokens int) string {
 	skills = slices.DeleteFunc(slices.Clone(skills), func(t *catalog.Skill) bool { return t.Name == catalog.Full })
 	if len(skills) == 0 {
 		return ""
 	}
-	for _, length := range []int{0, shortSkillLine} {
-		if text, ok := skillLines(skills, length, tokens); ok {
+	for _, length := range []int{math.MaxInt, shortSkillLine} {
+		if text, ok := linesWithin(tokens, len(skills), func(i int) string { return skillLine(skills[i], length) }); ok {
 			return text
 		}
 	}
@@ -36,45 +35,29 @@ func ListSkills(skills []*catalog.Skill, tokens int) string {
 	for i, t := range skills {
 		names[i] = t.Name
 		if spent += chat.Tokens(t.Name + ", "); spent > tokens {
-			return fmt.Sprintf("%d skills, too many to list. Those that fit a message are told with it.", len(skills))
+			return fmt.Sprintf("%d skills, too many to list. Skills that fit a message are described with it.", len(skills))
 		}
 	}
 	return skillNames + strings.Join(names, ", ")
 }
 
-// skillNames begins the line of a list that has names alone.
+// skillNames begins the line of a list of names alone.
 const skillNames = "By name: "
 
-func skillLines(skills []*catalog.Skill, length, tokens int) (text string, ok bool) {
-	lines := make([]string, len(skills))
-	for i, t := range skills {
-		lines[i] = skillLine(t, length)
-		if tokens -= chat.Tokens(lines[i] + "\n"); tokens < 0 {
-			return "", false
-		}
-	}
-	return strings.Join(lines, "\n"), true
-}
-
-// SkillLine tells of a skill in a line, for the message that it fits.
+// SkillLine describes a skill in a line, for the message that it fits.
 func SkillLine(t *catalog.Skill) string { return skillLine(t, maxSkillLine) }
 
-// skillLine tells of a skill in a line, with at most so many characters of its
-// description; 0 means all.
+// skillLine describes a skill in a line, with at most length characters of its
+// description.
 func skillLine(t *catalog.Skill, length int) string {
-	line := "- " + t.Name
 	if t.Description == "" {
-		return line
+		return "- " + t.Name
 	}
-	description := t.Description
-	if runes := []rune(description); length > 0 && len(runes) > length {
-		description = string(runes[:length-1]) + "…"
-	}
-	return line + ": " + description
+	return "- " + t.Name + ": " + shorten(t.Description, length)
 }
 
-// saidIn returns what a list says of each skill: its line, or nothing where the
-// list has names alone.
+// saidIn returns the line of each skill in a list; empty in a list of names
+// alone.
 func saidIn(list string) map[string]string {
 	said := map[string]string{}
 	for line := range strings.SplitSeq(list, "\n") {
@@ -90,14 +73,14 @@ func saidIn(list string) map[string]string {
 	return said
 }
 
-// Describes reports whether the system prompt tells what a skill is for.
+// Describes reports whether the system prompt describes a skill.
 func (sel *Selection) Describes(skill string) bool { return saidIn(sel.SkillList)[skill] != "" }
 
-// listSkills decides what the system prompt says of skills, and which skills are
-// told with the message. The list is fixed with the session's front, like the
-// directory: it is made anew with that, and when it names a skill that may not be
-// taken up any more. A request that names skills has a list of its own. What a list
-// leaves out is told with the messages that it fits.
+// listSkills makes the system prompt's list of skills and decides which skills are
+// described with the message. Like the directory, the list changes only when the
+// session's front is made anew or when it names a skill that may no longer be
+// taken up. A request that names skills has its own list. Skills that the list
+// leaves out are described with the messages that they fit.
 func (sel *Selection) listSkills() {
 	if len(sel.selector.skills.list) == 0 {
 		return
@@ -105,11 +88,11 @@ func (sel *Selection) listSkills() {
 	sel.SkillList = sel.Request.SkillList
 	said := saidIn(sel.SkillList)
 	if sel.anew || sel.SkillList == "" || len(sel.Request.IncludeSkills) > 0 || sel.withdrawn(said) {
-		sel.SkillList = ListSkills(sel.listed(), sel.skillTokens())
+		sel.SkillList = ListSkills(sel.listed(), sel.Request.within(sel.selector.config.Skills, directoryShare))
 		said = saidIn(sel.SkillList)
 	}
 	if sel.active() {
-		return // an explicit choice wins
+		return // nothing is recommended beside an explicit choice
 	}
 	var fit []*catalog.Skill
 	switch {
@@ -127,8 +110,8 @@ func (sel *Selection) listSkills() {
 	}
 }
 
-// listed returns the skills that a new list is made of: those that are recommended,
-// else all that are offered.
+// listed returns the skills of a new list: the recommended skills, or all offered
+// ones.
 func (sel *Selection) listed() (list []*catalog.Skill) {
 	s := &sel.selector.skills
 	for i, skill := range s.list {
@@ -139,16 +122,8 @@ func (sel *Selection) listed() (list []*catalog.Skill) {
 	return list
 }
 
-func (sel *Selection) skillTokens() int {
-	limit := sel.selector.config.Skills
-	if share := int(float64(sel.Request.Window) * directoryShare); sel.Request.Window > 0 && share < limit {
-		limit = share
-	}
-	return limit
-}
-
-// withdrawn reports whether a list names a skill that exists and may not be taken
-// up in this session.
+// withdrawn reports whether a list names a skill that exists but may not be taken
+// up.
 func (sel *Selection) withdrawn(said map[string]string) bool {
 	for name := range said {
 		if i, ok := sel.selector.skills.byName[name]; ok && !sel.offered(i) {
@@ -158,7 +133,7 @@ func (sel *Selection) withdrawn(said map[string]string) bool {
 	return false
 }
 
-// leftOut reports whether there is a skill that a list does not describe.
+// leftOut reports whether a list does not describe all offered skills.
 func (sel *Selection) leftOut(said map[string]string) bool {
 	for i, skill := range sel.selector.skills.list {
 		if said[skill.Name] == "" && sel.offered(i) {

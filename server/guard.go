@@ -29,7 +29,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		_, pattern := mux.Handler(r)
 		switch may := access[pattern]; {
 		case !s.ownHost(r.Host):
-			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("this gateway does not go by the name %q; add it to api.hosts in etui.yaml", r.Host))
+			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
 		case cross.Check(r) != nil:
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case may != Open && !s.hasKey(r):

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -56,7 +57,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(e, server.Config{Policy: list.Status})
+	s := server.New(e, server.Config{Status: api.Config{Policy: list.Status}})
 	for _, c := range []struct {
 		method, path, body string
 		status             int

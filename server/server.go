@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/engine"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
@@ -31,15 +30,10 @@ type Config struct {
 	// Hosts are names under which clients may address the server, beside localhost
 	// and IP addresses.
 	Hosts []string
-	// Version is reported to clients.
-	Version string
+	// Status is what the server reports beside the status of the engine.
+	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.
 	Skills admin.Config
-	// Configuration returns where rules and skills come from and how the last
-	// reload went; nil means that the program set them.
-	Configuration func() api.Configuration
-	// Policy returns the rules about calls in effect; nil means none.
-	Policy func() []rules.Status
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -59,8 +53,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	cfg.Skills.Log = cfg.Log
 	s := &Server{engine: e, config: cfg}
-	s.routes = table(s, openai.New(e),
-		api.New(e, api.Config{Version: cfg.Version, Configuration: cfg.Configuration, Policy: cfg.Policy}), admin.New(cfg.Skills))
+	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })
 	return s
 }
@@ -106,5 +99,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) health(status string) Health {
-	return Health{Status: status, Service: "etui", Version: s.config.Version, Tools: s.engine.Catalog().Len()}
+	return Health{Status: status, Service: "etui", Version: s.config.Status.Version, Tools: s.engine.Catalog().Len()}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/server"
+	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
 )
 
@@ -29,7 +30,7 @@ func Example() {
 	}
 	// In a program: http.ListenAndServe("127.0.0.1:3884", server.New(e, server.Config{}))
 	w := httptest.NewRecorder()
-	server.New(e, server.Config{Version: "1.0"}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
+	server.New(e, server.Config{Status: api.Config{Version: "1.0"}}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
 	fmt.Print(w.Body)
 	// Output: {"status":"ready","service":"etui","version":"1.0","tools":0}
 }
@@ -138,7 +139,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestUnknownPathsNeedTheKey, so that nobody can find out what exists.
+// TestUnknownPathsNeedTheKey: without it nobody can find out what exists.
 func TestUnknownPathsNeedTheKey(t *testing.T) {
 	s := newServer(t, server.Config{Key: "right"}, nil)
 	for header, want := range map[string]int{"": 401, "Bearer right": 404} {

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Answer returns what a provider has answered as the result of Execute, without
-// the secrets that r hides. The answer must be one JSON value of valid UTF-8, and
-// a JSON string is a text. Lists and objects stand at most 128 deep in each other.
-// The error wraps ErrExecutionFailed and says what is wrong.
+// Answer turns the answer of a provider into the result of Execute, without the
+// secrets that r hides. The answer must be one JSON value of valid UTF-8, nested at
+// most 128 levels deep; a JSON string becomes a text. The error wraps
+// ErrExecutionFailed and says what is wrong.
 func Answer(raw []byte, r Redactor) (any, error) {
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -38,7 +38,7 @@ func Answer(raw []byte, r Redactor) (any, error) {
 
 const maxAnswerDepth = 128
 
-// depth is how deep lists and objects stand in each other.
+// depth returns how deep lists and objects are nested.
 func depth(raw []byte) (deepest int) {
 	level, quoted := 0, false
 	for i := 0; i < len(raw); i++ {

@@ -3,84 +3,39 @@ package skill
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
-// checkURL says what is wrong with the form of an endpoint. Which addresses may be
-// reached is decided when it is called. The message does not repeat the text,
-// which may hold a password.
+// checkURL says what is wrong with the form of an endpoint. Its address is judged
+// when it is called. The message does not repeat the text, which may hold a
+// password.
 func checkURL(s string) string {
-	if strings.ContainsFunc(s, notInURL) {
-		return "holds a blank, a control character, a backslash or a character that is not ASCII"
-	}
-	u, err := url.Parse(s)
+	u, err := egress.ParseURL(s)
 	switch {
+	case strings.ContainsFunc(s, notInURL):
+		return "holds a blank, a control character, a backslash or a character that is not ASCII"
 	case err != nil:
-		return "is no URL: " + printable.OneLine(cause(err))
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "must begin with http:// or https://"
-	case u.User != nil:
-		return "holds a user or password; put it into headers as ${NAME}"
-	case u.Hostname() == "" || u.Opaque != "":
-		return "names no host"
+		return "cannot be used: " + err.Error()
 	case u.Fragment != "" || strings.HasSuffix(s, "#"):
 		return "holds a fragment (#), which is never sent"
-	case !validHost(u.Hostname()):
-		return "names a host that is neither a name nor an address as it is usually written"
-	}
-	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return "has a port that is not from 1 to 65535"
-		}
 	}
 	return ""
 }
 
 func notInURL(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }
 
-var hostName = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?$`)
-
-// numeric are last labels that some resolvers read as part of an address.
-var numeric = regexp.MustCompile(`^([0-9]+|0[xX][0-9a-fA-F]*)$`)
-
-// validHost refuses what one program reads as a name and another as an address,
-// as in 0x7f.1, and addresses with a zone.
-func validHost(host string) bool {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return a.Zone() == ""
-	}
-	if len(host) > 253 || !hostName.MatchString(host) {
-		return false
-	}
-	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
-	return !numeric.MatchString(labels[len(labels)-1])
-}
-
-// cause is the innermost text of a URL's error, which does not repeat the URL.
-func cause(err error) string {
-	var e *url.Error
-	if errors.As(err, &e) {
-		err = e.Err
-	}
-	text, _, _ := strings.Cut(err.Error(), "\"")
-	return strings.TrimSpace(text)
-}
-
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")
 
-// ofConnection are headers that belong to the connection, not to the request that
-// a skill makes.
+// ofConnection are headers that belong to the connection, not to a skill's request.
 var ofConnection = map[string]bool{
 	"host": true, "connection": true, "keep-alive": true, "proxy-connection": true, "proxy-authenticate": true, "proxy-authorization": true,
 	"te": true, "trailer": true, "transfer-encoding": true, "upgrade": true, "content-length": true, "content-encoding": true, "expect": true, "http2-settings": true,
@@ -91,7 +46,7 @@ func checkHeaderName(s string) string {
 	case !token.MatchString(s):
 		return "is not the name of a header"
 	case ofConnection[strings.ToLower(s)]:
-		return "is a header of the connection, which etui sets itself"
+		return "is a header of the connection, which only etui sets"
 	}
 	return ""
 }
@@ -103,75 +58,71 @@ func checkVariableName(s string) string {
 	return ""
 }
 
-// schema decodes the parameters: a JSON Schema that refers to nothing outside
-// itself.
-func (d *decoder) schema(n *yaml.Node, key string) ParameterSchema {
+// schema reads the parameters: a JSON Schema without references to anything
+// outside it.
+func (r *reader) schema(n *yaml.Node, key string) ParameterSchema {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, key, "%s must be a JSON Schema of type object, not %s", key, kindOf(n))
+		r.Fail(n, key, "%s must be a JSON Schema of type object, not %s", key, form.KindOf(n))
 		return nil
 	}
 	if len(n.Content) == 0 {
-		return nil // {}: there are none
+		return nil // {} means no arguments
 	}
-	before := len(d.problems)
+	before := len(r.Problems)
 	var b bytes.Buffer
-	d.json(&b, n, key)
-	if len(d.problems) > before {
+	r.json(&b, n, key)
+	if len(r.Problems) > before {
 		return nil
 	}
 	definition := tool.Definition{Name: "x", Parameters: b.Bytes()}
 	if err := definition.Check(); err != nil {
-		d.fail(n, key, "%s must be a JSON Schema of type object", key)
+		r.Fail(n, key, "%s must be a JSON Schema of type object", key)
 		return nil
 	}
 	if _, err := tool.CompileSchema(b.Bytes()); err != nil {
-		d.fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
+		r.Fail(n, key, "%s: %s", key, printable.OneLine(err.Error()))
 	}
 	return b.Bytes()
 }
 
 // json writes a node as JSON, in the order of the file.
-func (d *decoder) json(b *bytes.Buffer, n *yaml.Node, path string) {
+func (r *reader) json(b *bytes.Buffer, n *yaml.Node, path string) {
 	switch n.Kind {
 	case yaml.MappingNode:
-		separator := byte('{')
-		for key, value := range pairs(n) {
-			b.WriteByte(separator)
-			separator = ','
+		b.WriteByte('{')
+		separator := ""
+		for key, value := range form.Pairs(n) {
+			b.WriteString(separator)
+			separator = ","
 			text(b, key.Value)
 			b.WriteByte(':')
-			inner := path + "." + short(key.Value)
+			inner := path + "." + form.Short(key.Value)
 			if refers[key.Value] && value.Kind == yaml.ScalarNode && !strings.HasPrefix(value.Value, "#") {
-				d.fail(value, inner, "%s leads outside the schema; a reference begins with #", inner)
+				r.Fail(value, inner, "%s refers to something outside the schema; a reference begins with #", inner)
 			}
-			d.json(b, value, inner)
-		}
-		if separator == '{' {
-			b.WriteByte('{')
+			r.json(b, value, inner)
 		}
 		b.WriteByte('}')
 	case yaml.SequenceNode:
-		separator := byte('[')
+		b.WriteByte('[')
 		for i, item := range n.Content {
-			b.WriteByte(separator)
-			separator = ','
-			d.json(b, item, fmt.Sprintf("%s[%d]", path, i))
-		}
-		if separator == '[' {
-			b.WriteByte('[')
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			r.json(b, item, fmt.Sprintf("%s[%d]", path, i))
 		}
 		b.WriteByte(']')
 	default:
-		d.jsonScalar(b, n, path)
+		r.jsonScalar(b, n, path)
 	}
 }
 
 var refers = map[string]bool{"$ref": true, "$dynamicRef": true, "$recursiveRef": true}
 
-// number is a JSON number of a size that is cheap to calculate with.
+// number matches JSON numbers that are cheap to calculate with.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$`)
 
-func (d *decoder) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
+func (r *reader) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 	switch n.Tag {
 	case "!!null":
 		b.WriteString("null")
@@ -179,7 +130,7 @@ func (d *decoder) jsonScalar(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !number.MatchString(n.Value) {
-			d.fail(n, path, "%s is %s, which is no number of JSON; put it in quotes if it is text", path, short(n.Value))
+			r.Fail(n, path, "%s is %s, which is not a JSON number; put it in quotes if it is text", path, form.Short(n.Value))
 			return
 		}
 		b.WriteString(n.Value)

@@ -7,13 +7,12 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Config is what a skill's YAML file says, checked by itself: names, ranges and
-// spellings are right, and ${NAME} in headers and env has been replaced. What
-// only a provider can know, it checks itself. The zero value of a field means
-// that the file does not say.
+// Config is the content of a skill's YAML file. [ParseYAML] has checked names,
+// ranges and spellings and replaced ${NAME} in headers and env; the provider checks
+// the rest. The zero value of a field means that the file does not have the key.
 //
-// The tags are the reference, and what [ParseYAML] checks: required keys, enum,
-// min and max; "of" names the providers that a key belongs to.
+// ParseYAML reads the tags, and so does the reference in the docs; "of" names the
+// providers that a key belongs to.
 type Config struct {
 	Name        string `yaml:"name" required:"true" help:"How the model calls it: 1 to 64 letters, digits, '_' and '-'."`
 	Description string `yaml:"description" required:"true" help:"What it does and when to use it, for the model."`
@@ -22,62 +21,62 @@ type Config struct {
 	// Of http, and of mcp where the server is reached over HTTP.
 	Endpoint string            `yaml:"endpoint" of:"http,mcp" help:"URL that is called. Without a path, http takes /execute."`
 	Headers  map[string]Secret `yaml:"headers" of:"http,mcp" help:"Sent with every request. ${NAME} is taken from the environment."`
-	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: none is asked."`
+	Health   string            `yaml:"health" of:"http,mcp" help:"Path or URL that answers GET with 200 while the service is up. Default: no check."`
 
 	// Of command, and of mcp where the server is a program.
 	Command []string          `yaml:"command" of:"command,mcp" help:"Program and arguments. Nothing goes through a shell."`
-	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program; nothing else of etui's reaches it. ${NAME} is taken from the environment."`
+	Env     map[string]Secret `yaml:"env" of:"command,mcp" help:"Environment of the program, which gets nothing else of etui's environment. ${NAME} is taken from the environment."`
 
 	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in the sandbox modes strong and landlock. Default: none."`
 
 	// Of wasm.
 	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
-	Memory int    `yaml:"memory" of:"wasm" min:"1" max:"1024" help:"Mebibytes of memory that it may have, 1 to 1024. Default: 64."`
+	Memory int    `yaml:"memory" of:"wasm" min:"1" max:"1024" help:"Mebibytes of memory that it may use, 1 to 1024. Default: 64."`
 
 	// Of builtin.
-	Function string `yaml:"function" of:"builtin" help:"Which of the program's functions it is. Default: the skill's name."`
+	Function string `yaml:"function" of:"builtin" help:"Name of the Go function that runs. Default: the skill's name."`
 
-	// Include and Exclude choose tools of an mcp server.
-	Include []string `yaml:"include" of:"mcp" help:"The only tools of the server that are taken, as names or patterns such as db_*. Default: all."`
-	Exclude []string `yaml:"exclude" of:"mcp" help:"Tools of the server that are not taken."`
+	// Of mcp: which tools of the server are used.
+	Include []string `yaml:"include" of:"mcp" help:"The only tools of the server to use, as names or patterns such as db_*. Default: all."`
+	Exclude []string `yaml:"exclude" of:"mcp" help:"Tools of the server to leave out."`
 
-	// Timeout is 1 s to 120 s; 30 s when the file does not say.
+	// Timeout is 1 s to 120 s; the default is 30 s.
 	Timeout time.Duration `yaml:"timeout" min:"1" max:"120" default:"30" help:"Seconds that a call may take, 1 to 120. Default: 30."`
-	// RiskLevel is Write when the file does not say.
+	// RiskLevel is Write by default.
 	RiskLevel tool.Risk `yaml:"risk_level" enum:"read,write,destructive" default:"write" help:"What a call can do to the world: read, write or destructive. Default: write."`
-	// Replay is "never" for what is not read-only when the file does not say.
-	Replay     string          `yaml:"replay" enum:"safe,keyed,never" help:"Whether a call may be sent again when its outcome is unknown: safe, keyed (with the same Idempotency-Key) or never. Default: safe for read, else never."`
-	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object. Default: there are none."`
+	// Replay may be empty: see tool.Definition.
+	Replay     tool.Replay     `yaml:"replay" enum:"safe,keyed,never" help:"How a call may be repeated when its outcome is unknown: safe, keyed (with the same idempotency key) or never. Default: safe for read, else never."`
+	Parameters ParameterSchema `yaml:"parameters" help:"JSON Schema of the arguments, of type object. Default: no arguments."`
 
-	Version      string            `yaml:"version" help:"Tells versions apart that stand side by side; the highest is in force."`
-	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but not to be used until somebody enables it. Default: true."`
-	Tools        []string          `yaml:"tools" help:"The only tools that are shown while the skill is active, as names or as group: and a group."`
-	Groups       []string          `yaml:"groups" help:"Tags under which it is found, and that agents and rules name."`
-	Channels     []string          `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
+	Version      string            `yaml:"version" help:"Tells versions apart that exist side by side; the highest is in effect."`
+	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but off until somebody enables it. Default: true."`
+	Tools        []string          `yaml:"tools" help:"The only tools that are shown while the skill is active: names, or group: and a group."`
+	Groups       []string          `yaml:"groups" help:"Tags that searches, agents and rules find it by."`
+	Channels     []string          `yaml:"channels" help:"Channels that it is made for. Default: none in particular."`
 	Aliases      []string          `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
 	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
 	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`
 
-	// Expanded are the values that ${NAME} was replaced with, which are kept out of
-	// errors and results: see [Config.Redactor].
+	// Expanded are the values that replaced ${NAME}. They are kept out of errors and
+	// results: see [Config.Redactor].
 	Expanded []Secret `yaml:"-"`
 
-	// File is where the skill was read, as it is named in messages, and Folder is
-	// the folder of that file: what providers open lies below it. It is closed when
-	// Load has returned. Both are empty for a skill that came from no file.
+	// File is the name of the skill's file in messages. Folder is the folder of that
+	// file: providers open files below it only. It is closed after Load returns. Both
+	// are zero for a skill without a file.
 	File   string   `yaml:"-"`
 	Folder *os.Root `yaml:"-"`
 
 	lines map[string]int `yaml:"-"` // of the file, by key
 }
 
-// Line is where the file says a key, such as "provider"; 0 when it does not.
+// Line returns the line of a key such as "provider"; 0 if the file does not have it.
 func (c *Config) Line(key string) int { return c.lines[key] }
 
-// Details returns what a config says beside the contract.
+// Details returns what the config says beyond the contract.
 func (c *Config) Details() Details {
 	return Details{
-		Provider: c.Provider, Risk: c.RiskLevel, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
+		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
 		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
 	}
 }
@@ -88,6 +87,6 @@ const (
 	MaxTimeout     = 120 * time.Second
 )
 
-// MaxResult is how many bytes of JSON a skill's result may have. A provider does
-// not read on: a longer one is ErrExecutionFailed.
+// MaxResult is how many bytes of JSON a skill's result may have. A provider stops
+// reading there and returns ErrExecutionFailed.
 const MaxResult = 1 << 20

@@ -30,7 +30,7 @@ var kinds = []struct {
 	{ErrExecutionFailed, "failed", http.StatusInternalServerError},
 }
 
-// Status returns the HTTP status of a failure. What wraps no kind is
+// Status returns the HTTP status of a failure. An error that wraps no kind counts as
 // ErrExecutionFailed.
 func Status(err error) int {
 	for _, k := range kinds {
@@ -42,8 +42,8 @@ func Status(err error) int {
 }
 
 // Kind names the kind of a failure, for records and counts: not_found, disabled,
-// invalid_params, timeout, unavailable or failed. It is empty for an error that
-// wraps none, and for nil.
+// invalid_params, timeout, unavailable or failed. It is empty for nil and for an
+// error that wraps no kind.
 func Kind(err error) string {
 	for _, k := range kinds {
 		if errors.Is(err, k.kind) {

@@ -26,9 +26,18 @@ func parse(text string) (skill.Config, error) {
 	return skill.ParseYAML("a.yaml", []byte(text), environment)
 }
 
+// same compares one fact.
+func same(t *testing.T, fact string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %v, want %v", fact, got, want)
+	}
+}
+
 func TestParseYAML(t *testing.T) {
 	c, err := parse("\ufeff" + strings.ReplaceAll(base+`timeout: 120
 risk_level: read
+replay: keyed
 version: 1.10
 enabled: false
 headers:
@@ -46,12 +55,15 @@ parameters:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Timeout != 2*time.Minute || c.RiskLevel != tool.Read || c.Version != "1.10" || *c.Enabled || c.Replay != "safe" || c.Groups[0] != "logs" || c.Translations["zh"] != "查日志" {
-		t.Errorf("%+v", c)
-	}
-	if c.Headers["Authorization"] != "Bearer s3cret" || c.Headers["X-Twice"] != "${TOKEN}s3cret" {
-		t.Errorf("%q", string(c.Headers["X-Twice"]))
-	}
+	same(t, "timeout", c.Timeout, 2*time.Minute)
+	same(t, "risk_level", c.RiskLevel, tool.Read)
+	same(t, "replay", c.Replay, tool.Keyed)
+	same(t, "version", c.Version, "1.10")
+	same(t, "enabled", *c.Enabled, false)
+	same(t, "groups", c.Groups[0], "logs")
+	same(t, "translations", c.Translations["zh"], "查日志")
+	same(t, "Authorization", string(c.Headers["Authorization"]), "Bearer s3cret")
+	same(t, "X-Twice", string(c.Headers["X-Twice"]), "${TOKEN}s3cret")
 	if len(c.Expanded) != 3 || c.Expanded[0] != "s3cret" {
 		t.Errorf("%d variables", len(c.Expanded))
 	}
@@ -62,9 +74,12 @@ parameters:
 	if text := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(text, "s3cret") {
 		t.Error("a secret is printed")
 	}
-	if c, err = parse(base); err != nil || c.Timeout != 30*time.Second || c.RiskLevel != tool.Write || c.Replay != "never" || c.Parameters != nil {
-		t.Errorf("defaults: %+v, %v", c, err)
-	}
+	c, err = parse(base)
+	same(t, "the error", err, nil)
+	same(t, "the default timeout", c.Timeout, 30*time.Second)
+	same(t, "the default risk_level", c.RiskLevel, tool.Write)
+	same(t, "the default replay", c.Replay, tool.Replay(""))
+	same(t, "the default parameters", string(c.Parameters), "")
 	if c, err = parse("name: a\ndescription: |\n  Two\n  lines.\ntools: [read_file, 'group:logs']\n"); err != nil || len(c.Tools) != 2 {
 		t.Errorf("a toolset: %+v, %v", c, err)
 	}
@@ -93,7 +108,7 @@ func TestRefused(t *testing.T) {
 		{"", "empty"}, {"# nothing\n", "empty"}, {"- a\n", "mapping"}, {"a.yaml", "mapping"}, {"null", "mapping"},
 		{base + "\tx: 1\n", "a.yaml:5"}, {base + "x: [1, 2\n", "YAML"}, {base + "x: 'a\n", "YAML"}, {base + "---\n" + base, "second document"},
 		{base + "...\nrubbish\n", "document"}, {"\xff\xfen\x00a\x00", "UTF-8"}, {base + "# \xe9\n", "a.yaml:5"}, {base + "version: a\x00b\n", "YAML"},
-		{with("name: b"), "twice"}, {with("headers: {A: b, a: c}"), "twice"}, {with("headers: {A: b, A: c}"), "twice"}, {params("{type: object, type: object}"), "twice"},
+		{with("name: b"), "duplicate"}, {with("headers: {A: b, a: c}"), "duplicate"}, {with("headers: {A: b, A: c}"), "duplicate"}, {params("{type: object, type: object}"), "duplicate"},
 		{strings.ToUpper(base), `did you mean "name"`}, {with("time_out: 3"), `did you mean "timeout"`}, {with("? [a]\n: b"), "key"}, {with("1: b"), "quotes"},
 		// What makes files mean other things than they seem to.
 		{with("version: *a"), "YAML"}, {with("<<: {a: 1}"), `unknown key "a"`}, {with("<<: a"), "<<"}, {with("version: !!str 1"), "tag"}, {with("version: !!python/object:x 1"), "tag"},
@@ -104,8 +119,8 @@ func TestRefused(t *testing.T) {
 		{params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {p: *%[1]c, q: *%[1]c}") + "}"), "10000"}, {params("{type: object, a: &a {x: 1}" + doubled(", %[2]c: &%[2]c {<<: [*%[1]c, *%[1]c], p%[2]c: *%[1]c, q%[2]c: *%[1]c}") + "}"), "10000"},
 		{params("{type: object, a: &a {x: 1}, b: {<<: [" + strings.Repeat("*a,", 20_000) + "]}}"), "10000"},
 		{with("examples: [" + strings.Repeat("a,", 20_000) + "a]"), "10000"}, {with("# " + strings.Repeat("x", 300<<10)), "256 kB"},
-		{params(strings.Repeat("{a: ", 100) + strings.Repeat("}", 100)), "YAML"}, {with(strings.Repeat("k: v\n", 5000)), "twice"},
-		{params(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), "depth"},
+		{params(strings.Repeat("{a: ", 100) + strings.Repeat("}", 100)), "YAML"}, {with(strings.Repeat("k: v\n", 5000)), "duplicate"},
+		{params(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), "deeper"},
 		// Types.
 		{instead("name", "true"), "name"}, {instead("name", "12"), "name"}, {instead("name", "~"), "name"}, {instead("name", "[a]"), "name"}, {instead("name", "2020-01-01"), "name"},
 		{instead("description", "5"), "description"}, {instead("description", "{a: b}"), "description"}, {instead("description", "' '"), "description"}, {instead("provider", "[http]"), "provider"},
@@ -123,14 +138,14 @@ func TestRefused(t *testing.T) {
 		// Numbers and choices.
 		{with("timeout: 0"), "timeout"}, {with("timeout: 121"), "timeout"}, {with("timeout: -1"), "timeout"}, {with("timeout: 1.5"), "timeout"}, {with("timeout: 30.0"), "timeout"}, {with("timeout: '30'"), "timeout"},
 		{with("timeout: 30s"), "timeout"}, {with("timeout: 0x1e"), "timeout"}, {with("timeout: 99999999999999999999"), "timeout"}, {with("timeout: 1e1"), "timeout"}, {with("timeout: .inf"), "timeout"}, {with("timeout: 030"), "timeout"}, {with("timeout: [30]"), "timeout"},
-		{with("risk_level: Read"), `did you mean "read"`}, {with("risk_level: none"), "risk_level"}, {with("risk_level: ''"), "risk_level"}, {with("risk_level: 'read '"), "risk_level"}, {with("risk_level: true"), "risk_level"}, {with("replay: maybe"), "replay"},
+		{with("risk_level: Read"), `did you mean "read"`}, {with("risk_level: none"), "risk_level"}, {with("risk_level: ''"), "risk_level"}, {with("risk_level: 'read '"), "risk_level"}, {with("risk_level: true"), "risk_level"}, {with("replay: maybe"), "replay"}, {with("replay: nevr"), `did you mean "never"`},
 		// Endpoints.
 		{instead("endpoint", "''"), "endpoint"}, {instead("endpoint", "127.0.0.1:80"), "endpoint"}, {instead("endpoint", "/execute"), "endpoint"}, {instead("endpoint", "//a/b"), "endpoint"}, {instead("endpoint", "file:///etc/passwd"), "endpoint"},
 		{instead("endpoint", "ftp://a/"), "endpoint"}, {instead("endpoint", "http:///x"), "endpoint"}, {instead("endpoint", "http://:80/"), "endpoint"}, {instead("endpoint", "http:a"), "endpoint"}, {instead("endpoint", "http://u:s3cret@a/"), "endpoint"}, {instead("endpoint", "http://s3cret@a/"), "endpoint"},
 		{instead("endpoint", "http://a:0/"), "endpoint"}, {instead("endpoint", "http://a:65536/"), "endpoint"}, {instead("endpoint", "http://a:/"), "endpoint"}, {instead("endpoint", "http://a:b/"), "endpoint"}, {instead("endpoint", "'http://a b/'"), "endpoint"}, {instead("endpoint", `"http://a\r\nHost: b/"`), "endpoint"},
 		{instead("endpoint", `"http://a/\nx"`), "endpoint"}, {instead("endpoint", `'http://a\@b/'`), "endpoint"}, {instead("endpoint", "http://2130706433/"), "endpoint"}, {instead("endpoint", "http://0x7f.1/"), "endpoint"}, {instead("endpoint", "http://127.1/"), "endpoint"}, {instead("endpoint", "http://0177.0.0.1/"), "endpoint"},
 		{instead("endpoint", "'http://[fe80::1%25eth0]/'"), "endpoint"}, {instead("endpoint", "http://１２７.0.0.1/"), "endpoint"}, {instead("endpoint", "'http://[::1/'"), "endpoint"}, {instead("endpoint", "http://a/%zz"), "endpoint"}, {instead("endpoint", "http://${TOKEN}/"), "headers and env"}, {instead("endpoint", "' http://a/'"), "endpoint"},
-		{instead("endpoint", "'http://a/#x'"), "endpoint"}, {instead("endpoint", "http://-a/"), "endpoint"}, {instead("endpoint", "http://a..b/"), "endpoint"},
+		{instead("endpoint", "'http://a/#x'"), "endpoint"}, {instead("endpoint", "http://a..b/"), "endpoint"},
 		// Headers and variables.
 		{header("'X A': b"), "headers"}, {header("'': b"), "headers"}, {header("'A:': b"), "headers"}, {header(`"A\r\nB": c`), "headers"}, {header("查: b"), "headers"}, {header("Host: b"), "headers"}, {header("content-length: '0'"), "headers"}, {header("Connection: close"), "headers"},
 		{header("TE: trailers"), "headers"}, {header("Upgrade: h2c"), "headers"}, {header(`A: "b\r\nC: d"`), "headers.A"}, {header(`A: "b\nc"`), "headers.A"}, {header(`A: "b\0"`), "headers.A"}, {header("A: [b]"), "headers.A"}, {header("A: 5"), "headers.A"}, {header("A: null"), "headers.A"},

@@ -21,21 +21,20 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// Root is a folder of skills. YAML skills lie in it as *.yaml or *.yml; folders
-// with a SKILL.md lie in it or up to three folders deeper. Names that begin with a
-// dot are not looked at. A folder that does not exist is one that may come.
+// Root is a folder of skills: *.yaml and *.yml files in it, and folders with a
+// SKILL.md in it or up to three folders deeper. Names that begin with a dot are
+// ignored. The folder may appear later.
 type Root struct {
-	// Dir is the folder; messages name its files by it. A relative one lies below
-	// Within.
+	// Dir is the folder, as messages name it. A relative one is below Within.
 	Dir string
-	// Scope is that of its skills.
+	// Scope is the scope of its skills.
 	Scope Scope
-	// Within is the folder that Dir, and all that links in it lead to, must lie in,
-	// links resolved. Empty means Dir itself.
+	// Within is the folder that must contain Dir and the targets of all links in it.
+	// Empty means Dir itself.
 	Within string
 }
 
-// abs is the folder as an absolute path, links not resolved.
+// abs returns the folder as an absolute path, links not resolved.
 func (r Root) abs() string {
 	dir := r.Dir
 	if r.Within != "" && !filepath.IsAbs(dir) {
@@ -47,39 +46,36 @@ func (r Root) abs() string {
 	return dir
 }
 
-// LoaderConfig says what a [Loader] loads, and how.
+// LoaderConfig says what a [Loader] loads and how.
 type LoaderConfig struct {
 	Roots     []Root
 	Providers []Provider
-	// Package makes the skill of a folder with a SKILL.md. dir is that folder, which
-	// is closed when Package has returned; name is the folder's. Nil means that such
-	// folders are not looked at.
+	// Package makes the skill of a folder with a SKILL.md, given the folder, which is
+	// closed afterwards, and its name. Nil leaves such folders out.
 	Package func(dir *os.Root, name string) (Skill, error)
-	// Reserved reports names that no skill may have: the program's own. Nil means
+	// Reserved reports the program's own names, which no skill may have. Nil means
 	// none.
-	Reserved  func(name string) bool
+	Reserved func(name string) bool
+	// Variables are the values for ${NAME} in YAML files.
 	Variables Variables
-	// Steady says whether what is in the folder of a root can be taken up: still
-	// reports whether it was so from the call of Steady until then. A root of which it
-	// is not is left as it is, for the next look. Nil: it always can.
+	// Steady guards against reading a root while a program may change it: still
+	// reports whether the folder was steady since the call of Steady. Otherwise the
+	// root stays as it is until the next look. Nil means always steady.
 	Steady func(dir string) (still func() bool)
-	// PollOnly says not to ask the system for news of the folders: they are looked
-	// at every few seconds.
-	PollOnly bool
-	// Log hears what keeps Run from noticing changes at once. Nil discards.
+	// Log takes the reasons why Run notices changes late. Nil discards.
 	Log *slog.Logger
 }
 
-// The bounds of a root. What is in force from one beyond them stays.
+// The bounds of a root. If it exceeds one, its skills stay as they are.
 const (
 	maxFiles   = 20_000  // YAML files and folders
-	maxNames   = 200_000 // names of any kind, in it and its folders
-	maxFolders = 3       // folders between a root and that of a package
+	maxNames   = 200_000 // names of any kind in it and its folders
+	maxFolders = 3       // levels between a root and a package
 	maxPackage = 1 << 20 // bytes of a SKILL.md
 )
 
-// Loader keeps a table up to date with folders of files. A file that cannot be
-// used harms no other: its last good form stays in force, with the problems beside
+// Loader keeps a table up to date with folders of files. A file that cannot be used
+// harms no other: its last good version stays in effect, with the problems beside
 // it. Changes that are seen together are made in one step. A Loader is safe for
 // concurrent use.
 type Loader struct {
@@ -88,46 +84,48 @@ type Loader struct {
 	providers map[string]Provider
 	log       *slog.Logger
 
+	pollOnly bool // does not watch the folders; for tests
+
 	changing sync.Mutex // guards what follows
 	roots    []*root
-	enter    func(dir string) // told of every folder before it is read
+	enter    func(dir string) // called with every folder before it is read
 }
 
-// root is what a loader knows of a Root. What is wrong with the root itself
-// stands in files under "".
+// root is a Root and what is known of it. Problems of the root itself are in files
+// under "".
 type root struct {
 	Root
 	path  string           // the folder, as an absolute path
-	real  string           // the same without links, as it was last
+	real  string           // the same with links resolved, as of the last look
 	files map[string]*file // by path below the root
 }
 
-// source is what messages and the table call a file of the root.
+// source returns the name of a file of the root in messages and in the table.
 func (r *root) source(file string) string { return path.Join(filepath.ToSlash(r.Dir), file) }
 
-// file is what a loader knows of a file. It is not changed once it is known.
+// file is what a loader knows of a file. It is immutable.
 type file struct {
 	stamp    stamp
 	sum      uint64 // of its text
-	fresh    bool   // it was read so soon after a change that its stamp may not tell the next one
-	module   string // a file beside it that it is made of, too
+	fresh    bool   // the file was read so soon after a change that the next one may have the same stamp
+	module   string // a second file that the skill is made of
 	beside   stamp  // of module
 	names    []string
 	unmet    bool
 	problems Problems
 }
 
-// Report is what a loader has found.
+// Report says what a loader found.
 type Report struct {
-	// Loaded are the names of the skills that the files give, in order.
+	// Loaded are the names of the skills in the files, in order.
 	Loaded []string `json:"loaded"`
-	// Problems are what keeps files from being used, by root and file.
+	// Problems say why files cannot be used, by root and file.
 	Problems []Problem `json:"problems"`
-	// Changed is how many files were taken anew or dropped.
+	// Changed is how many files were new, changed or gone.
 	Changed int `json:"changed"`
 }
 
-// NewLoader returns a loader that has read nothing yet.
+// NewLoader returns a loader. It has read nothing yet.
 func NewLoader(table *Table, c LoaderConfig) *Loader {
 	l := &Loader{table: table, config: c, providers: map[string]Provider{}, log: c.Log}
 	if l.log == nil {
@@ -142,18 +140,18 @@ func NewLoader(table *Table, c LoaderConfig) *Loader {
 	return l
 }
 
-// Load reads the files at the start; later, what has changed.
+// Load reads all files when it is called first, and later the changed ones.
 func (l *Loader) Load(ctx context.Context) Report {
 	return l.report(l.pass(ctx, l.table.As("loader", "start"), everything(l.roots), false))
 }
 
-// Reload reads all files, for who asks for it and why. One that could not be used,
-// or whose requirements were not met, is tried again even if it is the same.
+// Reload reads all files; the log names who asked and why. A file that could not be
+// used, or whose requirements were not met, is tried again even if it is unchanged.
 func (l *Loader) Reload(ctx context.Context, who, why string) Report {
 	return l.report(l.pass(ctx, l.table.As(who, why), everything(l.roots), true))
 }
 
-// work is what a pass looks at: roots as a whole (nil), or some of their files.
+// work lists the roots to look at: as a whole (nil), or some of their files.
 type work map[*root]map[string]bool
 
 func everything(roots []*root) work {
@@ -164,17 +162,16 @@ func everything(roots []*root) work {
 	return w
 }
 
-// outcome is what a pass has found about a file.
+// outcome is what a pass found about a file.
 type outcome struct {
 	root   *root
 	path   string
-	file   *file // nil when it has gone
+	file   *file // nil if it is gone
 	change *Change
 }
 
-// pass looks at what there is to look at, and puts what has changed in force. It
-// returns how many files that were. When ctx ends before it is through, nothing
-// changes.
+// pass looks at some files, puts the changes into the table and returns their number.
+// If ctx ends before it is done, nothing changes.
 func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -188,7 +185,7 @@ func (l *Loader) pass(ctx context.Context, a Actor, w work, again bool) int {
 		if found := l.look(ctx, r, files, again); still() {
 			all = append(all, found...)
 		} else if again {
-			l.log.WarnContext(ctx, "a folder of skills is not read: a command runs that could have changed it", "folder", r.Dir)
+			l.log.WarnContext(ctx, "a folder of skills is not read: a running command may change it", "folder", r.Dir)
 		}
 	}
 	if ctx.Err() != nil {
@@ -231,12 +228,12 @@ func (l *Loader) report(changed int) Report {
 	return r
 }
 
-// look finds what has changed in a root, in all of it or in some files.
+// look finds the changes in a root, or in some of its files.
 func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again bool) []outcome {
-	dir, err := openFolder(r.Root)
+	dir, err := openTree(r.Root)
 	var there []found
 	if some == nil && l.enter != nil {
-		l.enter(filepath.Dir(r.path)) // it tells when the folder comes
+		l.enter(filepath.Dir(r.path)) // where the folder may appear
 	}
 	if err == nil {
 		defer dir.close()
@@ -265,7 +262,7 @@ func (l *Loader) look(ctx context.Context, r *root, some map[string]bool, again 
 	return []outcome{{r, "", &file{problems: Problems{problem}}, &Change{Source: problem.File, Scope: r.Scope, Err: problem}}}
 }
 
-// gone are the files of a root that are not there any more.
+// gone returns the files of a root that are not there anymore.
 func (l *Loader) gone(r *root, there []found) (all []outcome) {
 	left := maps.Clone(r.files)
 	for _, f := range there {
@@ -277,9 +274,9 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 	return all
 }
 
-// take reads the files that have changed. Reading and parsing go on in parallel,
-// providers are asked one after the other.
-func (l *Loader) take(ctx context.Context, r *root, dir *folder, there []found, again bool) (all []outcome) {
+// take reads the changed files. They are read and parsed in parallel; providers are
+// called one at a time.
+func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []found, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f found) bool {
 		known := r.files[f.path]
 		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info) && known.beside == dir.stamp(known.module)
@@ -317,10 +314,10 @@ func parallel(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// reading is what became of a file that was read.
+// reading is the result of reading a file.
 type reading struct {
-	file   *file // nil when it has gone
-	same   bool  // it holds what is known already
+	file   *file // nil if it is gone
+	same   bool  // nothing has changed
 	config Config
 	err    error
 }
@@ -330,8 +327,8 @@ var seed = maphash.MakeSeed()
 // soon is the time after a change in which a second one may leave the same stamp.
 const soon = 2 * time.Second
 
-// read reads a file, and parses it if it is YAML.
-func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
+// read reads a file and parses YAML.
+func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 	known := r.files[f.path]
 	if isGone(f.err) {
 		return reading{same: known == nil}
@@ -373,8 +370,8 @@ func (l *Loader) read(r *root, dir *folder, f found, again bool) reading {
 	return t
 }
 
-// load makes the skill of a file, and the change that puts it in force.
-func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
+// load makes the skill of a file and the change of the table.
+func (l *Loader) load(r *root, dir *tree, f found, t reading) *Change {
 	c := &Change{Source: r.source(f.path), Scope: r.Scope}
 	if t.file == nil {
 		return c
@@ -386,7 +383,7 @@ func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
 	if t.err != nil {
 		t.file.problems = problemsOf(c.Source, t.config, t.err)
 		if known := r.files[f.path]; known != nil {
-			t.file.names = known.names // its last good form stays
+			t.file.names = known.names // the last good version stays
 		}
 		c.Err = t.file.problems
 		return c
@@ -396,8 +393,8 @@ func (l *Loader) load(r *root, dir *folder, f found, t reading) *Change {
 	return c
 }
 
-// problemsOf are the problems that an error tells of. One that names only a field
-// gets the line of it.
+// problemsOf returns the problems of an error. A problem with only a field gets its
+// line.
 func problemsOf(source string, c Config, err error) Problems {
 	var list Problems
 	if errors.As(err, &list) && len(list) > 0 {
@@ -418,8 +415,8 @@ func problemsOf(source string, c Config, err error) Problems {
 	return Problems{p}
 }
 
-// skill makes the skill of a file. A panic of a provider is an error.
-func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
+// skill makes the skill of a file. A panic of a provider becomes an error.
+func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s, err = nil, fmt.Errorf("reading the skill failed unexpectedly: %v", p)
@@ -438,7 +435,7 @@ func (l *Loader) skill(dir *folder, f found, c Config) (s Skill, err error) {
 	if err == nil {
 		err = checkForm(s)
 	}
-	if err == nil && !bytes.Equal(s.Parameters(), c.Parameters) { // those of the file are checked
+	if err == nil && !bytes.Equal(s.Parameters(), c.Parameters) { // the parameters of the file are checked
 		err = Check(s)
 	}
 	if err == nil && l.config.Reserved != nil && (l.config.Reserved(s.Name()) || l.config.Reserved(strings.ToLower(s.Name()))) {

@@ -264,10 +264,11 @@ func TestBurst(t *testing.T) {
 func TestPolling(t *testing.T) {
 	ws := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		table, c := skill.NewTable(nil), config(ws)
-		c.PollOnly = true
+		table := skill.NewTable(nil)
 		dir := filepath.Join(ws, "skills")
-		run(t, skill.NewLoader(table, c))
+		loader := skill.NewLoader(table, config(ws))
+		loader.PollOnly()
+		run(t, loader)
 		synctest.Wait()
 		for i, want := range []string{"a=1", "a=2", "a=2 b=1", ""} {
 			switch i {
@@ -287,7 +288,7 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestModule: a skill is made anew when the module beside its file changes.
+// TestModule: a changed module beside the file makes a new skill.
 func TestModule(t *testing.T) {
 	ws, table := t.TempDir(), skill.NewTable(nil)
 	put(t, ws, "skills", "a.yaml", "name: a\ndescription: Does it.\nprovider: wasm\nmodule: a.wasm\n")

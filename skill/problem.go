@@ -1,39 +1,29 @@
 package skill
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/etui-run/etui/internal/form"
 )
 
-// Problem is something that keeps a file from being used. A provider's Load may
-// return one that has Field and Message only: the loader adds where that is.
+// Problem is a reason why a file cannot be used. A provider's Load may return one
+// with Field and Message only: the loader adds the place.
 type Problem struct {
-	// File, Line and Column say where. Line and Column are 0 when it is the whole
-	// file.
+	// File, Line and Column say where. Line and Column are 0 for the whole file.
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Field is the key, as in "headers.Accept"; empty when it is none in particular.
+	// Field is the key, as in "headers.Accept"; it may be empty.
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong and what would be right. It names the key too.
 	Message string `json:"message"`
 }
 
-// Error tells the problem and where it is. Without a file it is the message alone.
-func (p Problem) Error() string {
-	switch {
-	case p.File == "":
-		return p.Message
-	case p.Line == 0:
-		return fmt.Sprintf("%s: %s", p.File, p.Message)
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
-}
+// Error returns the place and the message.
+func (p Problem) Error() string { return form.Problem(p).Error() }
 
-// Problems are all that is wrong with a file: at least one, in the order of the
-// file. They are found with errors.As in the errors of this package.
+// Problems are everything that is wrong with a file: at least one, in the order of
+// the file. errors.As finds them in the errors of this package.
 type Problems []Problem
 
 func (p Problems) Error() string {

@@ -2,8 +2,6 @@ package skill
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"reflect"
@@ -13,25 +11,24 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
 
 // PublishConfig says how skills are published. The zero value is enough.
 type PublishConfig struct {
-	// Observe stands around every use of a skill; nil means that nobody watches.
+	// Observe wraps every use of a skill; nil means that nothing does.
 	Observe ObserveFunc
-	// Idle says not to run servers: their tools are what they know without.
+	// Idle leaves servers stopped: their tools are those they know without running.
 	Idle bool
 	// Log takes what operators want to know; nil discards.
 	Log *slog.Logger
 }
 
 const (
-	// retirement is how long a skill that was replaced stays open for the turns that
-	// hold it: longer than turns take. Of more than maxRetired at once the next ones
-	// are closed as soon as no call of them runs.
+	// retirement is how long a replaced skill stays open for the turns that hold it:
+	// longer than a turn takes. Beyond maxRetired of them, a skill is closed as soon
+	// as none of its calls runs.
 	retirement = 5 * time.Minute
 	maxRetired = 64
 	// maxListed is how many characters of a description a list of skills has.
@@ -43,37 +40,36 @@ type Publisher struct {
 	table    *Table
 	registry *catalog.Registry
 	config   PublishConfig
-	ctx      context.Context //nolint:containedctx // ends with Close; it is that of the servers and of what is retired
+	ctx      context.Context //nolint:containedctx // of the servers and retired skills; ends with Close
 	cancel   context.CancelFunc
 	working  sync.WaitGroup // servers, and skills that are being closed
 
 	mu       sync.Mutex // guards what follows
 	snapshot *Snapshot
-	shown    []*shown           // what the snapshot holds, in its order
-	stopped  map[string]*server // by name: a server that may not have ended yet
+	shown    []*shown           // the snapshot's entries, in its order
+	stopped  map[string]*server // servers that may still run, by name
 	open     map[io.Closer]*lease
 	retired  int
-	told     map[string]bool // what was left out and logged
+	told     map[string]bool // logged errors of what was left out
 	closed   bool
 }
 
-// Publish puts what is enabled in a table into a catalog, now and after every
-// change, until the publisher is closed. The catalog is up to date when the change
-// of the table returns.
+// Publish puts the enabled skills of a table into a catalog, now and after every
+// change, until the publisher is closed. The catalog is up to date when a change of
+// the table returns.
 //
-// A callable skill becomes a tool, of the source "skill". A skill with
-// instructions, and one that names tools, becomes one that can be taken up. The
-// tools of a [Server] become tools, and the server the toolset of them; it runs
-// while it is enabled. What is not enabled is known to the catalog with the reason.
-// Nothing replaces a tool or toolset that the program has.
+// A callable skill becomes a tool with the source "skill". A skill with
+// instructions or a toolset can be taken up. The tools of a [Server] become tools,
+// and the server becomes their toolset; it runs while it is enabled. The catalog
+// knows why other skills are unavailable. No skill replaces a tool or toolset of the
+// program.
 //
-// What a turn holds goes on as it was when its skill is replaced, and fails with
-// ErrDisabled or ErrNotFound when it is disabled or removed. A skill that is an
-// [io.Closer] is closed when the table holds it no more: once its running calls
-// have ended, and some minutes later, for the turns that still hold it. Closers are
-// pointers. The tools of a server that is replaced fail with
-// ErrProviderUnavailable once its running calls have ended: two of one server do
-// not run side by side.
+// A turn keeps using a skill that is replaced meanwhile; calls of one that is
+// disabled or removed fail with ErrDisabled or ErrNotFound. A skill that is an
+// [io.Closer], which must be a pointer, is closed after it leaves the table: when its
+// running calls have ended, and some minutes later, for the turns that still hold
+// it. Two versions of one server never run side by side: when the running calls have
+// ended, the tools of the old one fail with ErrProviderUnavailable.
 func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -89,8 +85,8 @@ func Publish(t *Table, r *catalog.Registry, cfg PublishConfig) *Publisher {
 	return p
 }
 
-// Close takes the skills out of the catalog, ends the servers and closes what is to
-// be closed. It waits for running calls: who makes them cancels them first.
+// Close takes the skills out of the catalog, ends the servers and closes the
+// skills. It waits for running calls, which the caller cancels first.
 func (p *Publisher) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -115,7 +111,7 @@ func (p *Publisher) publish() {
 	}
 	p.compare()
 	var supply, servers catalog.Supply
-	supply.Tools, supply.Skills = make([]tool.Tool, 0, p.count(isTool)), make([]catalog.Skill, 0, p.count(isToolset))
+	supply.Tools = make([]tool.Tool, 0, len(p.shown))
 	for _, s := range p.shown {
 		switch {
 		case s.unavailable != "":
@@ -135,20 +131,8 @@ func (p *Publisher) publish() {
 	p.tell(p.registry.Supply(Source, supply))
 }
 
-func isTool(s *shown) bool    { return s.tool != nil }
-func isToolset(s *shown) bool { return s.toolset != nil }
-
-func (p *Publisher) count(is func(*shown) bool) (n int) {
-	for _, s := range p.shown {
-		if is(s) {
-			n++
-		}
-	}
-	return n
-}
-
-// compare brings what is shown up to date. Only what changed in the table is looked
-// at: both lists are in order of names.
+// compare updates p.shown. Both lists are in order of names, so that only changed
+// entries are replaced.
 func (p *Publisher) compare() {
 	before := p.shown
 	p.shown = make([]*shown, 0, len(p.snapshot.All()))
@@ -173,8 +157,8 @@ func (p *Publisher) compare() {
 	}
 }
 
-// replace makes what is shown of an entry, in the place of what was shown before.
-// Either may be nil.
+// replace returns the catalog's form of an entry and ends the one before it. Either
+// may be nil.
 func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
 	p.hold(before, e)
 	if e == nil {
@@ -187,7 +171,7 @@ func (p *Publisher) replace(before *shown, e *Entry) (after *shown) {
 	case e.State != Enabled:
 		after.unavailable = reasonOf(e)
 	case !listable(e.Name()):
-		after.unavailable = "its name has characters that are not shown, commas or colons, or is longer than 100 characters"
+		after.unavailable = "its name has invisible characters, commas or colons, or is longer than 100 characters"
 	case before != nil && before.enabled && sameValue(before.entry.Skill, e.Skill):
 		*after = *before
 		after.entry = e
@@ -213,12 +197,12 @@ func reasonOf(e *Entry) string {
 	return string(e.State)
 }
 
-// listable reports whether a name can stand in a list of names as it is.
+// listable reports whether a name can be part of a list of names as it is.
 func listable(name string) bool {
 	return len([]rune(name)) <= 100 && printable.Line(name, 100) == name && !strings.ContainsAny(name, ",:")
 }
 
-// tell logs what the catalog left out, each thing once while it stays so.
+// tell logs what the catalog left out, once for as long as it stays out.
 func (p *Publisher) tell(leftOut []error) {
 	told := make(map[string]bool, len(leftOut))
 	for _, err := range leftOut {
@@ -229,19 +213,19 @@ func (p *Publisher) tell(leftOut []error) {
 	p.told = told
 }
 
-// shown is what a skill is in the catalog.
+// shown is the form of a skill in the catalog.
 type shown struct {
 	entry       *Entry
 	enabled     bool
-	unavailable string         // why it cannot be used; empty when it can, or was removed
-	tool        tool.Tool      // nil when it is not callable
-	toolset     *catalog.Skill // nil when it cannot be taken up
-	server      *server        // nil when it brings no tools
+	unavailable string         // why it cannot be used; empty if it can or is removed
+	tool        tool.Tool      // nil if it is not callable
+	toolset     *catalog.Skill // nil if it cannot be taken up
+	server      *server        // nil if it brings no tools
 }
 
-// show makes of a skill what is put into the catalog.
+// show makes the form of a skill in the catalog.
 func (p *Publisher) show(s *shown) {
-	g := gate{p, UseOf(s.entry), p.lease(s.entry.Skill)}
+	g := gate{p, useOf(s.entry), p.lease(s.entry.Skill)}
 	switch skill := s.entry.Skill.(type) {
 	case Server:
 		s.server = p.serve(skill, g)
@@ -259,8 +243,8 @@ func (p *Publisher) show(s *shown) {
 	}
 }
 
-// toolsetOf is what a skill says of itself to those who take it up. It comes from
-// outside: the description is brought into one line.
+// toolsetOf describes a skill that can be taken up. Its description may come from
+// outside, so it is put on one line.
 func toolsetOf(e *Entry) *catalog.Skill {
 	d := e.Details
 	return &catalog.Skill{
@@ -269,21 +253,7 @@ func toolsetOf(e *Entry) *catalog.Skill {
 	}
 }
 
-// stop ends what a skill does in the background. Now says that nothing takes its
-// place: else the running calls end first, see serve.
-func (p *Publisher) stop(s *shown, now bool) {
-	if s == nil || s.server == nil {
-		return
-	}
-	s.server.stopped = true
-	p.stopped[s.entry.Name()] = s.server
-	if now {
-		s.server.cancel()
-	}
-}
-
-// hold notes what the table holds now in the place of something else, and wants to
-// be closed, and closes what it holds no more.
+// hold notes the closers of a new entry and retires those that left the table.
 func (p *Publisher) hold(before *shown, e *Entry) {
 	after := closers(e)
 	for _, c := range after {
@@ -302,7 +272,7 @@ func (p *Publisher) hold(before *shown, e *Entry) {
 	}
 }
 
-// closers are the skills of an entry that want to be closed. Nil has none.
+// closers returns the skills of an entry that must be closed. Nil has none.
 func closers(e *Entry) (list []io.Closer) {
 	if e == nil {
 		return nil
@@ -316,7 +286,7 @@ func closers(e *Entry) (list []io.Closer) {
 	return list
 }
 
-// retire closes a skill when no turn holds it any more.
+// retire closes a skill when no turn holds it anymore.
 func (p *Publisher) retire(c io.Closer, l *lease) {
 	wait := retirement
 	if p.retired++; p.retired > maxRetired {
@@ -329,7 +299,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 		}
 		l.end()
 		if err := c.Close(); err != nil {
-			p.config.Log.Warn("closing a skill that was replaced", "error", err)
+			p.config.Log.Warn("closing a replaced skill", "error", err)
 		}
 		p.mu.Lock()
 		p.retired--
@@ -337,7 +307,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 	})
 }
 
-// lease returns who uses a skill, if it is to be closed; a new one when it is not.
+// lease returns the lease of a skill that must be closed; others share none.
 func (p *Publisher) lease(s Skill) *lease {
 	if c, ok := s.(io.Closer); ok && isPointer(s) {
 		return p.open[c]
@@ -345,192 +315,7 @@ func (p *Publisher) lease(s Skill) *lease {
 	return &lease{}
 }
 
-// lease counts the running uses of a skill.
-type lease struct {
-	mu      sync.Mutex
-	running int
-	ended   chan struct{} // closed when the last use has ended; nil while more may begin
-}
-
-func (l *lease) use(f func() error) error {
-	l.mu.Lock()
-	if l.ended != nil {
-		l.mu.Unlock()
-		return fmt.Errorf("%w: it has been replaced meanwhile", ErrProviderUnavailable)
-	}
-	l.running++
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.running--; l.running == 0 && l.ended != nil {
-			close(l.ended)
-		}
-	}()
-	return f()
-}
-
-// end lets no other use begin, and waits for those that run.
-func (l *lease) end() {
-	l.mu.Lock()
-	if l.ended == nil {
-		if l.ended = make(chan struct{}); l.running == 0 {
-			close(l.ended)
-		}
-	}
-	l.mu.Unlock()
-	<-l.ended
-}
-
-// gate stands before a skill's uses: the skill may still be used, is not closed, and
-// who watches is told.
-type gate struct {
-	*Publisher
-	use   Use
-	lease *lease
-}
-
-// pass runs a use of the skill.
-func (g gate) pass(f func() error) error {
-	if _, err := g.table.Get(g.use.Skill); err != nil {
-		return err
-	}
-	return g.lease.use(f)
-}
-
-func (g gate) tool(t tool.Tool) tool.Tool {
-	return Observed(&gated{t, g}, g.use, g.config.Observe)
-}
-
-// gated is a tool behind a gate.
-type gated struct {
-	tool.Tool
-	gate gate
-}
-
-func (t *gated) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
-	err = t.gate.pass(func() (err error) {
-		result, err = t.Tool.Call(ctx, args)
-		return err
-	})
-	return result, err
-}
-
-// guide is a skill's instructions behind a gate.
-type guide struct {
-	gate  gate
-	skill Guide
-}
-
-// Read implements [catalog.Guide].
-func (g *guide) Read(ctx context.Context, file string) (text string, err error) {
-	read := func(ctx context.Context) error {
-		return g.gate.pass(func() (err error) {
-			defer func() {
-				if p := recover(); p != nil {
-					err = fmt.Errorf("reading the skill %s: %w unexpectedly", g.skill.Name(), ErrExecutionFailed)
-				}
-			}()
-			text, err = g.skill.Read(ctx, file)
-			return err
-		})
-	}
-	if g.gate.config.Observe == nil {
-		err = read(ctx)
-		return text, err
-	}
-	use := g.gate.use
-	if use.Arguments, err = json.Marshal(map[string]string{"file": file}); err != nil {
-		return "", err
-	}
-	err = g.gate.config.Observe(ctx, use, read)
-	return text, err
-}
-
-// server runs a Server.
-type server struct {
-	skill  Server
-	gate   gate
-	ended  chan struct{} // Run has returned
-	cancel context.CancelFunc
-
-	// The publisher's lock guards what follows.
-	stopped bool               // it is not shown any more
-	tools   map[string]brought // by name: those that are in the catalog
-}
-
-// brought is a tool of a server and what it is in the catalog.
-type brought struct{ own, shown tool.Tool }
-
-// serve runs a server until it is stopped. One that it replaces has ended before.
-func (p *Publisher) serve(s Server, g gate) *server {
-	before := p.stopped[s.Name()]
-	delete(p.stopped, s.Name())
-	ctx, cancel := context.WithCancel(p.ctx)
-	v := &server{skill: s, gate: g, cancel: cancel, ended: make(chan struct{})}
-	p.working.Go(func() {
-		defer p.forget(v)
-		defer close(v.ended)
-		defer cancel()
-		if before != nil {
-			if before.gate.lease != g.lease {
-				before.gate.lease.end()
-			}
-			before.cancel()
-			<-before.ended
-		}
-		defer func() {
-			if r := recover(); r != nil {
-				p.config.Log.Error("a server failed unexpectedly", "skill", s.Name(), "panic", r)
-			}
-		}()
-		if ctx.Err() == nil && !p.config.Idle {
-			s.Run(ctx, func() { p.changed(v) })
-		}
-	})
-	return v
-}
-
-// forget drops a server that has ended.
-func (p *Publisher) forget(v *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if name := v.skill.Name(); p.stopped[name] == v {
-		delete(p.stopped, name)
-	}
-}
-
-// changed publishes the tools of a server that have changed.
-func (p *Publisher) changed(v *server) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !v.stopped {
-		p.publish()
-	}
-}
-
-// supply adds the server's tools, and the server as the toolset of them while it has
-// any.
-func (v *server) supply(e *Entry, to *catalog.Supply) {
-	before := v.tools
-	v.tools = map[string]brought{}
-	set := toolsetOf(e)
-	set.Tools = nil
-	for _, t := range v.skill.Tools() {
-		name := t.Definition().Name
-		b := before[name]
-		if b.own == nil || !sameValue(b.own, t) {
-			b = brought{t, v.gate.tool(t)}
-		}
-		v.tools[name] = b
-		to.Tools, set.Tools = append(to.Tools, b.shown), append(set.Tools, name)
-	}
-	if len(set.Tools) > 0 {
-		to.Skills = append(to.Skills, *set)
-	}
-}
-
 func isPointer(v any) bool { return reflect.TypeOf(v).Kind() == reflect.Pointer }
 
-// sameValue reports whether two values are one. Only pointers are told apart.
+// sameValue reports whether two values are the same pointer.
 func sameValue(a, b any) bool { return isPointer(a) && isPointer(b) && a == b }

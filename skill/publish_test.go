@@ -126,14 +126,15 @@ func TestPublish(t *testing.T) {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}
 	guide, _ := r.Catalog().Skill("guide")
-	if text, err := guide.Read(t.Context(), "!"); text != "How to.!" || err != nil || guide.Description != "Says what it is." {
+	same(t, "the description", guide.Description, "Says what it is.")
+	if text, err := guide.Read(t.Context(), "!"); text != "How to.!" || err != nil {
 		t.Errorf("%q %v, described as %q", text, err, guide.Description)
 	}
 	if got, err := call(t, r, "taken"); got != "own" || err != nil {
 		t.Errorf("the program's tool is replaced: %q %v", got, err)
 	}
 
-	// A turn that holds a catalog goes on with it, and not with what may not be used.
+	// A turn keeps its catalog, but not skills that may no longer be used.
 	held, _ := r.Catalog().Get("echo")
 	replace(table, &ability{name: "other", says: "x"})
 	if now, _ := r.Catalog().Get("echo"); now.Registration != held.Registration {
@@ -194,7 +195,7 @@ func TestPublishServer(t *testing.T) {
 			t.Error("a tool that did not change was made anew")
 		}
 		start("2")
-		first.changed() // it has nothing to say any more
+		first.changed() // without an effect: the server is stopped
 		event(tools(r))
 		if _, err := before.Call(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
 			t.Errorf("a tool of a server that was replaced: %v", err)
@@ -218,7 +219,7 @@ func TestPublishServer(t *testing.T) {
 	})
 }
 
-// TestPublishCloses what was replaced, when no turn holds it any more and no call
+// TestPublishCloses replaced skills, when no turn holds them anymore and no call
 // runs.
 func TestPublishCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,13 +9,12 @@ import (
 // Secret is a text that is never shown.
 type Secret = secret.Value
 
-// Redactor hides a skill's secrets in what comes back from where it runs: a
-// service may repeat what it was sent.
+// Redactor hides a skill's secrets in results: a service may repeat what it was
+// sent.
 type Redactor = secret.Redactor
 
-// Secrets are the values of a config that are not to be seen: those that came from
-// the environment, and those of headers and variables whose names say that they
-// hold one.
+// Secrets returns the values of a config that must stay hidden: those from the
+// environment, and those of headers and variables with telling names.
 func (c *Config) Secrets() []Secret {
 	var all []Secret
 	for _, s := range c.Expanded {
@@ -31,9 +30,8 @@ func (c *Config) Secrets() []Secret {
 	return all
 }
 
-// Redactor returns what hides the [Config.Secrets].
+// Redactor returns a redactor of [Config.Secrets].
 func (c *Config) Redactor() Redactor { return secret.NewRedactor(c.Secrets()...) }
 
-// sensitive is what is said in the names of headers and variables that hold a
-// secret.
+// sensitive matches the names of headers and variables that hold a secret.
 var sensitive = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)

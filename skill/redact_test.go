@@ -62,7 +62,7 @@ func TestExpanded(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever a provider answers, the result is JSON and holds no secret.
+// FuzzAnswer: the result of any answer is JSON without a secret.
 func FuzzAnswer(f *testing.F) {
 	config := skill.Config{Expanded: []skill.Secret{`s3cr/"t`, "-12345.6"}}
 	for _, seed := range []string{`{"a":"s3cr\/\u0022t"}`, `"s3cr/\"t"`, `[-12345.67,"\\"]`, "[[", `"\ud800"`, "nul"} {

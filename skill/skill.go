@@ -6,14 +6,16 @@
 // ([Guide]); a toolset, the only tools that are shown while it is active
 // ([Details.Tools]); tools of its own ([Server]).
 //
-// A [Table] is the registry of a running etui: readers take no lock and never
-// wait, changes are made one at a time, and each is logged with who made it and
-// why. A skill that could not be read again stays as it was last good, with the
-// error beside it. [Publish] puts what is enabled into a catalog, where it takes
-// part in selection like any tool.
+// [Open] is the way in for most programs: it loads a folder, publishes its skills
+// in a catalog, where they take part in selection like any tool, and follows
+// changes. Its parts can be used alone. A [Table] is the registry: readers take no
+// lock and never wait, changes are made one at a time, and each is logged with who
+// made it and why. A [Loader] fills it from files; if a file breaks, the last good
+// version of its skill stays in effect, with the error beside it. [Publish] puts
+// the enabled skills of a table into a catalog.
 //
-// Nothing here decides who may use a skill: that is judged in packages catalog
-// and selection, for the tools that a skill is or brings.
+// Packages catalog and selection decide who may use a skill, by the tools that it
+// is or brings.
 package skill
 
 import (
@@ -27,17 +29,16 @@ import (
 // changed skill is a new Skill that replaces the old one: what the methods but
 // Execute return never changes.
 type Skill interface {
-	// Name is unique among the skills in force.
+	// Name is unique among the skills in effect.
 	Name() string
 	// Description tells a model what the skill does and when to use it.
 	Description() string
-	// Parameters is the JSON Schema of the arguments; nil means that there are
-	// none.
+	// Parameters is the JSON Schema of the arguments; nil means no arguments.
 	Parameters() ParameterSchema
-	// Execute runs the skill and waits for its end. args is a JSON object that
-	// fits Parameters; the result can be marshalled as JSON. The error wraps one
-	// of the sentinels of this package, or counts as ErrExecutionFailed. Its text
-	// is shown to the model and must not hold a secret.
+	// Execute runs the skill and waits until it ends. args is a JSON object that
+	// fits Parameters; the result marshals as JSON. The error wraps one of the
+	// sentinels of this package, or counts as ErrExecutionFailed. Its text goes to
+	// the model and must not hold a secret.
 	Execute(ctx context.Context, args json.RawMessage) (any, error)
 }
 
@@ -46,15 +47,15 @@ type ParameterSchema = json.RawMessage
 
 // Registry knows the skills, by name. [Table] is the one that etui uses.
 type Registry interface {
-	// Register adds a skill, in state [Loaded]. It replaces one of the same name,
-	// and goes on in that one's state.
+	// Register adds a skill, in state [Loaded]. If it replaces one of the same
+	// name, it takes over the state, too.
 	Register(skill Skill) error
-	// Unregister removes a skill, or returns ErrNotFound. One that it shadowed
-	// comes back.
+	// Unregister removes a skill, or returns ErrNotFound. A skill that it shadowed
+	// takes its place.
 	Unregister(name string) error
 	// Enable lets models use a skill, or returns ErrNotFound.
 	Enable(name string) error
-	// Disable keeps a skill from being used, or returns ErrNotFound.
+	// Disable stops a skill from being used, or returns ErrNotFound.
 	Disable(name string) error
 	// Get returns a skill that may be used, or ErrNotFound or ErrDisabled.
 	Get(name string) (Skill, error)
@@ -71,7 +72,7 @@ type Registry interface {
 // Provider makes skills of one kind from their files.
 type Provider interface {
 	// Load makes a skill, without running it and without sending anything. The
-	// error says what in the config is wrong; it names the key.
+	// error says what is wrong in the config and names the key.
 	Load(config Config) (Skill, error)
 	// Type is what a file says under "provider".
 	Type() string
@@ -83,13 +84,15 @@ type Detailed interface {
 	Details() Details
 }
 
-// Details are what a skill may say about itself. The zero value says nothing.
+// Details describe a skill beyond the contract. The zero value says nothing.
 type Details struct {
 	// Provider is where the skill's execution comes from: the type of a
 	// [Provider], "markdown" for a SKILL.md, or empty for a skill of the program.
 	Provider string
 	// Risk is what a call can do to the world. Empty means tool.Write.
 	Risk tool.Risk
+	// Replay says how a call may be repeated, as in tool.Definition.
+	Replay tool.Replay
 	// Version tells versions of a skill apart, as in "1.2"; may be empty.
 	Version string
 	// Groups, Channels, Aliases, Examples, Translations and Body are as in
@@ -100,12 +103,12 @@ type Details struct {
 	// Tools are the only tools that are shown while the skill is active: names,
 	// or group: and a group. Nil means that taking it up changes no toolset.
 	Tools []string
-	// Hidden says that models are not told of the skill: people take it up.
+	// Hidden keeps the skill from models: only people take it up.
 	Hidden bool
 	// Unmet are the requirements that this machine does not meet, as sentences.
-	// A skill with any is not enabled by being loaded.
+	// With any, the skill is loaded but not enabled.
 	Unmet []string
-	// Warnings are what is odd about the skill's files, as sentences.
+	// Warnings point out what is odd about the skill's files, as sentences.
 	Warnings []string
 }
 
@@ -132,7 +135,7 @@ type Server interface {
 	// Run keeps the tools up to date until ctx ends, and calls changed after every
 	// change. It is called once, while the skill is enabled.
 	Run(ctx context.Context, changed func())
-	// Tools are the tools that it brings now. Those of a server that is away stay
-	// among them, and fail with ErrProviderUnavailable.
+	// Tools are the tools that it brings now. While the server is away they stay,
+	// and fail with ErrProviderUnavailable.
 	Tools() []tool.Tool
 }

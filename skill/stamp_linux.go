@@ -11,7 +11,7 @@ type stamp struct {
 	modified      time.Time
 	size          int64
 	device, inode uint64
-	changed       syscall.Timespec // by whom it may, other than modified, not be set
+	changed       syscall.Timespec // unlike modified, no program can set it
 }
 
 func stampOf(info fs.FileInfo) stamp {
@@ -25,7 +25,7 @@ func stampOf(info fs.FileInfo) stamp {
 	return s
 }
 
-// links counts the names of a file.
+// links returns the number of a file's names.
 func links(info fs.FileInfo) uint64 {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(sys.Nlink) //nolint:unconvert // other processors have other types

@@ -20,5 +20,5 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{info.ModTime(), info.Size()}
 }
 
-// links counts the names of a file, where the system tells.
+// links returns the number of a file's names; here it is unknown.
 func links(fs.FileInfo) uint64 { return 1 }

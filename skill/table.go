@@ -1,9 +1,7 @@
 package skill
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,165 +14,37 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// State is where a skill stands in its life.
-type State string
-
-// The states. A skill that is registered is loaded; it can be used once it is
-// enabled.
-const (
-	Loaded   State = "loaded"
-	Enabled  State = "enabled"
-	Disabled State = "disabled"
-	Removed  State = "removed"
-)
-
-// Scope is how near to the user a skill's source is. Of two skills with one
-// name the nearer one is in force.
-type Scope int
-
-// The scopes, from far to near.
-const (
-	Builtin   Scope = iota // of the program
-	Global                 // of the user, for all workspaces
-	Workspace              // of this workspace
-)
-
-func (s Scope) String() string { return [...]string{"builtin", "global", "workspace"}[s] }
-
-// MarshalText writes the scope's name.
-func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (s *Scope) UnmarshalText(text []byte) error {
-	for _, scope := range []Scope{Builtin, Global, Workspace} {
-		if scope.String() == string(text) {
-			*s = scope
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown scope %q", text)
-}
-
-// Entry is a skill of a table, as it stood when it was read. It is immutable.
-type Entry struct {
-	Skill   Skill
-	Details Details
-	State   State
-	// Why says, as a sentence, why the skill is not enabled; empty when it is.
-	Why   string
-	Scope Scope
-	// Source is the file that the skill came from; empty for one that the program
-	// registered itself.
-	Source string
-	// Since is when it came to be in this form.
-	Since time.Time
-	// Shadows are skills of the same name that are not in force because of this
-	// one, the next to be in force first.
-	Shadows []*Entry
-	// Err is why the newest form of the source could not be used; this entry is
-	// then the last good one. Nil when nothing is wrong.
-	Err error
-
-	definition tool.Definition
-	schema     func() (*tool.Schema, error) // of the parameters, compiled when first asked for
-}
-
-// Name is the skill's.
-func (e *Entry) Name() string { return e.Skill.Name() }
-
-// Change replaces what one source gives.
+// Change replaces the skills of one source.
 type Change struct {
-	// Source is the file; it names what it replaces. Order among sources of one
-	// scope and version is that of their names: the later one is in force.
+	// Source is the file. Among sources of one scope and version, the last one by
+	// name is in effect.
 	Source string
 	Scope  Scope
-	// Skills are all that the source gives now; none when it has gone.
+	// Skills are all skills of the source; none when it is gone.
 	Skills []Skill
-	// Disabled says that the source itself asks for its skills not to be enabled.
+	// Disabled means that the source says enabled: false.
 	Disabled bool
-	// Err says that the source could not be used. What it gave before stays.
+	// Err says why the source cannot be used. Its earlier skills stay.
 	Err error
 }
 
-// Table is the registry of a running etui. It is safe for concurrent use:
-// readers take an immutable snapshot and never wait, writers take turns. The cost
-// of one change grows with the number of skills only as that of copying a map; a
-// lookup does not.
+// Table is the registry of a running etui. It is safe for concurrent use: readers
+// take an immutable snapshot and never wait, writers take turns. A change copies a
+// map of all skills; a lookup does not depend on their number.
 type Table struct {
 	log     *slog.Logger
 	current atomic.Pointer[Snapshot]
 
 	changing sync.Mutex // guards what follows
 	names    map[string]*named
-	said     map[string]Decision // by name, of skills that are not there, too
+	said     map[string]Decision // by name, also of skills that do not exist
 	limit    func(*Entry) string
-	sources  map[string][]string // the names that a source gives
+	sources  map[string][]string // the names of a source's skills
 	failed   map[string]error    // by source
 	watchers []func(*Snapshot)
 }
 
 var _ Registry = (*Table)(nil)
-
-// named is all that a table knows about one name.
-type named struct {
-	candidates []*candidate // in rising order: the last one is in force
-}
-
-// Decision is what somebody has said about the skills of a name. The zero value
-// says nothing.
-type Decision struct {
-	// State is Enabled or Disabled; empty means as the skill itself asks for.
-	State State `json:"state,omitempty"`
-	// Version is the only one to be in force while there is one; empty means the
-	// highest.
-	Version string `json:"version,omitempty"`
-	// Removed are the sources that the skill is not to come from.
-	Removed []string `json:"removed,omitempty"`
-	// By, At and Why say who decided, when and for what reason.
-	By  string    `json:"by,omitempty"`
-	At  time.Time `json:"at,omitzero"`
-	Why string    `json:"why,omitempty"`
-}
-
-// IsZero reports whether nothing is decided.
-func (d Decision) IsZero() bool { return d.State == "" && d.Version == "" && len(d.Removed) == 0 }
-
-// disabled says in words that somebody disabled a skill.
-func (d Decision) disabled() string {
-	text := "disabled"
-	if d.By != "" {
-		text += " by " + d.By
-	}
-	if d.Why != "" {
-		text += ": " + d.Why
-	}
-	return text
-}
-
-// candidate is a skill that a source gives.
-type candidate struct {
-	skill      Skill
-	details    Details
-	definition tool.Definition
-	schema     func() (*tool.Schema, error)
-	scope      Scope
-	source     string
-	since      time.Time
-	initial    State  // the state that it comes in
-	why        string // it is not enabled
-	removed    bool
-}
-
-// Snapshot is what a table held at one moment. It is immutable.
-type Snapshot struct {
-	byName map[string]*Entry
-	list   []*Entry         // by name
-	failed map[string]error // sources that give nothing, by source
-
-	// What is made when it is first asked for.
-	all, enabled func() []Skill
-	tools        func() []tool.Definition
-}
 
 // NewTable returns an empty table. A nil log discards.
 func NewTable(log *slog.Logger) *Table {
@@ -189,25 +59,11 @@ func NewTable(log *slog.Logger) *Table {
 	return t
 }
 
-// Snapshot returns what the table holds now.
+// Snapshot returns the current content.
 func (t *Table) Snapshot() *Snapshot { return t.current.Load() }
 
-// Get finds the skill of a name that is in force, whatever its state.
-func (s *Snapshot) Get(name string) (*Entry, bool) {
-	e, ok := s.byName[name]
-	return e, ok
-}
-
-// All returns the skills in force by name, whatever their state, those that were
-// removed among them until their source changes. The slice is not to be changed.
-func (s *Snapshot) All() []*Entry { return s.list }
-
-// Failed returns why sources that give no skill at all do not, by source. The map
-// is not to be changed.
-func (s *Snapshot) Failed() map[string]error { return s.failed }
-
-// Watch calls f with every new snapshot from now on, one after the other and in
-// order, before the change that made it returns. f must not change the table.
+// Watch calls f with the current snapshot and with every new one, in order, before
+// the change returns. f must not change the table.
 func (t *Table) Watch(f func(*Snapshot)) {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -218,13 +74,13 @@ func (t *Table) Watch(f func(*Snapshot)) {
 // Register adds a skill of the program.
 func (t *Table) Register(skill Skill) error { return t.As("program", "").Register(skill) }
 
-// Unregister removes the skill of a name that is in force.
+// Unregister removes the skill of a name.
 func (t *Table) Unregister(name string) error { return t.As("program", "").Unregister(name) }
 
 // Enable lets a skill be used.
 func (t *Table) Enable(name string) error { return t.As("program", "").Enable(name) }
 
-// Disable keeps a skill from being used.
+// Disable stops a skill from being used.
 func (t *Table) Disable(name string) error { return t.As("program", "").Disable(name) }
 
 // Get returns a skill that may be used.
@@ -256,7 +112,7 @@ func (t *Table) ListEnabled() []Skill { return slices.Clone(t.Snapshot().enabled
 // ToTools returns the definitions of the skills that may be used, by name.
 func (t *Table) ToTools() []tool.Definition { return slices.Clone(t.Snapshot().tools()) }
 
-// Actor makes changes of a table in somebody's name.
+// Actor changes a table in somebody's name.
 type Actor struct {
 	*Table
 	who, why string
@@ -264,7 +120,7 @@ type Actor struct {
 
 var _ Registry = Actor{}
 
-// As returns the same registry with changes logged as made by who, for why.
+// As returns the same registry; its changes are logged with who makes them and why.
 func (t *Table) As(who, why string) Actor { return Actor{t, who, why} }
 
 // Register adds a skill of the program, in state Loaded.
@@ -276,20 +132,20 @@ func (a Actor) Register(skill Skill) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	if a.sources[c.Source] != nil {
-		a.log.Warn("two skills have one name: the later one is in force", "skill", skill.Name(), "by", a.who, "why", a.why)
+		a.log.Warn("two skills have one name: the later one is in effect", "skill", skill.Name(), "by", a.who, "why", a.why)
 	}
 	a.replace(c)
 	return nil
 }
 
-// programSource begins the sources of skills that the program registered itself.
+// programSource begins the sources of skills that the program registered.
 const programSource = "program:"
 
-// Unregister removes the skill of a name that is in force. One from a file stays
-// away until its file changes.
+// Unregister removes the skill of a name. One from a file stays away until the file
+// changes.
 func (a Actor) Unregister(name string) error {
 	return a.change(name, "removed", func(n *named) {
-		c := a.inForce(name, n)
+		c := a.effective(name, n)
 		c.removed = true
 		if strings.HasPrefix(c.source, programSource) {
 			n.drop(c.source)
@@ -304,83 +160,17 @@ func (a Actor) Enable(name string) error {
 	return a.change(name, "enabled", func(*named) { a.say(name, func(d *Decision) { d.State = Enabled }) })
 }
 
-// Disable keeps a skill from being used.
+// Disable stops a skill from being used.
 func (a Actor) Disable(name string) error {
 	return a.change(name, "disabled", func(*named) { a.say(name, func(d *Decision) { d.State = Disabled }) })
 }
 
-// Use puts one version of a skill in force, whatever others there are; the empty
-// version is the highest one again. ErrNotFound says that there is no such
-// version.
-func (a Actor) Use(name, version string) error {
-	if version != "" && !slices.Contains(a.versions(name), version) {
-		return fmt.Errorf("skill %q, version %q: %w", name, version, ErrNotFound)
-	}
-	return a.change(name, "version chosen", func(*named) { a.say(name, func(d *Decision) { d.Version = version }) })
-}
-
-// say changes what is decided about a name. The caller holds the lock.
-func (a Actor) say(name string, f func(*Decision)) {
-	d := a.said[name]
-	f(&d)
-	if a.who != "program" {
-		d.By, d.Why = a.who, a.why
-	}
-	d.At = time.Now()
-	a.said[name] = d
-}
-
-// Decide replaces what is decided about some skills, by name, in one step. They
-// need not be there: a decision waits for its skill. The zero Decision takes back
-// what was decided before.
-func (a Actor) Decide(decisions map[string]Decision) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	touched := map[string]bool{}
-	for name, d := range decisions {
-		a.said[name] = d
-		if d.IsZero() {
-			delete(a.said, name)
-		}
-		a.log.Info("skill decided on", "skill", name, "state", d.State, "version", d.Version, "removed", d.Removed, "by", cmp.Or(d.By, a.who), "why", cmp.Or(d.Why, a.why))
-		if n := a.names[name]; n != nil {
-			touched[name] = true
-		}
-	}
-	a.publish(touched)
-}
-
-// Limit sets which skills may be enabled at all: f says, as a sentence, why one
-// may not, and nothing when it may. A skill that may not stays loaded. f is asked
-// again when it is set and for every skill that changes.
-func (a Actor) Limit(f func(*Entry) string) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	a.limit = f
-	touched := map[string]bool{}
-	for name := range a.names {
-		touched[name] = true
-	}
-	a.publish(touched)
-}
-
-func (a Actor) versions(name string) (list []string) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	if n := a.names[name]; n != nil {
-		for _, c := range n.candidates {
-			list = append(list, c.details.Version)
-		}
-	}
-	return list
-}
-
-// change changes what is known about one name.
+// change changes one name by f.
 func (a Actor) change(name, message string, f func(*named)) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	n := a.names[name]
-	if n == nil || a.gone(name, a.inForce(name, n)) {
+	if n == nil || a.gone(name, a.effective(name, n)) {
 		return fmt.Errorf("skill %q: %w", name, ErrNotFound)
 	}
 	a.log.Info("skill changed", "change", message, "skill", name, "by", a.who, "why", a.why)
@@ -389,12 +179,11 @@ func (a Actor) change(name, message string, f func(*named)) error {
 	return nil
 }
 
-// maxTold is how many changes made at once are logged one by one; of more the
-// number is, and each of them for debugging.
+// maxTold is how many changes at once are logged one by one. Of more, the number is
+// logged, and each at debug level.
 const maxTold = 20
 
-// Replace makes the given changes in one step. The skills of a source have passed
-// [Check].
+// Replace makes the changes in one step. The skills must have passed [Check].
 func (a Actor) Replace(changes ...Change) {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -410,7 +199,7 @@ func (a Actor) replace(changes ...Change) {
 	}
 	for _, c := range changes {
 		if c.Err != nil {
-			a.log.Warn("skill file cannot be used; what was in force stays", "file", c.Source, "error", c.Err, "by", a.who, "why", a.why)
+			a.log.Warn("skill file cannot be used; the last good version stays", "file", c.Source, "error", c.Err, "by", a.who, "why", a.why)
 			a.failed[c.Source] = c.Err
 		} else {
 			delete(a.failed, c.Source)
@@ -460,31 +249,21 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 		touched[s.Name()] = true
 		for _, other := range n.candidates {
 			if other != added && other.scope == c.Scope && other.details.Version == d.Version {
-				a.log.Warn("two skills have one name: the later one is in force", "skill", s.Name(), "file", a.inForce(s.Name(), n).source, "shadowed", other.source)
+				a.log.Warn("two skills have one name: the later one is in effect", "skill", s.Name(), "file", a.effective(s.Name(), n).source, "shadowed", other.source)
 			}
 		}
 		a.log.Log(context.Background(), level, "skill loaded", "skill", s.Name(), "file", c.Source, "by", a.who, "why", a.why)
 	}
 }
 
-// precedence orders candidates so that the later one is in force: by scope, then
-// by version, then by source.
-func precedence(a, b *candidate) int {
-	return cmp.Or(cmp.Compare(a.scope, b.scope), compareVersions(a.details.Version, b.details.Version), cmp.Compare(a.source, b.source))
-}
-
-func (n *named) drop(source string) {
-	n.candidates = slices.DeleteFunc(n.candidates, func(c *candidate) bool { return c.source == source })
-}
-
-// gone reports whether a candidate was removed.
+// gone reports whether a candidate is removed.
 func (t *Table) gone(name string, c *candidate) bool {
 	return c.removed || slices.Contains(t.said[name].Removed, c.source)
 }
 
-// inForce is the candidate that a name stands for: the last one that is there, of
-// the version that was chosen if there is one.
-func (t *Table) inForce(name string, n *named) *candidate {
+// effective returns the candidate that is in effect: the last one that is not
+// removed, of the chosen version if there is one.
+func (t *Table) effective(name string, n *named) *candidate {
 	found := n.candidates[len(n.candidates)-1]
 	version := t.said[name].Version
 	for _, c := range n.candidates {
@@ -497,7 +276,7 @@ func (t *Table) inForce(name string, n *named) *candidate {
 	return found
 }
 
-// publish makes a new snapshot in which some names have changed.
+// publish makes a new snapshot after some names have changed.
 func (t *Table) publish(touched map[string]bool) {
 	old := t.current.Load()
 	byName := maps.Clone(old.byName)
@@ -518,25 +297,9 @@ func (t *Table) publish(touched map[string]bool) {
 	}
 }
 
-// merge brings a sorted list up to date with what has changed, in order.
-func merge(old []*Entry, changed []string, byName map[string]*Entry) []*Entry {
-	list := make([]*Entry, 0, len(byName))
-	for _, name := range changed {
-		i, found := slices.BinarySearchFunc(old, name, func(e *Entry, name string) int { return strings.Compare(e.Name(), name) })
-		list, old = append(list, old[:i]...), old[i:]
-		if found {
-			old = old[1:]
-		}
-		if now := byName[name]; now != nil {
-			list = append(list, now)
-		}
-	}
-	return append(list, old...)
-}
-
-// entry is what stands in a snapshot for a name.
+// entry makes the entry of a name.
 func (t *Table) entry(name string, n *named) *Entry {
-	c := t.inForce(name, n)
+	c := t.effective(name, n)
 	e := t.entryOf(c)
 	for _, other := range slices.Backward(n.candidates) {
 		if other != c && !t.gone(name, other) {
@@ -565,39 +328,14 @@ func (t *Table) entryOf(c *candidate) *Entry {
 	return &Entry{Skill: c.skill, Details: c.details, State: Loaded, Scope: c.scope, Source: c.source, Since: c.since, Err: t.failed[c.source], definition: c.definition, schema: c.schema}
 }
 
-// withoutSkills are the failures of sources that give nothing.
+// withoutSkills returns the failures of sources without any skill.
 func (t *Table) withoutSkills() map[string]error {
 	failed := maps.Clone(t.failed)
 	maps.DeleteFunc(failed, func(source string, _ error) bool { return len(t.sources[source]) > 0 })
 	return failed
 }
 
-func newSnapshot(byName map[string]*Entry, list []*Entry, failed map[string]error) *Snapshot {
-	s := &Snapshot{byName: byName, list: list, failed: failed}
-	s.all = sync.OnceValue(func() []Skill { return gather(list, isPresent, func(e *Entry) Skill { return e.Skill }) })
-	s.enabled = sync.OnceValue(func() []Skill { return gather(list, isEnabled, func(e *Entry) Skill { return e.Skill }) })
-	s.tools = sync.OnceValue(func() []tool.Definition {
-		return gather(list, isEnabled, func(e *Entry) tool.Definition { return e.definition })
-	})
-	return s
-}
-
-func isPresent(e *Entry) bool { return e.State != Removed }
-func isEnabled(e *Entry) bool { return e.State == Enabled }
-
-// gather returns a part of each entry that is wanted.
-func gather[T any](list []*Entry, wanted func(*Entry) bool, part func(*Entry) T) []T {
-	all := make([]T, 0, len(list))
-	for _, e := range list {
-		if wanted(e) {
-			all = append(all, part(e))
-		}
-	}
-	return all
-}
-
-// Call executes a skill that may be used, after its arguments have been held
-// against its parameters.
+// Call validates the arguments and executes a skill that may be used.
 func (t *Table) Call(ctx context.Context, name string, args []byte) (any, error) {
 	e, err := t.usable(name)
 	if err != nil {
@@ -606,30 +344,3 @@ func (t *Table) Call(ctx context.Context, name string, args []byte) (any, error)
 	schema, err := e.schema()
 	return execute(ctx, e.Skill, schema, err, args)
 }
-
-// compareVersions compares dotted versions number by number, and the rest as
-// text: 1.10 is higher than 1.9, and a version higher than none.
-func compareVersions(a, b string) int {
-	for a != "" && b != "" {
-		var x, y string
-		x, a, _ = strings.Cut(strings.TrimPrefix(a, "v"), ".")
-		y, b, _ = strings.Cut(strings.TrimPrefix(b, "v"), ".")
-		if c := cmp.Or(compareNumbers(x, y), strings.Compare(x, y)); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// compareNumbers compares the numbers with which two texts begin.
-func compareNumbers(a, b string) int {
-	digits := func(s string) string {
-		s = s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
-		return strings.TrimLeft(s, "0")
-	}
-	x, y := digits(a), digits(b)
-	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-}
-
-// errNoName is what Check says of a skill without a name.
-var errNoName = errors.New("a skill has no name")

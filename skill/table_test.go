@@ -106,7 +106,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestCall: a call holds the arguments against the parameters.
+// TestCall: a call validates the arguments.
 func TestCall(t *testing.T) {
 	table := skill.NewTable(nil)
 	strict := strictSkill{plain{name: "a"}}

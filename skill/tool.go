@@ -12,10 +12,10 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Source is the source of the tools that skills are, in the catalog.
+// Source is the source of skills among the tools of a catalog.
 const Source = "skill"
 
-// Check reports the first thing that makes a skill unfit for use.
+// Check returns the first reason why a skill is unfit for use, or nil.
 func Check(s Skill) error {
 	err := checkForm(s)
 	if _, guide := s.(Guide); err != nil || guide {
@@ -27,16 +27,16 @@ func Check(s Skill) error {
 	return nil
 }
 
-// checkForm is Check without the parameters' schema.
+// checkForm is Check without compiling the parameters.
 func checkForm(s Skill) error {
 	switch {
 	case s.Name() == "":
-		return errNoName
+		return errors.New("a skill has no name")
 	case strings.TrimSpace(s.Description()) == "":
 		return fmt.Errorf("skill %q has no description: models choose by it", s.Name())
 	}
 	if _, guide := s.(Guide); guide {
-		return nil // its name is that of a folder, and no tool's
+		return nil // it is named like its folder, not like a tool
 	}
 	if err := Definition(s).Check(); err != nil {
 		return fmt.Errorf("skill %q: %w", s.Name(), err)
@@ -44,20 +44,20 @@ func checkForm(s Skill) error {
 	return nil
 }
 
-// Definition returns the tool that a skill is.
+// Definition returns the tool definition of a skill.
 func Definition(s Skill) tool.Definition {
 	d := DetailsOf(s)
 	return tool.Definition{
 		Name: ToolName(s.Name()), Description: s.Description(), Parameters: s.Parameters(),
-		Risk: d.Risk, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
+		Risk: d.Risk, Replay: d.Replay, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Source: Source,
 	}
 }
 
 var notInToolNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// ToolName is what a model calls a skill. Skills of a SKILL.md may have names in
-// any script, models know only ASCII.
+// ToolName returns the name by which a model calls a skill. A SKILL.md may have a
+// name in any script, but tools have ASCII names.
 func ToolName(name string) string {
 	if name = notInToolNames.ReplaceAllString(name, "_"); len(name) > 64 {
 		name = name[:64]
@@ -65,9 +65,9 @@ func ToolName(name string) string {
 	return name
 }
 
-// Execute runs a skill. The arguments are held against its parameters first, and
-// a panic is ErrExecutionFailed: nothing that a skill does harms its caller. The
-// parameters are compiled anew; [Table.Call] does that once.
+// Execute validates the arguments and runs a skill. A panic becomes
+// ErrExecutionFailed. Each call compiles the parameters; [Table.Call] does that
+// once.
 func Execute(ctx context.Context, s Skill, args json.RawMessage) (result any, err error) {
 	schema, err := compile(s)
 	return execute(ctx, s, schema, err, args)
@@ -76,7 +76,7 @@ func Execute(ctx context.Context, s Skill, args json.RawMessage) (result any, er
 // compile compiles a skill's parameters.
 func compile(s Skill) (*tool.Schema, error) { return tool.CompileSchema(Definition(s).Schema()) }
 
-// execute is Execute with the compiled parameters, or why they could not be.
+// execute is Execute with the compiled parameters, or the error of compiling them.
 func execute(ctx context.Context, s Skill, schema *tool.Schema, err error, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -103,19 +103,19 @@ func run(ctx context.Context, s Skill, args json.RawMessage) (result any, err er
 	return result, err
 }
 
-// asTool is a skill as a tool of the catalog, which validates the arguments.
+// asTool is a skill as a tool. The caller has validated the arguments.
 type asTool struct {
 	skill      Skill
 	definition tool.Definition
 }
 
-// AsTool returns the tool that a skill is.
+// AsTool returns a skill as a tool.
 func AsTool(s Skill) tool.Tool { return &asTool{s, Definition(s)} }
 
 func (t *asTool) Definition() tool.Definition { return t.definition }
 
-// Call executes the skill. A text is the result as it is, anything else is told
-// as JSON and shown as data.
+// Call executes the skill. A text is the result as it is; anything else goes to the
+// model as JSON and to the user as data.
 func (t *asTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	out, err := run(ctx, t.skill, args)
 	if err != nil {
@@ -126,7 +126,7 @@ func (t *asTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, e
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {
-		return chat.Result{}, fmt.Errorf("skill %s: its result is no JSON: %w", t.skill.Name(), ErrExecutionFailed)
+		return chat.Result{}, fmt.Errorf("skill %s: its result is not JSON: %w", t.skill.Name(), ErrExecutionFailed)
 	}
 	return chat.Result{Text: string(raw), View: &chat.View{Data: raw}}, nil
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// toolset is a skill without a provider: it is nothing but the tools that are
-// shown while it is active.
+// toolset is a skill without a provider. All it brings is a choice of tools: those
+// that are shown while it is active.
 type toolset struct{ config Config }
 
 func (t toolset) Name() string                { return t.config.Name }
@@ -14,7 +14,7 @@ func (t toolset) Description() string         { return t.config.Description }
 func (t toolset) Parameters() ParameterSchema { return t.config.Parameters }
 func (t toolset) Details() Details            { return t.config.Details() }
 
-// Execute says which tools the skill stands for.
+// Execute returns the tools of the toolset.
 func (t toolset) Execute(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"skill": t.config.Name, "tools": t.config.Tools}, nil
 }

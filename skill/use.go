@@ -14,29 +14,28 @@ import (
 // reading of its instructions.
 type Use struct {
 	Skill, Version, Provider string
-	// Tool is what was called, or empty for a reading.
+	// Tool is the tool that was called; empty for a reading.
 	Tool string
 	// Arguments are those of the call, or of the reading.
 	Arguments json.RawMessage
 }
 
-// UseOf is a use of the skill of an entry.
-func UseOf(e *Entry) Use {
+// useOf returns a use of an entry's skill.
+func useOf(e *Entry) Use {
 	return Use{Skill: e.Name(), Version: e.Details.Version, Provider: e.Details.Provider}
 }
 
-// ObserveFunc stands around every use of a skill. It calls run once, with the
-// context or one made of it, and returns run's error as it is. Who uses the skill
-// is told by [tool.Caller]. It is safe for concurrent use.
+// ObserveFunc wraps every use of a skill. It calls run once, with ctx or a context
+// derived from it, and returns run's error as it is. [tool.Caller] tells who uses the
+// skill. It is safe for concurrent use.
 type ObserveFunc func(ctx context.Context, u Use, run func(context.Context) error) error
 
-// errResult is what an observer is told of a call whose result says that it
-// failed.
+// errResult tells an observer that a call returned a failed result.
 var errResult = fmt.Errorf("the result says so: %w", ErrExecutionFailed)
 
-// Observed returns t with every call going through observe, as a use like u. A
+// withObserver returns t with every call going through observe, as a use like u. A
 // nil observe changes nothing.
-func Observed(t tool.Tool, u Use, observe ObserveFunc) tool.Tool {
+func withObserver(t tool.Tool, u Use, observe ObserveFunc) tool.Tool {
 	if observe == nil {
 		return t
 	}
@@ -71,8 +70,8 @@ func (o *observed) Call(ctx context.Context, args json.RawMessage) (result chat.
 	return result, err
 }
 
-// KindOf says in a word what a skill brings: "server" for tools of its own,
-// "instructions", "callable", or "toolset".
+// KindOf names what a skill brings: "server" for tools of its own, "instructions",
+// "callable" or "toolset".
 func KindOf(s Skill) string {
 	switch s.(type) {
 	case Server:

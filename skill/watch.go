@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// settle is how long files are given to be written to their end; a burst of
-	// changes that goes on is looked at after patience all the same.
+	// settle is how long the loader waits for a file to be complete, and patience how
+	// long at most while changes keep coming.
 	settle   = 100 * time.Millisecond
 	patience = 500 * time.Millisecond
-	// pollLeast and pollMost bound the time between two looks at everything. In
-	// between, it grows with what a look costs, to a fiftieth of the time.
+	// pollLeast and pollMost bound the time between two looks at everything. Between
+	// them it is fifty times as long as a look takes.
 	pollLeast = 2 * time.Second
 	pollMost  = 4 * time.Second
-	// maxWaiting is how many changed files are looked at one by one; beyond, the
-	// whole root is.
+	// maxWaiting is how many changed files are read one by one; beyond that the whole
+	// root is.
 	maxWaiting = 1000
 )
 
-// Run keeps the table up to date until ctx ends. What the system tells of folders
-// is looked at within a second, one file for one changed file. Everything is
-// looked at every 2 to 4 seconds besides, since network folders tell nothing, and
-// a folder may go and come back. Only one Run is to be under way at a time.
+// Run keeps the table up to date until ctx ends. It reads a changed file within a
+// second of the system's notice. It also looks at everything every 2 to 4 seconds:
+// network folders give no notice, and folders come and go. Only one Run may run at a
+// time.
 func (l *Loader) Run(ctx context.Context) {
 	w := l.newWatcher(ctx)
 	defer w.close()
@@ -58,7 +58,7 @@ func (l *Loader) Run(ctx context.Context) {
 				w.errors = nil
 				continue
 			}
-			l.log.WarnContext(ctx, "watching the folders of skills; they are looked at as a whole", "error", err)
+			l.log.WarnContext(ctx, "watching the folders of skills failed; reading them all", "error", err)
 			poll.Reset(0)
 		case <-settled.C:
 			if len(waiting) > 0 {
@@ -69,7 +69,7 @@ func (l *Loader) Run(ctx context.Context) {
 	}
 }
 
-// everything looks at all roots, and returns when to do so again.
+// everything looks at all roots and returns the time until the next look.
 func (l *Loader) everything(ctx context.Context, w *watcher) time.Duration {
 	start := time.Now()
 	w.forget()
@@ -83,7 +83,7 @@ func (l *Loader) entering(f func(string)) {
 	l.enter = f
 }
 
-// note adds what an event is about to the work that waits.
+// note adds the subject of an event to the waiting work.
 func (l *Loader) note(waiting work, e fsnotify.Event) bool {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -106,8 +106,8 @@ func (l *Loader) note(waiting work, e fsnotify.Event) bool {
 	return noted
 }
 
-// concerns tells what an event means to a root: that one of its own YAML files may
-// have changed, or that it is to be looked at as a whole.
+// concerns says what an event means to a root: one of its own YAML files may have
+// changed, or the whole root must be looked at.
 func (r *root) concerns(e fsnotify.Event) (name string, whole bool) {
 	dir, name := filepath.Split(e.Name)
 	switch dir = filepath.Clean(dir); {
@@ -127,7 +127,8 @@ func (r *root) concerns(e fsnotify.Event) (name string, whole bool) {
 	return "", e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
 }
 
-// watcher hears what the system tells of folders. The zero value hears nothing.
+// watcher receives the system's notices about folders. Without a Watcher it receives
+// none.
 type watcher struct {
 	*fsnotify.Watcher
 	loader  *Loader
@@ -135,12 +136,12 @@ type watcher struct {
 	errors  chan error
 	watched map[string]os.FileInfo
 	entered map[string]bool // since the last look at everything began
-	late    bool            // the log says that news come late
+	late    bool            // the log says that notices are late
 }
 
 func (l *Loader) newWatcher(ctx context.Context) *watcher {
 	w := &watcher{loader: l, watched: map[string]os.FileInfo{}, entered: map[string]bool{}}
-	if l.config.PollOnly {
+	if l.pollOnly {
 		return w
 	}
 	inner, err := fsnotify.NewWatcher()
@@ -158,7 +159,7 @@ func (w *watcher) close() {
 	}
 }
 
-// add watches a folder. One that has been replaced by another is watched anew.
+// add watches a folder, and watches a replaced one anew.
 func (w *watcher) add(dir string) {
 	if w.Watcher == nil {
 		return
@@ -183,8 +184,7 @@ func (w *watcher) add(dir string) {
 	w.watched[dir] = info
 }
 
-// forget ends the watching of folders that the last look at everything did not
-// come to any more.
+// forget stops watching folders that the last look at everything did not enter.
 func (w *watcher) forget() {
 	w.loader.changing.Lock()
 	defer w.loader.changing.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -224,7 +225,7 @@ func TestMeaningReachesTheSelection(t *testing.T) {
 	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
 		t.Fatal(err)
 	}
-	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, selection.VectorWeights{})
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1}).WithVectors([][]float32{{1, 0}, {0, 1}}, rank.VectorWeights{})
 	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["letter"]}`)}}, fake.Step{Text: "found"})
 	known := &meanings{}
 	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: known}), m}

@@ -29,6 +29,7 @@ import (
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -189,9 +190,11 @@ func (a *app) build(ctx context.Context, w *workspace, stored bool, log *slog.Lo
 		return b, err
 	}
 	b.server = server.New(b.gateway, server.Config{
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Version: version(), Skills: b.skills.admin(), Log: log,
-		Policy:        func() []rules.Status { return b.calls.Load().Status() },
-		Configuration: func() api.Configuration { return *b.reloader.status.Load() },
+		Key: string(c.API.Key), Hosts: c.API.Hosts, Skills: b.skills.admin(), Log: log,
+		Status: api.Config{
+			Version: version(), Policy: func() []rules.Status { return b.calls.Load().Status() },
+			Configuration: func() api.Configuration { return *b.reloader.status.Load() },
+		},
 	})
 	b.close = append(b.close, func() error {
 		// What turns leave behind is stored before the store is closed.
@@ -314,7 +317,7 @@ func (b *built) newEmbedder(w *workspace, stored bool, log *slog.Logger) (*embed
 	}
 	e, err := embedding.New(embedding.Config{
 		BaseURL: c.BaseURL, Model: c.Model, APIKey: string(c.APIKey), Timeout: c.Timeout,
-		Weights: selection.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
+		Weights: rank.VectorWeights{Weight: c.Weight, Threshold: c.Threshold},
 		File:    filepath.Join(w.state, "embeddings.jsonl"), ReadOnly: !stored, Log: log,
 	})
 	if err != nil {

@@ -146,7 +146,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	add("state", a.checkState(ctx, w.state), w.state)
 	b, err := a.build(ctx, w, false, slog.New(slog.DiscardHandler))
-	var misconfigured *config.Error
+	var misconfigured config.Error
 	switch {
 	case errors.As(err, &misconfigured):
 		add("rules", err, "") // the rest was read by open

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
 )
@@ -222,13 +223,11 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 		id := set.Tools[e.Position()].ID
 		names[id], ids[e.Definition.Name] = e.Definition.Name, id
 	}
-	var asked []selection.Asked
-	for _, p := range eval.Without(past, set.Queries) {
-		a := selection.Asked{Question: p.Text}
-		for _, id := range p.Tools {
-			a.Tools = append(a.Tools, cmp.Or(names[id], id))
+	past = eval.Without(past, set.Queries)
+	for _, p := range past {
+		for i, id := range p.Tools {
+			p.Tools[i] = cmp.Or(names[id], id)
 		}
-		asked = append(asked, a)
 	}
 	s := selection.New(c, selection.Config{})
 	search := func(s *selection.Selector) map[string][]string {
@@ -242,7 +241,7 @@ func (r *evaluation) vote(set *eval.Set, flags evalFlags) (map[string][]string, 
 	}
 	r.score(&r.Score, set, search(s), flags.limit)
 	r.Usage = &eval.Score{}
-	voted := search(s.WithUsage(selection.NewUsage(asked)))
+	voted := search(s.WithVotes(rank.NewVotes(past)))
 	r.score(r.Usage, set, voted, flags.limit)
 	return voted, nil
 }
@@ -256,10 +255,11 @@ func rankSet(set *eval.Set) map[string][]string {
 	for i := range set.Tools {
 		definitions[i] = &set.Tools[i].Definition
 	}
-	x := selection.NewIndex(definitions, selection.Weights{})
+	x := rank.New(definitions, rank.Weights{})
 	return rankAll(set, func(q eval.Query) []string {
 		var list []string
-		for _, hit := range x.Rank(selection.Query{Text: q.Text, History: q.History}, evalDepth) {
+		ranking := x.Rank(rank.Query{Text: q.Text, History: q.History})
+		for _, hit := range ranking.Hits(evalDepth) {
 			list = append(list, set.Tools[hit.Position].ID)
 		}
 		return list

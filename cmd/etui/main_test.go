@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOMODCACHE", modules)
 			e.Setenv("GOPROXY", "off")
 			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

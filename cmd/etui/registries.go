@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// defaultRegistries are those that a configuration without registries has.
+// defaultRegistries are the registries of a configuration without any.
 var defaultRegistries = []config.Registry{{Name: "clawhub", Type: "clawhub"}, {Name: "github", Type: "git"}}
 
 // The bounds of one exchange with a registry.
@@ -28,7 +28,7 @@ const (
 	registryBody = 64 << 20
 )
 
-// newInstaller makes what installs skills into a workspace.
+// newInstaller returns the installer of a workspace.
 func newInstaller(w *workspace, log *slog.Logger) (*hub.Installer, error) {
 	c := hub.Config{Folder: installFolder(w), Roots: map[string]*x509.CertPool{}, Log: log}
 	list := w.config.Skills.Registries
@@ -36,11 +36,11 @@ func newInstaller(w *workspace, log *slog.Logger) (*hub.Installer, error) {
 		list = defaultRegistries
 	}
 	for _, r := range list {
-		registry, err := newRegistry(w, r)
+		source, err := newSource(w, r)
 		if err != nil {
 			return nil, usagef("%s: skills.registries: %w", w.file, err)
 		}
-		c.Registries = append(c.Registries, registry)
+		c.Sources = append(c.Sources, source)
 		if len(r.Roots) == 0 {
 			continue
 		}
@@ -63,9 +63,9 @@ func installFolder(w *workspace) string {
 	return filepath.Join(w.dir, dir[0])
 }
 
-// newRegistry makes a registry. This is the one list of them: a new type costs
+// newSource makes a source. This is the one list of them: a new type costs
 // its file and a line here.
-func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
+func newSource(w *workspace, r config.Registry) (hub.Source, error) {
 	if r.Type == "folder" {
 		if r.URL == "" {
 			return nil, fmt.Errorf("%s: a folder needs url, its path", r.Name)
@@ -86,8 +86,8 @@ func newRegistry(w *workspace, r config.Registry) (hub.Source, error) {
 	return hub.NewGit(r.Name, c, r.Repositories...)
 }
 
-// registryClient reaches public addresses, and the registry's own wherever it is:
-// whoever configured it has said so.
+// registryClient reaches public addresses and the address that the configuration
+// gives the registry, which may be a private one.
 func registryClient(w *workspace, r config.Registry) (*http.Client, error) {
 	guard, err := egress.New(egress.Config{Own: w.ports, Key: "skills.registries", Allow: hostOf(r.URL)})
 	if err != nil {
@@ -96,8 +96,8 @@ func registryClient(w *workspace, r config.Registry) (*http.Client, error) {
 	return guard.Client(egress.Limits{Time: registryTime, Body: registryBody}), nil
 }
 
-// hostOf is the host and port of a URL, as an entry of what may be reached; none
-// when it has no host.
+// hostOf returns the host and port of a URL as an entry of an allow list; nil if
+// it has no host.
 func hostOf(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -124,11 +124,11 @@ func readRoots(file string, list []string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// maxLoaded bounds how many loaded skills find_skills tells of.
+// maxLoaded bounds how many loaded skills find_skills returns.
 const maxLoaded = 5
 
-// addInstallTools gives the model the tools that find and install skills, when the
-// configuration lets it have them.
+// addInstallTools gives the model the tools that find and install skills, as far as
+// the configuration allows.
 func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
 	if w.config.Skills.Model == "off" {
 		return nil
@@ -139,12 +139,12 @@ func (b *built) addInstallTools(w *workspace, log *slog.Logger) error {
 	}
 	find := &hub.Finder{Installer: in, Loaded: b.loaded}
 	if w.config.Skills.Model == "find" {
-		in = nil // without it there is no install_skill
+		in = nil // hub then leaves out install_skill
 	}
 	return hub.Register(b.registry, find, in)
 }
 
-// loaded finds what is loaded and the caller may use.
+// loaded finds loaded skills that the caller may use.
 func (b *built) loaded(ctx context.Context, text string) []hub.Found {
 	var list []hub.Found
 	c := b.registry.Catalog()

@@ -147,7 +147,7 @@ func (r *reloader) look(ctx context.Context) {
 	case err == nil && bytes.Equal(text, r.text) && r.status.Load().Error == "":
 		return
 	case err == nil && len(bytes.TrimSpace(text)) == 0:
-		err = &config.Error{File: r.file, Reason: "the file is empty"}
+		err = config.Error{File: r.file, Message: "the file is empty"}
 	case err == nil:
 		r.text, r.found = text, true
 		err = r.apply(ctx)
@@ -204,7 +204,8 @@ func (r *reloader) apply(ctx context.Context) error {
 // configuration names for them now.
 func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 	for _, name := range r.gateway.Agents() {
-		active, _, err := r.gateway.Skill(name)
+		now, err := r.gateway.AgentStatus(name)
+		active := now.Skill
 		_, there := r.registry.Catalog().Skill(active)
 		_, known := r.skills.table.Snapshot().Get(active)
 		if err != nil || there || known { // one that is only disabled is not replaced by more tools

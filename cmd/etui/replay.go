@@ -224,7 +224,7 @@ func (a *app) replayOn(ctx context.Context, w *workspace, conversations []replay
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for _, mode := range f.chosen() {
 		for _, p := range replay.Providers() {
-			run, err := replay.Play(ctx, replay.Config{Gateway: b.config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
+			run, err := replay.Play(ctx, replay.Config{Engine: b.config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
 			if errors.Is(err, engine.ErrUnknown) {
 				err = usagef("on %s: %w", w.file, err)
 			}

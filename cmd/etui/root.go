@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		}),
 	)
 	var usage usageError
-	var misconfigured *config.Error
+	var misconfigured config.Error
 	switch {
 	case err == nil:
 		return exitOK

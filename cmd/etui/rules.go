@@ -19,7 +19,7 @@ type rulebook struct {
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
-// [*config.Error] for every mistake.
+// [config.Error] for every mistake.
 func rulebookOf(c *config.Config) (rulebook, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
@@ -56,7 +56,7 @@ func configErrors(err error) error {
 	for i, err := range list {
 		var e *rules.Error
 		if errors.As(err, &e) {
-			list[i] = &config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Reason: e.Reason}
+			list[i] = config.Error{File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column, Message: e.Reason}
 		}
 	}
 	return errors.Join(list...)

@@ -25,7 +25,7 @@ func benchInstall(ctx context.Context, request json.RawMessage) any {
 	if err == nil && r.Slug == "" {
 		err = errors.New("the request has no slug")
 	}
-	var file *hub.File
+	var file *hub.Folder
 	if err == nil {
 		file, err = hub.NewFile(r.Archive)
 	}

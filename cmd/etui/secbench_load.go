@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	skillhttp "github.com/etui-run/etui/skill/http"
 	"github.com/etui-run/etui/skill/markdown"
+	"github.com/etui-run/etui/tool"
 )
 
 // benchSkills are the skills of a bench's workspace.
@@ -112,6 +114,6 @@ func (b *benchSkills) describe(s skill.Skill) map[string]any {
 	d, c := skill.DetailsOf(s), b.seen.config(s.Name())
 	return map[string]any{
 		"name": s.Name(), "description": s.Description(), "provider": d.Provider, "risk_level": d.Risk, "version": d.Version,
-		"timeout": c.Timeout.Seconds(), "endpoint": c.Endpoint, "replay": c.Replay, "parameters": s.Parameters(),
+		"timeout": c.Timeout.Seconds(), "endpoint": c.Endpoint, "replay": cmp.Or(c.Replay, map[tool.Risk]tool.Replay{tool.Read: tool.Safe}[c.RiskLevel], tool.Never), "parameters": s.Parameters(),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/api"
 )
@@ -168,7 +169,7 @@ func because(x selection.Explanation, v selection.Verdict) string {
 }
 
 // withWords is a reason with the words that matched.
-func withWords(reason string, terms []selection.Term) string {
+func withWords(reason string, terms []rank.Term) string {
 	var words []string
 	for _, t := range terms {
 		word := t.Word

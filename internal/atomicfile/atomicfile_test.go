@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a link was followed")
 	}
-	// What cannot be written leaves nothing behind, and what was there.
+	// A failed write leaves the old file and nothing else.
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (f *Files) appendFile(in appendInput) (string, error) {
 		return "", err
 	}
 	if len(in.Content) > maxFile {
-		return "", fmt.Errorf("%d bytes are too much; up to 1 MiB is added at once", len(in.Content))
+		return "", fmt.Errorf("%d bytes are too many; append at most 1 MiB at once", len(in.Content))
 	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
@@ -43,10 +43,10 @@ func (f *Files) appendFile(in appendInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Added %d bytes to %s, which has %d now.", added, s.shown, size), nil
+	return fmt.Sprintf("Added %d bytes to %s, which now has %d.", added, s.shown, size), nil
 }
 
-// append writes at the end of a file. What has a second name is not changed: that
+// append writes at the end of a file. It refuses a file with a second name, which
 // could be a file outside of the workspace.
 func (s spot) append(text string) (added int, size int64, err error) {
 	if s, err = s.enter(false); err != nil {
@@ -85,12 +85,12 @@ func (s spot) append(text string) (added int, size int64, err error) {
 	return len(raw), info.Size() + int64(len(raw)), nil
 }
 
-// alike is a text with the line ends and in the code of a file, of which the first
+// alike returns text with the line endings and in the encoding of a file whose first
 // bytes are known.
 func (s spot) alike(text string, head []byte) ([]byte, error) {
 	code, isText := textcode.Of(head)
 	if !isText {
-		return nil, fmt.Errorf("%s is a binary file, or a text in an unknown code, and nothing is added to it", s.shown)
+		return nil, fmt.Errorf("%s is a binary file, or text in an unknown encoding, and cannot be appended to", s.shown)
 	}
 	have, err := code.Decode(head)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s spot) alike(text string, head []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// is reports whether a file stands at the name itself, and not behind a link.
+// is reports whether the name itself is a file, not a link to one.
 func (s spot) is(file fs.FileInfo) bool {
 	info, err := s.root.Lstat(s.name)
 	return err == nil && os.SameFile(info, file)

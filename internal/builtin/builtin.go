@@ -1,11 +1,10 @@
-// Package builtin holds the tools that etui brings: the files of the workspace,
-// the time and arithmetic. [Tools] is made from the functions that say
-// //etui:tool below their comments; docs/tools-in-go.md tells how.
+// Package builtin holds etui's own tools: files of the workspace, time and arithmetic.
+// [Tools] is generated from the functions marked //etui:tool; see docs/tools-in-go.md.
 //
-// Files are reached through os.Root, so that no name, link or race leads out of
-// the workspace. Only regular files are read and written, and files with a second
-// name elsewhere (hard links) are not read. The configuration of the workspace can
-// be read, but not changed: an agent must not be able to give itself more rights.
+// Files are accessed through os.Root, so that no name, link or race leads out of the
+// workspace. Only regular files are read and written; files with a second name
+// elsewhere (hard links) are not read. The workspace's configuration can be read but
+// not changed, so that an agent cannot give itself more rights.
 //
 //etui:tools groups=file source=builtin version=1
 package builtin

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// workspace is a folder with files, and the tools that see it.
+// workspace is a folder with files, and the tools for it.
 type workspace struct {
 	t     *testing.T
 	dir   string
@@ -95,6 +95,7 @@ func (w *workspace) want(name, args, says string) {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "empty": "", "bin": "a\x00b", "big": strings.Repeat("x", 2<<20), "many": strings.Repeat("l\n", 3000), "d/f": "x", "wide": strings.Repeat(strings.Repeat("w", 999)+"\n", 100)})
 	w.want("read_file", `{"path":"a.txt"}`, "one\ntwo\nthree\n")
 	w.want("read_file", `{"path":"a.txt","start":2,"lines":1}`, "two\n\n(lines 2 to 2 of 3; read on with start 3)")
@@ -111,6 +112,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestListFindSearch(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"b.md": "Hello TODO", "a/c.md": "x\nTODO: y\n", "a/d/e.txt": "TODO", ".git/x.md": "TODO", "z": ""})
 	w.want("list_dir", `{}`, ".git/\na/\nb.md (10 bytes)\nz (0 bytes)\n")
 	w.want("list_dir", `{"path":"a"}`, "d/\nc.md (10 bytes)\n")
@@ -127,13 +129,14 @@ func TestListFindSearch(t *testing.T) {
 }
 
 func TestWriteAndEdit(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a.txt": "one two one\n", "crlf.txt": "a\r\nb\r\n"})
 	w.want("write_file", `{"path":"new/deep.txt","content":"hi"}`, "Wrote 2 bytes")
 	if got := w.text("new/deep.txt"); got != "hi" {
 		t.Errorf("wrote %q", got)
 	}
 	w.want("edit_file", `{"path":"a.txt","old":"one","new":"1"}`, "! the old text occurs 2 times in a.txt, in lines 1, 1; add lines")
-	w.want("edit_file", `{"path":"a.txt","old":"TWO","new":"2"}`, "! the old text does not occur in a.txt; most like it, from line 1 on:\none two one")
+	w.want("edit_file", `{"path":"a.txt","old":"TWO","new":"2"}`, "! the old text does not occur in a.txt; closest match, from line 1:\none two one")
 	w.want("edit_file", `{"path":"a.txt","old":"two","new":"2"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"a.txt","old":"one","new":"1","all":true}`, "Replaced 2")
 	if got := w.text("a.txt"); got != "1 2 1\n" {
@@ -158,8 +161,9 @@ func TestWriteAndEdit(t *testing.T) {
 	}
 }
 
-// TestNothingLeadsOut tries to reach what is not the workspace's.
+// TestNothingLeadsOut tries to reach files outside of the workspace.
 func TestNothingLeadsOut(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"in.txt": "inside", "sub/x": "x"})
 	outside := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(outside, []byte("SECRET"), 0o600); err != nil {
@@ -204,8 +208,9 @@ func TestNothingLeadsOut(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsProtected, under every name it can have.
+// TestConfigurationIsProtected tries every name that the configuration can have.
 func TestConfigurationIsProtected(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"etui.yaml": "listen: x\n"})
 	if err := os.Symlink("etui.yaml", filepath.Join(w.dir, "alias")); err != nil {
 		t.Fatal(err)
@@ -234,8 +239,9 @@ func TestConfigurationIsProtected(t *testing.T) {
 	w.want("write_file", `{"path":"ETUI.YAML","content":"x"}`, "! the configuration")
 }
 
-// TestSkillsAreProtected, whether or not their folders are there yet.
+// TestSkillsAreProtected tries skill folders that exist and some that do not.
 func TestSkillsAreProtected(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"skills/a.yaml": "name: a\n", "skills.md": "x"})
 	for name, target := range map[string]string{"own": "skills", "own.yaml": "skills/a.yaml"} {
 		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
@@ -252,6 +258,7 @@ func TestSkillsAreProtected(t *testing.T) {
 }
 
 func TestTime(t *testing.T) {
+	t.Parallel()
 	w := open(t, nil)
 	w.want("get_time", `{}`, "Sunday 2026-03-01 12:00:00 UTC")
 	w.want("get_time", `{"zone":"Asia/Shanghai"}`, "20:00:00")
@@ -259,6 +266,7 @@ func TestTime(t *testing.T) {
 }
 
 func TestCalculate(t *testing.T) {
+	t.Parallel()
 	for expression, want := range map[string]string{
 		"1+2*3": "7", "(1+2)*3": "9", "0.1+0.2": "0.3", "1/3": "0.333333333333333", "2^10": "1024", "-2^2": "-4", "2^-1": "0.5", "10 % 3": "1",
 		"15%": "0.15", "80*15%": "12", "200 + 10%*200": "220", "sqrt(16)": "4", "sqrt(2)": "1.4142135623731", "max(1, 5, 3)": "5", "min(2)": "2", "round(2.5)": "3",
@@ -291,8 +299,10 @@ func FuzzCalculate(f *testing.F) {
 	})
 }
 
-// TestDefinitionsAreShort: a plain "hi" sends them all, and must stay small.
+// TestDefinitionsAreShort limits the size of all definitions together, because a plain
+// "hi" sends them all.
 func TestDefinitionsAreShort(t *testing.T) {
+	t.Parallel()
 	w := open(t, nil)
 	total := 0
 	for _, tl := range w.tools {

@@ -25,8 +25,8 @@ const (
 	maxBits       = 4096 // of an exact number; after that it is a float
 )
 
-// Evaluate computes an arithmetic expression. Decimals are exact: 0.1+0.2 is
-// 0.3. Functions and roots are floating point.
+// Evaluate computes an arithmetic expression. Decimals are exact: 0.1+0.2 is 0.3.
+// Functions and roots use floating point.
 func Evaluate(expression string) (string, error) {
 	if len(expression) > maxExpression {
 		return "", fmt.Errorf("the expression is longer than %d characters", maxExpression)
@@ -42,7 +42,7 @@ func Evaluate(expression string) (string, error) {
 	return v.String(), nil
 }
 
-// number is exact while it can be, else a float.
+// number is exact as long as possible, else a float.
 type number struct {
 	exact *big.Rat
 	float float64
@@ -113,7 +113,7 @@ func (p *parser) take(signs string) rune {
 
 func (p *parser) sum(depth int) (number, error) {
 	if depth > maxBrackets {
-		return number{}, p.fail("brackets lie too deep")
+		return number{}, p.fail("brackets are nested too deeply")
 	}
 	left, err := p.product(depth)
 	for err == nil {
@@ -173,7 +173,7 @@ func (p *parser) product(depth int) (number, error) {
 	return left, err
 }
 
-// operand reports whether a value follows: then % divides, else it is percent.
+// operand reports whether a value follows: then % is a remainder, else a percentage.
 func (p *parser) operand() bool {
 	r := p.peek()
 	return r >= '0' && r <= '9' || r == '.' || r == '(' || r >= 'a' && r <= 'z'
@@ -189,7 +189,7 @@ func (p *parser) quotient(left, right number) (number, error) {
 	return rational(new(big.Rat).Quo(left.exact, right.exact))
 }
 
-// power reads signs and powers, which bind from the right: -2^2 is -4.
+// power parses signs and powers, which are right-associative: -2^2 is -4.
 func (p *parser) power(depth int) (number, error) {
 	if depth > maxBrackets {
 		return number{}, p.fail("too many signs")
@@ -316,7 +316,7 @@ func (p *parser) name(depth int) (number, error) {
 		return best, err
 	}
 	v, err := float(f(best.value()))
-	// Whole results of rounding stay exact.
+	// Integral results of rounding stay exact.
 	if err == nil && (name == "round" || name == "floor" || name == "ceil" || name == "abs" || name == "sqrt") && v.float == math.Trunc(v.float) && math.Abs(v.float) < 1<<53 {
 		return number{exact: new(big.Rat).SetInt64(int64(v.float))}, nil
 	}

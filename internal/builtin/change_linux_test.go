@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSwapped: a program that puts a link in the place of a folder, again and again,
-// gets nothing written to what is protected.
+// TestSwapped checks that nothing protected is written while a program keeps replacing
+// a folder with a link.
 func TestSwapped(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{".git/hooks/old": "x", "a/old": "x", "evil": "x"})
 	a, link := filepath.Join(w.dir, "a"), filepath.Join(w.dir, "link")
 	if err := os.Symlink(".git/hooks", link); err != nil {

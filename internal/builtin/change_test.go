@@ -15,6 +15,7 @@ import (
 )
 
 func TestMultiEdit(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a": "one\ntwo\nthree\n", "crlf": "a\r\nb\r\nc\r\n", "mixed": "a\r\nb\nc\r\n"})
 	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"1"},{"old":"four","new":"4"}]}`, "! nothing was changed; edit 2 of 2: the old text does not occur in a")
 	if got := w.text("a"); got != "one\ntwo\nthree\n" {
@@ -22,7 +23,7 @@ func TestMultiEdit(t *testing.T) {
 	}
 	w.want("multi_edit", `{"path":"a","edits":[{"old":"one","new":"two"},{"old":"two","new":"2","all":true}]}`, "Made 2 edits in a.")
 	w.want("multi_edit", `{"path":"crlf","edits":[{"old":"a\nb","new":"x\ny\nz"},{"old":"z\nc","new":"end"}]}`, "Made 2")
-	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 6 bytes to crlf, which has 17 now.")
+	w.want("append_file", `{"path":"crlf","content":"more\n"}`, "Added 6 bytes to crlf, which now has 17.")
 	w.want("edit_file", `{"path":"mixed","old":"a\nb","new":"x\ny"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"mixed","old":"c","new":"z"}`, "Replaced 1")
 	for name, want := range map[string]string{"a": "2\n2\nthree\n", "crlf": "x\r\ny\r\nend\r\nmore\r\n", "mixed": "x\r\ny\nz\r\n"} {
@@ -37,22 +38,23 @@ func TestMultiEdit(t *testing.T) {
 }
 
 func TestAppendRenameRemove(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"log": "1\n", "d/x": "x", "d/e/y": "y", "keep": "k", "skills/a.yaml": "name: a\n", "sub/.git/config": "[core]"})
 	w.want("append_file", `{"path":"log","content":"2\n"}`, "Added 2 bytes")
 	w.want("append_file", `{"path":"new/log","content":"1\n"}`, "which is new")
 	w.want("append_file", `{"path":"d","content":"1\n"}`, "! d: is a directory")
 	w.want("rename_file", `{"from":"d/x","to":"f/g/x"}`, "Moved d/x to f/g/x.")
-	w.want("rename_file", `{"from":"log","to":"keep"}`, "! keep is there already")
+	w.want("rename_file", `{"from":"log","to":"keep"}`, "! keep already exists")
 	w.want("rename_file", `{"from":"none","to":"keep2"}`, "! there is no none")
 	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
 	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
 	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
-	w.want("remove_file", `{"path":"d"}`, "! d is not empty; recursive removes it with all in it")
-	w.want("remove_file", `{"path":"d","recursive":true}`, "Removed d with all in it: 2 files and folders.")
-	w.want("remove_file", `{"path":".","recursive":true}`, "! . stays")
-	w.want("remove_file", `{"path":"`+w.dir+`","recursive":true}`, "! . stays")
+	w.want("remove_file", `{"path":"d"}`, "! d is not empty; set recursive to remove it with everything in it")
+	w.want("remove_file", `{"path":"d","recursive":true}`, "Removed d with everything in it: 2 files and folders.")
+	w.want("remove_file", `{"path":".","recursive":true}`, "! . cannot be moved or removed")
+	w.want("remove_file", `{"path":"`+w.dir+`","recursive":true}`, "! . cannot be moved or removed")
 	w.want("remove_file", `{"path":"sub","recursive":true}`, "Removed sub")
-	w.want("make_dir", `{"path":"p/q"}`, "p/q/ is there.")
+	w.want("make_dir", `{"path":"p/q"}`, "p/q/ exists.")
 	w.want("make_dir", `{"path":"keep/q"}`, "! ")
 	w.want("make_dir", `{"path":".idea"}`, "! .idea is run")
 	w.want("diff_files", `{"from":"log","to":"keep"}`, "-1\n-2\n+k")
@@ -62,8 +64,9 @@ func TestAppendRenameRemove(t *testing.T) {
 	}
 }
 
-// TestControlFiles are not changed, however they are spelled.
+// TestControlFiles checks that these files cannot be changed under any spelling.
 func TestControlFiles(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x"})
 	if err := os.Symlink(".git", filepath.Join(w.dir, "g")); err != nil {
 		t.Fatal(err)
@@ -87,6 +90,7 @@ func TestControlFiles(t *testing.T) {
 
 // TestHardLinks to files outside are neither read nor changed.
 func TestHardLinks(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a": "inside\n"})
 	outside := filepath.Join(w.dir, "../outside")
 	if err := os.WriteFile(outside, []byte("SECRET\n"), 0o600); err != nil {
@@ -109,8 +113,10 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFolders are read by absolute paths, and never changed.
+// TestReadOnlyFolders checks that these folders can be read by absolute path but not
+// changed.
 func TestReadOnlyFolders(t *testing.T) {
+	t.Parallel()
 	w := open(t, nil)
 	dir := filepath.Join(w.dir, "../readonly")
 	if err := os.MkdirAll(filepath.Join(dir, "skill"), 0o755); err != nil {
@@ -134,8 +140,9 @@ func TestReadOnlyFolders(t *testing.T) {
 	w.want("remove_file", `{"path":"`+dir+`/skill/notes.md"}`, "! ")
 }
 
-// TestEditsDoNotGetLost: many sessions change one file at once.
+// TestEditsDoNotGetLost lets many sessions change one file at once.
 func TestEditsDoNotGetLost(t *testing.T) {
+	t.Parallel()
 	const sessions = 16
 	var text strings.Builder
 	for i := range sessions {
@@ -158,6 +165,7 @@ func TestEditsDoNotGetLost(t *testing.T) {
 }
 
 func TestReadImage(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"a.txt": "text"})
 	for name, side := range map[string]int{"p.png": 10, "wide.png": 9000} {
 		file, err := os.Create(filepath.Join(w.dir, name))
@@ -169,7 +177,7 @@ func TestReadImage(t *testing.T) {
 		}
 		file.Close()
 	}
-	w.want("read_image", `{"path":"a.txt"}`, "! a.txt is no PNG")
+	w.want("read_image", `{"path":"a.txt"}`, "! a.txt is not a PNG")
 	w.want("read_image", `{"path":"wide.png"}`, "wide.png: png, 9000 x 10 pixels, 194 bytes; shown with 1800 x 2.")
 	w.want("read_image", `{"path":"p.png"}`, "p.png: png, 10 x 10 pixels")
 	r, err := w.tools["read_image"].Call(t.Context(), json.RawMessage(`{"path":"p.png"}`))
@@ -178,8 +186,7 @@ func TestReadImage(t *testing.T) {
 	}
 }
 
-// FuzzPaths: whatever a path is, nothing outside of the workspace is read or
-// changed.
+// FuzzPaths checks that no path reads or changes anything outside of the workspace.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"../out/canary", "link/../canary", "up/out/canary", "a/../../out", "//..", "./~", "up", "link", "link/", "\x00", "here/here/up/out", "..\\out\\canary", "/proc/self/root/etc/passwd"} {
 		f.Add(s, s)

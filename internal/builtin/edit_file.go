@@ -41,7 +41,7 @@ func (f *Files) editFile(in editInput) (chat.Result, error) {
 	return r, nil
 }
 
-// changed is what a replacement makes of a text.
+// changed is the result of a replacement.
 type changed struct {
 	text        string
 	count, line int // how often, and where first
@@ -56,7 +56,7 @@ func (r replacement) apply(name, text string) (c changed, err error) {
 	case isCRLF(text):
 		old, replaced = crlf(old), crlf(replaced)
 	case strings.Contains(text, "\r\n") && !strings.Contains(text, old):
-		old, replaced = crlf(old), crlf(replaced) // some of its lines end so
+		old, replaced = crlf(old), crlf(replaced) // some of its lines end in CRLF
 	}
 	n := strings.Count(text, old)
 	switch {
@@ -69,7 +69,7 @@ func (r replacement) apply(name, text string) (c changed, err error) {
 	return changed{strings.ReplaceAll(text, old, replaced), n, line}, nil
 }
 
-// places are the lines in which a text begins that occurs count times: the first
+// places lists the lines in which a text begins that occurs count times: the first
 // ten.
 func places(text, old string, count int) string {
 	var list []string
@@ -86,7 +86,7 @@ func places(text, old string, count int) string {
 	return strings.Join(list, ", ")
 }
 
-// String is the change as it is shown to the user.
+// String formats the change for the user.
 func (r replacement) String() string { return prefixed("- ", r.Old) + prefixed("+ ", r.New) }
 
 func prefixed(sign, text string) string {

@@ -21,43 +21,43 @@ import (
 // Limits of the file tools.
 const (
 	maxPath   = 1024      // bytes of a path
-	maxFile   = 1 << 20   // bytes of a text that is edited, compared or written
-	maxScan   = 64 << 20  // bytes of a file that is looked through for lines, or appended to
-	maxText   = 30 << 10  // bytes that one call gives: a turn keeps 32 KiB of a result
-	maxLines  = 2000      // lines of one reading
+	maxFile   = 1 << 20   // bytes of a text to edit, compare or write
+	maxScan   = 64 << 20  // bytes of a file to search or append to
+	maxText   = 30 << 10  // bytes of a result: a turn keeps 32 KiB
+	maxLines  = 2000      // lines of one read
 	maxList   = 500       // entries of a listing or search
-	maxWalk   = 50_000    // entries that a search or listing looks at
-	maxSearch = 256 << 20 // bytes that a text search looks at, of all files
+	maxWalk   = 50_000    // entries that a search or listing visits
+	maxSearch = 256 << 20 // bytes that a text search reads, of all files together
 	maxHits   = 100       // lines that a text search finds
 	maxWidth  = 300       // bytes of such a line
 )
 
-// FilesConfig says which files are reached.
+// FilesConfig sets up [Files].
 type FilesConfig struct {
 	// Dir is the workspace.
 	Dir string
-	// Protected are files and folders that can be read but not changed, with all
-	// below them: the configuration, the skills and the state would give an agent
-	// what it was not given. They need not exist.
+	// Protected are files and folders that tools can read but not change, with
+	// everything below them: through the configuration, the skills and the state an
+	// agent could give itself more rights. They need not exist.
 	Protected []string
-	// ReadOnly are further folders whose files can be read by their absolute paths.
-	// They need not exist.
+	// ReadOnly are more folders whose files can be read by absolute path. They need
+	// not exist.
 	ReadOnly []string
 }
 
-// Files are the file tools of one workspace. They are safe for concurrent use.
+// Files implements the file tools of one workspace. It is safe for concurrent use.
 type Files struct {
 	place
 	protected []string
 	readOnly  []string
 
-	// changing is held from the reading of a file to its replacement, so that of two
-	// sessions none undoes what the other has done.
+	// changing is held from reading a file to replacing it, so that no session undoes
+	// the change of another one.
 	changing sync.Mutex
-	scaling  sync.Mutex // held while a picture is made smaller
+	scaling  sync.Mutex // held while scaling a picture
 }
 
-// Open opens the files of a workspace.
+// Open opens a workspace.
 func Open(c FilesConfig) (*Files, error) {
 	p, err := openPlace(c.Dir)
 	if err != nil {
@@ -76,12 +76,12 @@ func Open(c FilesConfig) (*Files, error) {
 	return f, nil
 }
 
-// Close ends the use of the workspace.
+// Close closes the workspace.
 func (f *Files) Close() error { return f.root.Close() }
 
-// open opens a regular file for reading; it does not wait for pipes. A file with
-// further names is opened when all of them lie in the same place: another one
-// could be a file that is none of the workspace's.
+// open opens a regular file for reading without waiting for pipes. A file with several
+// names is opened only if all of them are in the same place: another name could belong
+// to a file outside of the workspace.
 func (s spot) open() (*os.File, fs.FileInfo, error) {
 	file, err := s.root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -96,14 +96,14 @@ func (s spot) open() (*os.File, fs.FileInfo, error) {
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file", s.shown)
 	case names(info) > 1 && s.namesOf(info) < names(info):
-		err = fmt.Errorf("%s has a second name outside of the workspace (a hard link) and is not read; a copy of it can be", s.shown)
+		err = fmt.Errorf("%s has a second name outside of the workspace (a hard link) and cannot be read; read a copy instead", s.shown)
 	default:
 		return file, info, nil
 	}
 	return nil, nil, errors.Join(err, file.Close())
 }
 
-// namesOf counts the names of a file in the place.
+// namesOf counts the names that a file has within the place.
 func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	seen := 0
 	_ = fs.WalkDir(p.root.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
@@ -120,14 +120,14 @@ func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	return n
 }
 
-// content is a text file's.
+// content is the content of a text file.
 type content struct {
 	text  string
 	code  textcode.Code
-	exact bool // the text is all of it
+	exact bool // decoding lost nothing
 }
 
-// read returns a text file whole.
+// read returns a whole text file.
 func (s spot) read() (content, error) {
 	file, info, err := s.open()
 	if err != nil {
@@ -135,7 +135,7 @@ func (s spot) read() (content, error) {
 	}
 	defer file.Close()
 	if info.Size() > maxFile {
-		return content{}, fmt.Errorf("%s has %d bytes, and at most 1 MiB is taken whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
+		return content{}, fmt.Errorf("%s has %d bytes, and only files up to 1 MiB are read whole; read_file reads a part of it, search_text finds lines in it", s.shown, info.Size())
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
@@ -153,9 +153,8 @@ func (s spot) read() (content, error) {
 	return content{text, code, err == nil && bytes.Equal(back, raw)}, nil
 }
 
-// edit replaces a text file by what change makes of it. Two edits of one file come
-// one after the other, and one that a program outside of etui has changed in
-// between is not replaced.
+// edit replaces the text of a file with the result of change. Edits of one file are
+// serialized, and a file that another program changed in the meantime is not replaced.
 func (f *Files) edit(given string, change func(shown, text string) (string, error)) (spot, error) {
 	s, err := f.findChange(given, false)
 	if err != nil {
@@ -168,7 +167,7 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 		return s, err
 	}
 	if !before.exact {
-		return s, fmt.Errorf("%s holds bytes that are no %s and would get lost; it can be read, not edited", s.shown, before.code)
+		return s, fmt.Errorf("%s contains bytes that are not %s and would get lost; it can be read, not edited", s.shown, before.code)
 	}
 	after, err := change(s.shown, before.text)
 	if err != nil {
@@ -186,7 +185,7 @@ func (f *Files) edit(given string, change func(shown, text string) (string, erro
 	})
 }
 
-// Write replaces a file of the workspace, or makes it and the folders above it.
+// Write replaces a file of the workspace, or creates it and its parent folders.
 func (f *Files) Write(given string, data []byte) error {
 	s, err := f.findChange(given, false)
 	if err != nil {
@@ -197,11 +196,11 @@ func (f *Files) Write(given string, data []byte) error {
 	return f.replace(s, data, func() error { return nil })
 }
 
-// replace replaces a file in one step, so that no reader sees half of it, if what
-// last says is no error.
+// replace replaces a file atomically, so that no reader sees half of it. It calls last
+// just before, and stops if last fails.
 func (f *Files) replace(s spot, data []byte, last func() error) error {
 	if len(data) > maxFile {
-		return fmt.Errorf("%d bytes are too much; files up to 1 MiB are written", len(data))
+		return fmt.Errorf("%d bytes are too many; write at most 1 MiB", len(data))
 	}
 	s, err := s.enter(true)
 	if err != nil {
@@ -219,7 +218,7 @@ func (f *Files) replace(s spot, data []byte, last func() error) error {
 	}
 	_, err = file.Write(data)
 	if err == nil && there {
-		err = file.Chmod(mode) // also what the umask would take away
+		err = file.Chmod(mode) // including the bits that the umask clears
 	}
 	if err == nil {
 		err = file.Sync()
@@ -237,8 +236,8 @@ func (f *Files) replace(s spot, data []byte, last func() error) error {
 	return nil
 }
 
-// mode is that of a file that is to be written, and whether it is there. What is
-// no regular file is not written.
+// mode returns the mode for a file about to be written, and whether the file exists.
+// It refuses anything but regular files.
 func (s spot) mode() (mode fs.FileMode, there bool, err error) {
 	info, err := s.root.Lstat(s.name)
 	switch {
@@ -254,9 +253,9 @@ func (s spot) mode() (mode fs.FileMode, there bool, err error) {
 	return info.Mode().Perm(), true, nil
 }
 
-// walk calls each for every file and folder below a folder, in order and with the
-// name as the model knows it, but not for what lies in .git and node_modules.
-// Links are not followed. It tells whether it saw all, of maxWalk entries.
+// walk calls each for every file and folder below a folder, in order and with the name
+// that the model knows, except for the contents of .git and node_modules. It does not
+// follow links. It reports whether it visited everything within maxWalk entries.
 func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) error) (all bool, err error) {
 	seen := 0
 	err = fs.WalkDir(s.root.FS(), s.name, func(name string, e fs.DirEntry, err error) error {
@@ -264,7 +263,7 @@ func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) err
 			if name == s.name {
 				return say(s.shown, err)
 			}
-			return nil // a folder that may not be read does not end the search
+			return nil // an unreadable folder does not end the search
 		}
 		if seen++; seen > maxWalk {
 			return fs.SkipAll
@@ -283,17 +282,17 @@ func (s spot) walk(ctx context.Context, each func(found spot, e fs.DirEntry) err
 	return seen <= maxWalk, err
 }
 
-// tooMany is what is said of a walk that did not see all.
-var tooMany = fmt.Sprintf("\n(only the first %d entries were looked at: narrow path)", maxWalk)
+// tooMany is the note about a walk that stopped early.
+var tooMany = fmt.Sprintf("\n(only the first %d entries were searched: narrow path)", maxWalk)
 
-// below is the spot of a file below a folder.
+// below returns the spot of a file below a folder.
 func (s spot) below(name string) spot {
 	file := spot{place: s.place, name: name, close: s.close}
 	file.shown = path.Join(s.shown, file.within(s))
 	return file
 }
 
-// within is a file's name as seen from a folder above it.
+// within returns a file's name relative to a folder above it.
 func (s spot) within(folder spot) string {
 	if folder.name == "." {
 		return s.name

@@ -68,10 +68,10 @@ func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 	return strings.TrimSuffix(text, "\n"), nil
 }
 
-// glob are the patterns that one with alternatives in braces stands for.
+// glob holds the patterns that result from expanding braces.
 type glob []string
 
-// maxGlobs is how many these may be.
+// maxGlobs limits their number.
 const maxGlobs = 50
 
 func newGlob(pattern string) (glob, error) {
@@ -96,7 +96,7 @@ func newGlob(pattern string) (glob, error) {
 		list = slices.Replace(list, i, i+1, alternatives...)
 	}
 	if len(list) > maxGlobs {
-		return nil, fmt.Errorf("%s stands for more than %d patterns", pattern, maxGlobs)
+		return nil, fmt.Errorf("%s expands to more than %d patterns", pattern, maxGlobs)
 	}
 	for i, p := range list {
 		if _, err := path.Match(p, "x"); err != nil || p == "" {
@@ -107,12 +107,12 @@ func newGlob(pattern string) (glob, error) {
 	return list, nil
 }
 
-// match holds a path against the patterns, in which ** stands for any folders. One
-// without a slash is held against the last part of the path.
+// match matches a path against the patterns, in which ** matches any number of
+// folders. A pattern without a slash matches the last element of the path.
 func (g glob) match(name string) bool {
 	return slices.ContainsFunc(g, func(pattern string) bool {
 		if !strings.Contains(pattern, "/") {
-			ok, _ := path.Match(pattern, path.Base(name)) // checked before
+			ok, _ := path.Match(pattern, path.Base(name)) // validated before
 			return ok
 		}
 		return matchParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
@@ -120,7 +120,7 @@ func (g glob) match(name string) bool {
 }
 
 func matchParts(pattern, name []string) bool {
-	// Repeated ** say the same as one.
+	// Repeated ** mean the same as one.
 	for len(pattern) > 1 && pattern[0] == "**" && pattern[1] == "**" {
 		pattern = pattern[1:]
 	}
@@ -132,6 +132,6 @@ func matchParts(pattern, name []string) bool {
 	case len(name) == 0:
 		return false
 	}
-	ok, _ := path.Match(pattern[0], name[0]) // checked before
+	ok, _ := path.Match(pattern[0], name[0]) // validated before
 	return ok && matchParts(pattern[1:], name[1:])
 }

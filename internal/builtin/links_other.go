@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// names is how many names a file has. It is not known here.
+// names returns how many names a file has, which is unknown on this system.
 func names(fs.FileInfo) uint64 { return 1 }
 
 // rename moves a name in one folder to a name in another one.

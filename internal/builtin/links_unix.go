@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names is how many names a file has; 1 when that is not known.
+// names returns how many names a file has; 1 if unknown.
 func names(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink) //nolint:unconvert // it is smaller on other systems

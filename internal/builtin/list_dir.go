@@ -52,8 +52,8 @@ func (f *Files) listDir(in listInput) (string, error) {
 	return b.String(), nil
 }
 
-// entries are those of a folder, folders first, by name; of a folder with more
-// than maxWalk it is that many. Of a file it is the file itself.
+// entries returns the entries of a folder, folders first, sorted by name, at most
+// maxWalk. For a file it returns the file itself.
 func (s spot) entries() ([]fs.DirEntry, error) {
 	info, err := s.root.Stat(s.name)
 	switch {

@@ -8,7 +8,7 @@ type makeDirInput struct {
 
 // makeDir makes a folder in the workspace, with those above it.
 //
-//etui:tool risk=write
+//etui:tool risk=write replay=safe
 //etui:zh 在工作区中新建文件夹。
 //etui:alias mkdir, new folder, 新建文件夹, 创建目录
 func (f *Files) makeDir(in makeDirInput) (string, error) {
@@ -17,7 +17,7 @@ func (f *Files) makeDir(in makeDirInput) (string, error) {
 		return "", err
 	}
 	if s.name == "." {
-		return "The workspace is there.", nil
+		return "The workspace exists.", nil
 	}
 	at, err := s.enter(true)
 	if err != nil {
@@ -29,5 +29,5 @@ func (f *Files) makeDir(in makeDirInput) (string, error) {
 		return "", say(s.shown, err)
 	}
 	_ = made.Close() // nothing was written
-	return fmt.Sprintf("%s/ is there.", s.shown), nil
+	return fmt.Sprintf("%s/ exists.", s.shown), nil
 }

@@ -7,15 +7,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// nearest shows the lines of a text that are most like the wanted ones, when any
-// are.
+// nearest shows the lines of a text that are most similar to the wanted ones, if any.
 func nearest(text, old string) string {
 	wanted := strings.Split(strings.Trim(lf(old), "\n"), "\n")
 	wanted = wanted[:min(len(wanted), maxNearest)]
 	like, key := make([]likeness, len(wanted)), 0
 	for i, line := range wanted {
 		if like[i] = newLikeness(line); len(like[i].line) > len(like[key].line) {
-			key = i // the line that says most
+			key = i // the most distinctive line
 		}
 	}
 	lines, best, from, tried := strings.Split(lf(text), "\n"), 0.0, -1, 0
@@ -42,20 +41,20 @@ func nearest(text, old string) string {
 	if len(shown) > maxNearestText {
 		shown = strings.ToValidUTF8(shown[:maxNearestText], "") + "…"
 	}
-	return fmt.Sprintf("; most like it, from line %d on:\n%s", from+1, shown)
+	return fmt.Sprintf("; closest match, from line %d:\n%s", from+1, shown)
 }
 
-// Of lines that are like wanted ones.
+// Limits of the comparison.
 const (
-	maxNearest     = 20   // lines that are compared and shown
-	maxTried       = 500  // places that are compared whole
-	maxNearestText = 1500 // bytes of them
+	maxNearest     = 20   // lines to compare and show
+	maxTried       = 500  // places to compare in full
+	maxNearestText = 1500 // bytes of the lines shown
 	leastLike      = 0.6
 )
 
-// likeness tells how like a line is to a wanted one, by the pairs of characters
-// that both have: 1 when they differ by space, case or the form of quotation marks
-// and such only.
+// likeness measures the similarity of two lines by the character pairs that both
+// contain: 1 if they differ only in spaces, case, the form of quotation marks and the
+// like.
 type likeness struct {
 	line  string
 	pairs map[[2]rune]int
@@ -96,7 +95,7 @@ func pairs(line string, each func([2]rune)) {
 	}
 }
 
-// squeeze is a line without what is easily mistaken: at most 500 bytes of it.
+// squeeze removes from a line what is easily mistyped; it returns at most 500 bytes.
 func squeeze(line string) string {
 	line = marks.Replace(norm.NFKC.String(line[:min(len(line), 500)]))
 	return strings.ToLower(strings.Join(strings.Fields(line), " "))

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// place is a folder below which files are reached.
+// place is a folder whose files are accessible.
 type place struct {
 	root *os.Root
-	dirs []string // its absolute names: as it was given, and without links
+	dirs []string // its absolute names: as given, and with links resolved
 }
 
 func openPlace(dir string) (place, error) {
@@ -33,7 +33,7 @@ func openPlace(dir string) (place, error) {
 	return p, nil
 }
 
-// inside returns what an absolute path is below the place.
+// inside returns an absolute path relative to the place.
 func inside(dirs []string, name string) (string, bool) {
 	for _, dir := range dirs {
 		if below, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(below) {
@@ -43,17 +43,16 @@ func inside(dirs []string, name string) (string, bool) {
 	return "", false
 }
 
-// spot is what a path of the model means.
+// spot is the file or folder that a path refers to.
 type spot struct {
 	place
-	name  string // below the place, without links
-	shown string // as the model knows it
-	close func() // when it is done with
+	name  string // relative to the place, links resolved
+	shown string // the name that the model knows
+	close func() // releases the place
 }
 
-// find finds what a path means, with the links on it followed: they lead to
-// nowhere but the place itself. Whether something is there is not known yet. An
-// absolute path may also lie in a folder that is only read.
+// find resolves a path, following links within the place. The result need not exist.
+// An absolute path may also point into a read-only folder.
 func (f *Files) find(given string) (spot, error) {
 	name, err := f.clean(given)
 	if err != nil {
@@ -73,8 +72,8 @@ func (f *Files) find(given string) (spot, error) {
 	return s, nil
 }
 
-// findChange finds what a path of the workspace means that is to be changed, with
-// the links on it followed; the last one is not when it is meant itself.
+// findChange resolves a path of the workspace that is to be changed, following links;
+// it does not follow the last element if the link itself is meant.
 func (f *Files) findChange(given string, itself bool) (spot, error) {
 	name, err := f.clean(given)
 	switch {
@@ -108,16 +107,16 @@ func (f *Files) findReadOnly(name string) (spot, error) {
 	return spot{}, fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
 }
 
-// notPaths are spellings that other programs expand. Here they would name files
-// that nobody meant.
+// notPaths are spellings that other programs expand. Here they would name files that
+// nobody meant.
 var notPaths = regexp.MustCompile(`^(~($|[^/]*/)|\$\w+(/|$)|\$[{(]|%\w+%|[A-Za-z][A-Za-z0-9+.-]+:/|[A-Za-z]:($|[/\\])|\\\\)|(^|\\)\.\.(\\|$)`)
 
-// clean makes a path of a model one that a place takes: relative, with slashes. An
-// absolute path below the workspace is taken as it is meant, another one stays.
+// clean turns the model's path into one for a place: relative, with slashes. An
+// absolute path below the workspace becomes relative; other absolute paths are kept.
 func (f *Files) clean(name string) (string, error) {
 	switch {
 	case strings.ContainsRune(name, 0):
-		return "", errors.New("the path holds a NUL character")
+		return "", errors.New("the path contains a NUL character")
 	case len(name) > maxPath:
 		return "", fmt.Errorf("the path is longer than %d bytes", maxPath)
 	case name == "":
@@ -136,7 +135,7 @@ func (f *Files) clean(name string) (string, error) {
 
 const maxLinks = 40 // on one path
 
-// plain follows the links on a path. What is not there is taken as it is.
+// plain follows the links in a path. Missing elements are kept as they are.
 func (p place) plain(name string) (string, error) {
 	done, left := ".", strings.Split(name, "/")
 	for links := 0; len(left) > 0; {
@@ -178,9 +177,9 @@ func (p place) plain(name string) (string, error) {
 	return done, nil
 }
 
-// enter opens the folder that a name lies in, step by step. A program that runs
-// meanwhile can put a link in the place of a folder, to what is protected; here it
-// leads nowhere. With make, folders that are missing are made.
+// enter opens the folder of a name, step by step. A program running at the same time
+// could replace a folder with a link to something protected; stepping does not follow
+// it. With make, missing folders are created.
 func (s spot) enter(mkdir bool) (spot, error) {
 	at, err := s.root.OpenRoot(".")
 	if err != nil {
@@ -191,7 +190,7 @@ func (s spot) enter(mkdir bool) (spot, error) {
 			continue
 		}
 		next, err := step(at, part, mkdir)
-		_ = at.Close() // it was only read
+		_ = at.Close() // it was only used for reading
 		if err != nil {
 			return s, say(path.Dir(s.shown), err)
 		}
@@ -200,7 +199,7 @@ func (s spot) enter(mkdir bool) (spot, error) {
 	return spot{place: place{root: at}, name: path.Base(s.name), shown: s.shown, close: func() { _ = at.Close() }}, nil
 }
 
-// step opens a folder in a folder, and follows no link.
+// step opens a folder within a folder without following links.
 func step(at *os.Root, name string, mkdir bool) (*os.Root, error) {
 	info, err := at.Lstat(name)
 	if mkdir && errors.Is(err, fs.ErrNotExist) {
@@ -224,8 +223,8 @@ func step(at *os.Root, name string, mkdir bool) (*os.Root, error) {
 	return next, nil
 }
 
-// say makes an error of the file system one for the model: without the
-// workspace's own place.
+// say turns a file system error into one for the model, without the workspace's
+// location.
 func say(name string, err error) error {
 	var p *fs.PathError
 	var l *os.LinkError

@@ -20,14 +20,14 @@ var (
 	errControl   = errors.New("is run or read by other programs and cannot be changed by tools")
 )
 
-// changeable refuses what is protected, under whatever name. The name has no
-// links, but for the last part of one that is meant itself.
+// changeable refuses changes to protected files under any name. The name has no links,
+// except for the last element if the link itself is meant.
 func (f *Files) changeable(s spot) error {
 	if notPaths.MatchString(s.shown) {
-		return fmt.Errorf("%s is not a path in the workspace: nothing is expanded in names", s.shown)
+		return fmt.Errorf("%s is not a path in the workspace: names are not expanded", s.shown)
 	}
 	if strings.ContainsFunc(s.name, unicode.IsControl) {
-		return fmt.Errorf("%q holds control characters", s.name)
+		return fmt.Errorf("%q contains control characters", s.name)
 	}
 	parts := strings.Split(fold(s.name), "/")
 	if isControl(parts) {
@@ -43,8 +43,8 @@ func (f *Files) changeable(s spot) error {
 	}
 }
 
-// isControl reports whether a name is one that other programs trust, in the workspace
-// or in any folder of it.
+// isControl reports whether other programs trust a name, in the workspace or in any of
+// its folders.
 func isControl(parts []string) bool {
 	return slices.ContainsFunc(protect.Names(), func(c string) bool {
 		want, all := strings.CutSuffix(c, "/")
@@ -59,9 +59,8 @@ func isControl(parts []string) bool {
 	})
 }
 
-// fold makes names alike that some file system takes for the same: by case, by
-// composition of letters, with letters that do not show, and with blanks, dots or
-// a stream at the end.
+// fold maps names to one form if some file system treats them as equal: different
+// case, composed letters, invisible characters, and trailing blanks, dots or streams.
 func fold(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -80,7 +79,7 @@ func fold(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// isProtected reports whether a name is that of something protected.
+// isProtected reports whether a name is protected.
 func (f *Files) isProtected(name string) bool {
 	info, err := f.root.Stat(name)
 	return slices.ContainsFunc(f.protected, func(protected string) bool {
@@ -92,7 +91,7 @@ func (f *Files) isProtected(name string) bool {
 	})
 }
 
-// holdsProtected reports whether something protected lies below a folder.
+// holdsProtected reports whether a folder contains something protected.
 func (f *Files) holdsProtected(name string) bool {
 	return name == "." || slices.ContainsFunc(f.protected, func(protected string) bool {
 		below, ok := inside(f.dirs, protected)

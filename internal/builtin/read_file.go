@@ -41,18 +41,18 @@ func (f *Files) readFile(in readInput) (string, error) {
 
 // part is some lines of a text.
 type part struct {
-	first, count int // what is wanted
+	first, count int // the requested lines
 
 	text        []byte // at most maxText
 	last, total int    // lines
-	long        int    // bytes of the last one, when it is cut
+	long        int    // bytes of the last one, if cut
 	full        bool
 }
 
-// take takes a line, or a piece of one, if it is wanted and there is room. A line
-// that does not fit is left out, unless it is the first.
+// take adds a requested line, or a piece of one, while there is room. A line that does
+// not fit is left out, unless it is the first.
 func (p *part) take(n int, piece []byte) (more bool) {
-	again := n == p.total // the line goes on
+	again := n == p.total // a continued line
 	p.total = n
 	switch {
 	case n < p.first || n >= p.first+p.count:
@@ -73,8 +73,7 @@ func (p *part) take(n int, piece []byte) (more bool) {
 	return true
 }
 
-// note says which lines these are, and where to read on; nothing when they are
-// all.
+// note says which lines these are and where to continue; empty if they are all.
 func (p *part) note(whole bool) string {
 	more, atLeast := "", ""
 	if !whole {

@@ -34,7 +34,7 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 	}
 	text := fmt.Sprintf("%s: %s", s.shown, p)
 	if !p.Fits() {
-		f.scaling.Lock() // one at a time: it takes memory
+		f.scaling.Lock() // one at a time, to limit memory
 		p, err = p.Smaller()
 		f.scaling.Unlock()
 		if err != nil {
@@ -45,10 +45,10 @@ func (f *Files) readImage(in imageInput) (chat.Result, error) {
 	return chat.Result{Text: text + ".", Images: []chat.File{{Name: path.Base(s.shown), MediaType: p.MediaType, Data: p.Data}}}, nil
 }
 
-// maxLarge is how many bytes a picture may have.
+// maxLarge is the maximum size of a picture in bytes.
 const maxLarge = 20 << 20
 
-// large returns a file of at most maxLarge bytes.
+// large reads a file of at most maxLarge bytes.
 func (s spot) large() ([]byte, error) {
 	file, info, err := s.open()
 	if err != nil {

@@ -36,7 +36,7 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	if !info.IsDir() || !in.Recursive {
 		err := s.root.Remove(s.name)
 		if errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("%s is not empty; recursive removes it with all in it", s.shown)
+			return "", fmt.Errorf("%s is not empty; set recursive to remove it with everything in it", s.shown)
 		}
 		return fmt.Sprintf("Removed %s.", s.shown), say(s.shown, err)
 	}
@@ -44,12 +44,12 @@ func (f *Files) removeFile(ctx context.Context, in removeInput) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Removed %s with all in it: %d files and folders.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
+	return fmt.Sprintf("Removed %s with everything in it: %d files and folders.", s.shown, count), say(s.shown, s.root.RemoveAll(s.name))
 }
 
-var errMany = errors.New("there are more than 50,000 files in it; remove the folders in it one by one")
+var errMany = errors.New("it contains more than 50,000 files; remove its folders one by one")
 
-// count counts what lies below a folder.
+// count counts everything below a folder.
 func (s spot) count(ctx context.Context) (n int, err error) {
 	err = fs.WalkDir(s.root.FS(), s.name, func(string, fs.DirEntry, error) error {
 		if n++; n > maxWalk {

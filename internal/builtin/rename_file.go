@@ -30,7 +30,7 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	defer f.changing.Unlock()
 	switch _, err := f.root.Lstat(to.name); {
 	case err == nil:
-		return "", fmt.Errorf("%s is there already; remove it first, or choose another name", to.shown)
+		return "", fmt.Errorf("%s already exists; remove it first, or choose another name", to.shown)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", say(to.shown, err)
 	}
@@ -48,15 +48,15 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	return fmt.Sprintf("Moved %s to %s.", from.shown, to.shown), nil
 }
 
-// findRemoval finds what a path means that is to go from its place. A link is
-// meant itself.
+// findRemoval resolves a path that is to be moved or removed. If it is a link, the
+// link itself is meant.
 func (f *Files) findRemoval(given string) (spot, error) {
 	s, err := f.findChange(given, true)
 	if err != nil {
 		return s, err
 	}
 	if f.holdsProtected(s.name) {
-		return s, fmt.Errorf("%s stays: %w", s.shown, errProtected)
+		return s, fmt.Errorf("%s cannot be moved or removed: %w", s.shown, errProtected)
 	}
 	if _, err := s.root.Lstat(s.name); err != nil {
 		return s, say(s.shown, err)

@@ -10,21 +10,21 @@ import (
 	"github.com/etui-run/etui/internal/textcode"
 )
 
-// scanner goes through the lines of text files, one file after the other.
+// scanner reads the lines of text files, one file after the other.
 type scanner struct{ buffer *bufio.Reader }
 
 func newScanner() scanner { return scanner{bufio.NewReaderSize(nil, 256<<10)} }
 
-// scanned is what a scanner has seen of a file.
+// scanned is what a scanner found in a file.
 type scanned struct {
 	code  textcode.Code
 	bytes int64
-	whole bool // it has no more than was looked at
+	whole bool // all of it was read
 }
 
 // lines calls each for the lines of a text file, numbered from 1 and with their
-// ends, until each has enough. A line that is longer than 256 KiB comes in pieces
-// of one number. Of a file, the first maxScan bytes are looked at.
+// endings, until each returns false. A line longer than 256 KiB comes in pieces with
+// the same number. Only the first maxScan bytes of a file are read.
 func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (scanned, error) {
 	file, info, err := s.open()
 	if err != nil {
@@ -59,13 +59,13 @@ func (sc scanner) lines(s spot, each func(n int, piece []byte) (more bool)) (sca
 }
 
 func (s spot) isBinary(size int64) error {
-	return fmt.Errorf("%s is a binary file of %d bytes, or a text in an unknown code", s.shown, size)
+	return fmt.Errorf("%s is a binary file of %d bytes, or text in an unknown encoding", s.shown, size)
 }
 
-// codeNote says how a text is written when that is worth saying.
+// codeNote names the encoding of a text if it is not the usual one.
 func codeNote(c textcode.Code) string {
 	if c.IsUTF8() {
 		return ""
 	}
-	return fmt.Sprintf("\n(written in %s, and stays so when it is edited)", c)
+	return fmt.Sprintf("\n(encoded in %s; edits keep the encoding)", c)
 }

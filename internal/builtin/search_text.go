@@ -43,7 +43,7 @@ func (f *Files) searchText(ctx context.Context, in searchInput) (string, error) 
 	}
 	h := hits{around: min(in.Around, 10), scanner: newScanner()}
 	if h.re, err = regexp.Compile(in.Pattern); err != nil {
-		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then it is meant literally
+		h.re = regexp.MustCompile(regexp.QuoteMeta(in.Pattern)) // then search for it literally
 	}
 	if err := h.search(ctx, s, files); err != nil {
 		return "", err
@@ -62,13 +62,13 @@ type hits struct {
 
 	text  strings.Builder
 	count int
-	bytes int64  // that were looked at
-	note  string // why no more are looked for
-	part  string // which file was not looked at whole
+	bytes int64  // read so far
+	note  string // why the search stopped
+	part  string // which file was read in part
 }
 
-// search finds lines in a file, or in the files below a folder whose names match.
-// Binary files there are passed over, and so are those with several names.
+// search finds lines in a file, or in the files below a folder whose names match. In
+// folders it skips binary files and files with several names.
 func (h *hits) search(ctx context.Context, s spot, files glob) error {
 	if info, err := s.root.Stat(s.name); err == nil && !info.IsDir() {
 		return h.find(s)
@@ -78,11 +78,11 @@ func (h *hits) search(ctx context.Context, s spot, files glob) error {
 			return nil
 		}
 		if info, err := e.Info(); err != nil || names(info) > 1 {
-			return nil //nolint:nilerr // it is passed over
+			return nil //nolint:nilerr // skipped
 		}
-		_ = h.find(file) // what cannot be read is passed over
+		_ = h.find(file) // unreadable files are skipped
 		if h.bytes > maxSearch {
-			h.note = "\n(not all files were looked at: narrow path or files)"
+			h.note = "\n(not all files were searched: narrow path or files)"
 		}
 		if h.note != "" {
 			return fs.SkipAll
@@ -97,7 +97,7 @@ func (h *hits) search(ctx context.Context, s spot, files glob) error {
 
 // find finds the lines of one file.
 func (h *hits) find(s spot) error {
-	var before []string // lines that may come to stand before a hit
+	var before []string // possible context before a hit
 	shown, last, after := 0, 0, 0
 	file, err := h.lines(s, func(n int, piece []byte) bool {
 		again := n == last
@@ -132,12 +132,12 @@ func (h *hits) find(s spot) error {
 	})
 	h.bytes += file.bytes
 	if err == nil && !file.whole {
-		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were looked at)", s.shown)
+		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were searched)", s.shown)
 	}
 	return err
 }
 
-// add adds a line, if there is room.
+// add adds a line if there is room.
 func (h *hits) add(name string, n int, sign, line string) {
 	if h.note != "" {
 		return
@@ -152,7 +152,7 @@ func (h *hits) add(name string, n int, sign, line string) {
 	fmt.Fprintf(&h.text, "%s%s%d%s %s", name, sign, n, sign, line)
 }
 
-// excerpt is a line, or of a long one what stands around a place in it.
+// excerpt returns a line, or the part of a long line around an offset.
 func excerpt(line []byte, at int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) <= maxWidth {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestCodes: texts are read in the code in which they are written, and stay in it.
+// TestCodes checks that texts are read in their encoding and keep it.
 func TestCodes(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{
 		"gbk":   "\xb1\xe0\xba\xc5,\xd0\xd5\xc3\xfb\r\n1,\xd5\xc5\xc8\xfd\r\n", // 编号,姓名 1,张三
 		"utf16": "\xff\xfeh\x00i\x00\n\x00",
@@ -19,15 +20,15 @@ func TestCodes(t *testing.T) {
 		"bad":   strings.Repeat("正常\n", 9) + "\xff\n",
 		"bin":   "\x01\x02\xff\xfe\xfd",
 	})
-	w.want("read_file", `{"path":"gbk"}`, "编号,姓名\r\n1,张三\r\n\n(written in GB18030, and stays so when it is edited)")
+	w.want("read_file", `{"path":"gbk"}`, "编号,姓名\r\n1,张三\r\n\n(encoded in GB18030; edits keep the encoding)")
 	w.want("edit_file", `{"path":"gbk","old":"1,张三\n","new":"1,张三😀\n2,李\n"}`, "Replaced 1")
 	w.want("search_text", `{"pattern":"李$"}`, "gbk:3: 2,李")
-	w.want("read_file", `{"path":"utf16"}`, "hi\n\n(written in UTF-16")
+	w.want("read_file", `{"path":"utf16"}`, "hi\n\n(encoded in UTF-16")
 	w.want("edit_file", `{"path":"utf16","old":"hi","new":"你"}`, "Replaced 1")
 	w.want("read_file", `{"path":"latin"}`, "Café naïve")
 	w.want("edit_file", `{"path":"latin","old":"Café","new":"Thé"}`, "Replaced 1")
 	w.want("edit_file", `{"path":"latin","old":"Thé","new":"茶"}`, "! latin: the text holds characters that Windows-1252 does not have; write_file writes them, in UTF-8")
-	w.want("append_file", `{"path":"gbk","content":"3,王\n"}`, "Added 6 bytes to gbk, which has")
+	w.want("append_file", `{"path":"gbk","content":"3,王\n"}`, "Added 6 bytes to gbk, which now has")
 	w.want("append_file", `{"path":"utf16","content":"a\n"}`, "Added 4 bytes")
 	w.want("append_file", `{"path":"latin","content":"茶"}`, "! latin: the text holds characters that Windows-1252 does not have")
 	w.want("append_file", `{"path":"bin","content":"x"}`, "! bin is a binary file")
@@ -35,7 +36,7 @@ func TestCodes(t *testing.T) {
 	w.want("append_file", `{"path":"bom","content":"d\n"}`, "Added 2 bytes")
 	w.want("read_file", `{"path":"bad"}`, "正常\n\uFFFD\n")
 	w.want("edit_file", `{"path":"bad","old":"\n正常\n正常\n正常\n正常\n正常\n正常\n正常\n正常\n","new":"\n"}`, "Replaced 1")
-	w.want("read_file", `{"path":"bin"}`, "! bin is a binary file of 5 bytes, or a text in an unknown code")
+	w.want("read_file", `{"path":"bin"}`, "! bin is a binary file of 5 bytes, or text in an unknown encoding")
 	for name, want := range map[string]string{
 		"gbk":   "\xb1\xe0\xba\xc5,\xd0\xd5\xc3\xfb\r\n1,\xd5\xc5\xc8\xfd\x94\x39\xfc\x36\r\n2,\xc0\xee\r\n3,\xcd\xf5\r\n",
 		"utf16": "\xff\xfe\x60\x4f\n\x00a\x00\n\x00", "latin": "Th\xe9 na\xefve, and many letters besides\n", "bom": "\xef\xbb\xbfc\nd\n", "bad": "正常\n\xff\n",
@@ -46,13 +47,14 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestNearest: an edit that does not fit says enough to mend it.
+// TestNearest checks that a failed edit says enough to correct it.
 func TestNearest(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"main.go": "package main\n\nfunc main() {\n\tif x == 1 {\n\t\tsay(\"hello\")\n\t}\n\tif y == 1 {\n\t\tsay(\"hello\")\n\t}\n}\n", "说明.md": "# 安装\n\n请先安装 Go（1.26 或更高）。\n"})
 	for old, says := range map[string]string{
-		"say(“hello”)":                            "from line 5 on:\n\t\tsay(\"hello\")",
-		"if y == 1 {\n    say(\"hallo\")\n}":      "from line 7 on:\n\tif y == 1 {\n\t\tsay(\"hello\")\n\t}",
-		"func Main() error {":                     "from line 3 on:\nfunc main() {",
+		"say(“hello”)":                            "from line 5:\n\t\tsay(\"hello\")",
+		"if y == 1 {\n    say(\"hallo\")\n}":      "from line 7:\n\tif y == 1 {\n\t\tsay(\"hello\")\n\t}",
+		"func Main() error {":                     "from line 3:\nfunc main() {",
 		"say(\"hello\")":                          "occurs 2 times in main.go, in lines 5, 8; add lines",
 		"something that is nothing like all that": "! the old text does not occur in main.go",
 	} {
@@ -61,10 +63,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q: %s", old, got)
 		}
 	}
-	w.want("edit_file", `{"path":"说明.md","old":"请先安装 Go(1.26或更高)","new":"x"}`, "! the old text does not occur in 说明.md; most like it, from line 3 on:\n请先安装 Go（1.26 或更高）。")
+	w.want("edit_file", `{"path":"说明.md","old":"请先安装 Go(1.26或更高)","new":"x"}`, "! the old text does not occur in 说明.md; closest match, from line 3:\n请先安装 Go（1.26 或更高）。")
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{
 		"a.go": "one\ntwo\nthree\nfour\nfive\nsix\nseven\n", "b.ts": "two\n", "c.tsx": "two", "d/e.md": "two\n",
 		"long": strings.Repeat("x", 500_000) + "needle" + strings.Repeat("y", 500_000), "big.log": strings.Repeat("a line of a log\n", 100_000) + "the last two\n",
@@ -81,9 +84,10 @@ func TestSearch(t *testing.T) {
 	w.want("find_files", `{"pattern":"`+strings.Repeat("{a,b}", 9)+`"}`, "! {a,b}")
 }
 
-// TestBounds: whatever is there, no tool gives more than a turn keeps, and what is
-// missing is told of at the end.
+// TestBounds checks that no result is larger than a turn keeps, and that a cut result
+// says so at its end.
 func TestBounds(t *testing.T) {
+	t.Parallel()
 	w := open(t, map[string]string{"wide": strings.Repeat("宽", 200_000), "lines": strings.Repeat(strings.Repeat("长", 90)+"\n", 3000), "empty": ""})
 	for i := range 600 {
 		w.put(fmt.Sprintf("d/%03d%s", i, strings.Repeat("名", 80)), "hit\n"+strings.Repeat("x", 400))
@@ -106,8 +110,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestWebP: a picture that no model takes is not shown.
+// TestWebP checks that pictures that no model accepts are not shown.
 func TestWebP(t *testing.T) {
+	t.Parallel()
 	picture := func(kind string, head ...byte) string {
 		return "RIFF\x00\x00\x00\x00WEBP" + kind + "\x00\x00\x00\x00" + string(head) + strings.Repeat("\x00", 20)
 	}
@@ -124,7 +129,7 @@ func TestWebP(t *testing.T) {
 	w.want("read_image", `{"path":"cut.png"}`, "! cut.png is a damaged picture")
 }
 
-// FuzzEdit: an edit changes what it says and nothing else, whatever the file holds.
+// FuzzEdit checks that an edit changes only what it says, whatever the file contains.
 func FuzzEdit(f *testing.F) {
 	for _, s := range []string{"a one b\r\n", "\xff\xfeo\x00n\x00e\x00", "\xc4\xe3 one \xba\xc3", "caf\xe9 one", "\xef\xbb\xbfone", "one\xff"} {
 		f.Add([]byte(s))

@@ -7,7 +7,7 @@ import (
 
 // Clock tells the time. The zero value is the machine's clock.
 type Clock struct {
-	// Now is what time it is; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 

@@ -167,6 +167,7 @@ func Tools(clock *Clock, files *Files) []tool.Tool {
 				Aliases:      []string{"mkdir", "new folder", "新建文件夹", "创建目录"},
 				Groups:       []string{"file"},
 				Parameters:   json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`),
+				Replay:       tool.Safe,
 				Risk:         "write",
 				Version:      "1",
 				Source:       "builtin",

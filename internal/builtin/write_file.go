@@ -31,7 +31,7 @@ func (f *Files) writeFile(in writeInput) (string, error) {
 	return fmt.Sprintf("Wrote %d bytes to %s.%s", len(raw), in.Path, note), nil
 }
 
-// text is a text file whole.
+// text reads a whole text file.
 func (f *Files) text(given string) (content, error) {
 	s, err := f.find(given)
 	if err != nil {
@@ -47,8 +47,8 @@ func isCRLF(text string) bool {
 	return n > 0 && strings.Count(text, "\r\n") == n
 }
 
-// withEnds gives a text the line ends of another one, when those are all \r\n:
-// models write \n whatever the file has.
+// withEnds gives a text the line endings of another one if those are all \r\n: models
+// write \n regardless of the file.
 func withEnds(text, have string) string {
 	if isCRLF(have) {
 		return crlf(text)

@@ -24,12 +24,23 @@ func parse(t *testing.T, text string, environ ...string) *config.Config {
 	return c
 }
 
+// same compares one fact.
+func same(t *testing.T, fact string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %v, want %v", fact, got, want)
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	for _, text := range []string{"", "\n", "# nothing\n", "selection:\n"} {
 		c := parse(t, text)
-		if c.Listen != "127.0.0.1:3884" || c.Selection.Limit != 8 || c.Limits.Message != 256<<10 || c.Limits.Call != time.Minute || !c.Tools.Builtin || c.Workflow.DefaultSkill != "full" {
-			t.Errorf("%q gives %+v", text, c)
-		}
+		same(t, text+": listen", c.Listen, "127.0.0.1:3884")
+		same(t, text+": selection.limit", c.Selection.Limit, 8)
+		same(t, text+": limits.message", c.Limits.Message, config.Size(256<<10))
+		same(t, text+": limits.call", c.Limits.Call, time.Minute)
+		same(t, text+": tools.builtin", c.Tools.Builtin, true)
+		same(t, text+": workflow.default_skill", c.Workflow.DefaultSkill, "full")
 	}
 }
 
@@ -37,7 +48,7 @@ func TestFile(t *testing.T) {
 	c := parse(t, `
 log: {level: debug}
 models:
-  - {name: main, provider: openai, model: m, api_key: "${KEY}", headers: {X-A: "b"}, timeout: 5s}
+  - {name: main, provider: openai, model: m, api_key: "${KEY}", headers: {X-A: "b"}, timeout: 5s, cache_life: -1s}
 agents:
   - name: helper
     model: main
@@ -47,14 +58,20 @@ skills:
   - {name: office, description: d, tools: [send_mail, group:calendar]}
 workflow: {default_skill: office}
 limits: {message: 1MiB, result: 2000}
+selection: {direct: -1}
 `, "KEY=s3cret", "MOOD=kind")
 	m := c.Models[0]
-	if m.APIKey != "s3cret" || m.Headers["X-A"] != "b" || m.Timeout != 5*time.Second || m.Retries != 2 || c.Agents[0].Instructions != "Be kind.\n" || c.Agents[0].Strategy != "full" {
-		t.Errorf("%+v", c)
-	}
-	if c.Limits.Message != 1<<20 || c.Limits.Result != 2000 || c.Skills.Toolsets[0].Tools[1] != "group:calendar" {
-		t.Errorf("%+v", c)
-	}
+	same(t, "api_key", string(m.APIKey), "s3cret")
+	same(t, "headers.X-A", string(m.Headers["X-A"]), "b")
+	same(t, "timeout", m.Timeout, 5*time.Second)
+	same(t, "cache_life", m.CacheLife, -time.Second)
+	same(t, "retries", m.Retries, 2)
+	same(t, "instructions", c.Agents[0].Instructions, "Be kind.\n")
+	same(t, "strategy", c.Agents[0].Strategy, "full")
+	same(t, "limits.message", c.Limits.Message, config.Size(1<<20))
+	same(t, "limits.result", c.Limits.Result, config.Size(2000))
+	same(t, "selection.direct", c.Selection.Direct, -1)
+	same(t, "tools", c.Skills.Toolsets[0].Tools[1], "group:calendar")
 	raw, err := yaml.Dump(c)
 	if err != nil {
 		t.Fatal(err)
@@ -73,9 +90,12 @@ limits: {message: 1MiB, result: 2000}
 func TestEnvironment(t *testing.T) {
 	c := parse(t, "listen: 127.0.0.1:1\nselection: {limit: 3}\n", "ETUI_LISTEN=127.0.0.1:2", "ETUI_SELECTION_LIMIT=5", "ETUI_SELECTION_PINNED=[a, b]",
 		"ETUI_LOG_LEVEL=warn", "ETUI_SKILLS=[{name: s}]", "ETUI_WORKSPACE=/x", "PATH=/bin", "ETUI_DEMO=true")
-	if c.Listen != "127.0.0.1:2" || c.Selection.Limit != 5 || len(c.Selection.Pinned) != 2 || c.Log.Level != "warn" || c.Skills.Toolsets[0].Name != "s" || !c.Demo {
-		t.Errorf("%+v", c)
-	}
+	same(t, "listen", c.Listen, "127.0.0.1:2")
+	same(t, "selection.limit", c.Selection.Limit, 5)
+	same(t, "pinned tools", len(c.Selection.Pinned), 2)
+	same(t, "log.level", c.Log.Level, "warn")
+	same(t, "skills", c.Skills.Toolsets[0].Name, "s")
+	same(t, "demo", c.Demo, true)
 }
 
 // TestMistakes: each says where, what and what to do.
@@ -101,14 +121,14 @@ func TestMistakes(t *testing.T) {
 		{"listen: 0.0.0.0:80\n", "", "others can reach: set api.key"},
 		{"listen: nowhere\n", "", "must be an address"},
 		{"models: [{provider: openai, model: m}]\n", "", `models[0] needs the key "name"`},
-		{"models: [{name: a, provider: openai}]\n", "", `the key "model" must say`},
+		{"models: [{name: a, provider: openai}]\n", "", `the key "model" must hold`},
 		{"models: [{name: a, provider: opnai, model: m}]\n", "", `did you mean "openai"?`},
 		{"models: [{name: fast, provider: offline}]\nagents: [{name: a, model: fats}]\n", "", `etui.yaml:2:10: agent a: there is no model "fats"; did you mean "fast"?`},
-		{"skills: [{name: a}, {name: a}]\n", "", `the skill "a" is defined twice`},
+		{"skills: [{name: a}, {name: a}]\n", "", `the toolset "a" is defined twice`},
 		{"skills: [{name: full, tools: [x]}]\n", "", "always means all tools"},
-		{"skills: {toolsets: [{name: a}, {name: a}]}\n", "", `the skill "a" is defined twice`},
+		{"skills: {toolsets: [{name: a}, {name: a}]}\n", "", `the toolset "a" is defined twice`},
 		{"skills: {dirs: x}\n", "", `etui.yaml:1:10: unknown key "dirs" in skills; did you mean "dir"?`},
-		{"skills: {deny: ['a[']}\n", "", `etui.yaml:1:17: skills.deny: "a[" is no name and no pattern`},
+		{"skills: {deny: ['a[']}\n", "", `etui.yaml:1:17: skills.deny: "a[" is neither a name nor a pattern`},
 		{"skills: {registries: [{name: a, type: git}, {name: a, type: git}]}\n", "", `the registry "a" is defined twice`},
 		{"admin: 0.0.0.0:1\n", "", "must be a loopback address"},
 		{"recommend: {mode: model}\n", "", `etui.yaml:1:12: recommend.mode is model: the key recommend.model must name`},
@@ -120,13 +140,14 @@ func TestMistakes(t *testing.T) {
 		{"visibility:\n  rules:\n  - deny: [a]\n    when:\n", "", "etui.yaml:4:10: the condition is empty"},
 		{"visibility: {rules: [null]}\n", "", "etui.yaml:1:22: visibility.rules[0] is empty"},
 		{"selection:\n  pinned:\n  -\n", "", "selection.pinned[0] is empty"},
-		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: the key "visibility" stands twice in the file`},
-		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: the key "deny" stands twice in visibility.rules[0]`},
-		{"sessions: {links: {a: b, a: c}}\n", "", `the key "a" stands twice in sessions.links`},
+		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: duplicate key "visibility"`},
+		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: duplicate key "deny"`},
+		{"sessions: {links: {a: b, a: c}}\n", "", `duplicate key "a"`},
 		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?; variables that begin with ETUI_ are keys`},
 		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
 		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},
-		{"a: &a [*a]\n", "", "unknown key"},
+		{"a: &a [*a]\n", "", "etui.yaml:1:4: this lies deeper"},
+		{"listen: x\n---\nlisten: y\n", "", "etui.yaml:2:1: a second document begins here"},
 		{"skills: &a [*a]\n", "", "etui.yaml"},
 	} {
 		_, err := config.Parse("etui.yaml", []byte(c.text), []string{c.env})
@@ -212,9 +233,9 @@ func TestSkills(t *testing.T) {
 		{"skills: {dir: one, toolsets: [{name: a}]}\n", "ETUI_SKILLS_DIR=five", "[five]"},
 	} {
 		got := parse(t, c.text, c.env).Skills
-		if fmt.Sprint(got.Dir) != c.dir || len(got.Toolsets) != 1 || got.Global != nil {
-			t.Errorf("%q, %s: %+v", c.text, c.env, got)
-		}
+		same(t, c.text+c.env+": dir", fmt.Sprint(got.Dir), c.dir)
+		same(t, c.text+c.env+": toolsets", len(got.Toolsets), 1)
+		same(t, c.text+c.env+": global is unset", got.Global == nil, true)
 	}
 	if got := parse(t, "skills: {global: []}").Skills.Global; got == nil {
 		t.Error("an empty list of folders is the same as none")

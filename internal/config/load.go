@@ -1,11 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path"
@@ -17,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/internal/nearest"
 )
 
@@ -34,12 +35,12 @@ const Prefix = "ETUI_"
 // notKeys are variables with the prefix that mean something else.
 var notKeys = []string{"ETUI_WORKSPACE", "ETUI_CONFIG", "ETUI_URL"}
 
-// skillsDir is a variable that stands for another one.
+// skillsDir is a second name of another variable.
 const skillsDir, skillsDirKey = "SKILLS_DIR", "ETUI_SKILLS_DIR"
 
-// Load reads the configuration of a file, which need not exist when it is
-// optional, and of an environment as os.Environ gives it. The error joins an
-// [*Error] for everything that is wrong.
+// Load reads the configuration from a file and from an environment in the form of
+// os.Environ. An optional file need not exist. The error joins an [Error] for
+// everything that is wrong.
 func Load(path string, optional bool, environ []string) (*Config, error) {
 	text, err := Read(path)
 	if err != nil && (!optional || !errors.Is(err, fs.ErrNotExist)) {
@@ -49,9 +50,9 @@ func Load(path string, optional bool, environ []string) (*Config, error) {
 }
 
 // Read reads a configuration's text. A file that does not exist is
-// [fs.ErrNotExist], and one of more than 1 MiB an [*Error].
+// [fs.ErrNotExist], and one of more than 1 MiB an [Error].
 func Read(path string) ([]byte, error) {
-	// What stands there may be anybody's making: a pipe is not waited for.
+	// Do not wait for the writer of a pipe, which somebody may have put there.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
@@ -61,76 +62,61 @@ func Read(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("reading the configuration: %s is no file", path)
+		return nil, fmt.Errorf("reading the configuration: %s is not a regular file", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
 	if len(text) > maxFile {
-		return nil, &Error{File: path, Reason: "the file is longer than 1 MiB"}
+		return nil, Error{File: path, Message: "the file is longer than 1 MiB"}
 	}
 	return text, nil
 }
 
-// Parse reads the configuration from a text, for messages named after file.
+// Parse reads the configuration from a text; messages name it file.
 func Parse(file string, text []byte, environ []string) (*Config, error) {
 	env := map[string]string{}
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		env[name] = value
 	}
-	d := &decoder{file: file, origin: map[*yaml.Node]string{}, lookup: func(name string) (string, bool) {
+	r := newReader(file, func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
-	}}
-	root, err := d.parse(text)
+	})
+	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
 	}
-	d.override(root, env)
+	r.override(root, env)
 	c := &Config{}
-	setDefaults(reflect.ValueOf(c).Elem())
-	d.decode(root, reflect.ValueOf(c).Elem(), "", 0)
-	if len(d.errors) == 0 {
-		d.relations(c, root)
+	r.SetDefaults(c)
+	if r.Resolve(root) {
+		r.Decode(root, c)
 	}
-	return c, errors.Join(d.errors...)
+	if len(r.Problems) == 0 {
+		r.relations(c, root)
+	}
+	return c, r.err()
 }
 
-// parse returns the file's mapping; an empty file is an empty one.
-func (d *decoder) parse(text []byte) (*yaml.Node, error) {
-	empty := &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}
-	var doc yaml.Node
-	loader, err := yaml.NewLoader(bytes.NewReader(text))
-	if err == nil {
-		err = loader.Load(&doc)
+// parse returns the file's mapping, an empty one for an empty file.
+func (r *reader) parse(text []byte) (*yaml.Node, error) {
+	root, bad := form.Parse(string(text), maxDepth)
+	switch {
+	case bad != nil:
+		return nil, Error{File: r.File, Line: bad.Line, Column: bad.Column, Message: bad.Message}
+	case root == nil:
+		return &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}, nil
 	}
-	if errors.Is(err, io.EOF) {
-		return empty, nil // nothing but comments
-	}
-	if err != nil {
-		e := &Error{File: d.file, Reason: err.Error()}
-		var at *yaml.LoadError
-		if errors.As(err, &at) {
-			e.Line, e.Column, e.Reason = at.Mark.Line, at.Mark.Column, at.Message
-			if e.Line == 0 {
-				e.Line, e.Column = at.ContextMark.Line, at.ContextMark.Column
-			}
-		}
-		return nil, e
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
-		return empty, nil
-	}
-	root := doc.Content[0]
 	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
 		root.Content[i+1] = longForm(root.Content[i].Value, root.Content[i+1])
 	}
 	return root, nil
 }
 
-// longForm writes a plain list of skills as the toolsets that it stands for.
+// longForm turns a plain list under skills into skills.toolsets.
 func longForm(key string, n *yaml.Node) *yaml.Node {
 	if key != "skills" || n.Kind != yaml.SequenceNode {
 		return n
@@ -139,9 +125,9 @@ func longForm(key string, n *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{name, n}}
 }
 
-// override puts the values of environment variables into the file's nodes, so
-// that both are read in one way.
-func (d *decoder) override(root *yaml.Node, env map[string]string) {
+// override puts the values of environment variables into the file's nodes, so that
+// both are read in the same way.
+func (r *reader) override(root *yaml.Node, env map[string]string) {
 	names := make([]string, 0, len(env))
 	for name := range env {
 		if strings.HasPrefix(name, Prefix) && !slices.Contains(notKeys, name) {
@@ -157,25 +143,19 @@ func (d *decoder) override(root *yaml.Node, env map[string]string) {
 	for _, name := range names {
 		path, ok := known[name]
 		if !ok {
-			d.errors = append(d.errors, &Error{File: name, Reason: "there is no such key" + nearest.Hint(name, func(yield func(string) bool) {
-				for _, v := range sortedKeys(known) {
-					if !yield(v) {
-						return
-					}
-				}
-			}) + "; variables that begin with " + Prefix + " are keys of the configuration, call others otherwise"})
+			r.Problems = append(r.Problems, Error{File: name, Message: "there is no such key" + nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(known)))) + "; variables that begin with " + Prefix + " are keys of the configuration, so give others another name"})
 			continue
 		}
 		value := &yaml.Node{Kind: yaml.ScalarNode, Value: env[name]}
 		if kind := path.kind; kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
-			var doc yaml.Node
-			if err := yaml.Load([]byte(env[name]), &doc); err != nil || len(doc.Content) == 0 {
-				d.errors = append(d.errors, &Error{File: name, Reason: "the value must be YAML, as in [a, b]"})
+			root, bad := form.Parse(env[name], maxDepth)
+			if bad != nil || root == nil {
+				r.Problems = append(r.Problems, Error{File: name, Message: "the value must be YAML, as in [a, b]"})
 				continue
 			}
-			value = doc.Content[0]
+			value = root
 		}
-		d.mark(value, name)
+		r.mark(value, name)
 		if len(path.keys) == 1 {
 			value = longForm(path.keys[0], value)
 		}
@@ -183,11 +163,11 @@ func (d *decoder) override(root *yaml.Node, env map[string]string) {
 	}
 }
 
-// mark notes that a node and those in it came from a variable.
-func (d *decoder) mark(n *yaml.Node, name string) {
-	d.origin[n] = name
+// mark notes that a node and its content came from a variable.
+func (r *reader) mark(n *yaml.Node, name string) {
+	r.Origins[n] = name
 	for _, c := range n.Content {
-		d.mark(c, name)
+		r.mark(c, name)
 	}
 }
 
@@ -200,32 +180,20 @@ type target struct {
 // variables lists the environment variables of a type's keys.
 func variables(t reflect.Type, prefix string, path []string) map[string]target {
 	all := map[string]target{}
-	for f := range fields(t) {
-		key := f.Tag.Get("yaml")
+	for key, f := range form.Fields(t) {
 		name, keys := prefix+strings.ToUpper(key), append(slices.Clone(path), key)
 		all[name] = target{keys, f.Type.Kind()}
 		if f.Type.Kind() == reflect.Struct {
-			for n, inner := range variables(f.Type, name+"_", keys) {
-				all[n] = inner
-			}
+			maps.Copy(all, variables(f.Type, name+"_", keys))
 		}
 	}
 	return all
 }
 
-func sortedKeys(m map[string]target) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // set stores a value under a path of keys, making mappings on the way.
 func set(n *yaml.Node, path []string, value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		return // it is reported when it is decoded
+		return // reported when it is decoded
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value != path[0] {
@@ -250,84 +218,77 @@ func set(n *yaml.Node, path []string, value *yaml.Node) {
 	n.Content = append(n.Content, key, value)
 }
 
-// relations checks what several keys must agree on.
-func (d *decoder) relations(c *Config, root *yaml.Node) {
+// relations checks rules about more than one key.
+func (r *reader) relations(c *Config, root *yaml.Node) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		d.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
+		r.fail(find(root, "listen"), "listen is %q; it must be an address such as 127.0.0.1:3884", c.Listen)
 	} else if c.API.Key == "" && !Loopback(host) {
-		d.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
+		r.fail(find(root, "listen"), "listen is %q, which others can reach: set api.key, or listen on 127.0.0.1", c.Listen)
 	}
 	if c.Usage.Days < 1 {
-		d.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
+		r.fail(find(root, "usage", "days"), "usage.days is %d; it must be at least 1", c.Usage.Days)
 	}
 	if host, _, err := net.SplitHostPort(c.Admin); c.Admin != "" && (err != nil || !Loopback(host)) {
-		d.fail(find(root, "admin"), "admin is %q; it must be a loopback address such as 127.0.0.1:3885", c.Admin)
+		r.fail(find(root, "admin"), "admin is %q; it must be a loopback address such as 127.0.0.1:3885", c.Admin)
 	}
-	d.skills(c.Skills, find(root, "skills"))
+	r.skills(c.Skills, find(root, "skills"))
 	models, agents := map[string]bool{}, map[string]bool{}
 	for i, m := range c.Models {
 		n := find(root, "models", i)
 		if models[m.Name] {
-			d.fail(n, "the model %q is defined twice", m.Name)
+			r.fail(n, "the model %q is defined twice", m.Name)
 		}
 		if m.Provider != "offline" && m.Model == "" {
-			d.fail(n, "model %s: the key \"model\" must say what the provider calls it", m.Name)
+			r.fail(n, "model %s: the key \"model\" must hold the provider's name of the model", m.Name)
 		}
 		models[m.Name] = true
 	}
-	known := func(set map[string]bool) []string {
-		names := make([]string, 0, len(set))
-		for name := range set {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return names
-	}
-	r := find(root, "recommend")
+	known := slices.Values(slices.Sorted(maps.Keys(models)))
+	at := find(root, "recommend")
 	switch {
 	case c.Recommend.Mode == "model" && c.Recommend.Model == "":
-		d.fail(r, "recommend.mode is model: the key recommend.model must name the model to ask")
+		r.fail(at, "recommend.mode is model: the key recommend.model must name the model to ask")
 	case c.Recommend.Mode == "model" && len(c.Models) > 0 && !models[c.Recommend.Model]:
-		d.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model, nearest.Hint(c.Recommend.Model, slices.Values(known(models))))
+		r.fail(find(root, "recommend", "model"), "recommend.model: there is no model %q%s", c.Recommend.Model, nearest.Hint(c.Recommend.Model, known))
 	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
-		d.fail(r, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
+		r.fail(at, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
 	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
-		d.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
+		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
 	} else if e.Model != "" && (e.Weight == 0 || e.Threshold == 0) {
-		d.fail(find(root, "embeddings"), "embeddings: weight and threshold must be above 0; leave embeddings out to rank by words alone")
+		r.fail(find(root, "embeddings"), "embeddings: weight and threshold must be above 0; leave embeddings out to rank by words alone")
 	}
 	for i, a := range c.Agents {
 		n := find(root, "agents", i)
 		if agents[a.Name] {
-			d.fail(n, "the agent %q is defined twice", a.Name)
+			r.fail(n, "the agent %q is defined twice", a.Name)
 		}
 		agents[a.Name] = true
 		for _, m := range append([]string{a.Model}, a.Fallback...) {
 			if m != "" && !models[m] {
-				d.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, slices.Values(known(models))))
+				r.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, known))
 			}
 		}
 	}
 }
 
-// Loopback reports whether only this machine reaches a host.
+// Loopback reports whether only this machine can reach a host.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// skills checks what the keys of skills must agree on.
-func (d *decoder) skills(s Skills, n *yaml.Node) {
+// skills checks rules about more than one key of skills.
+func (r *reader) skills(s Skills, n *yaml.Node) {
 	names := map[string]bool{}
 	for i, t := range s.Toolsets {
 		at := find(n, "toolsets", i)
 		if names[t.Name] {
-			d.fail(at, "the skill %q is defined twice", t.Name)
+			r.fail(at, "the toolset %q is defined twice", t.Name)
 		}
 		if t.Name == "full" && len(t.Tools) > 0 {
-			d.fail(at, "the skill full always means all tools: leave its tools empty")
+			r.fail(at, "the toolset full always means all tools: leave its tools empty")
 		}
 		names[t.Name] = true
 	}
@@ -337,30 +298,30 @@ func (d *decoder) skills(s Skills, n *yaml.Node) {
 			if i >= len(s.Allow) {
 				key, at = "deny", i-len(s.Allow)
 			}
-			d.fail(find(n, key, at), "skills.%s: %q is no name and no pattern such as db_*", key, p)
+			r.fail(find(n, key, at), "skills.%s: %q is neither a name nor a pattern such as db_*", key, p)
 		}
 	}
 	registries := map[string]bool{}
-	for i, r := range s.Registries {
-		if registries[r.Name] {
-			d.fail(find(n, "registries", i), "the registry %q is defined twice", r.Name)
+	for i, g := range s.Registries {
+		if registries[g.Name] {
+			r.fail(find(n, "registries", i), "the registry %q is defined twice", g.Name)
 		}
-		registries[r.Name] = true
+		registries[g.Name] = true
 	}
 }
 
-// CheckSkills holds the skills that a configuration names against those that
-// exist. The text is the file's, for messages about it. The error joins an
-// [*Error] for each that does not exist.
+// CheckSkills checks that the skills and toolsets that a configuration names are
+// known. The text is the file's, for the places in messages. The error joins an
+// [Error] for each unknown name.
 func CheckSkills(file string, text []byte, c *Config, known []string) error {
-	d := &decoder{file: file, origin: map[*yaml.Node]string{}}
-	root, err := d.parse(text)
+	r := newReader(file, nil)
+	root, err := r.parse(text)
 	if err != nil {
 		return err
 	}
 	check := func(name, who string, at ...any) {
 		if name != "" && name != "full" && !slices.Contains(known, name) {
-			d.fail(find(root, at...), "%sthere is no skill %q%s", who, name, nearest.Hint(name, slices.Values(known)))
+			r.fail(find(root, at...), "%sthere is no skill %q%s", who, name, nearest.Hint(name, slices.Values(known)))
 		}
 	}
 	check(c.Workflow.DefaultSkill, "", "workflow", "default_skill")
@@ -370,21 +331,16 @@ func CheckSkills(file string, text []byte, c *Config, known []string) error {
 			check(name, "agent "+a.Name+": ", "agents", i, "skills", j)
 		}
 	}
-	return errors.Join(d.errors...)
+	return r.err()
 }
 
-// find returns the node at a path of keys and positions, or the last on the way
-// to it.
+// find returns the node at a path of keys and indexes, or the last node on the way.
 func find(n *yaml.Node, path ...any) *yaml.Node {
 	for _, step := range path {
 		var next *yaml.Node
 		switch step := step.(type) {
 		case string:
-			for key, value := range pairs(n) {
-				if key.Value == step {
-					next = value
-				}
-			}
+			next = form.Get(n, step)
 		case int:
 			if step < len(n.Content) {
 				next = n.Content[step]
@@ -398,17 +354,15 @@ func find(n *yaml.Node, path ...any) *yaml.Node {
 	return n
 }
 
-// Place finds the line of a skill's tool in a file that was read before, for
-// messages about it.
-func Place(file string, text []byte, skill, tool string) string {
-	d := &decoder{file: file}
-	root, err := d.parse(text)
+// Place returns the place of a tool in a toolset of the file, for messages.
+func Place(file string, text []byte, toolset, tool string) string {
+	root, err := newReader(file, nil).parse(text)
 	if err != nil {
 		return file
 	}
 	list := find(root, "skills", "toolsets")
 	for _, item := range list.Content {
-		if find(item, "name").Value != skill {
+		if find(item, "name").Value != toolset {
 			continue
 		}
 		for _, t := range find(item, "tools").Content {
@@ -420,7 +374,7 @@ func Place(file string, text []byte, skill, tool string) string {
 	return file
 }
 
-// Abs makes a path of the configuration absolute, from the file's folder.
+// Abs makes a path in the configuration absolute, relative to the file's folder.
 func Abs(file, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

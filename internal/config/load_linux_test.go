@@ -15,7 +15,7 @@ func TestReadWaitsForNoPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "is no file") {
+	if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("a pipe is read: %v", err)
 	}
 }

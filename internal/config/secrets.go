@@ -7,11 +7,11 @@ import (
 	"github.com/etui-run/etui/secret"
 )
 
-// secretHeader is what is said in the names of headers that hold a secret.
+// secretHeader matches the names of headers that hold a secret.
 var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
 
-// Secrets returns all values of the configuration that must not be seen. Of headers
-// they are those whose names say so.
+// Secrets returns all values of the configuration that must stay hidden, among them
+// headers with telling names.
 func (c *Config) Secrets() []secret.Value { return secretsIn(reflect.ValueOf(c).Elem()) }
 
 func secretsIn(v reflect.Value) (found []secret.Value) {

@@ -17,7 +17,7 @@ type call struct {
 	args  map[string]string
 }
 
-// answer carries the call out.
+// answer executes the call.
 func (c *call) answer() (reply, error) {
 	switch c.tool.verb {
 	case "list":
@@ -54,13 +54,13 @@ func (c *call) answer() (reply, error) {
 	return reply{}, refuse(http.StatusNotImplemented, "%s has no answer", c.tool.name)
 }
 
-// say is an answer in words, with the arguments as its data.
+// say returns an answer in words, with the arguments as its data.
 func (c *call) say(text string) reply {
 	data, _ := json.Marshal(map[string]any{"tool": c.tool.name, "arguments": c.args, "result": text}) // strings only
 	return reply{Text: text, Data: data}
 }
 
-// seed is where the call's drawn figures come from.
+// seed is the source of the call's random figures.
 func (c *call) seed() seed {
 	words := []string{c.tool.name}
 	for _, name := range slices.Sorted(maps.Keys(c.args)) {
@@ -69,7 +69,7 @@ func (c *call) seed() seed {
 	return seedOf(words...)
 }
 
-// subject is what a call is about: the first argument that it needs.
+// subject is the subject of a call: its first required argument.
 func (c *call) subject() string {
 	if len(c.tool.required) == 0 {
 		return ""
@@ -77,8 +77,8 @@ func (c *call) subject() string {
 	return c.tool.required[0]
 }
 
-// resolve replaces arguments that name something of the world by its proper
-// name, and refuses what the world does not know.
+// resolve replaces arguments that name something in the world by its proper name, and
+// refuses unknown names.
 func (c *call) resolve() error {
 	for name, value := range c.args {
 		if person := c.world.person(value); person != "" {
@@ -105,8 +105,7 @@ func (c *call) resolve() error {
 	return nil
 }
 
-// person is the full name of whom a text means by a first name or "me"; empty
-// when it means nobody.
+// person returns the full name for a first name or "me"; empty if nobody matches.
 func (w *world) person(text string) string {
 	people := w.Lists["person"]
 	switch text = fold(text); text {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// minutely is how a moment is written in answers.
+// minutely is the format of moments in answers.
 const minutely = "2006-01-02 15:04"
 
-// moment resolves a relative date of the tables: "@+2" is the day after
-// tomorrow, "@+2 10:00" a time on it, "@b+2" the second working day from now,
-// "@m-1" last month, "@-20m" and "@-3h" a while ago. Anything else is returned as it is.
+// moment resolves a relative date of the tables: "@+2" is the day after tomorrow, "@+2
+// 10:00" a time on that day, "@b+2" the second working day from now, "@m-1" last
+// month, "@-20m" and "@-3h" a while ago. Other text is returned unchanged.
 func moment(value string, now time.Time) string {
 	rest, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -48,7 +48,7 @@ func workday(now time.Time, n int) time.Time {
 	return now
 }
 
-// readDate reads a day or a moment as people and models write it.
+// readDate parses a day or a moment in the forms that people and models use.
 func readDate(text string, now time.Time) (time.Time, bool) {
 	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	switch strings.ToLower(text) {
@@ -67,8 +67,8 @@ func readDate(text string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// readSince reads how far back to look: a date, or a length such as 30m, 2h, 7d
-// or 2w.
+// readSince parses how far to look back: a date, or a duration such as 30m, 2h, 7d or
+// 2w.
 func readSince(text string, now time.Time) (time.Time, bool) {
 	if t, ok := readDate(text, now); ok {
 		return t, true

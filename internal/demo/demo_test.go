@@ -18,21 +18,23 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// friday is the moment at which all tests run.
+// friday is the time of all tests.
 var friday = time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC)
 
-// company is a demo of a test's own.
+// company is a demo with its own server.
 type company struct {
-	t     *testing.T
-	url   string
-	tools map[string]tool.Tool
+	t       *testing.T
+	handler http.Handler
+	url     string
+	tools   map[string]tool.Tool
 }
 
 func open(t *testing.T) *company {
 	t.Helper()
-	server := httptest.NewServer(demo.Handler(demo.Config{Now: func() time.Time { return friday }, Step: -1}))
+	handler := demo.Handler(demo.Config{Now: func() time.Time { return friday }, Step: -1})
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	c := &company{t, server.URL, map[string]tool.Tool{}}
+	c := &company{t, handler, server.URL, map[string]tool.Tool{}}
 	for _, tl := range demo.Tools(server.URL, server.Client()) {
 		c.tools[tl.Definition().Name] = tl
 	}
@@ -52,7 +54,7 @@ func (c *company) call(name, args string) chat.Result {
 	return got
 }
 
-// text calls a tool that is to succeed.
+// text calls a tool that must succeed.
 func (c *company) text(name, args string) string {
 	c.t.Helper()
 	got := c.call(name, args)
@@ -63,6 +65,7 @@ func (c *company) text(name, args string) string {
 }
 
 func TestDefinitions(t *testing.T) {
+	t.Parallel()
 	defs := demo.Definitions()
 	names, groups, chinese := map[string]bool{}, map[string]bool{}, regexp.MustCompile(`\p{Han}`)
 	for _, d := range defs {
@@ -94,7 +97,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// minimal builds the least arguments that a tool takes.
+// minimal returns the smallest arguments that a tool accepts.
 func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 	t.Helper()
 	var schema struct {
@@ -148,8 +151,9 @@ func minimal(t *testing.T, d tool.Definition) json.RawMessage {
 }
 
 func TestEveryToolAnswers(t *testing.T) {
+	t.Parallel()
 	c := open(t)
-	for _, risk := range tool.Risks() { // what deletes comes last
+	for _, risk := range tool.Risks() { // destructive tools come last
 		for _, d := range demo.Definitions() {
 			if d.Risk != risk {
 				continue
@@ -174,6 +178,7 @@ func TestEveryToolAnswers(t *testing.T) {
 }
 
 func TestServiceRefuses(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	post := func(path, media, body string) *http.Response {
 		t.Helper()
@@ -218,6 +223,7 @@ func TestServiceRefuses(t *testing.T) {
 }
 
 func TestUnknownIsSaid(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, test := range []struct{ tool, args, want string }{
 		{"list_pods", `{"namespace":"production"}`, `unknown namespace "production"; known: prod, staging, dev`},
@@ -234,6 +240,7 @@ func TestUnknownIsSaid(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	got := c.text("get_pod_logs", `{"pod":"checkout","namespace":"prod","level":"error"}`)
 	lines := strings.Split(got, "\n")
@@ -251,6 +258,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestAnswersFitTheQuestion(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, test := range []struct{ tool, args, want, not string }{
 		{"list_pods", `{"namespace":"prod","status":"crashloop"}`, "1 pod (namespace prod, status crashloop)\npod: checkout-", "staging"},
@@ -291,6 +299,7 @@ func TestAnswersFitTheQuestion(t *testing.T) {
 }
 
 func TestCallsAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -316,6 +325,8 @@ func TestCallsAtTheSameTime(t *testing.T) {
 }
 
 func TestWrittenIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	c := open(t)
 	for _, test := range []struct{ write, args, read, readArgs, want string }{
 		{"create_ticket", `{"title":"Coffee machine leaks","priority":"high"}`, "search_tickets", `{"query":"coffee machine"}`, "Coffee machine leaks"},
 		{"create_calendar_event", `{"title":"Launch talk","start":"2026-11-24T15:00:00Z"}`, "list_calendar_events", `{"date":"2026-11-24"}`, "Launch talk"},
@@ -324,7 +335,6 @@ func TestWrittenIsFoundAgain(t *testing.T) {
 		{"assign_ticket", `{"ticket_id":"OPS-1042","assignee":"Yuki Tanaka"}`, "get_ticket", `{"ticket_id":"OPS-1042"}`, "assignee: Yuki Tanaka"},
 		{"create_customer", `{"name":"Quill & Sons","city":"London"}`, "get_customer", `{"customer":"quill"}`, "Quill & Sons"},
 	} {
-		c := open(t)
 		c.text(test.write, test.args)
 		if got := c.text(test.read, test.readArgs); !strings.Contains(got, test.want) {
 			t.Errorf("after %s, %s answers\n%s\nwhich lacks %q", test.write, test.read, got, test.want)
@@ -333,6 +343,7 @@ func TestWrittenIsFoundAgain(t *testing.T) {
 }
 
 func TestDeletedIsGone(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	c.text("cancel_calendar_event", `{"event":"Sprint planning"}`)
 	if got := c.text("list_calendar_events", `{}`); strings.Contains(got, "Sprint planning") {
@@ -341,9 +352,15 @@ func TestDeletedIsGone(t *testing.T) {
 }
 
 func TestCreatedRecordsAreBounded(t *testing.T) {
+	t.Parallel()
 	c := open(t)
-	for i := range 1010 {
-		c.text("create_ticket", fmt.Sprintf(`{"title":"flood %d"}`, i))
+	for i := range 1010 { // straight to the handler: a thousand requests over HTTP take seconds
+		r := httptest.NewRequest(http.MethodPost, "/tools/create_ticket", strings.NewReader(fmt.Sprintf(`{"title":"flood %d"}`, i)))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if c.handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
 	}
 	if got := c.text("search_tickets", `{"query":"flood","limit":3}`); !strings.HasPrefix(got, "1000 tickets") {
 		t.Errorf("got %.60s", got)
@@ -351,8 +368,9 @@ func TestCreatedRecordsAreBounded(t *testing.T) {
 }
 
 func TestLongWork(t *testing.T) {
+	t.Parallel()
+	c := open(t)
 	for _, name := range []string{"run_load_test", "generate_quarterly_report"} {
-		c := open(t)
 		args := `{"service":"checkout"}`
 		var mu sync.Mutex
 		var seen []tool.Progress
@@ -392,6 +410,7 @@ func TestLongWork(t *testing.T) {
 }
 
 func TestCallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(demo.Handler(demo.Config{Step: time.Hour}))
 	defer server.Close()
 	for _, tl := range demo.Tools(server.URL, server.Client()) {
@@ -421,6 +440,7 @@ func BenchmarkHandler(b *testing.B) {
 }
 
 func TestExecute(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	post := func(args string) (status int, out struct {
 		Pod, Error string

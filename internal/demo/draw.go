@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// seed stands where others would use a random source: the same words always
-// give the same figures.
+// seed replaces a random source: the same words always give the same figures.
 type seed uint64
 
 func seedOf(words ...string) seed {
@@ -18,14 +17,14 @@ func seedOf(words ...string) seed {
 		h.Write([]byte(w))
 		h.Write([]byte{0})
 	}
-	// FNV's low bits hardly differ for similar words; mix the high ones in.
+	// FNV's low bits hardly differ for similar words, so mix in the high ones.
 	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	return seed(x ^ x>>33)
 }
 
-// next gives another seed for each n.
+// next returns another seed for each n.
 func (s seed) next(n int) seed { return seedOf(strconv.FormatUint(uint64(s), 36), strconv.Itoa(n)) }
 
 // n draws a number from 0 to limit-1.
@@ -35,8 +34,8 @@ func (s seed) pick(options []string) string { return options[s.n(len(options))] 
 
 func (s seed) hex(length int) string { return fmt.Sprintf("%016x", uint64(s))[:length] }
 
-// between draws from a range such as "3-14" or "0.5-2.5", with as many decimals
-// as its lower end has.
+// between draws from a range such as "3-14" or "0.5-2.5", with as many decimals as its
+// lower end.
 func (s seed) between(span string) string {
 	low, high, _ := strings.Cut(span, "-")
 	_, decimals, _ := strings.Cut(low, ".")
@@ -46,7 +45,7 @@ func (s seed) between(span string) string {
 	return strconv.FormatFloat(x, 'f', len(decimals), 64)
 }
 
-// value draws one value by its specification, as world.json writes it:
+// value draws a value by a specification, as in world.json:
 //
 //	#3-14  %20-90  $5-900     a number, a share, an amount
 //	@+10  @-20  @0  @clock    a day within ten days, within twenty ago; today; a time of day
@@ -91,7 +90,7 @@ func (w *world) value(spec string, s seed, now time.Time) string {
 	return spec
 }
 
-// money puts commas between thousands.
+// money adds thousands separators.
 func money(amount string) string {
 	whole, cents, _ := strings.Cut(amount, ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {

@@ -5,12 +5,11 @@ import (
 	"net/http"
 )
 
-// executePath is where the service answers as one that a skill of a YAML file
-// calls: arguments in, result out, without the frame of /tools.
+// executePath is the endpoint for a skill in a YAML file: arguments in, result out,
+// without the envelope of /tools.
 const executePath = "/execute"
 
-// podSearch is the tool that stands there. It is in no group: a skills folder
-// brings it.
+// podSearch is the tool behind it. It is in no group: a skills folder provides it.
 func podSearch() endpoint {
 	return endpoint{
 		name: "search_logs", verb: "logs", required: []string{"namespace", "pod"},
@@ -18,7 +17,7 @@ func podSearch() endpoint {
 	}
 }
 
-// found is what a search of a pod's log finds.
+// found is the result of a search in a pod's log.
 type found struct {
 	Namespace string          `json:"namespace"`
 	Pod       string          `json:"pod"`
@@ -38,7 +37,7 @@ func (s *service) execute(w http.ResponseWriter, r *http.Request) (found, error)
 		return found{}, err
 	}
 	var lines []logLine
-	if json.Unmarshal(out.Data, &lines) != nil { // then it says that there are none
+	if json.Unmarshal(out.Data, &lines) != nil { // no lines were found
 		out.Data = json.RawMessage("[]")
 	}
 	return found{c.args["namespace"], c.args["pod"], c.args["keyword"], out.Data}, nil

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// translate looks the text up in the world's phrases. It says so when it does
-// not know one: it is no translator.
+// translate looks up the text in the world's phrases. If it is missing, the answer
+// says so and lists the known phrases.
 func (c *call) translate() (reply, error) {
 	text, target := c.args["text"], c.args["target"]
 	want := strings.Trim(fold(text), " .!?。！？")
@@ -25,7 +25,7 @@ func (c *call) translate() (reply, error) {
 	return c.say(fmt.Sprintf("The demo has no %s translation of %q. It knows: %s", target, text, strings.Join(known, "; "))), nil
 }
 
-// language guesses a text's language from its script and its small words.
+// language guesses the language of a text from its script and its small words.
 func (c *call) language() (reply, error) {
 	name := "English"
 	text := c.args["text"]

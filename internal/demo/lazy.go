@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Lazy is [Handler] with the zero Config, made when it is first asked: who only
-// looks at the tools does not wait for the company.
+// Lazy returns [Handler] with the zero Config, created on the first request: just
+// listing the tools does not load the company.
 func Lazy() http.Handler {
 	service := sync.OnceValue(func() http.Handler { return Handler(Config{}) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { service().ServeHTTP(w, r) })

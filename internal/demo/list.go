@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// list answers with the records of a kind that fit the arguments. An argument
-// that is named like a column filters by it; words of a query are looked for
-// everywhere; dates hold the records' first date against them. An argument of
-// which the records know nothing is repeated in the answer and filters nothing.
+// list answers with the records of a kind that fit the arguments. An argument named
+// like a column filters by it, the words of a query are searched everywhere, and dates
+// are compared with a record's first date. An argument that the records do not know is
+// repeated in the answer and filters nothing.
 func (c *call) list() (reply, error) {
 	name, fixed, _ := strings.Cut(c.tool.object, " ")
 	k := c.world.Kinds[name]
 	all := c.world.records(name, c.now, false)
 	limit := 10
 	var said []string
-	if column, value, ok := strings.Cut(fixed, "?="); ok { // holds unless the caller says otherwise
+	if column, value, ok := strings.Cut(fixed, "?="); ok { // a default, which the caller can override
 		if c.args[column] == "" {
 			c.args[column] = strings.Replace(value, "me", c.world.Lists["person"][0], 1)
 		}
@@ -50,7 +50,8 @@ func (c *call) list() (reply, error) {
 	return table(k, all, said, limit), nil
 }
 
-// filter keeps the records that fit one argument. The hint says what would have.
+// filter keeps the records that fit one argument. The hint names values that would
+// have matched.
 func (c *call) filter(k *kind, all []record, arg, value string) (kept []record, hint string) {
 	if keep, ok := c.span(k, arg, value); ok {
 		return keepIf(all, keep), ""
@@ -59,7 +60,7 @@ func (c *call) filter(k *kind, all []record, arg, value string) (kept []record, 
 		return search(all, value), " There is: " + strings.Join(names(all[:min(len(all), 8)]), ", ") + "."
 	}
 	column := columnOf(k, arg)
-	if arg == "people" && column != "" { // so many have to fit in
+	if arg == "people" && column != "" { // the required capacity
 		return keepIf(all, func(r record) bool { return number(r.fields[column]) >= number(value) }), ""
 	}
 	if bound, isMax := strings.CutPrefix(arg, "max_"); isMax {
@@ -78,8 +79,8 @@ func (c *call) filter(k *kind, all []record, arg, value string) (kept []record, 
 	return all, ""
 }
 
-// mentioning keeps the records that hold a word, or the value of "name=value",
-// in any field. Numbers say too little for that.
+// mentioning keeps the records that contain a word, or the value of "name=value", in
+// any field. It ignores numbers, which are too unspecific.
 func mentioning(all []record, value string) []record {
 	_, after, _ := strings.Cut(value, "=")
 	word := fold(after)
@@ -92,7 +93,7 @@ func mentioning(all []record, value string) []record {
 	return keepIf(all, func(r record) bool { return r.mentions(word) })
 }
 
-// span understands the arguments that are about time.
+// span handles the arguments about time.
 func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool) {
 	column := dateColumn(k)
 	if column == "" {
@@ -140,10 +141,10 @@ func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool
 	}, true
 }
 
-// cut makes a moment as exact as another one: to the minute, day or month.
+// cut truncates a moment to the precision of another one: minute, day or month.
 func cut(moment, like string) string { return moment[:min(len(moment), len(like))] }
 
-// endColumn is where a kind whose records last a while says until when.
+// endColumn is the column that says until when a record lasts.
 func endColumn(k *kind) string {
 	for _, column := range k.Columns {
 		if column == "end" || column == "until" {
@@ -153,7 +154,7 @@ func endColumn(k *kind) string {
 	return ""
 }
 
-// dateColumn is the column by which a kind's records are placed in time.
+// dateColumn is the column that dates the records of a kind.
 func dateColumn(k *kind) string {
 	for _, column := range k.Columns {
 		switch column {
@@ -164,30 +165,36 @@ func dateColumn(k *kind) string {
 	return ""
 }
 
-// search keeps the records in which most words of the query occur.
+// search keeps the records that contain the most words of the query.
 func search(all []record, query string) []record {
 	words := strings.FieldsFunc(fold(query), func(r rune) bool { return strings.ContainsRune(" \t,;.?!\"'，。？！、", r) })
-	best := 1
-	var kept []record
-	for _, r := range all {
-		hits := 0
+	return most(all, func(r record) (hits int) {
 		for _, word := range words {
 			if r.mentions(word) || len(word) > 4 && r.mentions(strings.TrimSuffix(word, "s")) {
 				hits++
 			}
 		}
-		if hits > best {
-			best, kept = hits, nil
+		return hits
+	})
+}
+
+// most keeps the items with the most hits, if there are any.
+func most[T any](all []T, hits func(T) int) (kept []T) {
+	best := 1
+	for _, item := range all {
+		n := hits(item)
+		if n > best {
+			best, kept = n, nil
 		}
-		if hits == best {
-			kept = append(kept, r)
+		if n == best {
+			kept = append(kept, item)
 		}
 	}
 	return kept
 }
 
-// force makes up to four records fit, for kinds whose fields are drawn anyway.
-// Records that calls have created stay as they are.
+// force makes up to four records fit, for kinds whose fields are drawn anyway. It does
+// not touch records that calls have created.
 func force(kept, all []record, column, value string) []record {
 	if column == "" && len(kept) > 0 {
 		return kept
@@ -207,7 +214,7 @@ func force(kept, all []record, column, value string) []record {
 	return kept
 }
 
-// columnOf finds the column that an argument is named after.
+// columnOf returns the column that an argument is named after.
 func columnOf(k *kind, arg string) string {
 	for _, column := range k.Columns {
 		if fold(column) == fold(arg) || fold(column)+" id" == fold(arg) {
@@ -220,7 +227,7 @@ func columnOf(k *kind, arg string) string {
 	return ""
 }
 
-// fits compares loosely: any of several values, in any case, or a part of it.
+// fits compares loosely: any of several values, ignoring case, or a part of it.
 func fits(have, want string) bool {
 	for one := range strings.SplitSeq(want, ", ") {
 		if h, w := fold(have), fold(one); h == w || len(w) > 2 && strings.Contains(h, w) {
@@ -250,7 +257,7 @@ func distinct(all []record, column string) []string {
 	return values
 }
 
-// number reads the figure at the beginning of a text such as "4,800.00 EUR".
+// number parses the figure at the beginning of a text such as "4,800.00 EUR".
 func number(text string) float64 {
 	text = strings.ReplaceAll(text, ",", "")
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' })

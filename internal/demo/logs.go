@@ -13,7 +13,7 @@ import (
 // severities are the levels of log lines, from harmless to severe.
 var severities = []string{"debug", "info", "warning", "error"}
 
-// logLine is one line as the user's side gets it.
+// logLine is one line as the user's side receives it.
 type logLine struct {
 	Time    string `json:"time"`
 	Level   string `json:"level"`
@@ -22,8 +22,8 @@ type logLine struct {
 	Message string `json:"message"`
 }
 
-// logs answers with the newest lines of a pod, a service or all services. The
-// object may name the service whose lines they are.
+// logs answers with the newest lines of a pod, a service or all services. The object
+// of the verb may name the service.
 func (c *call) logs() (reply, error) {
 	service, pod, namespace := c.args["service"], c.args["pod"], c.args["namespace"]
 	if c.tool.object != "" {
@@ -97,7 +97,7 @@ func (c *call) lines(service, pod, namespace string) []logLine {
 	if len(pool) == 0 {
 		return nil
 	}
-	count = min(count, 3*len(pool)) // a line that comes again and again says no more
+	count = min(count, 3*len(pool)) // more would only repeat the same lines
 	s := seedOf(service, pod, namespace, c.args["query"])
 	shuffle := func(l logLine) seed { return seedOf(l.Message, strconv.Itoa(s.n(1000))) }
 	slices.SortFunc(pool, func(a, b logLine) int { return cmp.Compare(shuffle(a), shuffle(b)) })
@@ -115,30 +115,20 @@ func (c *call) lines(service, pod, namespace string) []logLine {
 	return lines
 }
 
-// nearest keeps the lines in which most words of the query occur.
+// nearest keeps the lines that contain the most words of the query.
 func nearest(pool []logLine, query string) []logLine {
-	best := 1
-	var kept []logLine
-	for _, l := range pool {
+	return most(pool, func(l logLine) (hits int) {
 		text := fold(l.Service + " " + l.Level + " " + l.Message)
-		hits := 0
 		for word := range strings.FieldsSeq(fold(query)) {
 			if strings.Contains(text, word) {
 				hits++
 			}
 		}
-		if hits > best {
-			best, kept = hits, nil
-		}
-		if hits == best {
-			kept = append(kept, l)
-		}
-	}
-	return kept
+		return hits
+	})
 }
 
-// messages are the templates of a service's lines. Those of "any" fill up what a
-// service lacks.
+// messages returns the templates of a service's lines, completed with those of "any".
 func (c *call) messages(service, level string) []string {
 	own := c.world.Logs[service][level]
 	if len(own) >= 8 || c.tool.object != "" {

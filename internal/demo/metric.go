@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// scales are the units of the metrics and the range in which they move.
+// scales are the units and the usual ranges of the metrics.
 var scales = map[string]struct{ unit, span string }{
 	"cpu":          {"%", "18-72"},
 	"memory":       {"%", "35-81"},
@@ -23,8 +23,8 @@ var scales = map[string]struct{ unit, span string }{
 	"margin":       {"%", "36.0-44.0"},
 }
 
-// metric answers with twelve values of a metric, the last one now. The object
-// names the metric when no argument does.
+// metric answers with twelve values of a metric, the last one current. The object of
+// the verb names the metric if no argument does.
 func (c *call) metric() (reply, error) {
 	name := c.tool.object
 	for _, arg := range []string{"metric", "kpi"} {
@@ -43,7 +43,7 @@ func (c *call) metric() (reply, error) {
 	s := seedOf(name, of, c.args["period"], c.args["since"])
 	base := number(s.between(scale.span))
 	for i := range values {
-		// A value stays near the series' own level and moves within its range.
+		// A value stays near the level of its series and within its range.
 		drawn := s.next(i).between(scale.span)
 		_, decimals, _ := strings.Cut(drawn, ".")
 		text := strconv.FormatFloat((2*base+number(drawn))/3, 'f', len(decimals), 64)
@@ -70,7 +70,7 @@ func (c *call) metric() (reply, error) {
 	return reply{Text: text, Data: data}, nil
 }
 
-// step is the time between two values: a twelfth of how far to look back.
+// step is the time between two values: a twelfth of the period.
 func (c *call) step() time.Duration {
 	if from, ok := readSince(c.args["since"], c.now); ok && from.Before(c.now) {
 		return c.now.Sub(from) / 12

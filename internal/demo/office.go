@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// convert changes an amount of money into another currency.
+// convert converts an amount of money into another currency.
 func (c *call) convert() (reply, error) {
 	x, err := strconv.ParseFloat(c.args["amount"], 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
@@ -48,7 +48,7 @@ func (c *call) timezone() (reply, error) {
 }
 
 // slots finds times at which everybody is free: what the calendar leaves of the
-// working day. A person's own calendar is drawn from the name and the day.
+// working day. A person's own calendar is derived from the name and the day.
 func (c *call) slots() (reply, error) {
 	day := workday(c.now, 1)
 	if d, ok := readDate(c.args["date"], c.now); ok {
@@ -83,5 +83,5 @@ func (c *call) slots() (reply, error) {
 	return c.say(fmt.Sprintf("%s are free on %s: %s", c.args["attendees"], day.Format("Mon 2006-01-02"), strings.Join(free, ", "))), nil
 }
 
-// clock writes the n-th half hour after nine.
+// clock formats the n-th half hour after nine.
 func clock(n int) string { return fmt.Sprintf("%02d:%02d", 9+n/2, n%2*30) }

@@ -10,11 +10,12 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// work answers a tool that takes long. Its object is the steps and the outcome:
+// work answers a tool that takes long. The object of its verb is the steps and the
+// outcome:
 //
 //	warming up, measuring: Load test of {service}: {#900-2400} requests a second.
 //
-// Each step is told as it begins; the work stops when the caller goes.
+// Each step is reported as it begins; the work stops when the caller disconnects.
 func (s *service) work(ctx context.Context, w http.ResponseWriter, c *call) {
 	list, outcome, _ := strings.Cut(c.tool.object, ": ")
 	steps := strings.Split(list, ", ")
@@ -34,5 +35,5 @@ func (s *service) work(ctx context.Context, w http.ResponseWriter, c *call) {
 			}
 		}
 	}
-	_ = lines.Encode(c.say(c.fill(outcome))) // an error here means that the caller has gone
+	_ = lines.Encode(c.say(c.fill(outcome))) // fails only if the caller has disconnected
 }

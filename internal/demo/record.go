@@ -12,10 +12,10 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxText is about how long an answer may be, in bytes.
+// maxText is the approximate maximum length of an answer, in bytes.
 const maxText = 1400
 
-// get answers with the record that the call is about.
+// get answers with the record that the call names.
 func (c *call) get() (reply, error) {
 	k, r, err := c.named(false)
 	if err != nil {
@@ -24,8 +24,8 @@ func (c *call) get() (reply, error) {
 	return single(k.One+" "+r.id, r), nil
 }
 
-// create makes a record of the arguments. Kinds with numbered records number
-// it; in others the first required argument is its name.
+// create creates a record from the arguments. Kinds with numbered records number it;
+// for others, the first required argument is its name.
 func (c *call) create() (reply, error) {
 	name := c.tool.object
 	k := c.world.Kinds[name]
@@ -57,8 +57,8 @@ func (c *call) create() (reply, error) {
 	return single("Created "+k.One+" "+r.id, r), nil
 }
 
-// written is an argument as records write it: moments in one form, money with
-// its currency, nothing endless.
+// written formats an argument for a record: moments in one format, money with its
+// currency, long text shortened.
 func (c *call) written(arg string) string {
 	value := clip(c.args[arg], 4000)
 	if c.tool.properties[arg].Format == "date-time" {
@@ -73,8 +73,8 @@ func (c *call) written(arg string) string {
 	return value
 }
 
-// numbering tells how the records of a kind are numbered; no prefix means that
-// they have names.
+// numbering returns how the records of a kind are numbered; without a prefix they have
+// names.
 func numbering(rows []record) (prefix string, number int) {
 	if len(rows) == 0 {
 		return "", 0
@@ -87,8 +87,8 @@ func numbering(rows []record) (prefix string, number int) {
 	return prefix, number
 }
 
-// update changes the named record: to the status that the tool stands for, or
-// to the other arguments.
+// update changes the named record: to the status that the tool sets, or to the other
+// arguments.
 func (c *call) update() (reply, error) {
 	k, r, err := c.named(false)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *call) update() (reply, error) {
 	return single("Updated "+k.One+" "+r.id, r), nil
 }
 
-// status is the column that says how far a record has come.
+// status is the column that holds the progress of a record.
 func (k *kind) status() string {
 	for _, column := range []string{"status", "state", "stage"} {
 		if slices.Contains(k.Columns, column) {
@@ -128,7 +128,7 @@ func (k *kind) status() string {
 	return "status"
 }
 
-// delete takes the named record away; doing so twice is no mistake.
+// delete removes the named record; repeating it is not an error.
 func (c *call) delete() (reply, error) {
 	k, r, err := c.named(true)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *call) delete() (reply, error) {
 	return single("Deleted "+k.One+" "+r.id, r), nil
 }
 
-// named is the record that the call is about.
+// named returns the record that the call names.
 func (c *call) named(gone bool) (*kind, record, error) {
 	name, _, _ := strings.Cut(c.tool.object, " ")
 	k := c.world.Kinds[name]
@@ -151,7 +151,7 @@ func (c *call) named(gone bool) (*kind, record, error) {
 	return k, r, nil
 }
 
-// single shows one record, a line for each field.
+// single formats one record, one field per line.
 func single(head string, r record) reply {
 	var b strings.Builder
 	b.WriteString(head)
@@ -164,7 +164,7 @@ func single(head string, r record) reply {
 	return reply{Text: b.String(), Data: data}
 }
 
-// table shows records one to a line, in columns; a single one with all it has.
+// table formats records one per line, in columns; a single record with all its fields.
 func table(k *kind, all []record, said []string, limit int) reply {
 	head := fmt.Sprintf("%d %s", len(all), plural(k.One, len(all)))
 	if len(said) > 0 {
@@ -212,7 +212,7 @@ func table(k *kind, all []record, said []string, limit int) reply {
 	return reply{Text: b.String(), Data: data}
 }
 
-// cells is how wide a terminal shows text.
+// cells is the width of text in a terminal.
 func cells(text string) int {
 	n := 0
 	for _, r := range text {
@@ -224,7 +224,7 @@ func cells(text string) int {
 	return n
 }
 
-// clip shortens text to so many characters.
+// clip shortens text to a number of characters.
 func clip(text string, length int) string {
 	if utf8.RuneCountInString(text) <= length {
 		return text

@@ -17,14 +17,14 @@ import (
 
 const (
 	maxAnswer = 1 << 20         // bytes of one answer, progress included
-	maxWork   = 2 * time.Minute // of a call that goes on after its turn
+	maxWork   = 2 * time.Minute // of a call that outlives its turn
 )
 
 // Tools makes the demo's tools callable: each posts its arguments to
 // {baseURL}/tools/{name}. A nil client means [http.DefaultClient].
 //
-// The tools that take long answer Pending when the host takes late outcomes,
-// and then work on for at most two minutes. Nothing else outlives its call.
+// Long-running tools return a pending result if the host accepts late outcomes, and
+// continue for at most two minutes. Nothing else outlives its call.
 func Tools(baseURL string, client *http.Client) []tool.Tool {
 	if client == nil {
 		client = http.DefaultClient
@@ -37,7 +37,7 @@ func Tools(baseURL string, client *http.Client) []tool.Tool {
 	return tools
 }
 
-// remote is a tool that the service carries out.
+// remote is a tool that the service executes.
 type remote struct {
 	def    tool.Definition
 	url    string
@@ -48,8 +48,8 @@ var _ tool.Tool = (*remote)(nil)
 
 func (r *remote) Definition() tool.Definition { return r.def }
 
-// reply is one JSON value of the service's answer. Progress may come any number
-// of times, then the outcome once.
+// reply is one JSON value of the service's answer: any number of progress reports,
+// then the outcome.
 type reply struct {
 	Text     string          `json:"text,omitempty"`
 	Data     json.RawMessage `json:"data,omitempty"`
@@ -59,8 +59,8 @@ type reply struct {
 
 func (r *remote) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	finish, ok := tool.Later(ctx)
-	// A call that may go on after its turn needs a context that does, from its
-	// first byte on: the answer's body ends with the context of its request.
+	// A call that may outlive its turn needs a context that does, from its first byte
+	// on: the body of an answer ends with the context of its request.
 	work, cancel := ctx, context.CancelFunc(func() {})
 	if ok {
 		work, cancel = context.WithTimeout(context.WithoutCancel(ctx), maxWork)
@@ -109,7 +109,7 @@ func (r *remote) post(ctx context.Context, args json.RawMessage) (*http.Response
 	return resp, nil
 }
 
-// answer reads the service's JSON values one after the other.
+// answer reads the service's JSON values one by one.
 type answer struct {
 	tool   string
 	resp   *http.Response
@@ -130,8 +130,8 @@ func (a *answer) next() (reply, error) {
 	return r, err
 }
 
-// outcome reports the progress that is left, beginning with r, and returns what
-// comes after it.
+// outcome reports the remaining progress, beginning with r, and returns the value
+// after it.
 func (a *answer) outcome(ctx context.Context, r reply) chat.Result {
 	defer a.resp.Body.Close()
 	for r.Progress != nil {

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// maxArguments is how many bytes a call's arguments may have.
+// maxArguments is the maximum size of a call's arguments in bytes.
 const maxArguments = 256 << 10
 
-// Config sets up a [Handler]. The zero value is ready to use.
+// Config sets up a [Handler]. The zero value works.
 type Config struct {
 	// Now is the service's clock; nil means time.Now. Dates in answers are
 	// relative to it.
 	Now func() time.Time
-	// Step is how long each step of a long-running tool takes: zero means 600
-	// milliseconds, a negative value no time at all.
+	// Step is the duration of each step of a long-running tool: zero means 600
+	// milliseconds, a negative value no delay.
 	Step time.Duration
 }
 
@@ -31,12 +31,11 @@ type Config struct {
 // {"error": ...} and status 400, 404, 405, 413 or 415. Long-running tools send
 // {"progress": ...} before it, each value on a line of its own.
 //
-// POST /execute searches the log of a pod: {"namespace", "pod", "keyword"} is
-// answered with {"namespace", "pod", "keyword", "lines": [...]}. It is the service
-// of the example skill search_logs.
+// POST /execute searches the log of a pod: {"namespace", "pod", "keyword"} is answered
+// with {"namespace", "pod", "keyword", "lines": [...]}. The example skill search_logs
+// calls it.
 //
-// Every handler has a company of its own; what calls change in it lives as long
-// as the handler.
+// Every handler has its own company; changes live as long as the handler.
 func Handler(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -60,7 +59,7 @@ type service struct {
 	step  time.Duration
 }
 
-// endpoint is one tool as the service knows it.
+// endpoint is the service's view of a tool.
 type endpoint struct {
 	name       string
 	verb       string
@@ -86,7 +85,7 @@ func newEndpoint(e entry) endpoint {
 	return endpoint{e.Name, verb, object, schema.Required, schema.Properties}
 }
 
-// refusal is a failure that the caller can do something about.
+// refusal is a failure that the caller can correct.
 type refusal struct {
 	status int
 	text   string
@@ -118,17 +117,17 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, out, err)
 }
 
-// write answers with a value, or says why there is none.
+// write sends a value or an error.
 func write(w http.ResponseWriter, out any, err error) {
 	var no *refusal
 	if errors.As(err, &no) {
 		w.WriteHeader(no.status)
 		out = reply{Error: no.text}
 	}
-	_ = json.NewEncoder(w).Encode(out) // an error here means that the caller has gone
+	_ = json.NewEncoder(w).Encode(out) // fails only if the caller has disconnected
 }
 
-// read makes a call of a request for a tool, or says why it is none.
+// read turns a request into a call of a tool, or refuses it.
 func (s *service) read(w http.ResponseWriter, r *http.Request) (*call, error) {
 	name, ok := strings.CutPrefix(r.URL.Path, "/tools/")
 	t, known := s.tools[name]
@@ -138,8 +137,8 @@ func (s *service) read(w http.ResponseWriter, r *http.Request) (*call, error) {
 	return s.readCall(w, r, t)
 }
 
-// readCall makes a call of a tool of a request's arguments. Asking for the JSON
-// media type keeps web pages from calling the service across origins.
+// readCall turns a request's arguments into a call of a tool. Requiring the JSON media
+// type keeps web pages from calling the service across origins.
 func (s *service) readCall(w http.ResponseWriter, r *http.Request, t endpoint) (*call, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -158,7 +157,7 @@ func (s *service) readCall(w http.ResponseWriter, r *http.Request, t endpoint) (
 	}
 	c := &call{tool: t, world: s.world, now: s.now(), args: map[string]string{}}
 	for name, value := range args {
-		// What the tool does not know is left out, as nothing would bound it.
+		// Unknown arguments are dropped: nothing would limit their size.
 		if _, known := t.properties[name]; !known {
 			continue
 		}
@@ -169,7 +168,7 @@ func (s *service) readCall(w http.ResponseWriter, r *http.Request, t endpoint) (
 	return c, c.check()
 }
 
-// plain writes an argument as text; a list becomes its parts with commas.
+// plain formats an argument as text; the items of a list are separated by commas.
 func plain(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -195,8 +194,8 @@ func plain(value any) string {
 	}
 }
 
-// check refuses calls whose arguments cannot be answered, and replaces what
-// names a record by that record's id.
+// check refuses calls with invalid arguments, and replaces names of records by their
+// ids.
 func (c *call) check() error {
 	for _, name := range c.tool.required {
 		if c.args[name] == "" {

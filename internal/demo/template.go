@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// fill writes a template with the call's arguments and drawn figures:
+// fill expands a template with the call's arguments and drawn figures:
 //
-//	{city}  {city=Berlin}     an argument, and what stands for it if it is missing
+//	{city}  {city=Berlin}     an argument, with a default
 //	{#3-14}  {#0.5-2.5}       a drawn number
 //	{$900-4000}               a drawn number with commas: 1,240
 //	{?open/closed}            one of several
 //	{@+3}  {@+3 10:00}        a day from today, a time on it
-//	{%7}                      a drawn hash of so many digits
+//	{%7}                      a drawn hash of that many digits
 //
 // The same arguments draw the same figures.
 func (c *call) fill(template string) string {

@@ -14,7 +14,7 @@ import (
 //go:embed tools/*.json world.json conversations.jsonl
 var files embed.FS
 
-// entry is one tool as its file describes it.
+// entry is the description of a tool in its file.
 type entry struct {
 	Name        string          `json:"name"`
 	Risk        tool.Risk       `json:"risk"`
@@ -28,8 +28,8 @@ type entry struct {
 	Answer string `json:"answer"`
 }
 
-// entries reads every tool, in the order of file names and then of the files.
-// It panics when an embedded file is broken: that is a mistake in this package.
+// entries reads every tool, ordered by file name and then by position. It panics if an
+// embedded file is broken, which is a mistake in this package.
 func entries() []entry {
 	names, err := fs.Glob(files, "tools/*.json")
 	if err != nil {
@@ -50,9 +50,9 @@ func entries() []entry {
 	return all
 }
 
-// Conversations are what people of the company might say to their assistant,
-// with the tools that each message needs: a JSON object a line, for package
-// replay.
+// Conversations returns messages that people of the company might send to their
+// assistant, with the tools that each message needs: one JSON object per line, for
+// package replay.
 func Conversations() io.Reader {
 	data, err := files.ReadFile("conversations.jsonl")
 	if err != nil {
@@ -61,7 +61,7 @@ func Conversations() io.Reader {
 	return bytes.NewReader(data)
 }
 
-// Definitions describes the demo's tools, in the same order every time.
+// Definitions returns the definitions of the demo's tools, always in the same order.
 func Definitions() []tool.Definition {
 	all := entries()
 	defs := make([]tool.Definition, len(all))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// weather answers with the weather of a place now, or with "forecast" for the
-// coming days. One place has one weather on one day, whoever asks and however.
+// weather answers with the current weather of a place, or with "forecast" for the
+// coming days. A place has the same weather on the same day for every question.
 func (c *call) weather() (reply, error) {
 	city := c.args["city"]
 	day, rain := sky(city, c.now)
@@ -35,7 +35,8 @@ func (c *call) weather() (reply, error) {
 	return c.say(b.String()), nil
 }
 
-// sky draws a day's weather: the season gives the temperature, the place moves it.
+// sky draws a day's weather: the season determines the temperature, the place shifts
+// it.
 func sky(city string, day time.Time) (text string, rain int) {
 	s := seedOf(strings.ToLower(city), day.Format(time.DateOnly))
 	season := -math.Cos(2 * math.Pi * float64(day.YearDay()-20) / 365)

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// maxRecords bounds what calls may create; the oldest goes first.
+// maxRecords limits the records that calls create; the oldest is dropped first.
 const maxRecords = 1000
 
-// world is the company: tables that never change, and what calls have changed.
-// It is safe for concurrent use.
+// world is the company: tables that never change, and the changes that calls have
+// made. It is safe for concurrent use.
 type world struct {
-	// Lists are the names that several kinds share: people, services, ...
+	// Lists are names that several kinds share: people, services, ...
 	Lists map[string][]string `json:"lists"`
-	// References says which argument names what: a kind, or a list ("@service").
+	// References maps an argument to what it names: a kind, or a list ("@service").
 	References map[string]string `json:"references"`
 	Kinds      map[string]*kind  `json:"kinds"`
 	// Logs are message templates by service and level.
 	Logs map[string]map[string][]string `json:"logs"`
 	// Phrases are known translations, each from language to text.
 	Phrases []map[string]string `json:"phrases"`
-	// Rates are what one euro buys.
+	// Rates are the prices of one euro.
 	Rates map[string]float64 `json:"rates"`
 	// Hours are the time zones of cities, in hours from UTC.
 	Hours map[string]float64 `json:"hours"`
@@ -37,16 +37,16 @@ type world struct {
 	gone    map[string]bool              // by record key
 }
 
-// kind is a table. Its rows are written out, or drawn by a specification for
-// each column; see [world.value].
+// kind is a table. Its rows are listed, or drawn from a specification for each column;
+// see [world.value].
 type kind struct {
-	// One is what a single record is called.
+	// One is the word for a single record.
 	One string `json:"one"`
-	// Columns begin with the one that names a record.
+	// Columns begins with the column that names a record.
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
 	Draw    []string   `json:"draw"`
-	// New are the fields that a created record has beside its arguments.
+	// New holds the fields of a created record in addition to its arguments.
 	New map[string]string `json:"new"`
 }
 
@@ -73,8 +73,8 @@ func newWorld() *world {
 	return w
 }
 
-// records returns the records of a kind, created ones first. Those that were
-// deleted come only with gone.
+// records returns the records of a kind, created ones first; deleted ones only with
+// gone.
 func (w *world) records(name string, now time.Time, gone bool) []record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *world) records(name string, now time.Time, gone bool) []record {
 	return kept
 }
 
-// rows returns the records that a kind has from the beginning.
+// rows returns the initial records of a kind.
 func (w *world) rows(name string, now time.Time) []record {
 	k := w.Kinds[name]
 	var all []record
@@ -124,7 +124,7 @@ func (w *world) rows(name string, now time.Time) []record {
 	return all
 }
 
-// ids draws the names of a kind's records: as many as there are, or eight.
+// ids draws the names of a kind's records: one per entry of its list, or eight.
 func (w *world) ids(spec, name string, now time.Time) []string {
 	if strings.Contains(spec, ",") {
 		return strings.Split(spec, ",")
@@ -159,8 +159,8 @@ func (w *world) ids(spec, name string, now time.Time) []string {
 	return []string{spec}
 }
 
-// find returns the record that text names: by its whole id, by a part of it, or
-// by any other field.
+// find returns the record that text names: by its whole id, by part of it, or by any
+// other field.
 func find(all []record, text string) (record, bool) {
 	text = fold(text)
 	for _, r := range all {
@@ -177,7 +177,7 @@ func find(all []record, text string) (record, bool) {
 		}
 	}
 	if strings.ContainsAny(text, "0123456789") {
-		return record{}, false // a number that no record has
+		return record{}, false // an unknown number
 	}
 	for _, r := range all {
 		if r.mentions(text) {
@@ -195,25 +195,23 @@ func cutsNumber(id, part string, at int) bool {
 	return digit(end-1) && digit(end)
 }
 
-// add stores a record that a call made. The same call made twice is one record.
+// add stores a record that a call created. Repeating the call does not create a second
+// record.
 func (w *world) add(r record, prefix string, number int) record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := range w.created {
-		if c := w.created[i]; c.kind == r.kind && c.seed == r.seed {
+	taken := map[string]bool{}
+	for _, c := range w.created {
+		switch {
+		case c.kind != r.kind:
+		case c.seed == r.seed:
 			return c
+		default:
+			taken[c.id] = true
 		}
 	}
 	if prefix != "" {
-		taken := func(id string) bool {
-			for _, c := range w.created {
-				if c.kind == r.kind && c.id == id {
-					return true
-				}
-			}
-			return false
-		}
-		for r.id = prefix + strconv.Itoa(number); taken(r.id); number++ {
+		for r.id = prefix + strconv.Itoa(number); taken[r.id]; number++ {
 			r.id = prefix + strconv.Itoa(number+1)
 		}
 		r.fields[r.columns[0]] = r.id
@@ -243,7 +241,7 @@ func (w *world) remove(r record) {
 	w.gone[r.key()] = true
 }
 
-// set gives a record's field a value; a field it does not have yet is added.
+// set sets a field of a record and adds the column if it is missing.
 func (r *record) set(column, value string) {
 	if !slices.Contains(r.columns, column) {
 		r.columns = append(r.columns[:len(r.columns):len(r.columns)], column)
@@ -251,7 +249,7 @@ func (r *record) set(column, value string) {
 	r.fields[column] = value
 }
 
-// mentions reports whether any field holds the folded text.
+// mentions reports whether any field contains the folded text.
 func (r record) mentions(text string) bool {
 	for _, value := range r.fields {
 		if strings.Contains(fold(value), text) {
@@ -263,5 +261,5 @@ func (r record) mentions(text string) bool {
 
 var folding = strings.NewReplacer("_", " ", "-", " ")
 
-// fold makes texts comparable that differ in case, '_' and '-' only.
+// fold normalizes text for comparison: case, '_' and '-' do not matter.
 func fold(text string) string { return folding.Replace(strings.ToLower(strings.TrimSpace(text))) }

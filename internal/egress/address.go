@@ -2,7 +2,7 @@ package egress
 
 import "net/netip"
 
-// kind is a part of the address space, in words.
+// kind names a part of the address space.
 type kind struct {
 	prefix netip.Prefix
 	name   string
@@ -15,9 +15,9 @@ func kinds(list ...string) (out []kind) {
 	return out
 }
 
-// never are the addresses that nothing opens: on them clouds hand out the
-// machine's own credentials. The link-local ones are all of that kind, or make no
-// sense without a network card's name.
+// never are the addresses that nothing opens: clouds serve the machine's own
+// credentials there. Other link-local addresses make no sense without the name of a
+// network card.
 var never = kinds(
 	"169.254.0.0/16", "a link-local address, where clouds serve the machine's credentials",
 	"fe80::/10", "a link-local address",
@@ -29,8 +29,8 @@ var never = kinds(
 	"fd00:42::42/128", "a cloud's metadata service",
 )
 
-// closed are the IPv4 addresses, and those IPv6 ones among the global ones, that
-// are not public (the registries of IANA for special purposes).
+// closed are the IPv4 addresses and the global IPv6 addresses that are not public (see
+// IANA's special-purpose registries).
 var closed = kinds(
 	"127.0.0.0/8", "a loopback address",
 	"10.0.0.0/8", "a private address",
@@ -52,7 +52,7 @@ var closed = kinds(
 	"2002::/16", "a 6to4 address",
 	"3fff::/20", "an address for documentation",
 
-	// Outside of what is global; they are here for their names.
+	// Not global anyway; listed for their names.
 	"::/128", "an address of this machine",
 	"::1/128", "a loopback address",
 	"fc00::/7", "a private address",
@@ -61,10 +61,10 @@ var closed = kinds(
 	"ff00::/8", "a multicast address",
 )
 
-// global holds all IPv6 addresses that have been given to anybody.
+// global holds all IPv6 addresses that have been allocated.
 var global = netip.MustParsePrefix("2000::/3")
 
-// kindOf says what an address is that is not public.
+// kindOf names the kind of an address that is not public.
 func kindOf(a netip.Addr) (name string, isClosed bool) {
 	if k, found := find(closed, a.Unmap()); found {
 		return k, true
@@ -75,8 +75,8 @@ func kindOf(a netip.Addr) (name string, isClosed bool) {
 	return "a reserved address", true
 }
 
-// neverReached says what an address is that nothing opens, also when it stands
-// inside another one.
+// neverReached names the kind of an address that nothing opens, also if it is embedded
+// in another address.
 func neverReached(a netip.Addr) (name string, is bool) {
 	for _, a := range append(embedded(a), a.Unmap()) {
 		if name, is = find(never, a); is {
@@ -95,8 +95,8 @@ func find(list []kind, a netip.Addr) (name string, found bool) {
 	return "", false
 }
 
-// embedded returns the IPv4 addresses that gateways may find in an IPv6 one: at
-// the end (compatible, translated, NAT64), and where 6to4 and Teredo put them.
+// embedded returns the IPv4 addresses that gateways may extract from an IPv6 address:
+// from its end (compatible, translated, NAT64), and from the places of 6to4 and Teredo.
 func embedded(a netip.Addr) []netip.Addr {
 	if !a.Is6() || a.Is4In6() {
 		return nil

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// entry opens addresses: those that a name leads to, or those of a prefix.
+// entry opens the addresses of a name or of a network.
 type entry struct {
-	name   string       // lower case, without a dot at the end; empty for a prefix
-	prefix netip.Prefix //
-	port   uint16       // 0 means any
+	name   string // lower case, without a dot at the end; empty for a prefix
+	prefix netip.Prefix
+	port   uint16 // 0 means any
 }
 
-// Allow replaces what is open beside public addresses. An entry is an address or
-// a name with a port or with * for any port ("127.0.0.1:8081", "[::1]:*",
-// "logs.lan:443"), or a network with or without a port ("10.0.0.0/8",
-// "10.1.0.0/16:443", "[fd00::/8]:443"). A name opens whatever it leads to. The
-// error says which entry cannot be understood; then nothing changes. Connections
-// that were made before are not used for new requests.
+// Allow replaces the list of addresses that are open in addition to public ones. An
+// entry is an address or a name with a port or with * for any port ("127.0.0.1:8081",
+// "[::1]:*", "logs.lan:443"), or a network with or without a port ("10.0.0.0/8",
+// "10.1.0.0/16:443", "[fd00::/8]:443"). A name opens every address that it leads to. If
+// an entry cannot be parsed, Allow returns an error and changes nothing. New requests
+// do not use connections that were made under an earlier list.
 func (g *Guard) Allow(list []string) error {
 	old := g.policy.Load()
 	if old != nil && slices.Equal(old.list, list) {

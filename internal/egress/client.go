@@ -18,7 +18,7 @@ const (
 
 func (g *Guard) newTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:            g.DialContext, // and no Proxy: the environment's would be asked instead of the guard
+		DialContext:            g.DialContext, // and no Proxy: that of the environment would bypass the guard
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
@@ -29,9 +29,8 @@ func (g *Guard) newTransport() *http.Transport {
 	}
 }
 
-// RoundTrip sends one request and follows no redirect. An answer that was
-// compressed without being asked for is unpacked; how much of the body is read is
-// the caller's to limit.
+// RoundTrip sends one request and follows no redirect. The transport may unpack a
+// compressed answer; the caller limits how much of the body it reads.
 func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	err := checkURL(req.URL)
 	if err == nil {
@@ -51,22 +50,21 @@ func (g *Guard) CloseIdleConnections() { g.policy.Load().transport.CloseIdleConn
 
 // Limits bound one exchange of a client. The zero value works.
 type Limits struct {
-	// Time is how long it may take, to the last byte; 0 means a minute, and a
-	// negative number that only the context ends it.
+	// Time is how long it may take, to the last byte. 0 means a minute; with a negative
+	// number only the context ends it.
 	Time time.Duration
-	// Body is how many bytes the answer's body may have, unpacked: reading on
-	// fails with [ErrTooLarge]. 0 means 10 MiB, a negative number no limit, for
-	// streams.
+	// Body is how many bytes the unpacked body may have: reading more fails with
+	// [ErrTooLarge]. 0 means 10 MiB; a negative number means no limit, for streams.
 	Body int64
 }
 
 // ErrTooLarge is the error of reading a body beyond its limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Client returns a client behind the guard. It follows at most 5 redirects, of
-// GET and HEAD only (an answer to another method is returned as it is), and each
-// is checked as the first was; headers that may hold credentials go to the first
-// URL's scheme, host and port only. It keeps no cookies.
+// Client returns a client behind the guard. It follows at most 5 redirects of GET and
+// HEAD, each checked like the first URL; other methods return the redirect itself.
+// Headers that may hold credentials go only to the scheme, host and port of the first
+// URL. The client keeps no cookies.
 func (g *Guard) Client(l Limits) *http.Client {
 	if l.Time == 0 {
 		l.Time = time.Minute
@@ -77,7 +75,7 @@ func (g *Guard) Client(l Limits) *http.Client {
 	return &http.Client{Transport: limited{g, l.Body}, CheckRedirect: redirect, Timeout: max(l.Time, 0)}
 }
 
-// redirect judges the request that a redirect asks for.
+// redirect checks the next request of a redirect.
 func redirect(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead {
@@ -99,7 +97,7 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && plainName(a.Hostname()) == plainName(b.Hostname()) && portOf(a) == portOf(b)
 }
 
-// keepHarmless removes all headers but those that hold no credentials.
+// keepHarmless removes all headers that could hold credentials.
 func keepHarmless(h http.Header) {
 	for name := range h {
 		switch name {
@@ -110,7 +108,7 @@ func keepHarmless(h http.Header) {
 	}
 }
 
-// limited bounds the bodies of what a guard brings.
+// limited bounds the bodies of answers.
 type limited struct {
 	*Guard
 	limit int64
@@ -124,7 +122,7 @@ func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// limitedBody fails after as many bytes as are left.
+// limitedBody fails after left bytes.
 type limitedBody struct {
 	io.ReadCloser
 	left int64

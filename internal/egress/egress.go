@@ -1,15 +1,14 @@
-// Package egress is the one way out: every request that a tool or a skill makes
-// goes through a [Guard], which reaches public addresses only, and beside them
-// what the operator has opened.
+// Package egress is the only way out: every request of a tool or a skill goes through
+// a [Guard], which reaches public addresses and those that the operator has opened.
 //
-// What is checked is the address that is really connected to, at the moment of
-// connecting, so no name that leads elsewhere a second later, no redirect and no
-// odd spelling gets past it. Metadata services of clouds and etui itself are never
-// reached, whatever the operator has opened. The environment's proxies are not
-// used.
+// The guard checks the address that it connects to at the moment of connecting, so
+// names that change their address, redirects and odd spellings do not get past it. It
+// never reaches metadata services of clouds or etui itself, even if the operator has
+// opened their addresses. It ignores the proxies of the environment.
 package egress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,16 +20,16 @@ import (
 	"time"
 )
 
-// Config says what a Guard lets through. The zero value works, and opens public
+// Config says what a Guard lets through. The zero value works and opens public
 // addresses only.
 type Config struct {
 	// Allow opens addresses that are not public: see [Guard.Allow].
 	Allow []string
-	// Key is where Allow stands in etui.yaml; errors name it. Default:
+	// Key is the key of Allow in etui.yaml, which errors name. Default:
 	// "skills.local".
 	Key string
-	// Own are the ports that etui itself listens on. They are not reached on this
-	// machine's addresses, whatever is allowed.
+	// Own are the ports that etui itself listens on. They are never reached on this
+	// machine's addresses.
 	Own []uint16
 	// Lookup finds the addresses of a name, as [net.Resolver.LookupNetIP] does; nil
 	// asks the system.
@@ -39,15 +38,15 @@ type Config struct {
 	Dial func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 }
 
-// Guard checks where requests go, and carries them. It is an [http.RoundTripper]
-// that keeps connections for all who share it. It is safe for concurrent use.
+// Guard checks where requests go and sends them. It is an [http.RoundTripper] that
+// keeps connections for all its users. It is safe for concurrent use.
 type Guard struct {
 	cfg    Config
 	policy atomic.Pointer[policy]
 }
 
-// policy is what is allowed, and the transport whose connections were made while
-// it was.
+// policy is a list of open addresses, with the transport whose connections were made
+// under it.
 type policy struct {
 	list      []string
 	entries   []entry
@@ -59,11 +58,11 @@ var _ http.RoundTripper = (*Guard)(nil)
 const (
 	// maxTried is how many of a name's addresses are tried, one after the other.
 	maxTried = 4
-	// connectTime is how long each of them is given.
+	// connectTime bounds connecting to each of them.
 	connectTime = 5 * time.Second
 )
 
-// New returns a guard, or says which line of cfg.Allow cannot be understood.
+// New returns a guard. It fails when an entry of cfg.Allow cannot be parsed.
 func New(cfg Config) (*Guard, error) {
 	if cfg.Key == "" {
 		cfg.Key = "skills.local"
@@ -86,12 +85,12 @@ func dialTCP(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address.String())
 }
 
-// Refused is the error for an address that is not to be reached.
+// Refused is the error for an address that may not be reached.
 type Refused struct {
-	// Target is the host and port that somebody asked for.
+	// Target is the requested host and port.
 	Target string
-	// Reason says what is wrong with it and, if anything can be, what to do. It
-	// begins after the target.
+	// Reason says what is wrong with it and how to open it, if that is possible. It
+	// continues a sentence that begins with the target.
 	Reason string
 	// Never says that nothing in the configuration opens it.
 	Never bool
@@ -99,9 +98,9 @@ type Refused struct {
 
 func (r *Refused) Error() string { return r.Target + " " + r.Reason }
 
-// DialContext connects to a host and port, if it may be reached: each address
-// that a name leads to is checked, and only the checked ones are connected to. The
-// error is a [*Refused] when none may be reached.
+// DialContext connects to a host and port that may be reached. It checks each address
+// of a name and connects to allowed ones only. The error is a [*Refused] if no address
+// may be reached.
 func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
 	host, port, err := splitTarget(target)
 	if err != nil {
@@ -116,7 +115,7 @@ func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Co
 	for _, address := range addresses {
 		at := netip.AddrPortFrom(address.Unmap(), port)
 		if err := g.admit(host, at); err != nil {
-			refused = cmpOr(refused, err)
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		if tried++; tried > maxTried {
@@ -126,19 +125,12 @@ func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Co
 		if err == nil {
 			return conn, nil
 		}
-		failed = cmpOr(failed, err)
+		failed = cmp.Or(failed, err)
 	}
-	return nil, cmpOr(failed, refused)
+	return nil, cmp.Or(failed, refused)
 }
 
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// splitTarget takes a host and port apart and checks their form.
+// splitTarget splits a host and port and checks their form.
 func splitTarget(target string) (host string, port uint16, err error) {
 	host, number, err := net.SplitHostPort(target)
 	if err != nil {
@@ -151,7 +143,7 @@ func splitTarget(target string) (host string, port uint16, err error) {
 	return host, uint16(n), checkHost(host)
 }
 
-// lookUp returns the addresses of a host, which has been checked.
+// lookUp returns the addresses of a host whose form has been checked.
 func (g *Guard) lookUp(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{address}, nil
@@ -165,7 +157,7 @@ func (g *Guard) lookUp(ctx context.Context, network, host string) ([]netip.Addr,
 	}
 	addresses, err := g.cfg.Lookup(ctx, family, host)
 	var unknown *net.DNSError
-	if errors.As(err, &unknown) { // a model need not know who was asked
+	if errors.As(err, &unknown) { // a model need not know the name server
 		nameless := *unknown
 		nameless.Server = ""
 		err = &nameless
@@ -176,7 +168,7 @@ func (g *Guard) lookUp(ctx context.Context, network, host string) ([]netip.Addr,
 	return addresses, err
 }
 
-// admit judges an address that is about to be connected to for a host.
+// admit checks an address of a host before it is connected to.
 func (g *Guard) admit(host string, at netip.AddrPort) error {
 	target := net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
 	leads := "is"
@@ -210,7 +202,7 @@ func isThisMachine(a netip.Addr) bool {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return true
 	}
-	addresses, _ := net.InterfaceAddrs() // without them, loopback is all that is known
+	addresses, _ := net.InterfaceAddrs() // without them, only loopback is known
 	for _, own := range addresses {
 		if prefix, err := netip.ParsePrefix(own.String()); err == nil && prefix.Addr().Unmap() == a {
 			return true

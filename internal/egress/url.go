@@ -17,10 +17,10 @@ import (
 // maxURL is how many bytes a URL may have.
 const maxURL = 8 << 10
 
-// ParseURL reads a URL of scheme http or https and refuses what programs read in
-// different ways: blanks and control characters, backslashes, user names, numbers
-// that are no plain addresses. Nothing is looked up. The error says what is wrong,
-// without repeating the URL, which may hold a secret.
+// ParseURL parses a URL of scheme http or https and refuses forms that programs
+// interpret differently: blanks and control characters, backslashes, user names,
+// numbers that are no plain addresses. It looks nothing up. The error does not repeat
+// the URL, which may hold a secret.
 func ParseURL(raw string) (*url.URL, error) {
 	switch {
 	case raw == "":
@@ -40,8 +40,8 @@ func ParseURL(raw string) (*url.URL, error) {
 	return u, toASCII(u)
 }
 
-// toASCII writes the host's name as it is looked up (IDNA), so that everybody who
-// compares it, and the server, sees the same.
+// toASCII converts the host's name to the form that is looked up (IDNA), so that all
+// comparisons and the server see the same name.
 func toASCII(u *url.URL) error {
 	if isASCII(u.Host) {
 		return nil
@@ -57,7 +57,7 @@ func toASCII(u *url.URL) error {
 	return checkURL(u)
 }
 
-// unreadable reports whether programs disagree about what a character means in a
+// unreadable reports whether programs disagree about the meaning of a character in a
 // URL.
 func unreadable(r rune) bool {
 	return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar
@@ -99,8 +99,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// CheckURL is ParseURL, and for a URL with an address instead of a name also
-// tells whether it may be reached.
+// CheckURL is ParseURL. If the URL has an address instead of a name, it also checks
+// whether that may be reached.
 func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 	u, err := ParseURL(raw)
 	if err != nil {
@@ -131,8 +131,8 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// checkHost checks an address or a name in ASCII. The error begins after the
-// host.
+// checkHost checks an address or a name in ASCII. The error continues a sentence that
+// begins with the host.
 func checkHost(host string) error {
 	if address, err := netip.ParseAddr(host); err == nil {
 		switch {
@@ -171,9 +171,9 @@ func looksNumeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// checkScript checks a name in another script than ours. Characters that only
-// look different, such as digits in circles, are refused; the rest becomes ASCII
-// later (IDNA), and is checked again then.
+// checkScript checks a name that is not ASCII. It refuses characters that stand for
+// others, such as digits in circles. The rest is converted to ASCII later (IDNA) and
+// checked again.
 func checkScript(host string) error {
 	odd := func(r rune) bool {
 		return r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsMark(r) || r < 0x80 && r != '.' && !strings.ContainsRune(letters, r)

@@ -4,21 +4,17 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/etui-run/etui/rank"
 )
 
-// Past is a question that was asked before, with the tools that answered it.
-type Past struct {
-	Text string
-	// Tools are ids or names.
-	Tools []string
-}
-
-// LoadPast reads past questions, a line of JSON each: {"text", "tools": [names]}
-// as `etui usage export` writes them, or {"text", "relevant": [ids]} as queries
-// are written. Lines that cannot be used are left out and become Problems.
-func LoadPast(file string) ([]Past, []Problem, error) {
+// LoadPast reads past questions, one line of JSON each: {"text", "tools": [names]}
+// as `etui usage export` writes them, or {"text", "relevant": [ids]} like queries.
+// Their tools are
+// ids or names. Unusable lines are left out and become Problems.
+func LoadPast(file string) ([]rank.Asked, []Problem, error) {
 	var s Set
-	var list []Past
+	var list []rank.Asked
 	err := s.read(file, func(line []byte) error {
 		var row struct {
 			Text            string
@@ -30,20 +26,20 @@ func LoadPast(file string) ([]Past, []Problem, error) {
 		if row.Text == "" {
 			return errors.New("a past question needs a text")
 		}
-		list = append(list, Past{row.Text, slices.Concat(row.Tools, row.Relevant)})
+		list = append(list, rank.Asked{Question: row.Text, Tools: slices.Concat(row.Tools, row.Relevant)})
 		return nil
 	})
 	return list, s.Problems, err
 }
 
-// Without leaves out the past questions that are among the queries word for word:
+// Without returns the past questions that are not word for word among the queries:
 // a query must not vote for itself.
-func Without(past []Past, queries []Query) []Past {
+func Without(past []rank.Asked, queries []Query) []rank.Asked {
 	asked := map[string]bool{}
 	for _, q := range queries {
 		asked[plain(q.Text)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool { return asked[plain(p.Text)] })
+	return slices.DeleteFunc(slices.Clone(past), func(a rank.Asked) bool { return asked[plain(a.Question)] })
 }
 
 func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Score is how good rankings are, as means over the questions that have an
-// answer. Relevance is binary, as is usual for tool retrieval. Except for the
-// counts and tokens, all are shares between 0 and 1.
+// Score is how good rankings are, as means over the questions that have an answer.
+// Relevance is binary, as is usual for tool retrieval. All values except counts
+// and tokens are shares between 0 and 1.
 type Score struct {
 	Queries int `json:"queries"`
 	// Recall is the share of the relevant tools among the first 1, 3, 5 and 10.
@@ -28,21 +28,21 @@ type Score struct {
 	Complete10 float64 `json:"complete@10"`
 	// Error is half the width of the 95 % interval of Recall5.
 	Error float64 `json:"recall@5_error"`
-	// Negatives are the questions that nothing answers; Abstained is the share
-	// of them for which nothing was offered.
+	// Negatives is how many questions no tool answers; Abstained is the share of
+	// them for which nothing was offered.
 	Negatives int     `json:"negatives"`
 	Abstained float64 `json:"abstained"`
-	// TokensSent is the mean of what the offered definitions cost, TokensAll what
-	// all of them cost.
+	// TokensSent is the mean cost of the offered definitions, TokensAll the cost of
+	// all of them.
 	TokensSent float64 `json:"tokens_sent"`
 	TokensAll  int     `json:"tokens_all"`
 }
 
-// depth is how far a ranking is looked at.
+// depth is how much of a ranking counts.
 const depth = 100
 
-// Measure scores a ranking for each query: ids of tools, best first. A query
-// without ranking counts as an empty one.
+// Measure scores a ranking for each query: ids of tools, best first. A missing
+// ranking counts as an empty one.
 func Measure(queries []Query, ranked map[string][]string) Score {
 	var s Score
 	var recalls []float64
@@ -137,8 +137,8 @@ func variance(values []float64, mean float64) float64 {
 	return sum / math.Max(1, float64(len(values)-1))
 }
 
-// Mean is the plain mean over scores, each set counting the same; one without a
-// question that has an answer says nothing.
+// Mean returns the plain mean of scores. Each set counts the same, except that sets
+// without a question that has an answer do not count.
 func Mean(scores []Score) Score {
 	var mean Score
 	var asked []Score
@@ -159,7 +159,7 @@ func Mean(scores []Score) Score {
 	return mean
 }
 
-// LoadRun reads a run file: {"id","ranked":[ids, best first]}, a query a line.
+// LoadRun reads a run file: {"id","ranked":[ids, best first]}, one query a line.
 func LoadRun(file string) (map[string][]string, []Problem, error) {
 	var s Set
 	run := map[string][]string{}

@@ -5,9 +5,9 @@
 //	{"id","name","description","parameters","group","aliases","examples","translations","body"}
 //	{"id","text","relevant":[ids],"lang","history":[{"role","text"}]}
 //
-// Everything but ids and text may be missing. A query with an empty relevant is
-// a negative: nothing should be offered for it. A relevant tool that the set does
-// not have is one that no ranking finds.
+// Only ids and text are required. A query with an empty relevant is a negative:
+// nothing should be offered for it. No ranking finds a relevant tool that is
+// missing in the set.
 package eval
 
 import (
@@ -27,8 +27,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Limits of a file: a line that is longer is left out, a file with more lines is
-// an error.
+// Limits of a file: longer lines are left out, and more lines are an error.
 const (
 	maxLine = 4 << 20 // bytes
 	maxRows = 1 << 20
@@ -36,11 +35,11 @@ const (
 
 // Set is a catalog with questions.
 type Set struct {
-	// Name is that of the folder.
+	// Name is the name of the folder.
 	Name    string
 	Tools   []Tool
 	Queries []Query
-	// Problems are the lines that could not be used, wholly or in part.
+	// Problems are the lines that could not be used, or only in part.
 	Problems []Problem
 }
 
@@ -68,14 +67,14 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
 
-// Load reads the set in a folder. Lines that cannot be used are left out and
-// become Problems; a missing file is an error.
+// Load reads the set in a folder. Unusable lines are left out and become Problems;
+// a missing file is an error.
 func Load(dir string) (*Set, error) {
 	return LoadFiles(filepath.Join(dir, "tools.jsonl"), filepath.Join(dir, "queries.jsonl"))
 }
 
-// LoadFiles reads a set whose tools and questions lie apart. Where a file is
-// missing, the same name with .gz is read.
+// LoadFiles reads a set from two files. If a file is missing, it reads the one of
+// the same name with .gz.
 func LoadFiles(tools, queries string) (*Set, error) {
 	abs, err := filepath.Abs(tools)
 	if err != nil {
@@ -89,7 +88,7 @@ func LoadFiles(tools, queries string) (*Set, error) {
 			return err
 		}
 		if known[t.ID] {
-			return fmt.Errorf("the id %q stands in an earlier line too", t.ID)
+			return fmt.Errorf("duplicate id %q", t.ID)
 		}
 		known[t.ID] = true
 		s.Tools = append(s.Tools, t)
@@ -108,7 +107,7 @@ func LoadFiles(tools, queries string) (*Set, error) {
 			return errors.New("a query needs id and text")
 		}
 		if asked[q.ID] {
-			return fmt.Errorf("the id %q stands in an earlier line too", q.ID)
+			return fmt.Errorf("duplicate id %q", q.ID)
 		}
 		asked[q.ID] = true
 		s.Queries = append(s.Queries, q)
@@ -155,7 +154,7 @@ func readTool(line []byte) (Tool, error) {
 	return t, nil
 }
 
-// read hands the lines of a file to take; what it does not take is a problem.
+// read calls take with each line of a file. A line that take refuses is a Problem.
 func (s *Set) read(file string, take func(line []byte) error) error {
 	r, name, err := open(file)
 	if err != nil {
@@ -186,8 +185,8 @@ func (s *Set) read(file string, take func(line []byte) error) error {
 	}
 }
 
-// readLine returns the next line. Of one that is too long it returns a little
-// more than maxLine bytes, and reads over the rest.
+// readLine returns the next line. It cuts a line that is too long a little after
+// maxLine bytes and skips the rest.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -200,8 +199,7 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// unmarshal reads a line of JSON, and says in the words of the file what is
-// wrong with it.
+// unmarshal parses a line of JSON. Its errors use the words of the file.
 func unmarshal(line []byte, row any) error {
 	err := json.Unmarshal(line, row)
 	var wrong *json.UnmarshalTypeError
@@ -215,7 +213,7 @@ func unmarshal(line []byte, row any) error {
 	}
 }
 
-// open opens a file, or the gzipped one of the same name.
+// open opens a file, or the gzipped file of the same name.
 func open(file string) (r io.ReadCloser, name string, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestLoadGoesOn after lines that cannot be used, in plain and in gzipped files.
+// TestLoadGoesOn after unusable lines, in plain and in gzipped files.
 func TestLoadGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "tools.jsonl.gz"), "\ufeff"+`{"id":"a"}`+"\n\n"+`{"id":"long","description":"`+strings.Repeat("x", 5<<20)+`"}`+"\n"+`{"id":"b"}`)
@@ -41,7 +41,7 @@ func TestLoadGoesOn(t *testing.T) {
 	}
 	want := []string{
 		"tools.jsonl.gz:3: the line is longer than 4 MB", `queries.jsonl:1: there is no tool "gone": it counts as not found`,
-		`queries.jsonl:2: invalid character 'ÿ' looking for beginning of value`, `queries.jsonl:3: the id "q" stands in an earlier line too`,
+		`queries.jsonl:2: invalid character 'ÿ' looking for beginning of value`, `queries.jsonl:3: duplicate id "q"`,
 		`queries.jsonl:4: "history" cannot be a JSON string`,
 	}
 	if !slices.Equal(problems, want) {

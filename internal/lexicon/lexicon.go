@@ -1,15 +1,15 @@
 // Package lexicon knows words: what a Chinese word means in English, which
 // English words mean nearly the same, and how common a word is.
 //
-// The knowledge lies in two data files beside this one, each with a licence of
-// its own that stands in the file's first lines and in NOTICE.md: gloss.txt is
-// made from CC-CEDICT, synonyms.txt from WordNet. `go run
-// ./internal/lexicon/generate` makes them. The build tag etui_nogloss leaves
-// gloss.txt out; then Chinese questions find only tools that are described in
-// Chinese, and English ones only those that are described in English.
+// The data is in two files beside this one: gloss.txt is made from CC-CEDICT, and
+// synonyms.txt from WordNet. Each has a licence of its own, which its first lines
+// and NOTICE.md state. `go run ./internal/lexicon/generate` makes the files. The
+// build tag etui_nogloss leaves gloss.txt out; then Chinese questions find only
+// tools that are described in Chinese, and English questions only tools that are
+// described in English.
 //
-// A file is read when it is first asked for, which takes some milliseconds and
-// a few megabytes. Everything is safe for concurrent use.
+// A file is read when it is first needed, which takes some milliseconds and a few
+// megabytes. Everything is safe for concurrent use.
 package lexicon
 
 import (
@@ -36,11 +36,11 @@ var synonyms = sync.OnceValue(func() map[string]string {
 
 // Word is what is known of an English word.
 type Word struct {
-	// Common says how common the word is in English text: 0 is rare or unknown, 1
-	// among the most common.
+	// Common is how common the word is in English text, from 0 (rare or unknown) to
+	// 1 (among the most common).
 	Common float32
-	// Same are the stems of words with the same meaning, Wider those of words
-	// with a wider one. Both are separated by spaces.
+	// Same are the stems of words with the same meaning, and Wider the stems of
+	// words with a wider one, separated by spaces.
 	Same, Wider string
 }
 
@@ -83,8 +83,8 @@ func English(word string) (stems string, ok bool) {
 	return stems, ok
 }
 
-// Simplified returns the simplified form of a traditional Chinese character,
-// and other characters as they are.
+// Simplified returns the simplified form of a traditional Chinese character, and
+// other characters unchanged.
 func Simplified(r rune) rune {
 	if s, ok := glosses().simple[r]; ok {
 		return s

@@ -23,7 +23,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// The first one is what the first question pays.
+// The first question also pays for reading the file.
 func BenchmarkLookup(b *testing.B) {
 	for b.Loop() {
 		lexicon.Lookup("pictur")
@@ -52,7 +52,7 @@ func file(t *testing.T, name string, line func(word, rest string)) {
 	}
 }
 
-// TestData: every line of the data files can be read.
+// Every line of the data files is readable.
 func TestData(t *testing.T) {
 	file(t, "synonyms.txt", func(stem, rest string) {
 		if rest == "" || rest[0] < '0' || rest[0] > '9' || strings.Count(rest, "|") != 1 {

@@ -1,4 +1,4 @@
-// Package nearest finds the known name that a mistyped one was meant to be.
+// Package nearest finds the known name that a mistyped one probably means.
 package nearest
 
 import (
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Name returns the name closest to what was written, when it is close enough
-// to be a slip: at most a third of its letters changed, or one the beginning of
-// the other. Of equally close ones it returns the first.
+// Name returns the known name closest to the written one, if it is close enough to be
+// a slip: at most a third of its letters differ, or one begins with the other. Of
+// equally close names it returns the first.
 func Name(written string, known iter.Seq[string]) (string, bool) {
 	best, distance := "", len(written)/3+2
 	for name := range known {
@@ -23,7 +23,7 @@ func Name(written string, known iter.Seq[string]) (string, bool) {
 	return best, best != ""
 }
 
-// Hint is Name as the end of a sentence: `; did you mean "x"?`, or nothing.
+// Hint returns Name as the end of a sentence: `; did you mean "x"?`, or nothing.
 func Hint(written string, known iter.Seq[string]) string {
 	if name, ok := Name(written, known); ok {
 		return `; did you mean "` + name + `"?`
@@ -31,8 +31,8 @@ func Hint(written string, known iter.Seq[string]) string {
 	return ""
 }
 
-// edits counts the letters to insert, remove, replace or swap with a neighbour
-// to get from a to b.
+// edits counts the letters to insert, remove, replace or swap with a neighbor to get
+// from a to b.
 func edits(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

@@ -1,5 +1,4 @@
-// Package picture tells which bytes are pictures that models may be shown, and makes
-// large ones smaller.
+// Package picture recognizes pictures that models accept and scales large ones down.
 package picture
 
 import (
@@ -9,7 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // so that it can be read
+	_ "image/gif" // registers the decoder
 	"image/jpeg"
 	_ "image/png" // the same
 	"io"
@@ -18,12 +17,12 @@ import (
 	"strings"
 )
 
-// What models take of one picture, and how large one may be that is made smaller.
+// The limits of models for one picture, and of pictures to scale.
 const (
 	maxBytes  = 3 << 20
 	maxSide   = 8000 // pixels
 	maxPixels = 30_000_000
-	smallSide = 2000 // pixels of what was made smaller; models look at less
+	smallSide = 2000 // pixels of a scaled picture; models see less
 )
 
 // Picture is a PNG, JPEG, GIF or WebP picture.
@@ -33,12 +32,12 @@ type Picture struct {
 	Data          []byte
 }
 
-// Inspect tells what picture some bytes are, from them alone. The error says, as in
-// "is a damaged picture", why they are none.
+// Inspect identifies a picture by its bytes alone. The error completes a sentence
+// about the file, as in "is a damaged picture".
 func Inspect(data []byte) (Picture, error) {
 	p := Picture{MediaType: http.DetectContentType(data), Data: data}
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, p.MediaType) {
-		return Picture{}, errors.New("is no PNG, JPEG, GIF or WebP picture")
+		return Picture{}, errors.New("is not a PNG, JPEG, GIF or WebP picture")
 	}
 	if err := p.measure(); err != nil {
 		return Picture{}, fmt.Errorf("is a damaged picture: %w", err)
@@ -46,22 +45,22 @@ func Inspect(data []byte) (Picture, error) {
 	return p, nil
 }
 
-// String is a line about the picture.
+// String describes the picture in one line.
 func (p Picture) String() string {
 	return fmt.Sprintf("%s, %d x %d pixels, %d bytes", strings.TrimPrefix(p.MediaType, "image/"), p.Width, p.Height, len(p.Data))
 }
 
-// Fits reports whether models take it as it is. A provider would refuse the whole
-// question for a picture that does not.
+// Fits reports whether models accept the picture as it is. A provider would reject the
+// whole request because of a picture that does not fit.
 func (p Picture) Fits() bool { return len(p.Data) <= maxBytes && max(p.Width, p.Height) <= maxSide }
 
-// ErrTooLarge says that a picture does not fit and cannot be made smaller.
+// ErrTooLarge reports a picture that does not fit and cannot be scaled down.
 var ErrTooLarge = fmt.Errorf("pictures up to 3 MiB and %d pixels on a side are shown", maxSide)
 
-// Smaller returns the picture with at most 2000 pixels on a side, as JPEG. Meanwhile
-// it takes memory for what the picture is before: 4 bytes a pixel mostly, up to 20 of
-// a progressive JPEG. It wraps ErrTooLarge for WebP, for what has more than 30
-// million pixels, and for what is too large all the same, as noise is.
+// Smaller returns the picture as JPEG with at most 2000 pixels on a side. Decoding
+// takes memory: usually 4 bytes per pixel, up to 20 for a progressive JPEG. The error
+// wraps ErrTooLarge for WebP, for more than 30 million pixels, and for results that
+// are still too large, such as noise.
 func (p Picture) Smaller() (Picture, error) {
 	if p.MediaType == "image/webp" || p.Width*p.Height > maxPixels {
 		return Picture{}, ErrTooLarge
@@ -80,8 +79,8 @@ func (p Picture) Smaller() (Picture, error) {
 	return small, err
 }
 
-// scaled is a picture of at most smallSide pixels on a side. Each of its pixels is
-// the mean of those that it stands for.
+// scaled returns a picture with at most smallSide pixels on a side. Each pixel is the
+// mean of the pixels that it replaces.
 func scaled(from image.Image) *image.RGBA {
 	size := from.Bounds()
 	step := (max(size.Dx(), size.Dy()) + smallSide - 1) / smallSide
@@ -94,8 +93,8 @@ func scaled(from image.Image) *image.RGBA {
 	return to
 }
 
-// mean is the mean color of a part of a picture. What lets the ground shine through
-// gets a white one.
+// mean returns the mean color of a part of a picture. Transparent parts get a white
+// background.
 func mean(from image.Image, part image.Rectangle) color.RGBA {
 	var red, green, blue, count uint64
 	for y := part.Min.Y; y < part.Max.Y; y++ {
@@ -109,7 +108,7 @@ func mean(from image.Image, part image.Rectangle) color.RGBA {
 	return color.RGBA{of(red), of(green), of(blue), 0xff}
 }
 
-// measure finds out how many pixels it has.
+// measure reads the size in pixels.
 func (p *Picture) measure() (err error) {
 	if p.MediaType == "image/webp" {
 		p.Width, p.Height, err = sizeOfWebP(p.Data)
@@ -120,8 +119,8 @@ func (p *Picture) measure() (err error) {
 	return err
 }
 
-// sizeOfWebP reads the size from the first part of a WebP picture, which is of one
-// of three kinds.
+// sizeOfWebP reads the size from the first chunk of a WebP picture, which is of one of
+// three kinds.
 func sizeOfWebP(raw []byte) (width, height int, err error) {
 	if len(raw) < 30 {
 		return 0, 0, io.ErrUnexpectedEOF

@@ -1,5 +1,5 @@
-// Package printable takes out of texts from outside - of servers, pages, packages -
-// what people cannot see and models can be steered with.
+// Package printable removes from texts of servers, pages and packages the characters
+// that people cannot see and that can steer models.
 package printable
 
 import (
@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text without what people cannot see and models can
-// be steered with: terminal sequences, control characters, characters without a
-// shape, changes of direction, tag characters. Line ends become '\n', broken
-// UTF-8 becomes U+FFFD. A text without any of these is returned as it is.
+// Text returns a text without terminal sequences, control characters, characters
+// without a shape, changes of direction and tag characters. Line ends become '\n',
+// broken UTF-8 becomes U+FFFD. A text without any of these is returned as it is.
 func Text(s string) string {
 	if ready(s) {
 		return s
@@ -33,8 +32,8 @@ func Text(s string) string {
 	return b.String()
 }
 
-// terminal are the sequences that steer terminals: CSI, OSC and the other strings,
-// two-character ones.
+// terminal matches the sequences that steer terminals: CSI, OSC and the other
+// strings, two-character ones.
 var terminal = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + "|\x1b[ -/]*[0-~]")
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n")
@@ -54,14 +53,14 @@ func unseen(r rune) bool {
 	case r == '\n', r == '\t':
 		return false
 	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, // variation selectors
-		r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0, r == 0x2800: // blanks that are no space
+		r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0, r == 0x2800: // blanks other than spaces
 		return true
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 }
 
-// joins reports whether an unseen character is good writing where it stands: a
-// joiner within a script that needs it or within an emoji, a selector behind one.
+// joins reports whether an unseen character belongs between its neighbors: a joiner
+// in a script or an emoji that needs it, or a selector after one.
 func joins(before, r, after rune) bool {
 	switch r {
 	case 0xFE0F:
@@ -84,8 +83,8 @@ var joining = []*unicode.RangeTable{
 	unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Mn, unicode.Mc,
 }
 
-// OneLine brings a text into one line, with single blanks, and takes out of it what
-// [Text] does.
+// OneLine puts a text on one line, with single blanks, and removes what [Text]
+// removes.
 func OneLine(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
 // Line is OneLine, cut to so many characters.

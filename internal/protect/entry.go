@@ -11,29 +11,29 @@ import (
 	"syscall"
 )
 
-// Limits of what is kept to be put back.
+// Limits of what is kept for restoring.
 const (
 	maxEntries = 2000     // files and folders at protected names that cannot be sealed
-	maxText    = 1 << 20  // bytes of one of them; a longer one that is changed is moved aside and not put back
+	maxText    = 1 << 20  // bytes of one of them; a longer one is moved aside when changed, and not restored
 	maxKept    = 16 << 20 // bytes of all of them
-	maxNew     = 100      // new entries of a folder that are moved aside one by one; beyond, all of it is
+	maxNew     = 100      // new entries of a folder that are moved aside one by one; with more, the folder is
 )
 
-// entry is what stands at a name; nil is nothing.
+// entry is a file or folder; nil means that there is none.
 type entry struct {
 	info   fs.FileInfo
 	sealed bool
-	kept   bool // text is what is in the file
+	kept   bool // text is the content of the file
 	text   []byte
 	link   string
-	list   map[string]*entry // what is in the folder
+	list   map[string]*entry // the content of the folder
 }
 
 func (e *entry) isDir() bool  { return e != nil && e.info.IsDir() }
 func (e *entry) isFile() bool { return e != nil && e.info.Mode().IsRegular() }
 
-// same reports whether nothing has changed. Of folders it does not: what is in them
-// is to be seen.
+// same reports whether a file is unchanged. It returns false for folders, whose content
+// must be compared.
 func (e *entry) same(now *entry) bool {
 	switch {
 	case e == nil || now == nil:
@@ -50,7 +50,7 @@ func (e *entry) same(now *entry) bool {
 	return !e.isDir() && stampOf(e.info) == stampOf(now.info)
 }
 
-// reading takes down what stands at names, within its limits.
+// reading records entries within its limits.
 type reading struct {
 	root    *os.Root
 	entries int
@@ -58,7 +58,7 @@ type reading struct {
 	err     error
 }
 
-// deep takes down what stands at a name, with all that is in it.
+// deep records a file or folder with its content.
 func (r *reading) deep(name string) *entry {
 	e := r.shallow(name)
 	if !e.isDir() || r.err != nil {
@@ -68,7 +68,7 @@ func (r *reading) deep(name string) *entry {
 	names, err := list(r.root, name, maxEntries)
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-		return e // what etui cannot read it does not take up either
+		return e // etui does not use what it cannot read
 	case err != nil:
 		r.err = err
 		return e
@@ -79,19 +79,19 @@ func (r *reading) deep(name string) *entry {
 	return e
 }
 
-// shallow takes down what stands at a name.
+// shallow records a file or folder without its content.
 func (r *reading) shallow(name string) *entry {
 	info, err := r.root.Lstat(name)
 	if err != nil {
 		return nil
 	}
 	if r.entries++; r.entries > maxEntries && r.err == nil {
-		r.err = fmt.Errorf("more than %d files stand at protected names such as %s: too many to put back what a command changes. Keep skills in a folder outside of the workspace (skills.global)", maxEntries, name)
+		r.err = fmt.Errorf("there are more than %d files at protected names such as %s: too many to restore after a command. Keep skills in a folder outside of the workspace (skills.global)", maxEntries, name)
 	}
 	e := &entry{info: info}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		e.link, _ = r.root.Readlink(name) // it may have gone meanwhile, and then differs
+		e.link, _ = r.root.Readlink(name) // if it was removed meanwhile, it differs
 	case info.Mode().IsRegular() && info.Size() <= maxText && r.bytes+int(info.Size()) <= maxKept:
 		e.text, e.kept = read(r.root, name)
 		r.bytes += len(e.text)
@@ -107,19 +107,19 @@ func read(root *os.Root, name string) ([]byte, bool) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, false // a program that still runs has put something else there
+		return nil, false // a program that still runs replaced it
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	return text, err == nil && len(text) <= maxText
 }
 
-// open opens a file or folder to read it. A program may have put a pipe there, which
-// is not waited for.
+// open opens a file or folder for reading, without blocking: a program may have put a
+// pipe there.
 func open(root *os.Root, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// list are the names in a folder. More than most are an error.
+// list returns the names in a folder. More than most names are an error.
 func list(root *os.Root, name string, most int) ([]string, error) {
 	f, err := open(root, name)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// harmlessKeys are what may stand in the configuration of a repository that a command
-// writes: git runs no program for them, and looks nowhere else. A star stands for
-// any name.
+// harmlessKeys may appear in the configuration of a repository that a command writes: git
+// runs no program for them and reads no other files. A star matches any name.
 var harmlessKeys = map[string][]string{
 	"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath"},
 	"extensions": {"objectformat", "refstorage"},
@@ -31,13 +30,12 @@ var harmlessKeys = map[string][]string{
 
 var (
 	gitSection = regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "(?:[^"\\]|\\.)*")?\]$`)
-	unquote    = strings.NewReplacer(`"`, "", `\`, "") // git joins what is quoted and what is not
+	unquote    = strings.NewReplacer(`"`, "", `\`, "") // git joins quoted and plain parts
 	gitKey     = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(?:\s*=\s*(.*))?$`)
 )
 
-// gitRisks are the lines of a configuration of git that are not harmless, each with
-// its section, and the text without them. Lines that are not understood are not
-// harmless: git may understand them.
+// gitRisks returns the risky lines of a configuration of git, each with its section, and
+// the text without them. Lines that it cannot parse are risky: git may understand them.
 func gitRisks(text string) (risks []string, clean string) {
 	section, name := "", ""
 	var b strings.Builder
@@ -65,7 +63,7 @@ func isHarmless(section, line string) bool {
 	if m == nil || !isPlain(line) || strings.HasSuffix(line, `\`) {
 		return false
 	}
-	if strings.Contains(unquote.Replace(m[2]), "::") { // a program that reaches a repository
+	if strings.Contains(unquote.Replace(m[2]), "::") { // it makes git run a remote helper
 		return false
 	}
 	keys := harmlessKeys[section]

@@ -1,17 +1,15 @@
-// Package protect keeps the protected names of a workspace as they are while
-// programs run that may write it: what other programs of the user trust (the hooks
-// of git, the settings of editors, .envrc) and what etui itself is told by
-// (etui.yaml, skills).
+// Package protect protects certain names in a workspace from the programs that may write
+// it: files that other programs of the user trust (the hooks of git, the settings of
+// editors, .envrc) and files that configure etui (etui.yaml, skills).
 //
-// Where the sandbox can seal a name - mode strong, and the name is there - it cannot
-// be changed at all. All others are held against what stood there before: when a
-// program has ended, what it has changed is put back, and what it has made is moved
-// aside, to etui-aside-N-NAME at the top of the workspace. Nothing is lost and
-// nothing is silent: [Guard.End] says what was done. Until then [Guard.Steady] keeps
-// etui from taking up what such a program may just have written.
+// Where the sandbox can seal an existing name, as in mode strong, it cannot be changed at
+// all. All other names are compared with their earlier state when a program has ended:
+// changed files are restored, and new ones are moved to etui-aside-N-NAME at the top of
+// the workspace. Nothing is lost, and [Guard.End] reports what was done. Until then
+// [Guard.Steady] keeps etui from reading what such a program may just have written.
 //
-// Looked at are the names at the top of the workspace, and the repositories that
-// are found in its first folders; see docs/sandbox.md.
+// The guard covers the names at the top of the workspace and the repositories in its
+// first folders; see docs/sandbox.md.
 package protect
 
 import (
@@ -30,37 +28,37 @@ import (
 	"github.com/etui-run/etui/sandbox"
 )
 
-// Names are what programs outside of etui trust, in a workspace and in the folders
-// below: what stands there is run when somebody opens or uses the folder. A slash at
-// the end stands for everything below, too.
+// Names are the names that programs outside of etui trust, in a workspace and in the
+// folders below: their content is run when the user opens or uses the folder. A slash at
+// the end includes everything below.
 func Names() []string {
 	return append([]string{
 		".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
 	}, settings...)
 }
 
-// settings are those of them that are no repository's.
+// settings are the names that do not belong to a repository.
 var settings = []string{".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc"}
 
-// Config says what is kept as it is.
+// Config says what to protect.
 type Config struct {
 	// Dir is the workspace, as an absolute path.
 	Dir string
-	// Names are further files and folders, as absolute paths: what etui is told by.
-	// They need not exist. Those outside of Dir are no business of the guard's.
+	// Names are further files and folders, as absolute paths: etui's configuration.
+	// They need not exist. The guard ignores names outside of Dir.
 	Names []string
 	// Own are files and folders that etui itself writes, such as its state. In Dir they
-	// can be sealed, but not put back: where they cannot be sealed no program runs.
+	// can be sealed but not restored: if they cannot be sealed, no program runs.
 	Own []string
-	// Mode is how programs are kept apart.
+	// Mode is the mode of the sandbox.
 	Mode sandbox.Mode
-	// Log hears of everything that was put back or moved aside. Nil discards.
+	// Log reports everything that was restored or moved aside. Nil discards.
 	Log *slog.Logger
 }
 
-// Guard keeps the names of a workspace. It is safe for concurrent use.
+// Guard protects the names of a workspace. It is safe for concurrent use.
 type Guard struct {
-	dirs   []string // the workspace: as it was given, and without links
+	dirs   []string // the workspace: as configured, and without links
 	root   *os.Root
 	names  []string // below the workspace, with slashes
 	own    []string
@@ -72,18 +70,18 @@ type Guard struct {
 	running int         // programs
 	begun   uint64      // programs, ever
 	made    fs.FileInfo // the repository of the workspace, if a command has made it
-	before  *state      // how everything was; nil when no program runs and all is in order
+	before  *state      // the state to keep; nil if no program runs and all is restored
 }
 
-// state is how the names of a workspace stand.
+// state is the state of the names of a workspace.
 type state struct {
 	entries map[string]*entry
-	folders map[string]*entry // those that names lie in, without what is in them
+	folders map[string]*entry // the parents of names, without their content
 	gits    map[string]fs.FileInfo
 	bare    bool // the workspace itself is a repository
 }
 
-// New makes a guard.
+// New returns a guard.
 func New(c Config) (*Guard, error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -103,10 +101,10 @@ func New(c Config) (*Guard, error) {
 	return g, nil
 }
 
-// Close ends the use of the workspace.
+// Close closes the workspace.
 func (g *Guard) Close() error { return g.root.Close() }
 
-// inside are those of some paths that lie in the workspace, as names.
+// inside returns the paths that are in the workspace, as names.
 func (g *Guard) inside(paths []string) (names []string) {
 	for _, p := range paths {
 		if name, ok := g.name(p); ok && !slices.Contains(names, name) {
@@ -125,16 +123,16 @@ func (g *Guard) name(abs string) (string, bool) {
 	return "", false
 }
 
-// Begin is called before a program starts that may write the workspace. It returns
-// the names that the sandbox is to seal, as absolute paths. After it, and also when
-// the program could not be started, [Guard.End] is called; after an error it is not.
+// Begin must be called before starting a program that may write the workspace. It returns
+// the names that the sandbox seals, as absolute paths. The caller calls [Guard.End] when
+// the program has ended or could not be started, but not after an error of Begin.
 func (g *Guard) Begin() (seal []string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.there(); err != nil {
 		return nil, err
 	}
-	if g.running == 0 && g.before != nil { // the last time not all could be put back
+	if g.running == 0 && g.before != nil { // not everything could be restored the last time
 		if _, err := g.settle(); err != nil {
 			return nil, err
 		}
@@ -157,29 +155,29 @@ func (g *Guard) Begin() (seal []string, err error) {
 	return seal, nil
 }
 
-// there checks that the workspace is still the folder that it was. A command of an
-// agent whose workspace it lies in may have put something else in its place.
+// there checks that the workspace is still the same folder. If it is inside another
+// agent's workspace, a command of that agent may have replaced it.
 func (g *Guard) there() error {
 	was, err := g.root.Stat(".")
 	if err != nil {
-		return fmt.Errorf("looking at the workspace: %w", err)
+		return fmt.Errorf("checking the workspace: %w", err)
 	}
 	if now, err := os.Stat(g.dirs[0]); err != nil || !os.SameFile(was, now) {
-		return fmt.Errorf("the workspace %s is not the folder that it was when etui started; put it back, or restart etui", g.dirs[0])
+		return fmt.Errorf("the workspace %s was replaced since etui started; put it back, or restart etui", g.dirs[0])
 	}
 	return nil
 }
 
-// toSeal are the names that the sandbox seals for a program.
+// toSeal returns the names that the sandbox seals for a program.
 func (g *Guard) toSeal() (paths []string, err error) {
 	for _, name := range append(g.own, g.names...) {
 		switch e := g.before.entries[name]; {
 		case g.mode == sandbox.Strong && e != nil && e.sealed:
 		case name == "." || slices.Contains(g.own, name) && e != nil:
-			return nil, fmt.Errorf("%s lies in the workspace, and in mode %s of the sandbox commands could change it. Set state (or skills.dir) in etui.yaml to a folder outside of the workspace", g.path(name), g.mode)
+			return nil, fmt.Errorf("%s is in the workspace, and in mode %s of the sandbox commands could change it. Set state (or skills.dir) in etui.yaml to a folder outside of the workspace", g.path(name), g.mode)
 		}
 	}
-	if g.mode == sandbox.Seatbelt { // which can keep names from being made, too
+	if g.mode == sandbox.Seatbelt { // it can seal missing names, too
 		for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
 			paths = append(paths, g.path(name))
 		}
@@ -195,9 +193,9 @@ func (g *Guard) toSeal() (paths []string, err error) {
 
 func (g *Guard) path(name string) string { return filepath.Join(g.dirs[0], filepath.FromSlash(name)) }
 
-// End is called when a program and all that it has started have ended. It puts the
-// names back, and says what it did, a sentence each. What a program has done that
-// still runs is put back, too.
+// End must be called when a program and its children have ended. It restores the names
+// and returns a sentence for each change. It also reverts changes of programs that still
+// run.
 func (g *Guard) End() (done []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,13 +203,13 @@ func (g *Guard) End() (done []string) {
 	done, err := g.settle()
 	if err != nil {
 		g.log.Error("protected names could not be put back; no command runs until they are", "workspace", g.dirs[0], "error", err)
-		done = append(done, fmt.Sprintf("Not everything could be put back: %v.", err))
+		done = append(done, fmt.Sprintf("Not everything could be restored: %v.", err))
 	}
 	return done
 }
 
-// settle puts the names back. When all is as it should be and no program runs, the
-// next one begins with a new look.
+// settle restores the names. If that succeeds and no program runs, the next Begin records
+// the state anew.
 func (g *Guard) settle() ([]string, error) {
 	r := repair{guard: g}
 	r.all()
@@ -225,8 +223,8 @@ func (g *Guard) settle() ([]string, error) {
 	return r.done, err
 }
 
-// Steady says whether what stands at a path can be taken up: that no program which
-// could have written it runs, nor has run until still is called.
+// Steady reports whether etui may read a path: no program that could have written it is
+// running. The returned function reports whether none has run since.
 func (g *Guard) Steady(abs string) (still func() bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -242,7 +240,7 @@ func (g *Guard) Steady(abs string) (still func() bool) {
 		if !steady || begun == g.begun {
 			return steady
 		}
-		// Programs that have begun since then found it there, and had it sealed.
+		// Programs that began later found the name there and had it sealed.
 		now := g.sealable(name)
 		return first != nil && now != nil && stampOf(first) == stampOf(now)
 	}
@@ -257,8 +255,8 @@ func (g *Guard) steady(name string) bool {
 	return was != nil && was.sealed && now != nil && os.SameFile(was.info, now)
 }
 
-// sealable is what stands at a name if the sandbox seals it: it is a folder, or a file
-// that can be changed by no other name, and there is no link on the way to it.
+// sealable returns the entry of a name if the sandbox can seal it: a folder, or a file
+// without other names, with no link among its parents.
 func (g *Guard) sealable(name string) fs.FileInfo {
 	if g.mode != sandbox.Strong {
 		return nil
@@ -275,7 +273,7 @@ func (g *Guard) sealable(name string) fs.FileInfo {
 	return info
 }
 
-// look finds out how everything stands.
+// look records the state of all names.
 func (g *Guard) look() (*state, error) {
 	s := &state{entries: map[string]*entry{}, folders: map[string]*entry{}, gits: map[string]fs.FileInfo{}, bare: isBare(g.root)}
 	r := reading{root: g.root}
@@ -296,8 +294,8 @@ func (g *Guard) look() (*state, error) {
 	return s, r.err
 }
 
-// enterGit takes down what there is of a .git. Only that of the workspace itself is
-// sealed, and not if a command has made it: a new repository is to be set up.
+// enterGit records a .git. Only the workspace's own is sealed, unless a command made it:
+// commands may set up a new repository.
 func (g *Guard) enterGit(s *state, r *reading, git string) {
 	info, err := g.root.Lstat(git)
 	if err != nil || !info.IsDir() {
@@ -317,8 +315,8 @@ func (g *Guard) enterGit(s *state, r *reading, git string) {
 	}
 }
 
-// enter takes down what stands at a name. Of a folder that is to be sealed
-// nothing is kept: it cannot change.
+// enter records the entry of a name. It keeps no content of a sealed folder, which cannot
+// change.
 func (g *Guard) enter(r *reading, name string, seal bool) *entry {
 	if info := g.sealable(name); seal && info != nil {
 		e := &entry{info: info, sealed: true}

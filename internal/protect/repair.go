@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// maxAside is how many things may lie aside. Beyond, nothing more is moved, and no
-// command runs: somebody is to look at them.
+// maxAside is how many things may lie aside. With more, nothing is moved and no command
+// runs until a person has looked at them.
 const maxAside = 1000
 
-// repair puts the names of a workspace back.
+// repair restores the names of a workspace.
 type repair struct {
 	guard *Guard
-	gits  map[string]bool // the folders of git that there are now
+	gits  map[string]bool // the current folders of git
 	done  []string
 	errs  []error
 }
 
-// all puts everything back: first the folders that names lie in, then the names.
+// all restores everything: first the parents of names, then the names.
 func (r *repair) all() {
 	g, before := r.guard, r.guard.before
 	r.gits = map[string]bool{}
@@ -46,8 +46,8 @@ func (r *repair) all() {
 	}
 }
 
-// enterGit adds what is wanted of a .git that there is now. One that was moved with
-// its folder is wanted as it was.
+// enterGit adds the wanted state of a current .git. If it was moved with its folder, that
+// is its earlier state.
 func (r *repair) enterGit(git string, wanted map[string]*entry) {
 	g, before := r.guard, r.guard.before
 	info, err := g.root.Lstat(git)
@@ -60,7 +60,7 @@ func (r *repair) enterGit(git string, wanted map[string]*entry) {
 		}
 		return
 	}
-	if git == ".git" && before.gits[git] == nil && before.entries[git] == nil { // a repository may be made
+	if git == ".git" && before.gits[git] == nil && before.entries[git] == nil { // commands may make a repository
 		delete(wanted, git)
 		g.made = info
 	}
@@ -75,7 +75,7 @@ func (r *repair) enterGit(git string, wanted map[string]*entry) {
 	}
 }
 
-// before is what a folder of git was called.
+// before returns the earlier name of a folder of git.
 func (r *repair) before(name string) string {
 	root, gits := r.guard.root, r.guard.before.gits
 	info, err := root.Lstat(name)
@@ -90,8 +90,7 @@ func (r *repair) before(name string) string {
 	return name
 }
 
-// gone reports whether a name lies in a folder of git that has been removed as a
-// whole.
+// gone reports whether a name was in a folder of git that was removed as a whole.
 func (r *repair) gone(name string) bool {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if r.guard.before.gits[folder] == nil {
@@ -104,14 +103,14 @@ func (r *repair) gone(name string) bool {
 	return false
 }
 
-// bare moves the HEAD of a repository aside that the workspace itself has become.
+// bare moves HEAD aside if the workspace itself has become a repository.
 func (r *repair) bare() {
 	if !r.guard.before.bare && isBare(r.guard.root) {
 		r.aside("HEAD", "made a repository of the workspace itself")
 	}
 }
 
-// isBare reports whether git takes the workspace itself for a repository.
+// isBare reports whether git sees the workspace itself as a repository.
 func isBare(root *os.Root) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := root.Lstat(name); err != nil {
@@ -121,20 +120,19 @@ func isBare(root *os.Root) bool {
 	return true
 }
 
-// folder looks at a folder that names lie in: what stands there now is a folder, or
-// what was there before.
+// folder restores a parent of names, which must be a folder or what it was before.
 func (r *repair) folder(name string, was *entry) {
 	read := reading{root: r.guard.root}
 	now := read.shallow(name)
 	if now == nil || now.isDir() && (was == nil || was.isDir()) || was.same(now) {
 		return
 	}
-	if r.aside(name, "stands where protected names lie") {
+	if r.aside(name, "was in the place of a folder with protected names") {
 		r.restore(name, was)
 	}
 }
 
-// entry looks at a name.
+// entry restores a name.
 func (r *repair) entry(name string, was *entry) {
 	read := reading{root: r.guard.root}
 	now := read.shallow(name)
@@ -160,7 +158,7 @@ func (r *repair) entry(name string, was *entry) {
 	}
 }
 
-// children looks at what is in a folder.
+// children restores the content of a folder.
 func (r *repair) children(name string, was *entry) {
 	names, err := list(r.guard.root, name, len(was.list)+maxNew)
 	if err != nil {
@@ -188,7 +186,7 @@ func (r *repair) isConfig(name string) bool {
 	return path.Base(name) == "config" && r.gits[path.Dir(name)]
 }
 
-// harmless reports whether a change may stay: nothing is run for it.
+// harmless reports whether a change may stay because nothing runs it.
 func (r *repair) harmless(name string, was, now *entry) bool {
 	switch {
 	case !now.isFile() || !now.kept:
@@ -210,8 +208,8 @@ func (r *repair) harmless(name string, was, now *entry) bool {
 	return false
 }
 
-// leadsToGit reports whether a file that stands for a .git leads to a work tree or a
-// submodule of a repository of this workspace, whose own names are looked at.
+// leadsToGit reports whether a .git file points to a work tree or a submodule of a
+// repository of this workspace, whose own names are protected.
 func (r *repair) leadsToGit(name, text string) bool {
 	target, ok := strings.CutPrefix(strings.TrimSuffix(text, "\n"), "gitdir: ")
 	if !ok || !isPlain(target) {
@@ -224,7 +222,7 @@ func (r *repair) leadsToGit(name, text string) bool {
 	return ok && r.gits[below]
 }
 
-// clean takes out of the configuration of a new repository what is not harmless.
+// clean removes risky lines from the configuration of a new repository.
 func (r *repair) clean(name string, now *entry) {
 	risks, clean := gitRisks(string(now.text))
 	now.text = []byte(clean)
@@ -235,10 +233,10 @@ func (r *repair) clean(name string, now *entry) {
 
 func shown(risks []string) string { return quoted(strings.Join(risks, "; ")) }
 
-// plainName are names that cannot be taken for anything else.
+// plainName matches names that cannot be mistaken for other text.
 var plainName = regexp.MustCompile(`^[\p{L}\p{N}._/@+-]{1,200}$`)
 
-// told is a name as it is told: programs choose some of them.
+// told quotes a name if necessary: programs choose some of them.
 func told(name string) string {
 	if plainName.MatchString(name) {
 		return name
@@ -253,8 +251,8 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-// aside moves what stands at a name to the top of the workspace, under a name that
-// nobody trusts.
+// aside moves a file or folder to the top of the workspace, under a name that no program
+// trusts.
 func (r *repair) aside(name, why string) bool {
 	root := r.guard.root
 	flat := strings.ReplaceAll(name, "/", "-")
@@ -281,7 +279,7 @@ func (r *repair) aside(name, why string) bool {
 	return false
 }
 
-// restore puts back what stood at a name.
+// restore restores the earlier entry of a name.
 func (r *repair) restore(name string, was *entry) bool {
 	if was == nil {
 		return true
@@ -317,7 +315,7 @@ func (r *repair) put(name string, was *entry) error {
 	case was.info.Mode()&fs.ModeSymlink != 0:
 		return root.Symlink(was.link, name)
 	case !was.isFile():
-		return errors.New("it was no file, and is gone")
+		return errors.New("it was no regular file, and was removed")
 	}
 	temporary := ".etui-" + rand.Text() + ".tmp"
 	if err := root.WriteFile(temporary, was.text, 0o600); err != nil {
@@ -333,8 +331,8 @@ func (r *repair) put(name string, was *entry) error {
 	return nil
 }
 
-// try does something at a name. When it is not allowed, the folders on the way are
-// opened first: a program may have closed its own.
+// try does something with a name. If that is not permitted, it first makes the parents
+// accessible: a program may have closed its own folders.
 func (r *repair) try(name string, do func() error) error {
 	err := do()
 	if !errors.Is(err, fs.ErrPermission) {
@@ -343,13 +341,13 @@ func (r *repair) try(name string, do func() error) error {
 	for _, folder := range append(parents(name), name) {
 		info, err := r.guard.root.Lstat(folder)
 		if err == nil && info.IsDir() {
-			_ = r.guard.root.Chmod(folder, info.Mode().Perm()|0o700) // the next try shows
+			_ = r.guard.root.Chmod(folder, info.Mode().Perm()|0o700) // the next attempt shows
 		}
 	}
 	return do()
 }
 
-// parents are the folders on the way to a name, the workspace first.
+// parents returns the parents of a name, the workspace first.
 func parents(name string) []string {
 	if name == "." {
 		return nil

@@ -10,27 +10,26 @@ import (
 
 // Limits of the search for repositories.
 const (
-	maxFolders = 150  // folders of the workspace that are looked into, near ones first
-	maxNames   = 4000 // names of a folder that are looked at
+	maxFolders = 150  // folders of the workspace that are searched, near ones first
+	maxNames   = 4000 // names of a folder that are read
 	maxGits    = 64   // folders of git in a repository: its own, and those of submodules and work trees
 )
 
-// search finds the repositories of a workspace. Folders that have not changed since
-// the last time are not read again.
+// search finds the repositories of a workspace. It does not read unchanged folders again.
 type search struct {
 	folders map[string]folder
 }
 
-// folder is what was found in a folder.
+// folder is the result of reading a folder.
 type folder struct {
 	stamp stamp
-	fresh bool // it was read so soon after a change that its stamp may not tell the next one
+	fresh bool // it was read so soon after a change that the next one may have the same stamp
 	git   bool
 	below []string
 }
 
-// repositories are the names of the .git that there are. Folders whose names begin
-// with a dot, and node_modules, are not looked into.
+// repositories returns the names of all .git. It does not search node_modules and folders
+// whose names begin with a dot.
 func (s *search) repositories(root *os.Root, dir string) (gits []string) {
 	known := s.folders
 	s.folders = make(map[string]folder, len(known))
@@ -38,7 +37,7 @@ func (s *search) repositories(root *os.Root, dir string) (gits []string) {
 	for len(waiting) > 0 && len(s.folders) < maxFolders {
 		name := waiting[0]
 		waiting = waiting[1:]
-		// That it lies in the workspace does not matter for a look at its stamp.
+		// A link out of the workspace does not matter for its stamp.
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil || !info.IsDir() {
 			continue
@@ -65,7 +64,7 @@ func (f *folder) read(root *os.Root, name string) {
 		return
 	}
 	defer d.Close()
-	entries, _ := d.ReadDir(maxNames) // what cannot be read is not entered either
+	entries, _ := d.ReadDir(maxNames) // unreadable folders are not searched
 	for _, e := range entries {
 		if e.Type() == fs.ModeDir && e.Name() != "node_modules" && !strings.HasPrefix(e.Name(), ".") && len(f.below) < maxFolders {
 			f.below = append(f.below, path.Join(name, e.Name()))
@@ -79,7 +78,7 @@ type gitFolder struct {
 	tree bool // of a work tree
 }
 
-// names are the protected names in it.
+// names returns the protected names in it.
 func (f gitFolder) names() []string {
 	if f.tree {
 		return []string{path.Join(f.name, "config.worktree"), path.Join(f.name, "commondir")}
@@ -91,14 +90,14 @@ func (f gitFolder) names() []string {
 	return names
 }
 
-// gitFolders are a folder of git and those of its submodules and work trees.
+// gitFolders returns a folder of git and those of its submodules and work trees.
 func gitFolders(root *os.Root, git string) []gitFolder {
 	folders := []gitFolder{{name: git}}
 	for i := 0; i < len(folders) && len(folders) < maxGits; i++ {
 		if folders[i].tree {
 			continue
 		}
-		trees, _ := list(root, path.Join(folders[i].name, "worktrees"), maxGits) // mostly there is none
+		trees, _ := list(root, path.Join(folders[i].name, "worktrees"), maxGits) // there is usually none
 		for _, tree := range trees {
 			folders = append(folders, gitFolder{path.Join(folders[i].name, "worktrees", tree), true})
 		}
@@ -107,10 +106,10 @@ func gitFolders(root *os.Root, git string) []gitFolder {
 	return folders
 }
 
-// modules are the folders of git below modules/; a submodule's name may have
+// modules returns the folders of git below modules/; a submodule's name may contain
 // slashes.
 func modules(root *os.Root, dir string, depth int) (folders []gitFolder) {
-	names, _ := list(root, dir, maxGits) // mostly there is none
+	names, _ := list(root, dir, maxGits) // there is usually none
 	for _, name := range names {
 		at := path.Join(dir, name)
 		if _, err := root.Lstat(path.Join(at, "HEAD")); err == nil {

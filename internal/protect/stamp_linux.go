@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stamp tells versions of a file or folder apart without reading it. No program can
-// set the time of the change.
+// stamp tells versions of a file or folder apart without reading it. No program can set
+// the change time.
 type stamp struct {
 	device, inode uint64
 	size          int64
@@ -22,11 +22,11 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{uint64(s.Dev), s.Ino, s.Size, s.Ctim} //nolint:unconvert // other processors have other types
 }
 
-// settled reports whether the next change will have another stamp: clocks of file
-// systems tick in milliseconds.
+// settled reports whether the next change will have another stamp: clocks of file systems
+// have a resolution of milliseconds.
 func (s stamp) settled() bool { return time.Since(time.Unix(s.changed.Unix())) > time.Second }
 
-// links is how many names a file has.
+// links returns how many names a file has.
 func links(info fs.FileInfo) uint64 {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stamp tells versions of a file or folder apart without reading it, as far as it can
-// be told here.
+// stamp tells versions of a file or folder apart without reading it, as well as this
+// system allows.
 type stamp struct {
 	modified time.Time
 	size     int64
@@ -16,8 +16,8 @@ type stamp struct {
 
 func stampOf(info fs.FileInfo) stamp { return stamp{info.ModTime(), info.Size()} }
 
-// settled is false: programs can set the time of a change here.
+// settled returns false: programs can set all times here.
 func (stamp) settled() bool { return false }
 
-// links is how many names a file has. Only where names are sealed that matters.
+// links returns how many names a file has. That matters only where names are sealed.
 func links(fs.FileInfo) uint64 { return 1 }

@@ -1,4 +1,4 @@
-// Package recent keeps the values that were used last.
+// Package recent caches the values that were used last.
 package recent
 
 import (
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Cache maps keys to values and forgets those that were not used for longest
-// when it has more than its limit. It is safe for concurrent use.
+// Cache maps keys to values. Beyond its limit it forgets the values that were unused
+// longest. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
 
@@ -26,7 +26,7 @@ func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-// Get returns the value of a key, which is then the newest.
+// Get returns the value of a key and makes it the newest.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
-// Put keeps a value under a key.
+// Put stores a value under a key.
 func (c *Cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

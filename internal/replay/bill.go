@@ -12,8 +12,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Provider is how a provider bills: its prices and the rules of its prompt
-// cache.
+// Provider says how a provider bills: its prices and the rules of its prompt cache.
 type Provider struct {
 	Name  string
 	Model string
@@ -21,27 +20,27 @@ type Provider struct {
 	Window int
 	// Input and Output are dollars for a million tokens.
 	Input, Output float64
-	// Write and Read are what a token that is written to the cache or read from
-	// it costs, as a multiple of Input. A Write of 1 is an ordinary token.
+	// Write and Read are the price of a token that is written to the cache or read
+	// from it, as a multiple of Input. With a Write of 1 it is an ordinary token.
 	Write, Read float64
-	// Life is how long the cache remembers what nobody has read, and AtMost how long
-	// etui takes it to do so before it gives up a session's front, see
+	// Life is how long the cache keeps a prefix after its last use. AtMost is how
+	// long etui assumes that it does before it gives up a session's front, see
 	// [model.Info].
 	Life, AtMost time.Duration
-	// Least is how many tokens a beginning must have to be remembered, and Block
-	// in which steps it is.
+	// Least is how many tokens a prefix must have to be cached, and Block the step in
+	// which longer ones are.
 	Least, Block int
-	// Marked says that only the beginnings are remembered that the request marks:
-	// the end of the tools, of the system prompt, and of the last two messages
-	// that are not the model's.
+	// Marked says that only prefixes are cached that the request marks: they end with
+	// the tools, the system prompt, and each of the last two messages that are not
+	// the model's.
 	Marked bool
-	// Deferral says that it takes tools that the model reads only when a result
+	// Deferral says that it accepts tools that the model reads only once a result
 	// names them.
 	Deferral bool
 }
 
-// Providers are those whose bills are computed: the list prices of the models
-// that etui uses when nothing is configured. In November 2026.
+// Providers returns the providers whose bills can be computed, with the list prices,
+// as of November 2026, of the models that etui uses by default.
 //
 // Anthropic: platform.claude.com/docs/en/about-claude/pricing (claude-sonnet-5-5,
 // $2 and $10, five-minute writes 1.25 times, reads 0.1 times the input) and
@@ -50,9 +49,9 @@ type Provider struct {
 //
 // OpenAI: developers.openai.com/api/docs/pricing (gpt-5.4-mini, $0.75, $0.075
 // cached and $4.50) and developers.openai.com/api/docs/guides/prompt-caching
-// (automatic, 1,024 tokens at least, in steps of 128; forgotten after five to
-// ten minutes, at most an hour: ten are taken, which favours long prompts). Older
-// models read at 0.25 or 0.5 times the input, newer ones bill writes.
+// (automatic, 1,024 tokens at least, in steps of 128; kept for five to ten minutes,
+// at most an hour: ten are assumed, which favours long prompts). Older models read
+// at 0.25 or 0.5 times the input, newer ones bill writes.
 func Providers() []Provider {
 	return []Provider{
 		{Name: "anthropic", Model: "claude-sonnet-5-5", Window: 200_000, Input: 2, Output: 10, Write: 1.25, Read: 0.1, Life: 5 * time.Minute, AtMost: 5 * time.Minute, Least: 1024, Block: 1, Marked: true, Deferral: true},
@@ -60,35 +59,35 @@ func Providers() []Provider {
 	}
 }
 
-// Usage counts what was sent and what it cost.
-type Usage struct {
-	// Requests is how often the model was asked.
+// Bill counts what was sent and what it cost.
+type Bill struct {
+	// Requests is the number of requests to the model.
 	Requests int `json:"requests"`
-	// Input are all tokens of the requests; Read and Written are those of them
-	// that came from the cache and that were written to it.
+	// Input counts all tokens of the requests; Read and Written count those that
+	// were read from the cache and written to it.
 	Input   int `json:"input"`
 	Read    int `json:"read"`
 	Written int `json:"written"`
-	// Output are the tokens of the answers.
+	// Output counts the tokens of the answers.
 	Output int `json:"output"`
-	// Dollars is what all that costs.
+	// Dollars is the price of all that.
 	Dollars float64 `json:"dollars"`
 }
 
-func (u *Usage) add(v Usage) {
-	u.Requests += v.Requests
-	u.Input += v.Input
-	u.Read += v.Read
-	u.Written += v.Written
-	u.Output += v.Output
-	u.Dollars += v.Dollars
+func (b *Bill) add(v Bill) {
+	b.Requests += v.Requests
+	b.Input += v.Input
+	b.Read += v.Read
+	b.Written += v.Written
+	b.Output += v.Output
+	b.Dollars += v.Dollars
 }
 
-// block is a piece of a request that is the same as a whole or not at all.
+// block is a piece of a request. It is compared as a whole.
 type block struct {
 	hash   uint64
 	tokens int
-	marked bool // a cache that has to be told remembers up to here
+	marked bool // a prefix may be cached up to here
 }
 
 func newBlock(text string) block {
@@ -97,7 +96,7 @@ func newBlock(text string) block {
 	return block{hash: h.Sum64(), tokens: chat.Tokens(text)}
 }
 
-// blocks cuts a request in the order in which providers read it: tools, system
+// blocks splits a request in the order in which providers read it: tools, system
 // prompt, messages.
 func (c *cache) blocks(req model.Request) []block {
 	list := make([]block, 0, len(req.Tools)+1+len(req.Messages))
@@ -125,7 +124,7 @@ func (c *cache) blocks(req model.Request) []block {
 	return list
 }
 
-// tool is a definition as a block. It is made once: a replay has one catalog.
+// tool returns a definition as a block. Blocks are kept: a replay has one catalog.
 func (c *cache) tool(d *tool.Definition) block {
 	b, ok := c.tools[d.Name]
 	if !ok {
@@ -136,8 +135,8 @@ func (c *cache) tool(d *tool.Definition) block {
 	return b
 }
 
-// read is what a model reads of a message: of a result that loads deferred tools
-// their definitions.
+// read returns what a model reads of a message: for a result that loads deferred
+// tools, their definitions.
 func (c *cache) read(m chat.Message, deferred []tool.Definition) string {
 	if m.Result == nil || !c.Deferral {
 		return said(m)
@@ -152,7 +151,7 @@ func (c *cache) read(m chat.Message, deferred []tool.Definition) string {
 	return cmp.Or(text, said(m))
 }
 
-// said is the text of a message.
+// said returns the text of a message.
 func said(m chat.Message) string {
 	text := model.UserText(m)
 	for _, c := range m.Calls {
@@ -164,8 +163,7 @@ func said(m chat.Message) string {
 	return text
 }
 
-// cache is a provider's prompt cache: for each beginning of a request that it
-// remembers, when it will forget.
+// cache is a provider's prompt cache. It says until when each prefix is kept.
 type cache struct {
 	Provider
 	until map[uint64]time.Time
@@ -179,12 +177,12 @@ func newCache(p Provider) *cache {
 // forget empties the cache.
 func (c *cache) forget() { clear(c.until) }
 
-// bill counts a request that is made now, with its answer.
-func (c *cache) bill(req model.Request, answer string, now time.Time) Usage {
-	u := Usage{Requests: 1, Output: chat.Tokens(answer)}
-	var hash uint64 // of the request up to and with a block
+// bill counts a request made now, with its answer.
+func (c *cache) bill(req model.Request, answer string, now time.Time) Bill {
+	u := Bill{Requests: 1, Output: chat.Tokens(answer)}
+	var hash uint64 // of the request up to the end of a block
 	var remember []uint64
-	last := 0 // how many tokens are remembered
+	last := 0 // tokens of the longest prefix to cache
 	for _, b := range c.blocks(req) {
 		hash = hash*0x100000001b3 ^ b.hash
 		u.Input += b.tokens

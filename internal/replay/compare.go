@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// Report is what replays gave, a run for each mode and provider.
+// Report holds the results of replays, a run for each mode and provider.
 type Report struct {
 	Runs []Run `json:"runs"`
 }
 
-// Change is a difference between two replays of one conversation, or of one
-// turn of it.
+// Change is a difference between two replays of a turn.
 type Change struct {
 	Mode         Mode   `json:"mode"`
 	Provider     string `json:"provider"`
@@ -19,13 +18,13 @@ type Change struct {
 	// Turn counts from 1; 0 is the whole conversation.
 	Turn int    `json:"turn,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Added and Dropped are tools that the model was told of only after, or only
-	// before, the change.
+	// Added and Dropped are tools that the model saw only after, or only before, the
+	// change.
 	Added   []string `json:"added,omitempty"`
 	Dropped []string `json:"dropped,omitempty"`
-	// Tools are needed ones that reached the model in another way.
+	// Tools are needed tools that reached the model in another way.
 	Tools []NeedChange `json:"tools,omitempty"`
-	// Input and Dollars are by how much more was sent, and what that costs.
+	// Input and Dollars are how many more tokens were sent, and their price.
 	Input   int     `json:"input"`
 	Dollars float64 `json:"dollars"`
 }
@@ -37,9 +36,8 @@ type NeedChange struct {
 	After  Reach  `json:"after"`
 }
 
-// Compare lists what is different after a change: turns whose tools changed or
-// are reached in another way. Runs, conversations and turns that only one of the
-// two has are left out.
+// Compare lists the turns whose tools changed or reach the model in another way.
+// Runs, conversations and turns that only one of the two reports has are left out.
 func Compare(before, after Report) []Change {
 	var list []Change
 	for _, now := range after.Runs {
@@ -68,7 +66,7 @@ func compareRuns(then, now Run) []Change {
 		old := then.Conversations[i]
 		for n, t := range c.Turns[:min(len(c.Turns), len(old.Turns))] {
 			if t.Text != old.Turns[n].Text {
-				break // the conversation is another one from here on
+				break // from here on it is another conversation
 			}
 			change := compareTurns(old.Turns[n], t)
 			if len(change.Added)+len(change.Dropped)+len(change.Tools) > 0 {
@@ -93,13 +91,13 @@ func compareTurns(old, now Played) Change {
 	return c
 }
 
-// without lists what of list is not in other.
+// without returns what is in list and not in other.
 func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
-// Comparable reports whether each run of after has one in before, and the two
-// have a conversation in common: else nothing is different and nothing worse.
+// Comparable reports whether each run of after has one in before, with a
+// conversation in common. Otherwise a comparison finds nothing.
 func Comparable(before, after Report) bool {
 	for _, now := range after.Runs {
 		then, ok := before.find(now)
@@ -110,7 +108,7 @@ func Comparable(before, after Report) bool {
 	return true
 }
 
-// both is the part of a run whose conversations another has too.
+// both returns the part of a run whose conversations another run has, too.
 func both(r, other Run) Run {
 	part := Run{Mode: r.Mode, Provider: r.Provider, Model: r.Model}
 	for _, c := range r.Conversations {
@@ -122,12 +120,12 @@ func both(r, other Run) Run {
 	return part
 }
 
-// tolerance is by how much money may rise without being worse: rounding, and
-// the length of names.
+// tolerance is how much the cost may rise without being worse: because of rounding
+// and the length of names.
 const tolerance = 0.001
 
-// Worse says what got worse by a change, a sentence for each; none means
-// nothing. It looks at the conversations that both reports have.
+// Worse says what got worse, in a sentence each. It looks at the conversations that
+// both reports have.
 func Worse(before, after Report) []string {
 	var list []string
 	say := func(r Run, format string, args ...any) {

@@ -10,47 +10,47 @@ import (
 	"time"
 )
 
-// Conversation is what one user said in one place, and what had to be at hand
-// for it. docs/replay.md describes the file format.
+// Conversation is what one user said in one place, and the tools needed for it.
+// docs/replay.md describes the file format.
 type Conversation struct {
 	// ID names the conversation in reports. Required, unique.
 	ID    string `json:"id"`
 	Title string `json:"title,omitempty"`
 	// Lang is the language of the user, as in "en". It groups figures, no more.
 	Lang string `json:"lang,omitempty"`
-	// Where it takes place and who speaks, as the gateway is told.
+	// Channel to Attrs say where it takes place and who speaks, as in an
+	// [engine.Message].
 	Channel string            `json:"channel,omitempty"`
 	Chat    string            `json:"chat,omitempty"`
 	User    string            `json:"user,omitempty"`
 	Roles   []string          `json:"roles,omitempty"`
 	Attrs   map[string]string `json:"attrs,omitempty"`
-	// Agent is who answers; empty means the first one.
+	// Agent names the agent that answers; empty means the first one.
 	Agent string `json:"agent,omitempty"`
 	Turns []Turn `json:"turns"`
 }
 
-// Turn is one message of the user, with what a good answer to it takes.
+// Turn is one message of the user, with what a good answer to it needs.
 type Turn struct {
 	Text string `json:"text"`
-	// Tools are those that the turn needs, in the order of their calls. None
-	// means that the model answers by itself.
+	// Tools are the tools that the turn needs, in the order of their calls. Without
+	// any, the model answers by itself.
 	Tools []Need `json:"tools,omitempty"`
 	// Skill is active from this turn on; empty changes nothing.
 	Skill string `json:"skill,omitempty"`
-	// Pause is how long the user was silent before; 0 means [usualPause].
+	// Pause is how long the user was silent before this turn; 0 means 45 seconds.
 	Pause Duration `json:"pause,omitempty"`
-	// Answer is what the model says at the end; empty means a sentence.
+	// Answer is what the model says at the end; empty means a standard sentence.
 	Answer string `json:"answer,omitempty"`
 }
 
-// Need is a tool that a turn needs. In files it may be just the name.
+// Need is a tool that a turn needs. In a file it may be just the name.
 type Need struct {
 	Name string `json:"name"`
-	// Search is what a model would search for when it has not been told of the
-	// tool; empty means the user's text.
+	// Search is what a model would search for if it has not seen the tool; empty
+	// means the user's text.
 	Search string `json:"search,omitempty"`
-	// Arguments are what the tool is called with; empty means such as fit its
-	// schema.
+	// Arguments are those of the call; empty means an example that fits the schema.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Result is what the tool answers; empty means a few plausible lines.
 	Result string `json:"result,omitempty"`
@@ -81,7 +81,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// The bounds of a file. What goes beyond them is an error.
+// The limits of a file. Exceeding one is an error.
 const (
 	maxLine          = 4 << 20 // bytes of one conversation
 	maxConversations = 10_000
@@ -89,8 +89,8 @@ const (
 	maxNeeds         = 20   // of one turn
 )
 
-// Read reads conversations, a JSON object a line. Empty lines are skipped. The
-// error begins with name and line.
+// Read reads conversations, one JSON object per line, and skips empty lines. An
+// error begins with the name and the line.
 func Read(r io.Reader, name string) ([]Conversation, error) {
 	var all []Conversation
 	seen := map[string]int{}
@@ -109,7 +109,7 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		case seen[c.ID] > 0:
-			return nil, fmt.Errorf("%s:%d: the id %q stands in line %d already", name, n, c.ID, seen[c.ID])
+			return nil, fmt.Errorf("%s:%d: the id %q is already used in line %d", name, n, c.ID, seen[c.ID])
 		case len(all) == maxConversations:
 			return nil, fmt.Errorf("%s:%d: more than %d conversations; split the file", name, n, maxConversations)
 		}
@@ -125,8 +125,8 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 	return all, nil
 }
 
-// decode refuses keys that do not exist: a misspelt "tools" would look like a
-// turn that needs none.
+// decode refuses unknown keys: with a misspelt "tools", a turn would seem to need
+// none.
 func decode(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

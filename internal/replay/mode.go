@@ -11,23 +11,23 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// Mode is how tools are brought to the model: one of those below, or one of
-// [selection.Modes] in the place of the configured ones.
+// Mode is how tools reach the model: one of the modes below, or one of
+// [selection.Modes], which then replaces the configured one.
 type Mode string
 
-// The modes that are none of etui.
+// The modes that a gateway does not have.
 const (
-	// All declares every tool that the caller may use, in every request: what is
-	// done without a selection.
+	// All declares every tool that the caller may use in every request, as without a
+	// selection.
 	All Mode = "all"
-	// Naive declares the best tools for each question anew, beside those for
-	// searching and calling the others.
+	// Naive declares the best tools for each question, chosen again each time, beside
+	// those for searching and calling the others.
 	Naive Mode = "naive"
-	// Configured is whatever the configuration says.
+	// Configured is what the configuration says.
 	Configured Mode = "configured"
 )
 
-// Modes lists all modes but Configured, those of etui last.
+// Modes lists all modes but Configured, those of [selection.Modes] last.
 func Modes() []Mode {
 	list := []Mode{All, Naive}
 	for _, m := range selection.Modes() {
@@ -51,7 +51,7 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, strings.Join(names, ", "))
 }
 
-// apply makes a gateway bring tools to the model in this mode.
+// apply sets this mode in a configuration.
 func (m Mode) apply(g *engine.Config) {
 	switch m {
 	case Configured:
@@ -69,8 +69,8 @@ func (m Mode) apply(g *engine.Config) {
 	}
 }
 
-// forgetful is a store that forgets what a session has shown to the model, so
-// that every question is a first one.
+// forgetful is a store that forgets what a session has shown to the model, so that
+// every question is like the first one.
 type forgetful struct{ session.Store }
 
 // Load implements [session.Store].

@@ -1,16 +1,15 @@
-// Package replay runs conversations against a catalog and a configuration, to
-// tell what would have been sent, at what cost, and whether the tools were at
-// hand that the conversations needed.
+// Package replay runs conversations against a catalog and a configuration. It
+// reports what would have been sent, at what cost, and whether the tools that the
+// conversations needed were available.
 //
-// Everything is as it would be when it is served - gateway, session, selection,
-// prompt - but for four things: a script answers in the place of the language
-// model, stand-ins in the place of the tools, nothing is stored, and the clock is
-// the replay's own. So a replay costs nothing, touches nothing, and gives the
-// same figures every time.
+// Engine, session, selection and prompt work as in a running gateway. Four things
+// differ: a script answers instead of the language model, stand-ins instead of the
+// tools, nothing is stored, and the replay has its own clock. So a replay costs
+// nothing, touches nothing, and gives the same figures every time.
 //
-// The script is a model that always knows which tool it wants: it calls those
-// that it was told of, and searches once for each of the others. Replays
-// therefore tell what the selection did, not how clever a model is.
+// The script is a model that always knows which tool it wants: it calls tools that
+// it has seen, and searches once for each of the others. A replay therefore
+// measures the selection, not the cleverness of a model.
 package replay
 
 import (
@@ -25,21 +24,21 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Config says what is replayed on what. Everything is required but Warm.
+// Config says how to replay. Everything but Warm is required.
 type Config struct {
-	// Gateway is as for serving. Of its agents' models, of its store, clock and log,
-	// and of what it keeps of past turns nothing is used.
-	Gateway engine.Config
-	Mode    Mode
-	// Provider is whose bill is computed.
+	// Engine is as for serving. Its agents' models, store, clock, log and past turns
+	// are not used.
+	Engine engine.Config
+	Mode   Mode
+	// Provider is the one whose bill is computed.
 	Provider Provider
-	// Warm lets the conversations follow one another so closely that each finds
-	// what the one before left in the provider's cache, as when many people talk
-	// at once. Else each begins with nothing.
+	// Warm lets each conversation find what the one before left in the provider's
+	// cache, as when many people talk at once. Otherwise each begins with an empty
+	// cache.
 	Warm bool
 }
 
-// Run is what a replay gave: the figures of one mode at one provider.
+// Run is the result of a replay: the figures of one mode at one provider.
 type Run struct {
 	Mode     Mode   `json:"mode"`
 	Provider string `json:"provider"`
@@ -48,7 +47,7 @@ type Run struct {
 	Conversations []Replayed `json:"conversations"`
 }
 
-// Replayed is what became of a conversation.
+// Replayed is the result of a conversation.
 type Replayed struct {
 	ID   string `json:"id"`
 	Lang string `json:"lang,omitempty"`
@@ -56,18 +55,17 @@ type Replayed struct {
 	Turns []Played `json:"turns"`
 }
 
-// Played is what became of a turn.
+// Played is the result of a turn.
 type Played struct {
 	Text string `json:"text"`
 	Figures
-	// Told are the tools that the model was told of with this turn, beside those
-	// that it had been told of before, in order.
+	// Told are the tools that the model saw for the first time in this turn, in order.
 	Told []string `json:"told,omitempty"`
-	// Tools tells of each tool that the turn needed how it reached the model.
+	// Tools says of each tool that the turn needed how it reached the model.
 	Tools []Needed `json:"tools,omitempty"`
 }
 
-// Needed tells how a tool reached the model.
+// Needed says how a tool reached the model.
 type Needed struct {
 	Tool  string `json:"tool"`
 	Reach Reach  `json:"reach"`
@@ -75,29 +73,29 @@ type Needed struct {
 
 // Figures count needs and what was sent for them.
 type Figures struct {
-	// Needs are the tools that were needed and that the caller may use. Direct
-	// are those of them that had reached the model without a search, Found those
-	// that a search gave, and Missed the others.
+	// Needs counts the needed tools that the caller may use: Direct those that reached
+	// the model without a search, Found those that a search returned, and Missed the
+	// others.
 	Needs  int `json:"needs"`
 	Direct int `json:"direct"`
 	Found  int `json:"found"`
 	Missed int `json:"missed"`
-	// Refused are tools that were needed and that the caller may not use, Absent
-	// those that do not exist. They are not among Needs.
+	// Refused counts needed tools that the caller may not use, and Absent those that
+	// do not exist. Needs does not include them.
 	Refused int `json:"refused,omitempty"`
 	Absent  int `json:"absent,omitempty"`
-	// Failed are calls whose arguments do not fit the tool's schema.
+	// Failed counts calls whose arguments do not fit the tool's schema.
 	Failed int `json:"failed,omitempty"`
-	// Searches are the rounds that went into searching.
+	// Searches counts the rounds spent on searching.
 	Searches int `json:"searches"`
-	Usage
+	Bill
 }
 
-// Recall is the share of the needs that had reached the model without a search;
-// 1 when nothing was needed.
+// Recall is the share of the needs that reached the model without a search; 1 when
+// nothing was needed.
 func (f Figures) Recall() float64 { return share(f.Direct, f.Needs) }
 
-// Reached is that share with searches.
+// Reached is the share of the needs that reached the model, with searches.
 func (f Figures) Reached() float64 { return share(f.Direct+f.Found, f.Needs) }
 
 func share(part, whole int) float64 {
@@ -116,10 +114,10 @@ func (f *Figures) add(g Figures) {
 	f.Absent += g.Absent
 	f.Failed += g.Failed
 	f.Searches += g.Searches
-	f.Usage.add(g.Usage)
+	f.Bill.add(g.Bill)
 }
 
-// dawn is when every replay begins: a Monday.
+// dawn is when every replay begins. It is a Monday.
 var dawn = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 
 // Play replays conversations in one mode. The error says which conversation
@@ -127,7 +125,7 @@ var dawn = time.Date(2026, 3, 9, 9, 0, 0, 0, time.UTC)
 func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, error) {
 	run := Run{Mode: cfg.Mode, Provider: cfg.Provider.Name, Model: cfg.Provider.Model}
 	s := &script{provider: cfg.Provider, cache: newCache(cfg.Provider), now: dawn, naive: cfg.Mode == Naive}
-	g, err := engine.New(cfg.gateway(s))
+	e, err := engine.New(cfg.engine(s))
 	if err != nil {
 		return run, err
 	}
@@ -136,7 +134,7 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 			s.cache.forget()
 			s.now = dawn
 		}
-		played, err := play(ctx, g, s, c)
+		played, err := play(ctx, e, s, c)
 		if err != nil {
 			return run, err
 		}
@@ -146,17 +144,17 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 	return run, nil
 }
 
-// gateway is the configuration as it is replayed: what decides which tools are
-// sent, and nothing that keeps or learns, or asks a model or a server: the
-// recommender's rules decide, and words alone count.
-func (c Config) gateway(s *script) engine.Config {
+// engine returns the configuration to replay: what decides which tools are sent,
+// without anything that stores or learns, or that asks a model or a server. The
+// recommender's rules decide, and only words count.
+func (c Config) engine(s *script) engine.Config {
 	g := engine.Config{
-		Registry:  c.Gateway.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
-		Agents:    slices.Clone(c.Gateway.Agents),
+		Registry:  c.Engine.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
+		Agents:    slices.Clone(c.Engine.Agents),
 		Store:     &session.MemoryStore{},
-		Selection: c.Gateway.Selection,
-		Turn:      c.Gateway.Turn,
-		Scope:     c.Gateway.Scope, Links: c.Gateway.Links, MaxMessage: c.Gateway.MaxMessage,
+		Selection: c.Engine.Selection,
+		Turn:      c.Engine.Turn,
+		Scope:     c.Engine.Scope, Links: c.Engine.Links, MaxMessage: c.Engine.MaxMessage,
 		Now: func() time.Time { return s.now },
 	}
 	g.Turn.Chooser = nil
@@ -169,7 +167,7 @@ func (c Config) gateway(s *script) engine.Config {
 }
 
 // play replays one conversation.
-func play(ctx context.Context, g *engine.Engine, s *script, c Conversation) (Replayed, error) {
+func play(ctx context.Context, run *engine.Engine, s *script, c Conversation) (Replayed, error) {
 	done := Replayed{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {
@@ -186,7 +184,7 @@ func play(ctx context.Context, g *engine.Engine, s *script, c Conversation) (Rep
 		}
 		played := Played{Text: t.Text}
 		failed := 0
-		for e, err := range g.Send(ctx, m) {
+		for e, err := range run.Send(ctx, m) {
 			if err != nil {
 				return done, fmt.Errorf("conversation %q, turn %d: %w", c.ID, i+1, err)
 			}
@@ -206,7 +204,7 @@ func play(ctx context.Context, g *engine.Engine, s *script, c Conversation) (Rep
 	return done, nil
 }
 
-// news are the tools that a selection sends and that were not told before.
+// news returns the tools that a selection sends for the first time.
 func news(told map[string]bool, sel *selection.Selection) []string {
 	var list []string
 	for _, e := range slices.Concat(sel.Declared, sel.Announced) {
@@ -218,13 +216,13 @@ func news(told map[string]bool, sel *selection.Selection) []string {
 	return list
 }
 
-// figures counts the turn that was played.
+// figures counts the turn just played.
 func (s *script) figures() (Figures, []Needed) {
-	f := Figures{Usage: s.usage}
+	f := Figures{Bill: s.bill}
 	var list []Needed
 	for _, n := range s.needs {
 		if n.reach == "" {
-			n.reach = Missed // the turn came to its end before
+			n.reach = Missed // the turn ended first
 		}
 		if n.searched {
 			f.Searches++

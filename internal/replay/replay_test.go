@@ -69,7 +69,7 @@ func TestReach(t *testing.T) {
 	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"and in Paris","tools":["get_weather"]},{"text":"book a flight there","tools":["book_flight"]},{"text":"hm, 11 o'clock","tools":["book_flight",{"name":"send_mail","search":"send e-mail"}]},{"text":"zzz","tools":["drop_tables","no_such_tool"]},{"text":"thanks"}]}`,
 		`{"id":"b","turns":[{"text":"zzz","tools":["send_mail"]}]}`)
 	list = slices.Clone(list)
-	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[0]}
+	cfg := replay.Config{Engine: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[0]}
 	run := play(t, cfg, list)
 	var got []string
 	for _, c := range run.Conversations {
@@ -86,16 +86,17 @@ func TestReach(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	f := run.Figures
-	if f.Needs != 6 || f.Direct != 4 || f.Found != 1 || f.Missed != 1 || f.Refused != 1 || f.Absent != 1 || f.Searches != 2 || f.Failed != 0 {
-		t.Errorf("%+v", f)
+	figures := run.Figures
+	// A request for each call, each search and each reply.
+	if want := 5 + 2 + 7; figures.Requests != want {
+		t.Errorf("%d requests, want %d", figures.Requests, want)
+	}
+	figures.Bill = replay.Bill{}
+	if want := (replay.Figures{Needs: 6, Direct: 4, Found: 1, Missed: 1, Refused: 1, Absent: 1, Searches: 2}); figures != want {
+		t.Errorf("got  %+v\nwant %+v", figures, want)
 	}
 	if told := run.Conversations[0].Turns[2].Told; !slices.Equal(told, []string{"book_flight"}) {
-		t.Errorf("turn 3 was told of %q", told)
-	}
-	// A request for each call, each search and each reply.
-	if f.Requests != 5+2+7 {
-		t.Errorf("%d requests", f.Requests)
+		t.Errorf("turn 3 shows %q for the first time", told)
 	}
 }
 
@@ -104,12 +105,18 @@ func TestReach(t *testing.T) {
 func TestDeferral(t *testing.T) {
 	list := read(t, `{"id":"a","turns":[{"text":"hello"},{"text":"zzz","tools":[{"name":"book_flight","search":"flight"}]}]}`)
 	for _, p := range replay.Providers() {
-		cfg := replay.Config{Gateway: serve(small(t), selection.Config{Limit: 1, Directory: -1}), Mode: "native", Provider: p}
+		cfg := replay.Config{Engine: serve(small(t), selection.Config{Limit: 1, Directory: -1}), Mode: "native", Provider: p}
 		native := play(t, cfg, list).Conversations[0].Turns
 		cfg.Mode = "preselect"
 		preselect := play(t, cfg, list).Conversations[0].Turns
-		if native[1].Found != 1 || native[1].Failed != 0 || native[0].Input != preselect[0].Input || (native[1].Input > preselect[1].Input) != p.Deferral {
-			t.Errorf("%s: native %+v\npreselect %+v", p.Name, native, preselect)
+		if native[1].Found != 1 || native[1].Failed != 0 {
+			t.Errorf("%s: the second turn found %d tools and failed with %d calls", p.Name, native[1].Found, native[1].Failed)
+		}
+		if got, want := native[0].Input, preselect[0].Input; got != want {
+			t.Errorf("%s: before the search %d tokens, want %d", p.Name, got, want)
+		}
+		if more := native[1].Input > preselect[1].Input; more != p.Deferral {
+			t.Errorf("%s: the definition is billed: %v, want %v", p.Name, more, p.Deferral)
 		}
 	}
 }
@@ -118,7 +125,7 @@ func TestDeferral(t *testing.T) {
 // report can be compared after it was written and read.
 func TestSame(t *testing.T) {
 	list := read(t, `{"id":"a","turns":[{"text":"weather in Rome","tools":["get_weather"]},{"text":"mail it to Tom","pause":"20m","tools":["send_mail"]}]}`)
-	cfg := replay.Config{Gateway: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[1]}
+	cfg := replay.Config{Engine: serve(small(t), selection.Config{Direct: -1, Limit: 1, Directory: -1}), Mode: replay.Configured, Provider: replay.Providers()[1]}
 	first, err := json.Marshal(replay.Report{Runs: []replay.Run{play(t, cfg, list)}})
 	if err != nil {
 		t.Fatal(err)
@@ -140,12 +147,17 @@ func TestSame(t *testing.T) {
 	if err := without.Register(named("get_weather", "Tell the weather of a place.")); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Gateway.Registry = without
+	cfg.Engine.Registry = without
 	after := replay.Report{Runs: []replay.Run{play(t, cfg, list)}}
 	changes := replay.Compare(before, after)
-	if len(changes) != 1 || changes[0].Turn != 2 || !slices.Equal(changes[0].Dropped, []string{"send_mail"}) ||
-		!slices.Equal(changes[0].Tools, []replay.NeedChange{{Tool: "send_mail", Before: replay.Announced, After: replay.Absent}}) {
-		t.Errorf("changes %+v", changes)
+	if len(changes) != 1 || changes[0].Turn != 2 {
+		t.Fatalf("changes %+v, want one in turn 2", changes)
+	}
+	if got := changes[0].Dropped; !slices.Equal(got, []string{"send_mail"}) {
+		t.Errorf("dropped %q", got)
+	}
+	if got := changes[0].Tools; !slices.Equal(got, []replay.NeedChange{{Tool: "send_mail", Before: replay.Announced, After: replay.Absent}}) {
+		t.Errorf("changed %+v", got)
 	}
 	if worse := replay.Worse(before, after); len(worse) != 1 || !strings.Contains(worse[0], "1 needed tools do not exist, not 0") {
 		t.Errorf("worse %q", worse)
@@ -165,11 +177,14 @@ func TestBill(t *testing.T) {
 		return read(t, `{"id":"x","turns":[{"text":"one"},{"text":"two","pause":"`+pause+`"}]}`)
 	}
 	for _, p := range replay.Providers() {
-		cfg := replay.Config{Gateway: serve(r, selection.Config{}), Mode: replay.All, Provider: p}
+		cfg := replay.Config{Engine: serve(r, selection.Config{}), Mode: replay.All, Provider: p}
 		soon, late := play(t, cfg, turns("1m")), play(t, cfg, turns("11m"))
-		first, second := soon.Conversations[0].Turns[0].Usage, soon.Conversations[0].Turns[1].Usage
-		if first.Read != 0 || second.Read < first.Input-p.Block || second.Read > second.Input || second.Read%p.Block != 0 {
-			t.Errorf("%s: %+v, then %+v", p.Name, first, second)
+		first, second := soon.Conversations[0].Turns[0].Bill, soon.Conversations[0].Turns[1].Bill
+		if first.Read != 0 {
+			t.Errorf("%s: the first request read %d tokens from an empty cache", p.Name, first.Read)
+		}
+		if least := first.Input - p.Block; second.Read < least || second.Read > second.Input || second.Read%p.Block != 0 {
+			t.Errorf("%s: the second request read %d of %d tokens, want at least %d in blocks of %d", p.Name, second.Read, second.Input, least, p.Block)
 		}
 		if late.Read != 0 {
 			t.Errorf("%s: %d tokens were read from a cache that had forgotten", p.Name, late.Read)
@@ -189,10 +204,10 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// TestRead: mistakes are told with file and line.
+// TestRead: errors name the file and the line.
 func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"id":"a","turns":[{"text":"x"}]}` + "\n\n" + `{"id":"a","turns":[{"text":"x"}]}`: `f:3: the id "a" stands in line 1 already`,
+		`{"id":"a","turns":[{"text":"x"}]}` + "\n\n" + `{"id":"a","turns":[{"text":"x"}]}`: `f:3: the id "a" is already used in line 1`,
 		`{"turns":[{"text":"x"}]}`:                              `f:1: the conversation has no "id"`,
 		`{"id":"a"}`:                                            `f:1: the conversation "a" has no turns`,
 		`{"id":"a","turns":[{"text":"x"},{}]}`:                  `f:1: turn 2 of "a" has no text`,
@@ -240,7 +255,7 @@ func TestFromSession(t *testing.T) {
 	if err != nil || string(raw) != want {
 		t.Errorf("got  %s (%v)\nwant %s", raw, err, want)
 	}
-	run := play(t, replay.Config{Gateway: serve(small(t), selection.Config{}), Mode: replay.Configured, Provider: replay.Providers()[0]}, []replay.Conversation{c})
+	run := play(t, replay.Config{Engine: serve(small(t), selection.Config{}), Mode: replay.Configured, Provider: replay.Providers()[0]}, []replay.Conversation{c})
 	if run.Direct != 1 || run.Failed != 0 {
 		t.Errorf("%+v", run.Figures)
 	}
@@ -248,7 +263,7 @@ func TestFromSession(t *testing.T) {
 
 // TestDemo proves that the demo's conversations name tools that exist, that they
 // are as many and as long as promised, and that etui is cheaper on them than
-// sending every tool, and than choosing anew each time, which it beats in recall.
+// sending every tool, and than choosing again each time, which it beats in recall.
 func TestDemo(t *testing.T) {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: t.TempDir()})
 	if err != nil {
@@ -276,20 +291,31 @@ func TestDemo(t *testing.T) {
 			long++
 		}
 	}
-	if len(list) < 36 || chinese < 12 || 3*chinese < len(list) || long < 8 {
-		t.Errorf("%d conversations, %d of them Chinese, %d long", len(list), chinese, long)
+	for what, c := range map[string]struct{ got, want int }{"all": {len(list), 36}, "Chinese": {chinese, max(12, len(list)/3)}, "long": {long, 8}} {
+		if c.got < c.want {
+			t.Errorf("%d conversations (%s), want at least %d", c.got, what, c.want)
+		}
 	}
 	for _, p := range replay.Providers() {
 		runs := map[replay.Mode]replay.Run{}
 		for _, m := range []replay.Mode{replay.All, replay.Naive, "auto"} {
-			runs[m] = play(t, replay.Config{Gateway: serve(r, selection.Config{}), Mode: m, Provider: p}, list)
+			runs[m] = play(t, replay.Config{Engine: serve(r, selection.Config{}), Mode: m, Provider: p}, list)
 			if run := runs[m]; run.Absent != 0 || run.Failed != 0 {
 				t.Errorf("%s: %d tools do not exist, the arguments of %d calls do not fit", m, run.Absent, run.Failed)
 			}
 		}
 		all, naive, etui := runs[replay.All], runs[replay.Naive], runs["auto"]
-		if etui.Dollars > all.Dollars/4 || etui.Dollars > 0.85*naive.Dollars || etui.Recall() < naive.Recall() || etui.Reached() < 0.98 || all.Recall() != 1 {
-			t.Errorf("%s: all %+v\nnaive %+v\nauto %+v", p.Name, all.Figures, naive.Figures, etui.Figures)
+		if most := min(all.Dollars/4, 0.85*naive.Dollars); etui.Dollars > most {
+			t.Errorf("%s: auto costs $%.4f, want at most $%.4f", p.Name, etui.Dollars, most)
+		}
+		if etui.Recall() < naive.Recall() {
+			t.Errorf("%s: the recall of auto is %.3f, that of naive %.3f", p.Name, etui.Recall(), naive.Recall())
+		}
+		if etui.Reached() < 0.98 {
+			t.Errorf("%s: auto reaches %.3f of the tools with searches", p.Name, etui.Reached())
+		}
+		if all.Recall() != 1 {
+			t.Errorf("%s: the recall of all is %.3f", p.Name, all.Recall())
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// schema is as much of a JSON Schema as is needed to make an example.
+// schema is the part of a JSON Schema that an example needs.
 type schema struct {
 	Type       any               `json:"type"`
 	Enum       []json.RawMessage `json:"enum"`
@@ -27,12 +27,12 @@ type schema struct {
 }
 
 // example makes arguments of about the length that a model would write: the
-// required parameters, each with a short value of its kind. What uses more of
-// JSON Schema than that may not fit its schema; then the call's result says so,
-// as it would to a model.
+// required parameters, each with a short value of its type. They may not fit a
+// schema that uses more of JSON Schema; then the call's result says so, as it would
+// to a model.
 func example(d tool.Definition) json.RawMessage {
 	var s schema
-	_ = json.Unmarshal(d.Schema(), &s) // a schema that is none gives no arguments
+	_ = json.Unmarshal(d.Schema(), &s) // an invalid schema gives no arguments
 	raw, err := json.Marshal(s.fields(0))
 	if err != nil {
 		return json.RawMessage("{}")
@@ -102,8 +102,8 @@ func (s schema) value(name string, depth int) any {
 	return text + strings.Repeat(".", max(0, s.MinLength-len(text)))
 }
 
-// standIn answers in the place of a tool, so that nothing is done to the world
-// and every replay gets the same answers.
+// standIn answers instead of a tool, so that a replay changes nothing and always
+// gets the same answers.
 type standIn struct {
 	tool.Tool
 	script *script
@@ -117,8 +117,8 @@ func (s standIn) Call(context.Context, json.RawMessage) (chat.Result, error) {
 	return tool.Text(plausible(s.Definition())), nil
 }
 
-// plausible is a result of a usual length: a short table for what reads, a
-// sentence for what writes.
+// plausible returns a result of the usual length: a short table from a tool that
+// reads, a sentence from one that writes.
 func plausible(d tool.Definition) string {
 	what := strings.ReplaceAll(d.Name, "_", " ")
 	if d.Risk != tool.Read {

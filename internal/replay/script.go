@@ -18,20 +18,20 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Reach tells how a tool that a turn needs reached the model.
+// Reach says how a tool that a turn needs reached the model.
 type Reach string
 
-// The ways in which a tool reaches the model, and those in which it does not.
+// The ways in which a tool reaches the model, or fails to.
 const (
-	// Declared: it stands in front of the request.
+	// Declared: the request declares it.
 	Declared Reach = "declared"
-	// Announced: this message describes it.
+	// Announced: the message describes it.
 	Announced Reach = "announced"
-	// Known: the conversation has described or called it before.
+	// Known: it was described or called earlier in the conversation.
 	Known Reach = "known"
-	// Found: a search gave it, in a round of its own.
+	// Found: a search returned it, in a round of its own.
 	Found Reach = "found"
-	// Missed: neither was it sent nor did the search give it.
+	// Missed: it was not sent, and the search did not return it.
 	Missed Reach = "missed"
 	// Refused: the caller may not use it.
 	Refused Reach = "refused"
@@ -39,7 +39,7 @@ const (
 	Absent Reach = "absent"
 )
 
-// need is a tool that the turn under way needs.
+// need is a tool that the current turn needs.
 type need struct {
 	Need
 	entry    *catalog.Entry
@@ -47,10 +47,10 @@ type need struct {
 	reach    Reach
 }
 
-// script answers in the place of a language model. It calls the tools that a turn
-// needs, one after the other, and those that it has not been told of it searches
-// for, once. It bills every request. It plays one conversation at a time and is
-// not safe for concurrent use.
+// script answers instead of a language model. It calls the tools that a turn needs,
+// one after the other, and searches once for a tool that it has not seen. It bills
+// every request. It plays one conversation at a time and is not safe for concurrent
+// use.
 type script struct {
 	provider Provider
 	cache    *cache
@@ -60,7 +60,7 @@ type script struct {
 	turn  Turn
 	needs []*need
 	last  *need // whose tool was called last
-	usage Usage
+	bill  Bill
 }
 
 var _ model.Model = (*script)(nil)
@@ -77,15 +77,15 @@ func (s *script) Info() model.Info {
 	return model.Info{Name: p.Name + "/" + p.Model, Window: p.Window, CacheLife: p.AtMost, Deferral: p.Deferral}
 }
 
-// begin makes a turn the one that is played.
+// begin starts to play a turn.
 func (s *script) begin(t Turn) {
-	s.turn, s.needs, s.usage = t, nil, Usage{}
+	s.turn, s.needs, s.bill = t, nil, Bill{}
 	for _, n := range t.Tools {
 		s.needs = append(s.needs, &need{Need: n})
 	}
 }
 
-// judge notes which of the needed tools the caller may use.
+// judge marks needed tools that the caller may not use or that do not exist.
 func (s *script) judge(sel *selection.Selection) {
 	for _, n := range s.needs {
 		e, ok := sel.Catalog().Get(n.Name)
@@ -106,7 +106,7 @@ func (s *script) Stream(_ context.Context, req model.Request) iter.Seq2[model.Ev
 			req.Tools = chosen(req)
 		}
 		answer := s.answer(req)
-		s.usage.add(s.cache.bill(req, said(answer), s.now))
+		s.bill.add(s.cache.bill(req, said(answer), s.now))
 		s.now = s.now.Add(answerTime)
 		if len(answer.Calls) > 0 {
 			_ = yield(model.Event{Call: &answer.Calls[0]}, nil) && yield(model.Event{Stop: model.ToolCalls}, nil)
@@ -116,9 +116,9 @@ func (s *script) Stream(_ context.Context, req model.Request) iter.Seq2[model.Ev
 	}
 }
 
-// chosen are the tools of a request without those that stand there because they
-// were called before, or for skills: what is left is what choosing for each
-// question anew would declare.
+// chosen returns the tools of a request without those that are declared because
+// they were called before, or for skills: a choice made again for each question
+// would declare only these.
 func chosen(req model.Request) []tool.Definition {
 	return slices.DeleteFunc(slices.Clone(req.Tools), func(d tool.Definition) bool {
 		before := slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return called(m.Calls, d.Name) })
@@ -126,7 +126,7 @@ func chosen(req model.Request) []tool.Definition {
 	})
 }
 
-// answer is what a model would say: the next call, or the reply.
+// answer returns what a model would say: the next call, or the reply.
 func (s *script) answer(req model.Request) chat.Message {
 	for _, n := range s.needs {
 		if n.reach != "" {
@@ -158,8 +158,8 @@ func (s *script) answer(req model.Request) chat.Message {
 	return chat.Message{Role: chat.Assistant, Text: cmp.Or(s.turn.Answer, s.reply())}
 }
 
-// query is what a model would search for. One that has read the tool's name in
-// the system prompt asks for it.
+// query returns what a model would search for: the tool's name, if it has read that
+// in the system prompt.
 func (s *script) query(req model.Request, n *need) string {
 	if mentions(req.System, n.Name) {
 		return n.Name
@@ -177,7 +177,7 @@ func (s *script) reply() string {
 func calls(name string, args any) chat.Message {
 	raw, err := json.Marshal(args)
 	if err != nil {
-		raw = json.RawMessage("{}") // the conversation's arguments are no JSON
+		raw = json.RawMessage("{}") // the conversation's arguments are not JSON
 	}
 	return chat.Message{Role: chat.Assistant, Calls: []chat.Call{{Name: name, Arguments: raw}}}
 }
@@ -191,7 +191,7 @@ func declares(req model.Request, name string) bool {
 	return false
 }
 
-// look finds how a request tells of a tool; empty means not at all.
+// look returns how a request shows a tool; empty means not at all.
 func look(req model.Request, name string) Reach {
 	if declares(req, name) {
 		return Declared
@@ -199,7 +199,7 @@ func look(req model.Request, name string) Reach {
 	if !declares(req, selection.CallTool) {
 		return ""
 	}
-	now := true // until the last message of the user
+	now := true // back to the last message of the user
 	for _, m := range slices.Backward(req.Messages) {
 		switch {
 		case now && slices.Contains(m.Tools, name):
@@ -212,14 +212,14 @@ func look(req model.Request, name string) Reach {
 	return ""
 }
 
-// loaded reports whether a deferred tool was named by a result, so that the
-// provider has told the model of it.
+// loaded reports whether a result named a deferred tool, so that the provider has
+// shown it to the model.
 func loaded(req model.Request, name string) bool {
 	return slices.ContainsFunc(req.Deferred, func(d tool.Definition) bool { return d.Name == name }) &&
 		slices.ContainsFunc(req.Messages, func(m chat.Message) bool { return m.Result != nil && slices.Contains(m.Result.Tools, name) })
 }
 
-// found reports whether a result is of a search that gave the tool.
+// found reports whether a result is from a search that returned the tool.
 func found(r *chat.Result, name string) bool {
 	return r != nil && !r.Failed && r.Name == selection.FindTools && mentions(r.Text, name)
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/etui-run/etui/session"
 )
 
-// FromSession makes a conversation of one that took place: its questions, and
-// as needs the calls that did not fail, with their arguments and results. Who
-// spoke and where is not kept with a session: the caller fills it in. A turn that
-// switched the skill has the new one from its beginning; where none did, the
-// session's skill is that of all turns. A session without a question gives no
-// turns.
+// FromSession makes a conversation from a stored session: the questions, and as
+// needs the calls that did not fail, with their arguments and results. A session
+// does not record who spoke and where; the caller fills that in. A turn that
+// switched the skill has the new one from its beginning; if none did, the session's
+// skill applies to all turns. A session without a question gives no turns.
 func FromSession(s session.Session) Conversation {
 	c := Conversation{ID: string(s.Key)}
-	var last chat.Message // that has a time
+	var last chat.Message // of the user
 	targets := map[string]Need{}
 	switched := false
 	for _, m := range s.Messages {
@@ -42,7 +41,7 @@ func FromSession(s session.Session) Conversation {
 			switch n := targets[r.CallID]; {
 			case n.Name == selection.UseSkill:
 				var to struct{ Name string }
-				_ = json.Unmarshal(n.Arguments, &to) // it did not fail, so that they have a name
+				_ = json.Unmarshal(n.Arguments, &to) // the call succeeded, so they have a name
 				t.Skill, switched = to.Name, true
 			case n.Name != "" && !selection.Meta(n.Name) && len(t.Tools) < maxNeeds:
 				n.Result = r.Text
@@ -59,7 +58,7 @@ func FromSession(s session.Session) Conversation {
 	return c
 }
 
-// target is the tool that a call reached.
+// target returns the tool that a call reached.
 func target(call chat.Call) Need {
 	if call.Name != selection.CallTool {
 		return Need{Name: call.Name, Arguments: call.Arguments}

@@ -1,5 +1,4 @@
-// Package textcode tells how a text is written as bytes - its encoding - when
-// nothing but the bytes themselves can be asked.
+// Package textcode detects the encoding of a text from its bytes alone.
 package textcode
 
 import (
@@ -15,21 +14,21 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Code is how a text is written. The zero value is UTF-8. A Code does not change.
+// Code is an encoding. The zero value is UTF-8. A Code is immutable.
 type Code struct {
 	name  string
 	codec encoding.Encoding // nil for UTF-8
-	mark  int               // bytes of the mark with which such a text begins
+	mark  int               // bytes of the mark at the beginning of a text
 }
 
-// Of tells from the beginning of a text, as long as possible, how it is written, or
-// that it is none that can be read. What says nothing of itself is UTF-8, perhaps
-// with some broken characters, else Chinese in GB 18030 (GBK), else Western
+// Of detects the encoding of a text from its beginning, which should be as long as
+// possible, or reports that it is not readable text. Without a mark it is UTF-8,
+// perhaps with some broken characters, else Chinese in GB 18030 (GBK), else Western
 // European (Windows-1252).
 func Of(head []byte) (c Code, isText bool) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")):
-		return c, false // UTF-32, which nobody writes
+		return c, false // UTF-32, which is not used for files
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
 		return Code{"UTF-16", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), 2}, true
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
@@ -50,10 +49,10 @@ func Of(head []byte) (c Code, isText bool) {
 	return c, false
 }
 
-// isUTF8 reports whether more of the bytes beyond ASCII are UTF-8 than are not.
+// isUTF8 reports whether most characters beyond ASCII are valid UTF-8.
 func isUTF8(head []byte) bool {
 	good, bad := 0, 0
-	for len(head) > 0 && utf8.FullRune(head) { // the last one may be cut
+	for len(head) > 0 && utf8.FullRune(head) { // the last one may be incomplete
 		r, n := utf8.DecodeRune(head)
 		switch {
 		case r == utf8.RuneError && n == 1:
@@ -66,8 +65,8 @@ func isUTF8(head []byte) bool {
 	return bad == 0 || good > bad
 }
 
-// isGB reports whether the bytes beyond ASCII come in pairs, and most of these are
-// common Chinese characters. Rare ones have four bytes, and do not count.
+// isGB reports whether the bytes beyond ASCII come in pairs, most of them common
+// Chinese characters. Rare ones have four bytes and do not count.
 func isGB(head []byte) bool {
 	digit := func(b byte) bool { return b >= '0' && b <= '9' }
 	pairs, common := 0, 0
@@ -87,13 +86,13 @@ func isGB(head []byte) bool {
 	return pairs > 0 && common*4 >= pairs*3
 }
 
-// isLatin reports whether letters of Western Europe stand here and there.
+// isLatin reports whether there are a few letters of Western Europe.
 func isLatin(head []byte) bool {
 	letters := 0
 	for _, b := range head {
 		switch {
 		case b == 0x81, b == 0x8d, b == 0x8f, b == 0x90, b == 0x9d:
-			return false // stand for nothing
+			return false // undefined
 		case b >= utf8.RuneSelf:
 			letters++
 		}
@@ -101,10 +100,10 @@ func isLatin(head []byte) bool {
 	return letters*10 <= len(head)*3
 }
 
-// IsUTF8 reports whether it is UTF-8 without a mark at the beginning.
+// IsUTF8 reports whether c is UTF-8 without a mark at the beginning.
 func (c Code) IsUTF8() bool { return c.codec == nil }
 
-// String is the name of the code.
+// String returns the name of the encoding.
 func (c Code) String() string {
 	if c.codec == nil {
 		return "UTF-8"
@@ -112,8 +111,8 @@ func (c Code) String() string {
 	return c.name
 }
 
-// Decode reads a text that is written so. What is not becomes U+FFFD, but for UTF-8,
-// which stays as it is.
+// Decode decodes a text. Invalid bytes become U+FFFD, except that UTF-8 stays as it
+// is.
 func (c Code) Decode(raw []byte) (string, error) {
 	if c.codec == nil {
 		return string(raw), nil
@@ -130,7 +129,7 @@ func (c Code) Reader(r io.Reader) io.Reader {
 	return c.codec.NewDecoder().Reader(r)
 }
 
-// Encode writes a text. It fails when the code does not have all of its characters.
+// Encode encodes a text. It fails if the encoding lacks one of its characters.
 func (c Code) Encode(text string) ([]byte, error) {
 	if c.codec == nil {
 		return []byte(text), nil
@@ -142,7 +141,7 @@ func (c Code) Encode(text string) ([]byte, error) {
 	return raw, nil
 }
 
-// EncodeMore is Encode for what is added to a text: without a mark at its beginning.
+// EncodeMore is Encode for an addition to a text: without a mark at the beginning.
 func (c Code) EncodeMore(text string) ([]byte, error) {
 	raw, err := c.Encode(text)
 	return raw[min(c.mark, len(raw)):], err

@@ -17,8 +17,7 @@ import (
 
 var arguments = json.RawMessage(`{"city":"Rome","days":5,"unit":"C","near":{"lat":41.9,"lon":12.5},"wants":["rain","wind"],"limit":9}`)
 
-// forecasts are the ways to call the same function: through what is generated, and
-// by reflection.
+// forecasts are the two ways to call the same function: generated code and reflection.
 func forecasts() map[string]tool.Tool {
 	generated := sample.Tools(&sample.Service{})[0]
 	return map[string]tool.Tool{
@@ -28,12 +27,13 @@ func forecasts() map[string]tool.Tool {
 	}
 }
 
-// forecast is the bare function. It is not inlined, as one in a tool is not.
+// forecast is the plain function. It is not inlined, just as in a tool.
 //
 //go:noinline
 func forecast(in sample.Forecast) (*sample.Weather, error) { return &sample.Weather{Input: in}, nil }
 
-// What calling a tool costs beside the function: generated, and by reflection.
+// BenchmarkCall measures the cost of a call on top of the function: generated, and by
+// reflection.
 func BenchmarkCall(b *testing.B) {
 	for name, t := range forecasts() {
 		b.Run(name, func(b *testing.B) {
@@ -53,9 +53,8 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// TestAllocations holds what a call costs beside the function, which makes one
-// allocation itself. Under the race detector pools forget at random, so the least
-// of several calls counts.
+// TestAllocations limits the allocations of a call on top of the function's own one.
+// The race detector empties pools at random, so the minimum of several calls counts.
 func TestAllocations(t *testing.T) {
 	ctx, tl := t.Context(), forecasts()["generated"]
 	least := math.Inf(1)
@@ -67,7 +66,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// What making the tools costs at the start of a program.
+// BenchmarkRegister measures the cost of creating the tools at program start.
 func BenchmarkRegister(b *testing.B) {
 	b.Run("generated", func(b *testing.B) {
 		for b.Loop() {

@@ -14,15 +14,15 @@ import (
 	"unicode/utf8"
 )
 
-// known is a type whose JSON is not that of its structure.
+// known is a type whose JSON differs from its structure.
 type known struct {
 	schema func() *schema
-	read   string // with the value for %s, the reader being r
-	write  string // gives the new b, with the value for %s and the package wire for %w
+	read   string // with %s for the value and r for the reader
+	write  string // the new value of b, with %s for the value and %w for package wire
 }
 
-// wellKnown returns how a type is read and written that is not taken apart; nil
-// for others.
+// wellKnown returns how to read and write a type that is treated as a whole; nil for
+// other types.
 func (g *generator) wellKnown(t types.Type) *known {
 	text := func(format string) func() *schema {
 		return func() *schema { return &schema{Type: "string", Format: format} }
@@ -69,10 +69,11 @@ func hasMethod(t types.Type, name string) bool {
 	return ok
 }
 
-// notName is what stands between the names in a type.
+// notName matches the text between the names in a type.
 var notName = regexp.MustCompile(`[^\pL\pN_]+`)
 
-// codec names a reader or writer of a struct type, which is made once.
+// codec returns the name of the reader or writer of a struct type, which is generated
+// once.
 func (g *generator) codec(verb string, t types.Type, make func(name string)) string {
 	name := verb
 	written := types.TypeString(t, func(p *types.Package) string {
@@ -90,7 +91,7 @@ func (g *generator) codec(verb string, t types.Type, make func(name string)) str
 	base := name + "JSON"
 	name = base
 	for n := 2; g.pkg.Types.Scope().Lookup(name) != nil || g.structs[name] != nil && !types.Identical(g.structs[name], t); n++ {
-		name = base + strconv.Itoa(n) // taken by the package, or a type of another one that is written alike
+		name = base + strconv.Itoa(n) // taken by the package, or by a type of the same name from another package
 	}
 	if g.structs[name] == nil {
 		g.structs[name] = t
@@ -108,7 +109,7 @@ func (g *generator) reader(t types.Type) string {
 	})
 }
 
-// read writes the statements that read a value into an assignable expression.
+// read writes statements that read a value into an assignable expression.
 func (g *generator) read(into string, t types.Type) {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -118,7 +119,7 @@ func (g *generator) read(into string, t types.Type) {
 			g.printf("%s\n", strings.ReplaceAll(k.read, "%s", into))
 			return
 		}
-		// A variable of its own: else all arguments had to be on the heap.
+		// A separate variable: otherwise all arguments would escape to the heap.
 		g.readNew(item, t)
 		g.printf("%s = %s\n", into, item)
 		return
@@ -152,7 +153,7 @@ func (g *generator) read(into string, t types.Type) {
 	}
 }
 
-// readNew writes the statements that read a value into a new variable.
+// readNew writes statements that read a value into a new variable.
 func (g *generator) readNew(name string, t types.Type) {
 	k := g.wellKnown(t)
 	b, basic := t.Underlying().(*types.Basic)
@@ -177,8 +178,8 @@ func (g *generator) readStruct(into string, t types.Type, u *types.Struct) {
 	g.readFields(into, u)
 }
 
-// readFields writes the statements that read an object into the fields of a
-// struct, which have their defaults before.
+// readFields writes statements that set the defaults of a struct's fields and then
+// read an object into them.
 func (g *generator) readFields(into string, u *types.Struct) {
 	fields := g.fields(u, token.NoPos)
 	for _, f := range fields {
@@ -220,8 +221,8 @@ func (g *generator) writer(t types.Type) string {
 	})
 }
 
-// writeUsed writes the statements that append a variable to b; one without a
-// field is used all the same, as Go wants it.
+// writeUsed writes statements that append a variable to b. A variable without fields
+// is used as well, because Go requires it.
 func (g *generator) writeUsed(name string, t types.Type, pos token.Pos) {
 	begin := g.text.Len()
 	g.write(name, t, pos)
@@ -230,7 +231,7 @@ func (g *generator) writeUsed(name string, t types.Type, pos token.Pos) {
 	}
 }
 
-// write writes the statements that append a value to b.
+// write writes statements that append a value to b.
 func (g *generator) write(from string, t types.Type, pos token.Pos) {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -242,7 +243,7 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 	if !g.named(t, pos) {
 		return
 	}
-	if _, ok := t.Underlying().(*types.Struct); !ok { // of structs each has a function
+	if _, ok := t.Underlying().(*types.Struct); !ok { // each struct has its own function
 		if slices.ContainsFunc(g.writing, func(w types.Type) bool { return types.Identical(w, t) }) {
 			g.fail(pos, "%s contains itself; use a struct for the inner one", g.typeName(t))
 			return
@@ -284,7 +285,7 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 	case *types.Map:
 		b, ok := u.Key().Underlying().(*types.Basic)
 		if !ok || b.Info()&types.IsString == 0 {
-			g.fail(pos, "%s cannot be written as JSON: its keys are no texts", g.typeName(t))
+			g.fail(pos, "%s cannot be written as JSON: its keys are not strings", g.typeName(t))
 			return
 		}
 		key := "k" + strconv.Itoa(g.depth)
@@ -310,8 +311,8 @@ func (g *generator) write(from string, t types.Type, pos token.Pos) {
 	}
 }
 
-// writeFields writes the statements that append a struct to b. Fields that may be
-// left out are when they are empty.
+// writeFields writes statements that append a struct to b. Optional fields are left
+// out if empty.
 func (g *generator) writeFields(from string, u *types.Struct) {
 	g.printf("b = append(b, '{')\n")
 	for _, f := range g.fields(u, token.NoPos) {
@@ -329,8 +330,8 @@ func (g *generator) writeFields(from string, u *types.Struct) {
 	g.printf("b = append(b, '}')\n")
 }
 
-// filled is the condition under which a field is not left out, as in encoding/json;
-// empty when it never is.
+// filled returns the condition under which a field is written, as in encoding/json;
+// empty if it always is.
 func (g *generator) filled(value string, f field) string {
 	options := strings.Split(f.tag.Get("json"), ",")[1:]
 	zero := slices.Contains(options, "omitzero")

@@ -25,20 +25,20 @@ import (
 // generator makes the tools of one package.
 type generator struct {
 	pkg      *packages.Package
-	dir      string // from which paths in messages are seen
+	dir      string // paths in messages are relative to it
 	problems []*Problem
 	comments map[place]*ast.Field // of structs, also of other packages
 
 	imports   map[string]string     // name by path
 	receivers []receiver            // of the tools
 	text      bytes.Buffer          // of the declarations
-	structs   map[string]types.Type // those whose reader or writer is made, by its name
-	pending   []func()              // readers and writers to be made
-	writing   []types.Type          // those that a statement lies in, but structs
-	depth     int                   // of the statement that is written, for names
+	structs   map[string]types.Type // structs by the name of their reader or writer
+	pending   []func()              // readers and writers to generate
+	writing   []types.Type          // types around the current statement, except structs
+	depth     int                   // of the current statement, for names
 }
 
-// generate makes the package's file, or finds problems.
+// generate generates the package's file or collects problems.
 func (g *generator) generate() (Package, error) {
 	var all, functions, declared []*function
 	for _, f := range g.functions() {
@@ -65,7 +65,7 @@ func (g *generator) generate() (Package, error) {
 	}
 	g.imports = map[string]string{}
 	switch {
-	case len(g.problems) > 0: // what else is wrong shows where results are written
+	case len(g.problems) > 0: // writing the results finds further problems
 		for _, f := range functions {
 			if f.out != nil {
 				g.write("out", f.out, f.pos)
@@ -96,7 +96,7 @@ func (g *generator) generate() (Package, error) {
 	return p, nil
 }
 
-// free checks that the package leaves the names of what is generated free.
+// free checks that the package does not use the names of generated functions.
 func (g *generator) free(functions, declared []*function) {
 	var names []string
 	if len(functions) > 0 {
@@ -110,22 +110,22 @@ func (g *generator) free(functions, declared []*function) {
 	}
 	for _, name := range names {
 		if taken := g.pkg.Types.Scope().Lookup(name); taken != nil {
-			g.fail(taken.Pos(), "%s is the name of a function that is generated; give this one another", name)
+			g.fail(taken.Pos(), "%s is the name of a generated function; rename this one", name)
 		}
 	}
 	for _, f := range functions {
 		if f.receiver == nil && local(f.name) {
-			g.fail(f.pos, "%s is a name that the generated code uses itself; give the function another, and say name=%s if the tool is to keep it", f.name, f.definition.Name)
+			g.fail(f.pos, "%s is a name that the generated code uses; rename the function, and set name=%s to keep the name of the tool", f.name, f.definition.Name)
 		}
 	}
 	for _, name := range g.pkg.Types.Scope().Names() {
 		if types.Universe.Lookup(name) != nil && len(functions)+len(declared) > 0 {
-			g.fail(g.pkg.Types.Scope().Lookup(name).Pos(), "%s is a name of Go itself, which the generated code needs; give this another", name)
+			g.fail(g.pkg.Types.Scope().Lookup(name).Pos(), "%s is a name of Go that the generated code needs; rename this one", name)
 		}
 	}
 }
 
-// file puts the imports in front of the declarations.
+// file returns the imports followed by the declarations.
 func (g *generator) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, header+"\npackage %s\n\nimport (\n", g.pkg.Name)
@@ -150,8 +150,8 @@ func (g *generator) printf(format string, args ...any) { fmt.Fprintf(&g.text, fo
 
 const module = "github.com/etui-run/etui/"
 
-// use imports a package whose name is the end of its path, and returns its name in the
-// file.
+// use imports a package whose name is the last element of its path, and returns its
+// name in the file.
 func (g *generator) use(importPath string) string {
 	return g.useNamed(importPath, path.Base(importPath))
 }
@@ -172,14 +172,14 @@ func (g *generator) taken(name string) bool {
 		slices.ContainsFunc(g.receivers, func(r receiver) bool { return r.name == name })
 }
 
-// locals matches the names that the written functions give to their variables.
+// locals matches the names of variables in the generated functions.
 var locals = regexp.MustCompile(`^(registry|made|ctx|args|in|out|err|r|b|v|i|name|ok|[eik]\d+)$`)
 
-// local reports whether a name means something else in the written functions than
-// in the package around them.
+// local reports whether a name has another meaning inside the generated functions than
+// in the package.
 func local(name string) bool { return locals.MatchString(name) }
 
-// qualify names packages in types as the file imports them.
+// qualify returns the name under which the file imports a package.
 func (g *generator) qualify(p *types.Package) string {
 	if p == g.pkg.Types {
 		return ""
@@ -198,8 +198,8 @@ type receiver struct {
 	typ  types.Type
 }
 
-// receive finds the types whose methods are tools, by name, and calls values after
-// them.
+// receive collects the types whose methods are tools, sorted by name, and names their
+// values.
 func (g *generator) receive(functions []*function) {
 	for _, f := range functions {
 		if f.receiver == nil || slices.ContainsFunc(g.receivers, func(r receiver) bool { return types.Identical(r.typ, f.receiver) }) {
@@ -256,7 +256,7 @@ func (g *generator) tools(functions []*function) {
 	g.printf("return made\n}\n")
 }
 
-// definition writes a definition as a Go value.
+// definition returns a definition as Go source.
 func (g *generator) definition(d *tool.Definition) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.Definition{\nName: %q,\nDescription: %s,\n", g.use(module+"tool"), d.Name, quote(d.Description))
@@ -282,6 +282,9 @@ func (g *generator) definition(d *tool.Definition) string {
 	if d.Parameters != nil {
 		fmt.Fprintf(&b, "Parameters: %s.RawMessage(%s),\n", g.use("encoding/json"), quote(string(d.Parameters)))
 	}
+	if d.Replay != "" {
+		fmt.Fprintf(&b, "Replay: %s.%s,\n", g.use(module+"tool"), capital(string(d.Replay)))
+	}
 	for _, l := range [][2]string{{"Risk", string(d.Risk)}, {"Version", d.Version}, {"Source", d.Source}} {
 		if l[1] != "" {
 			fmt.Fprintf(&b, "%s: %q,\n", l[0], l[1])
@@ -290,7 +293,7 @@ func (g *generator) definition(d *tool.Definition) string {
 	return b.String() + "}"
 }
 
-// quote writes a text as a Go literal, raw where that is easier to read.
+// quote returns a Go string literal, raw if that is easier to read.
 func quote(text string) string {
 	if strconv.CanBackquote(text) && strings.ContainsAny(text, `"\`) {
 		return "`" + text + "`"
@@ -337,7 +340,7 @@ func (g *generator) call(f *function, receiver string) {
 }
 
 // definitions writes the function that returns the definitions of the tools that the
-// program carries out itself, and for each one that reads its arguments.
+// program implements itself, and for each of them a function that reads its arguments.
 func (g *generator) definitions(declared []*function) {
 	tools, wire, raw := g.use(module+"tool"), g.use(module+"tool/wire"), g.use("encoding/json")
 	g.printf("\n// Definitions returns the tools of this package that the program carries out itself.\nfunc Definitions() []%[1]s.Definition {\nreturn []%[1]s.Definition{\n", tools)
@@ -351,8 +354,8 @@ func (g *generator) definitions(declared []*function) {
 	}
 }
 
-// readerOf names the function that reads the arguments of a declared tool: exported
-// when their type is.
+// readerOf returns the name of the function that reads the arguments of a declared
+// tool: exported if their type is.
 func readerOf(f *function) string {
 	if token.IsExported(f.name) {
 		return "Read" + f.name

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// GeneratePackage makes the tools of a package that is loaded already.
+// GeneratePackage makes the tools of a loaded package.
 func GeneratePackage(p *packages.Package) (Package, error) {
 	g := &generator{pkg: p, structs: map[string]types.Type{}}
 	made, err := g.generate()

@@ -18,8 +18,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// FuzzTypes makes tools of random types: each gives code that compiles with a
-// schema that is one, or problems that say where they are.
+// FuzzTypes generates tools of random types: each one gives code that compiles with a
+// valid schema, or problems with positions.
 func FuzzTypes(f *testing.F) {
 	for _, seed := range []string{"", "abcdefghijklmnopqrstuvwxyz", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f", strings.Repeat("\x0a\x01", 60), strings.Repeat("\x09\x02\x05", 40), strings.Repeat("\x10\x07", 30)} {
 		f.Add([]byte(seed))
@@ -31,7 +31,7 @@ func FuzzTypes(f *testing.F) {
 		text := (&program{data: data}).write()
 		p, problem := check(t, text)
 		if problem != nil {
-			t.Skip() // no Go
+			t.Skip() // not valid Go
 		}
 		made, err := toolgen.GeneratePackage(p)
 		if err != nil {
@@ -50,7 +50,7 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// program is a source file with one tool. Its bytes decide about everything.
+// program is a source file with one tool, determined by random bytes.
 type program struct {
 	data  []byte
 	types strings.Builder

@@ -23,17 +23,17 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// function is one tool with the function that it is, or with the struct type of
-// its arguments when the program carries it out itself.
+// function is one tool: a function, or the struct type of its arguments if the program
+// implements the tool itself.
 type function struct {
 	definition tool.Definition
 	name       string       // of the Go function or type
-	declared   bool         // it is a type
+	declared   bool         // as a type
 	receiver   types.Type   // nil for a plain function
-	context    bool         // it takes one
-	in         *types.Named // nil when it takes no arguments
-	pointer    bool         // in is passed by pointer
-	out        types.Type   // nil when it gives nothing but an error
+	context    bool         // it takes a context
+	in         *types.Named // nil without arguments
+	pointer    bool         // in is a pointer
+	out        types.Type   // nil if it returns only an error
 	pos        token.Pos
 }
 
@@ -60,13 +60,13 @@ func directives(doc *ast.CommentGroup) (list []directive) {
 	return list
 }
 
-// marked is what a directive may make a tool: a function or a type.
+// marked is a function or type with directives.
 type marked struct {
 	name *ast.Ident
 	doc  *ast.CommentGroup
 }
 
-// tools are the functions and types of a file that a directive makes tools.
+// tools returns the functions and types of a file that a directive makes tools.
 func tools(file *ast.File) (list []marked) {
 	add := func(name *ast.Ident, doc *ast.CommentGroup) {
 		if slices.ContainsFunc(directives(doc), func(d directive) bool { return d.name == "tool" }) {
@@ -95,30 +95,31 @@ func tools(file *ast.File) (list []marked) {
 // directiveNames are the directives of one tool.
 var directiveNames = []string{"tool", "alias", "example", "translate", "zh"}
 
-// meant matches a comment that is meant as a directive.
+// meant matches a comment that looks like an attempt at a directive.
 var meant = regexp.MustCompile(`(?i)^/[/*][ \t+@]*etui:tools?\b`)
 
 func misspelt(c *ast.Comment) bool {
 	return meant.MatchString(c.Text) && !strings.HasPrefix(c.Text, prefix)
 }
 
-// stray reports what is meant as a directive and stands where none is read.
+// stray reports directives in places where they have no effect, and comments that look
+// like one.
 func (g *generator) stray(file *ast.File) {
 	read := map[*ast.CommentGroup]bool{file.Doc: true}
 	for _, m := range tools(file) {
 		read[m.doc] = true
 	}
 	for _, group := range file.Comments {
-		// Beside one that is meant, the others are right.
+		// Beside a misspelt //etui:tool, the other directives are right.
 		mistaken := slices.ContainsFunc(group.List, misspelt)
 		for _, c := range group.List {
 			rest, directive := strings.CutPrefix(c.Text, prefix)
 			name, _, _ := strings.Cut(rest, " ")
 			switch {
 			case misspelt(c):
-				g.fail(c.Pos(), "a directive begins with %stool, without a blank", prefix)
+				g.fail(c.Pos(), "a directive begins with %stool, without a space", prefix)
 			case directive && !slices.Contains(directiveNames, name) && name != "tools":
-				g.fail(c.Pos(), "there is no directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
+				g.fail(c.Pos(), "unknown directive %s%s%s", prefix, name, nearest.Hint(name, slices.Values(directiveNames)))
 			case directive && !read[group] && name == "tool":
 				g.fail(c.Pos(), "%s%s does not belong to a function or struct type; write it as the last lines of its doc comment", prefix, name)
 			case directive && !read[group] && !mistaken:
@@ -128,7 +129,7 @@ func (g *generator) stray(file *ast.File) {
 	}
 }
 
-// common reads what the package's doc comments say of all its tools.
+// common reads the directives of the package that apply to all its tools.
 func (g *generator) common() (d tool.Definition) {
 	for _, file := range g.pkg.Syntax {
 		for _, x := range directives(file.Doc) {
@@ -142,7 +143,7 @@ func (g *generator) common() (d tool.Definition) {
 	return d
 }
 
-// functions finds the tools of a package, by name.
+// functions returns the tools of the package, sorted by name.
 func (g *generator) functions() (list []*function) {
 	first := map[string]token.Pos{}
 	common := g.common()
@@ -155,7 +156,7 @@ func (g *generator) functions() (list []*function) {
 				continue
 			}
 			if before, ok := first[made.definition.Name]; ok {
-				g.fail(m.name.Pos(), "two functions are the tool %q, this one and that at %s: say name= in one of the directives", made.definition.Name, g.position(before))
+				g.fail(m.name.Pos(), "two functions define the tool %q, this one and the one at %s: set name= in one of the directives", made.definition.Name, g.position(before))
 			}
 			first[made.definition.Name] = m.name.Pos()
 			list = append(list, made)
@@ -170,8 +171,8 @@ func (g *generator) functions() (list []*function) {
 	return list
 }
 
-// everywhere checks that a file with tools is part of the package on every system, with
-// any build tags and without cgo, as the generated file is.
+// everywhere checks that a file with tools belongs to the package on every system,
+// with any build tags and without cgo, as the generated file does.
 func (g *generator) everywhere(file *ast.File) {
 	dir, name := filepath.Split(g.pkg.Fset.Position(file.Package).Filename)
 	for _, system := range [][2]string{{"linux", "amd64"}, {"windows", "arm64"}, {"js", "wasm"}} {
@@ -181,7 +182,7 @@ func (g *generator) everywhere(file *ast.File) {
 			continue
 		}
 		for _, m := range tools(file) {
-			g.fail(m.name.Pos(), "%s is a tool, and its file is built under a condition only; let the tool stand in a file without one, and call what differs", m.name.Name)
+			g.fail(m.name.Pos(), "%s is a tool in a file with build constraints; move it to a file without them, and call what differs", m.name.Name)
 		}
 		return
 	}
@@ -206,7 +207,7 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 	case *types.TypeName:
 		f.declared = true
 		if f.in = arguments(object.Type()); f.in == nil || object.IsAlias() {
-			g.fail(f.pos, "%s is no struct type; a tool is a function, or a struct type with its arguments", f.name)
+			g.fail(f.pos, "%s is not a struct type; a tool is a function, or a struct type with its arguments", f.name)
 			return nil
 		}
 	default: // the blank name
@@ -219,7 +220,7 @@ func (g *generator) function(m marked, common tool.Definition) *function {
 	return f
 }
 
-// description is a doc comment as a model reads it: without directives, without
+// description is a doc comment as a model reads it: without directives, and without
 // the function's name at its beginning.
 func description(m marked) string {
 	text := oneLine(m.doc.Text())
@@ -229,8 +230,8 @@ func description(m marked) string {
 	return text
 }
 
-// oneLine joins the lines of a comment: with a blank, but between characters of
-// scripts that have none without.
+// oneLine joins the lines of a comment, with a space unless both neighbours are
+// characters of scripts without spaces.
 func oneLine(text string) (joined string) {
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), " ")
@@ -269,7 +270,7 @@ func snake(name string) string {
 	return strings.ToLower(b.String())
 }
 
-// apply carries out one directive.
+// apply applies one directive.
 func (g *generator) apply(f *function, x directive) {
 	d := &f.definition
 	switch x.name {
@@ -292,7 +293,7 @@ func (g *generator) apply(f *function, x directive) {
 	case "zh":
 		g.translate(d, "zh", x.text, x.pos)
 	case "tools":
-		g.fail(x.pos, "%stools stands above the package clause, for all tools; here it is %stool", prefix, prefix)
+		g.fail(x.pos, "%stools belongs above the package clause, for all tools; use %stool here", prefix, prefix)
 	}
 }
 
@@ -302,7 +303,7 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 		return
 	}
 	if _, err := language.Parse(tag); err != nil {
-		g.fail(pos, "%q is no language; write its tag, as in %stranslate zh 读取文件。", tag, prefix)
+		g.fail(pos, "%q is not a language; write its tag, as in %stranslate zh 读取文件。", tag, prefix)
 	}
 	if d.Translations == nil {
 		d.Translations = map[string]string{}
@@ -310,15 +311,18 @@ func (g *generator) translate(d *tool.Definition, tag, text string, pos token.Po
 	d.Translations[tag] = text
 }
 
-// keys reads the key=value pairs of a directive. Those of one tool may name it.
+// keys reads the key=value pairs of a directive. Only a directive of one tool may
+// contain name.
 func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 	set := map[string]func(string){
 		"groups":   func(v string) { d.Groups = list(v) },
 		"risk":     func(v string) { d.Risk = tool.Risk(v) },
+		"replay":   func(v string) { d.Replay = tool.Replay(v) },
 		"version":  func(v string) { d.Version = v },
 		"channels": func(v string) { d.Channels = list(v) },
 		"source":   func(v string) { d.Source = v },
 	}
+	allowed := map[string][]string{"risk": texts(tool.Risks()), "replay": texts(tool.Replays())}
 	if one {
 		set["name"] = func(v string) { d.Name = v }
 	}
@@ -328,18 +332,27 @@ func (g *generator) keys(d *tool.Definition, x directive, one bool) {
 		take := set[key]
 		switch {
 		case take == nil:
-			g.fail(pos, "there is no key %q%s", key, cmp.Or(nearest.Hint(key, maps.Keys(set)), "; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
+			g.fail(pos, "unknown key %q%s", key, cmp.Or(nearest.Hint(key, maps.Keys(set)), "; a directive is written "+prefix+x.name+" groups=file,io risk=read"))
 		case !ok || value == "":
-			g.fail(pos, "%s needs a value: %s=…, without blanks", key, key)
-		case key == "risk" && !slices.Contains(tool.Risks(), tool.Risk(value)):
-			g.fail(pos, "unknown risk %q; it is read, write or destructive", value)
+			g.fail(pos, "%s needs a value: %s=…, without spaces", key, key)
+		case allowed[key] != nil && !slices.Contains(allowed[key], value):
+			names := allowed[key]
+			last := len(names) - 1
+			g.fail(pos, "unknown %s %q%s", key, value, cmp.Or(nearest.Hint(value, slices.Values(names)), "; it is "+strings.Join(names[:last], ", ")+" or "+names[last]))
 		default:
 			take(value)
 		}
 	}
 }
 
-// words goes through the words of a text, with where they begin.
+func texts[T ~string](values []T) (names []string) {
+	for _, v := range values {
+		names = append(names, string(v))
+	}
+	return names
+}
+
+// words yields the words of a text with their offsets.
 func words(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		at := 0
@@ -364,7 +377,7 @@ func list(text string) (items []string) {
 
 const shapes = "func([context.Context,] [struct]) ([result,] error)"
 
-// signature takes a function's type apart.
+// signature analyzes a function's signature.
 func (g *generator) signature(f *function, s *types.Signature) {
 	if s.Recv() != nil {
 		f.receiver = s.Recv().Type()
@@ -378,7 +391,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 		f.context, in = true, in[1:]
 	}
 	if s.Variadic() {
-		g.fail(f.pos, "%s takes any number of arguments; put a list of them into a struct: a tool is %s", f.name, shapes)
+		g.fail(f.pos, "%s is variadic; put the arguments into a slice in a struct: a tool is %s", f.name, shapes)
 		return
 	}
 	if len(in) > 1 {
@@ -398,7 +411,7 @@ func (g *generator) signature(f *function, s *types.Signature) {
 	}
 }
 
-// is reports whether a type is the one of that name, whatever it is called here.
+// is reports whether a type has a name, also behind an alias.
 func is(t types.Type, name string) bool { return types.TypeString(types.Unalias(t), nil) == name }
 
 func (g *generator) input(f *function, v *types.Var) {
@@ -411,12 +424,12 @@ func (g *generator) input(f *function, v *types.Var) {
 		f.pointer, t = true, types.Unalias(p.Elem())
 	}
 	if f.in = arguments(t); f.in == nil {
-		g.fail(v.Pos(), "the argument %s is %s; it must be a struct type with a name, a field for each argument of the tool", v.Name(), types.TypeString(v.Type(), g.qualify))
+		g.fail(v.Pos(), "the argument %s is %s; it must be a named struct type with a field for each argument of the tool", v.Name(), types.TypeString(v.Type(), g.qualify))
 	}
 }
 
-// arguments returns a type that can be the arguments of a tool, or nil: a struct
-// that has a name.
+// arguments returns a type that can hold the arguments of a tool, a named struct, or
+// nil.
 func arguments(t types.Type) *types.Named {
 	named, ok := t.(*types.Named)
 	if !ok || named.TypeArgs().Len() < named.TypeParams().Len() {
@@ -432,7 +445,7 @@ func (g *generator) fail(pos token.Pos, format string, args ...any) {
 	g.problems = append(g.problems, &Problem{g.position(pos), fmt.Sprintf(format, args...)})
 }
 
-// position is where something stands, as seen from the folder of the call.
+// position returns a position relative to the folder of the call.
 func (g *generator) position(pos token.Pos) token.Position {
 	p := g.pkg.Fset.Position(pos)
 	p.Filename = seenFrom(g.dir, p.Filename)

@@ -19,7 +19,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// schema is a JSON Schema whose parts are written in this order.
+// schema is a JSON Schema; its parts are written in this order.
 type schema struct {
 	Type                 string            `json:"type,omitempty"`
 	Description          string            `json:"description,omitempty"`
@@ -56,7 +56,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, _ := json.Marshal(x.name) // a text always can be
+		name, _ := json.Marshal(x.name) // strings always marshal
 		text, err := x.schema.text()
 		if err != nil {
 			return nil, err
@@ -77,18 +77,19 @@ func (s *schema) text() ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// field is a field of a struct, as JSON has it.
+// field is a field of a struct, as encoding/json sees it.
 type field struct {
 	name     string // in JSON
-	selector string // in Go, from the struct on
+	selector string // in Go, relative to the struct
 	typ      types.Type
 	optional bool
 	tag      reflect.StructTag
 	pos      token.Pos
 }
 
-// parameters returns the JSON Schema of a tool's arguments. Those of a declared one
-// are open, as its reader is: the program that carries it out may know further ones.
+// parameters returns the JSON Schema of a tool's arguments. The schema of a declared
+// tool is open, like its reader: the program that implements it may know more
+// arguments.
 func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.RawMessage {
 	s := g.schema(in, pos, nil)
 	if open {
@@ -104,10 +105,10 @@ func (g *generator) parameters(in *types.Named, open bool, pos token.Pos) json.R
 	return text
 }
 
-// closed is what additionalProperties is for a struct.
+// closed is the additionalProperties of a struct.
 var closed = new(bool)
 
-// schema returns the JSON Schema of a type. Above are the types that it lies in.
+// schema returns the JSON Schema of a type. above holds the types around it.
 func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *schema {
 	if !g.named(t, pos) {
 		return &schema{}
@@ -136,13 +137,13 @@ func (g *generator) schema(t types.Type, pos token.Pos, above []types.Type) *sch
 		}
 		inner := g.schema(u.Elem(), pos, above)
 		if reflect.DeepEqual(inner, &schema{}) {
-			return &schema{Type: "object"} // what is in it may be anything
+			return &schema{Type: "object"} // its values may be anything
 		}
 		return &schema{Type: "object", AdditionalProperties: inner}
 	case *types.Struct:
 		return g.object(u, pos, above)
 	}
-	g.fail(pos, "%s cannot be written as JSON; use a text, a number, a bool, a struct, a slice, a map with texts as keys, or json.RawMessage", types.TypeString(t, g.qualify))
+	g.fail(pos, "%s cannot be written as JSON; use a string, a number, a bool, a struct, a slice, a map with string keys, or json.RawMessage", types.TypeString(t, g.qualify))
 	return &schema{}
 }
 
@@ -158,21 +159,21 @@ func (g *generator) named(t types.Type, pos token.Pos) bool {
 	}
 	switch at := named.Obj().Pkg().Path(); {
 	case named.Obj().Pkg() == g.pkg.Types && local(named.Obj().Name()):
-		g.fail(named.Obj().Pos(), "the type %s has a name that the generated code uses itself; give it another", named.Obj().Name())
+		g.fail(named.Obj().Pos(), "the type %s has a name that the generated code uses; rename it", named.Obj().Name())
 	case named.Obj().Pkg() == g.pkg.Types:
 		return true
 	case !named.Obj().Exported():
 		g.fail(pos, "%s is not exported by its package; use a type that is", types.TypeString(t, g.qualify))
 	case !internalTo(at, g.pkg.PkgPath):
-		g.fail(pos, "%s is of the package %s, which cannot be imported here; use a type of your own", types.TypeString(t, g.qualify), at)
+		g.fail(pos, "%s is from package %s, which cannot be imported here; use a type of your own", types.TypeString(t, g.qualify), at)
 	default:
 		return true
 	}
 	return false
 }
 
-// broken tells what the compiler says of a package of which a type is not known. What
-// the generated file declares is missing, and no mistake.
+// broken reports the compiler's errors of a package with an unknown type, except for
+// missing declarations of the generated file.
 func (g *generator) broken() {
 	for _, e := range g.pkg.TypeErrors {
 		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); !ok || !generated.MatchString(name) {
@@ -181,11 +182,11 @@ func (g *generator) broken() {
 	}
 }
 
-// generated matches what the generated file may declare.
+// generated matches the names that the generated file may declare.
 var generated = regexp.MustCompile(`^(Register|Tools|Groups|Definitions|[Rr]ead\p{Lu}.*)$`)
 
-// internalTo reports whether a package may be imported by another one: what is
-// below a folder internal only by those beside that folder.
+// internalTo reports whether one package may import another one: packages below a
+// folder internal can only be imported from beside that folder.
 func internalTo(imported, by string) bool {
 	i := strings.LastIndex("/"+imported+"/", "/internal/")
 	return i < 0 || strings.HasPrefix("/"+by+"/", ("/" + imported)[:i]+"/")
@@ -193,7 +194,7 @@ func internalTo(imported, by string) bool {
 
 func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	switch info := u.Info(); {
-	case u.Kind() == types.Uintptr: // an address means nothing to others
+	case u.Kind() == types.Uintptr: // an address has no meaning outside the process
 	case info&types.IsString != 0:
 		values, _ := g.constants(t)
 		return &schema{Type: "string", Enum: values}
@@ -212,8 +213,8 @@ func (g *generator) basic(t types.Type, u *types.Basic, pos token.Pos) *schema {
 	return &schema{}
 }
 
-// bounds are the least and the greatest value of a type of whole numbers, where a
-// model could be beyond them: not of 64 bits.
+// bounds returns the least and the greatest value of an integer type if a model could
+// exceed them, which excludes 64 bits.
 func bounds(u *types.Basic) (least, most json.Number) {
 	bits := sizes[u.Kind()]
 	switch unsigned := u.Info()&types.IsUnsigned != 0; {
@@ -227,12 +228,12 @@ func bounds(u *types.Basic) (least, most json.Number) {
 	return json.Number(strconv.FormatInt(-1<<(bits-1), 10)), json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
 }
 
-// sizes are the bits of the types of numbers that do not have 64.
+// sizes are the bits of the number types with fewer than 64.
 var sizes = map[types.BasicKind]int{types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32, types.Float32: 32}
 
-// constants are the values of a named type that its package declares and others may
-// use, in the order in which they stand: the type is an enum. Of numbers the names
-// say what they mean.
+// constants returns the values of a named type that its package declares and the tool
+// may use, in source order: such a type is an enum. For numbers, the names explain the
+// values.
 func (g *generator) constants(t types.Type) (values []json.RawMessage, names []string) {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
@@ -249,10 +250,10 @@ func (g *generator) constants(t types.Type) (values []json.RawMessage, names []s
 	for _, c := range found {
 		value := json.RawMessage(c.Val().ExactString())
 		if named.Underlying().(*types.Basic).Info()&types.IsString != 0 {
-			value, _ = json.Marshal(constant.StringVal(c.Val())) // a text always can be
+			value, _ = json.Marshal(constant.StringVal(c.Val())) // strings always marshal
 		}
 		if slices.ContainsFunc(values, func(v json.RawMessage) bool { return bytes.Equal(v, value) }) {
-			continue // another name of it
+			continue // another name for the value
 		}
 		values, names = append(values, value), append(names, string(value)+" "+c.Name())
 	}
@@ -263,12 +264,12 @@ func (g *generator) object(u *types.Struct, pos token.Pos, above []types.Type) *
 	s := &schema{Type: "object", Properties: properties{}, AdditionalProperties: closed}
 	for _, f := range g.fields(u, pos) {
 		if strings.ContainsFunc(f.name, func(r rune) bool { return !nameRune(r) }) {
-			g.fail(f.pos, "%q is no name that all models take: only letters from a to z, digits, '_', '-' and '.'; say json:\"…\"", f.name)
+			g.fail(f.pos, "%q is not a name that all models accept: use only letters from a to z, digits, '_', '-' and '.', as in json:\"…\"", f.name)
 		}
 		before := len(g.problems)
 		p := g.schema(f.typ, f.pos, above)
 		if len(g.problems) > before {
-			continue // its tags would only be wrong as well
+			continue // its tags would only add follow-up problems
 		}
 		switch text := g.comment(f); {
 		case text != "" && p.Description != "":
@@ -286,8 +287,8 @@ func (g *generator) object(u *types.Struct, pos token.Pos, above []types.Type) *
 	return s
 }
 
-// fields returns the fields of a struct as encoding/json sees them; those of
-// embedded structs stand in their place.
+// fields returns the fields of a struct as encoding/json sees them, with the fields of
+// embedded structs in their place.
 func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 	add := func(f field) {
 		if at := slices.IndexFunc(list, func(o field) bool { return o.name == f.name }); at >= 0 {
@@ -313,7 +314,7 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 			}
 			continue
 		case v.Embedded() && name == "":
-			g.fail(pos, "the embedded field %s is no struct; embed a struct, not a pointer to one, or give the field a name", v.Name())
+			g.fail(pos, "the embedded field %s is not a struct; embed a struct, not a pointer to one, or give the field a name", v.Name())
 			continue
 		case !v.Exported():
 			if tag.Get("json") != "" {
@@ -345,11 +346,11 @@ func (g *generator) fields(u *types.Struct, pos token.Pos) (list []field) {
 	return list
 }
 
-// tagKeys are the keys of tags that say something about a field.
+// tagKeys are the keys of tags that describe a field.
 var tagKeys = []string{"json", "required", "enum", "default", "example", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "format", "pattern"}
 
-// checkTag reports what in a tag would be passed over: all of one that is not well
-// formed, a key that is there twice or written in another case.
+// checkTag reports what a struct tag would lose silently: everything in a malformed
+// tag, and keys that are repeated or written in another case.
 func (g *generator) checkTag(tag string, v *types.Var, pos token.Pos) {
 	seen := map[string]bool{}
 	for rest := strings.TrimLeft(tag, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -364,7 +365,7 @@ func (g *generator) checkTag(tag string, v *types.Var, pos token.Pos) {
 		case known >= 0 && tagKeys[known] != key:
 			g.fail(pos, "the tag %s of %s is written %s", key, v.Name(), tagKeys[known])
 		case known >= 0 && seen[key]:
-			g.fail(pos, "the tag %s of %s is there twice", key, v.Name())
+			g.fail(pos, "the tag %s of %s occurs twice", key, v.Name())
 		}
 		seen[key] = true
 		rest = quoted[len(value):]
@@ -375,7 +376,7 @@ func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
 }
 
-// comment is what stands above a field, or behind it in its line.
+// comment returns the comment above a field, or behind it on the same line.
 func (g *generator) comment(f field) string {
 	at := g.pkg.Fset.Position(f.pos)
 	here := place{at.Filename, at.Line, f.selector[strings.LastIndex(f.selector, ".")+1:]}
@@ -386,7 +387,7 @@ func (g *generator) comment(f field) string {
 		}
 	}
 	if _, ok := g.comments[here]; !ok && at.Filename != "" {
-		// A struct of another package, of which only the types were read.
+		// A struct of another package, whose syntax was not loaded.
 		fset := token.NewFileSet()
 		if file, err := parser.ParseFile(fset, at.Filename, nil, parser.ParseComments|parser.SkipObjectResolution); err == nil {
 			g.note(fset, file)
@@ -411,14 +412,14 @@ func (g *generator) comment(f field) string {
 	return text
 }
 
-// place is where the name of a field stands.
+// place is the position of a field's name.
 type place struct {
 	file string
 	line int
 	name string
 }
 
-// note finds the fields of the structs of a file.
+// note records the fields of the structs in a file.
 func (g *generator) note(fset *token.FileSet, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.StructType); ok {
@@ -433,15 +434,15 @@ func (g *generator) note(fset *token.FileSet, file *ast.File) {
 	})
 }
 
-// tags applies what a field's tags say about its value.
+// tags applies a field's tags to its schema.
 func (g *generator) tags(s *schema, f field) {
 	inner := s
 	for inner.Type == "array" && inner.Items != nil {
-		inner = inner.Items // an enum of a list is one of its elements
+		inner = inner.Items // an enum of a list applies to its elements
 	}
 	if text, ok := f.tag.Lookup("enum"); ok {
 		if inner.Enum != nil {
-			inner.Enum, inner.Description = nil, "" // of its constants
+			inner.Enum, inner.Description = nil, "" // from its constants
 		}
 		for _, item := range strings.Split(text, ",") {
 			if value := g.value(inner, strings.TrimSpace(item), "enum", f.pos); value != nil {
@@ -491,14 +492,14 @@ func (g *generator) tags(s *schema, f field) {
 		s.Pattern = text
 		if raw, err := (&schema{Pattern: text}).text(); err == nil {
 			if _, err = tool.CompileSchema(raw); err != nil {
-				g.fail(f.pos, "pattern:%q is no regular expression", text)
+				g.fail(f.pos, "pattern:%q is not a regular expression", text)
 				s.Pattern = ""
 			}
 		}
 	}
 }
 
-// limit checks a bound of numbers, of texts or of lists.
+// limit checks a limit of a number, a string or a list.
 func (g *generator) limit(key, text string, f field) bool {
 	x, err := strconv.ParseFloat(text, 64)
 	b, number := f.typ.Underlying().(*types.Basic)
@@ -526,13 +527,13 @@ func (g *generator) limit(key, text string, f field) bool {
 	return true
 }
 
-// checkValues checks that the default of a field and its example are values of it.
+// checkValues checks that the default and the example of a field are valid values.
 func (g *generator) checkValues(s *schema, f field) {
 	b, _ := f.typ.Underlying().(*types.Basic)
 	switch {
 	case s.Default == nil:
 	case b == nil || g.wellKnown(f.typ) != nil:
-		g.fail(f.pos, "default is for texts, numbers and bools; set that of %s in the function", f.selector)
+		g.fail(f.pos, "default is for strings, numbers and bools; set the default of %s in the function", f.selector)
 		return
 	case !representable(string(s.Default), b):
 		g.fail(f.pos, "default:%q does not fit into %s", s.Default, b.Name())
@@ -543,7 +544,7 @@ func (g *generator) checkValues(s *schema, f field) {
 	}
 	raw, err := s.text()
 	if err != nil {
-		return // it is told for the whole
+		return // reported for the whole schema
 	}
 	c, err := tool.CompileSchema(raw)
 	if err != nil {
@@ -571,17 +572,18 @@ func representable(text string, b *types.Basic) bool {
 	return err == nil
 }
 
-// fits checks that a tag makes sense for a type.
+// fits checks that a tag applies to a type.
 func (g *generator) fits(s *schema, key, of string, pos token.Pos) {
 	if s.Type == "" || !strings.Contains(of, s.Type) {
 		g.fail(pos, "the tag %s is for %s, and this field is %s", key, strings.ReplaceAll(of, " ", " or "), cmp.Or(s.Type, "anything"))
 	}
 }
 
-// value reads a value of a tag, which is written without quotes; nil when it is none.
+// value parses a value of a tag, which is written without quotes; nil if it is
+// invalid.
 func (g *generator) value(s *schema, text, key string, pos token.Pos) json.RawMessage {
 	if s.Type == "string" {
-		raw, _ := json.Marshal(text) // a text always can be
+		raw, _ := json.Marshal(text) // strings always marshal
 		return raw
 	}
 	fits := map[string]func(any) bool{

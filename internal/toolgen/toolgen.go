@@ -1,6 +1,6 @@
-// Package toolgen makes tools of Go functions from their doc comments.
+// Package toolgen turns Go functions into tools, from their doc comments.
 //
-// A function becomes a tool by a directive below its doc comment:
+// A directive below the doc comment makes a function a tool:
 //
 //	// readFile reads a text file of the workspace by lines.
 //	//
@@ -10,12 +10,12 @@
 //	//etui:example what is in notes.md?
 //	func (f *Files) readFile(ctx context.Context, in readInput) (chat.Result, error)
 //
-// [Generate] reads a package and writes one file: a definition and a JSON Schema
-// for each tool, code that reads arguments and writes results without reflection,
-// the index of the groups, and functions that return and register the tools. The
-// same package gives the same bytes.
+// [Generate] reads a package and writes one file: for each tool a definition, a JSON
+// Schema and code that reads arguments and writes results without reflection; an index
+// of the groups; and functions that return and register the tools. The same package
+// gives the same bytes.
 //
-// Above the package clause, //etui:tools sets the same keys for all tools of a
+// Above the package clause, //etui:tools sets the same keys for all tools of the
 // package. docs/tools-in-go.md is the reference.
 package toolgen
 
@@ -25,6 +25,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
@@ -37,32 +39,31 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// File is the name of the file that is written into each package.
+// File is the name of the generated file in each package.
 const File = "tools_gen.go"
 
-// Problem is something in the source that keeps a function from being a tool.
+// Problem is a mistake in the source that keeps a function from being a tool.
 type Problem struct {
 	Position token.Position
-	// Reason says what is wrong and what would be right.
+	// Reason says what is wrong and how to fix it.
 	Reason string
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("%s: %s", p.Position, p.Reason) }
 
-// Package is what was made of one package.
+// Package is the result for one package.
 type Package struct {
-	// Path is the file to write, relative where it lies below the folder of the
-	// call, and Text its content; empty when the package has no tools and the file, if
-	// there is one, is to be removed. Path is empty when the file is somebody else's.
+	// Path is the file to write, relative if it is below the folder of the call, and
+	// Text its content. Text is empty if the package has no tools; an existing file is
+	// then to be removed. Path is empty if Generate did not write the existing file.
 	Path string
 	Text []byte
-	// Tools are the definitions, by name.
+	// Tools are the definitions, sorted by name.
 	Tools []tool.Definition
 }
 
-// Generate makes the tools of the packages that the patterns name, as `go list`
-// does, from dir. The error joins a [*Problem] for everything that is wrong, in the
-// order of the source.
+// Generate makes the tools of the packages that match the patterns, which work as in
+// `go list`, seen from dir. The error joins a [*Problem] per mistake, in source order.
 func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -85,7 +86,7 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, e
 	return made, join(problems)
 }
 
-// join makes one error of problems, in the order of the source and each once.
+// join makes one error of problems, in source order and without repetition.
 func join(problems []*Problem) error {
 	slices.SortStableFunc(problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Position.Filename, b.Position.Filename), a.Position.Offset-b.Position.Offset)
@@ -99,23 +100,19 @@ func join(problems []*Problem) error {
 	return errors.Join(errs...)
 }
 
-// load parses and checks packages. Generated files are taken as empty, so that
-// one that no longer fits its package is no obstacle to making it anew.
+// load parses and checks packages. Of generated files it reads only the package
+// clause, so that a file that no longer fits its package can be generated anew.
 func load(ctx context.Context, dir string, patterns []string) ([]*packages.Package, error) {
-	c := &packages.Config{Context: ctx, Dir: dir, Mode: packages.NeedName | packages.NeedFiles}
-	found, err := packages.Load(c, patterns...)
-	if err != nil {
-		return nil, fmt.Errorf("reading Go packages: %w", err)
-	}
-	c.Overlay = map[string][]byte{}
-	for _, p := range found {
-		for _, file := range p.GoFiles {
-			if filepath.Base(file) == File && !foreign(file) {
-				c.Overlay[file] = []byte("package " + p.Name + "\n")
-			}
+	// An overlay would say the same, but then every dependency would be type-checked
+	// from its source.
+	c := &packages.Config{Context: ctx, Dir: dir, Mode: packages.LoadSyntax}
+	c.ParseFile = func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+		mode := parser.AllErrors | parser.ParseComments
+		if filepath.Base(name) == File && ours(text) {
+			mode = parser.PackageClauseOnly
 		}
+		return parser.ParseFile(fset, name, text, mode)
 	}
-	c.Mode = packages.LoadSyntax
 	loaded, err := packages.Load(c, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("reading Go packages: %w", err)
@@ -124,9 +121,10 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	var errs []error
 	for _, p := range loaded {
 		for _, e := range p.Errors {
-			// What the generated file declares is missing, for the type checker and for
-			// the compiler, whose output begins with #.
-			if e.Kind != packages.TypeError && !strings.HasPrefix(e.Msg, "# ") {
+			// The declarations of the generated file are missing for the type checker, and
+			// the compiler, whose output begins with #, may fail on an outdated one.
+			file, _, _ := strings.Cut(e.Pos, ":")
+			if e.Kind != packages.TypeError && !strings.HasPrefix(e.Msg, "# ") && (filepath.Base(file) != File || foreign(file)) {
 				errs = append(errs, placed(dir, e))
 			}
 		}
@@ -134,16 +132,21 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	return loaded, errors.Join(errs...)
 }
 
-// header begins the files that are written.
+// header begins every generated file.
 const header = "// Code generated by etui tools gen; DO NOT EDIT.\n"
 
-// foreign reports whether a file is there that was not written by Generate.
+// foreign reports whether a file exists that Generate did not write.
 func foreign(file string) bool {
 	text, err := os.ReadFile(file)
-	return err == nil && !bytes.HasPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte(header))
+	return err == nil && !ours(text)
 }
 
-// placed is an error with where it stands, if that is known.
+// ours reports whether Generate wrote a text.
+func ours(text []byte) bool {
+	return bytes.HasPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte(header))
+}
+
+// placed returns an error with its position, if known.
 func placed(dir string, e packages.Error) error {
 	if e.Pos == "" || e.Pos == "-" {
 		return errors.New(e.Msg)
@@ -151,7 +154,7 @@ func placed(dir string, e packages.Error) error {
 	return fmt.Errorf("%s: %s", seenFrom(dir, e.Pos), e.Msg)
 }
 
-// seenFrom is a path as it is written in a folder: relative when it lies below it.
+// seenFrom returns a path as written in a folder: relative if it is below the folder.
 func seenFrom(dir, file string) string {
 	return strings.TrimPrefix(file, dir+string(filepath.Separator))
 }

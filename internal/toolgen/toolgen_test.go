@@ -24,6 +24,7 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 // TestGenerated proves that the generated tools of this module are up to date.
 // `make generate` rewrites them, also when they no longer compile.
 func TestGenerated(t *testing.T) {
+	t.Parallel()
 	made, err := toolgen.Generate(t.Context(), ".", "./testdata/sample", "../builtin/...", "../../selection/meta", "../../hub", "../../examples/tools")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +45,7 @@ func TestGenerated(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
+	t.Parallel()
 	registry := catalog.NewRegistry(nil)
 	if err := sample.Register(registry, &sample.Service{Name: "rain"}); err != nil {
 		t.Fatal(err)
@@ -79,9 +81,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What the generated code reads and writes is what encoding/json does, and it reads
-// what the schema allows: but not numbers that are too large, and texts that are not
-// of the form of their type.
+// FuzzForecast compares the generated code with encoding/json, and with the schema:
+// the code accepts what the schema allows, except for numbers that are too large and
+// strings in the wrong format.
 func FuzzForecast(f *testing.F) {
 	f.Add(`{"city":"a","days":2,"unit":"F","near":{"lat":1,"lon":2e1},"wants":["rain"],"limit":9,"extra":{"x":[1, 2]},"since":"2026-01-02T03:04:05Z","tags":{"a":1,"b":-2},"grid":[[1,2.5],[]],"pair":[true,false],"blob":"AAE="}`)
 	f.Add(` { "city" : "\ud83d\ude00\n" , "near" : null, "wants":null, "grid":[null], "unknown":{"a":[{}]} } `)
@@ -96,7 +98,7 @@ func FuzzForecast(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var any any
 		if _ = json.Unmarshal([]byte(text), &any); folds(any) || strings.Contains(text, `"wait"`) {
-			t.Skip() // names are not folded, and durations are written in another way
+			t.Skip() // the generated code matches names exactly and writes durations differently
 		}
 		want := sample.Forecast{Days: 3}
 		wantErr := json.Unmarshal([]byte(text), &want)
@@ -122,8 +124,8 @@ func FuzzForecast(f *testing.F) {
 	})
 }
 
-// folds reports whether a value has a name that encoding/json takes for that of
-// a field although its case is another one.
+// folds reports whether a value contains a name that encoding/json matches to a field
+// despite its case.
 func folds(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -139,6 +141,7 @@ func folds(v any) bool {
 }
 
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	_, err := toolgen.Generate(t.Context(), ".", "./testdata/wrong")
 	var p *toolgen.Problem
 	if !errors.As(err, &p) || p.Position.Line == 0 || filepath.Base(p.Position.Filename) != "wrong.go" {
@@ -147,10 +150,11 @@ func TestMistakes(t *testing.T) {
 	for _, want := range []string{
 		"wrong.go:7:6: noComment has no doc comment",
 		"wrong.go:12:6: twoArguments takes 2 arguments; put them into one struct",
-		`there is no key "grups"; did you mean "groups"`,
+		`unknown key "grups"; did you mean "groups"`,
 		"noError must return an error last",
-		`unknown risk "harmless"`,
-		`there is no directive //etui:alais; did you mean "alias"`,
+		`unknown risk "harmless"; it is read, write or destructive`,
+		`wrong.go:21:27: unknown replay "neverr"; did you mean "never"?`,
+		`unknown directive //etui:alais; did you mean "alias"`,
 		"Tree contains itself",
 		"chan int cannot be written as JSON",
 		`default:"many" is not an integer`,
@@ -158,22 +162,22 @@ func TestMistakes(t *testing.T) {
 		"the tag minimum is for integer or number, and this field is string",
 		"the field lower has a json tag but is not exported",
 		`two fields are "count" in JSON: Count and Twice`,
-		`two functions are the tool "tree"`,
+		`two functions define the tool "tree"`,
 		"the json option omitempy of Form is not supported",
 		"the tag maxlength of Form is written maxLength",
 		"the tag of Loose is not well formed at json:loose",
 		`maximum:"256" does not fit into uint8`,
-		`pattern:"(" is no regular expression`,
-		`"emp ty" is no name that all models take`,
+		`pattern:"(" is not a regular expression`,
+		`"emp ty" is not a name that all models accept`,
 		"the minItems 2 is more than the maximum, 1",
-		"args is a name that the generated code uses itself",
-		`"chinese" is no language`,
+		"args is a name that the generated code uses",
+		`"chinese" is not a language`,
 		"//etui:alias needs a text",
 		"List contains itself",
-		"a directive begins with //etui:tool, without a blank",
-		"wrong_js.go:6:6: elsewhere is a tool, and its file is built under a condition only",
-		"Other is no struct type; a tool is a function, or a struct type with its arguments",
-		"Groups is the name of a function that is generated",
+		"a directive begins with //etui:tool, without a space",
+		"wrong_js.go:6:6: elsewhere is a tool in a file with build constraints",
+		"Other is not a struct type; a tool is a function, or a struct type with its arguments",
+		"Groups is the name of a generated function",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing says %q", want)
@@ -185,6 +189,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestSameBytes(t *testing.T) {
+	t.Parallel()
 	var made [2][]toolgen.Package
 	for i := range made {
 		var err error
@@ -194,5 +199,25 @@ func TestSameBytes(t *testing.T) {
 	}
 	if !reflect.DeepEqual(made[0], made[1]) {
 		t.Error("two runs differ")
+	}
+}
+
+// An outdated generated file is replaced, even if it no longer parses or imports a
+// package that is gone.
+func TestOutdated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":     "module bell\n\ngo 1.26\n",
+		"bell.go":    "package bell\n\n// ring rings.\n//\n//etui:tool\nfunc ring() error { return nil }\n\nvar all = Tools()\n",
+		toolgen.File: "// Code generated by etui tools gen; DO NOT EDIT.\n\npackage bell\n\nimport \"bell/gone\"\n\nfunc Tools( { gone.X }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := toolgen.Generate(t.Context(), dir)
+	if err != nil || len(made) != 1 || !strings.Contains(string(made[0].Text), "ring()") {
+		t.Errorf("%v, %+v", err, made)
 	}
 }

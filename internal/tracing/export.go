@@ -25,12 +25,12 @@ type exporter struct {
 	log      *slog.Logger
 
 	mu   sync.Mutex // guards away
-	away bool       // the collector was, the last time
+	away bool       // the collector was unavailable last time
 }
 
 var _ sdk.SpanExporter = (*exporter)(nil)
 
-// ExportSpans sends spans. Those that cannot be sent are dropped.
+// ExportSpans sends spans. It drops spans that it cannot send.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -39,10 +39,10 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil && !e.away {
-		e.log.WarnContext(ctx, "spans are not traced: the collector does not take them", "endpoint", e.endpoint, "error", err)
+		e.log.WarnContext(ctx, "spans are lost: the collector does not accept them", "endpoint", e.endpoint, "error", err)
 	}
 	e.away = err != nil
-	return nil // it has been told
+	return nil // logged above
 }
 
 // Shutdown implements [sdk.SpanExporter].
@@ -68,12 +68,12 @@ func (e *exporter) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 		return err
 	}
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered with status %d", resp.StatusCode)
+		return fmt.Errorf("the collector answered with status %d", resp.StatusCode)
 	}
 	return nil
 }
 
-// What follows is OTLP's JSON: IDs in hexadecimal, 64-bit numbers as texts.
+// These types are OTLP's JSON: IDs in hexadecimal, 64-bit numbers as strings.
 type (
 	request struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -115,10 +115,10 @@ type (
 	}
 )
 
-// failed is OTLP's code for it.
+// failed is OTLP's status code of a failure.
 const failed = 2
 
-// requestOf says spans in OTLP. All of them are of this program.
+// requestOf converts spans to OTLP. All of them are from this program.
 func requestOf(spans []sdk.ReadOnlySpan) request {
 	group := resourceSpans{Resource: attributed{keyValues(spans[0].Resource().Attributes())}}
 	scope := scopeSpans{Scope: named{spans[0].InstrumentationScope().Name}}

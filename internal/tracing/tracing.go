@@ -1,8 +1,8 @@
-// Package tracing tells an OpenTelemetry collector what ran, for how long and how
-// it went: names and outcomes, never arguments or results.
+// Package tracing reports to an OpenTelemetry collector what ran, for how long and
+// with which outcome: names and outcomes, never arguments or results.
 //
-// It speaks OTLP over HTTP in JSON, which every collector takes at port 4318. The
-// usual exporter would cost 11 MB of program for the same, since it brings gRPC.
+// It speaks OTLP over HTTP in JSON, which every collector accepts at port 4318. The
+// usual exporter would add 11 MB to the program, since it brings gRPC.
 package tracing
 
 import (
@@ -31,12 +31,12 @@ type Tracing struct {
 	carrier  propagation.TraceContext
 }
 
-// New returns tracing as the environment asks for it: to
+// New returns tracing as the environment configures it: to
 // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, or to /v1/traces below
 // OTEL_EXPORTER_OTLP_ENDPOINT, with OTEL_EXPORTER_OTLP_HEADERS, as
 // OTEL_SERVICE_NAME and under OTEL_TRACES_SAMPLER. It is nil when neither endpoint
-// is set. At most 2,048 spans wait to be sent; more are dropped. A collector that
-// is away harms nothing, and is told to log once.
+// is set. At most 2,048 spans wait to be sent; more are dropped. When the collector
+// is unavailable, log says so once, and nothing else happens.
 func New(getenv func(string) string, version string, log *slog.Logger) (*Tracing, error) {
 	endpoint, err := endpointOf(getenv)
 	if err != nil || endpoint == "" {
@@ -44,7 +44,7 @@ func New(getenv func(string) string, version string, log *slog.Logger) (*Tracing
 	}
 	out := &exporter{endpoint: endpoint, headers: http.Header{}, log: log, client: &http.Client{
 		Timeout: 10 * time.Second,
-		// The headers, with a key perhaps, are for this server only.
+		// The headers may contain a key, which is for this server only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for pair := range strings.SplitSeq(getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
@@ -73,12 +73,12 @@ func endpointOf(getenv func(string) string) (string, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("%s is no address such as http://127.0.0.1:4318", name)
+		return "", fmt.Errorf("%s is not an address such as http://127.0.0.1:4318", name)
 	}
 	return strings.TrimSuffix(raw, "/") + path, nil
 }
 
-// Close sends what still waits.
+// Close sends the spans that are waiting.
 func (t *Tracing) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -86,8 +86,8 @@ func (t *Tracing) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Start begins a span. The attributes are names and values in turn; empty values
-// are left out. end ends it with an outcome, which is a failure unless ok.
+// Start begins a span. The attributes alternate between names and values; empty
+// values are left out. end ends the span with an outcome, a failure unless ok.
 func (t *Tracing) Start(ctx context.Context, name string, attributes ...string) (_ context.Context, end func(outcome string, ok bool)) {
 	if t == nil {
 		return ctx, func(string, bool) {}
@@ -108,14 +108,14 @@ func (t *Tracing) Start(ctx context.Context, name string, attributes ...string) 
 	}
 }
 
-// Inject says in the headers of a request which span it belongs to.
+// Inject adds the current span to the headers of a request.
 func (t *Tracing) Inject(ctx context.Context, h http.Header) {
 	if t != nil {
 		t.carrier.Inject(ctx, propagation.HeaderCarrier(h))
 	}
 }
 
-// Handler lets spans belong to those that requests come from.
+// Handler makes the span that a request names the parent of those begun for it.
 func (t *Tracing) Handler(next http.Handler) http.Handler {
 	if t == nil {
 		return next

@@ -12,8 +12,8 @@ import (
 	"github.com/etui-run/etui/internal/tracing"
 )
 
-// TestCollector: a collector is told what ran, below the span that a request came
-// from, and requests that go out say which span they belong to.
+// TestCollector: a collector receives what ran, below the span that the request
+// named, and outgoing requests name their span.
 func TestCollector(t *testing.T) {
 	type body struct {
 		ResourceSpans []struct {
@@ -61,10 +61,22 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := got.ResourceSpans[0].ScopeSpans[0].Spans[0]
-	if s.TraceID != "0af7651916cd43dd8448eb211c80319c" || s.ParentSpanID != "b7ad6b7169203331" || s.Name != "skill a" || len(s.Start) != 19 ||
-		string(s.Attributes) != `[{"key":"etui.skill","value":{"stringValue":"a"}},{"key":"etui.outcome","value":{"stringValue":"timeout"}}]` ||
-		string(s.Status) != `{"code":2,"message":"timeout"}` || !strings.Contains(string(got.ResourceSpans[0].Resource), "mine") {
-		t.Errorf("%+v %s %s", s, s.Attributes, s.Status)
+	for _, c := range []struct{ what, got, want string }{
+		{"trace", s.TraceID, "0af7651916cd43dd8448eb211c80319c"},
+		{"parent", s.ParentSpanID, "b7ad6b7169203331"},
+		{"name", s.Name, "skill a"},
+		{"attributes", string(s.Attributes), `[{"key":"etui.skill","value":{"stringValue":"a"}},{"key":"etui.outcome","value":{"stringValue":"timeout"}}]`},
+		{"status", string(s.Status), `{"code":2,"message":"timeout"}`},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s %s, want %s", c.what, c.got, c.want)
+		}
+	}
+	if len(s.Start) != 19 {
+		t.Errorf("the start is %s, want nanoseconds", s.Start)
+	}
+	if about := string(got.ResourceSpans[0].Resource); !strings.Contains(about, "mine") {
+		t.Errorf("the resource is %s", about)
 	}
 	if want := "00-" + s.TraceID + "-" + s.SpanID + "-01"; out.Get("Traceparent") != want {
 		t.Errorf("%v, want %s", out, want)
@@ -74,7 +86,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestOff: without an endpoint nothing is traced, and nothing is in the way.
+// TestOff: without an endpoint nothing is traced, and every method works.
 func TestOff(t *testing.T) {
 	traces, err := tracing.New(func(string) string { return "" }, "", nil)
 	if err != nil || traces != nil {

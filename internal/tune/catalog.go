@@ -10,11 +10,11 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/eval"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 )
 
-// described is a tool that is ranked and never called.
+// described is a tool that is ranked but never called.
 type described struct{ definition tool.Definition }
 
 func (d described) Definition() tool.Definition { return d.definition }
@@ -23,7 +23,7 @@ func (d described) Call(context.Context, json.RawMessage) (chat.Result, error) {
 	return chat.Result{}, errors.New("this tool is only described")
 }
 
-// Open returns a catalog with the same tools, that everybody may see.
+// Open returns a catalog with the same tools, visible to everybody.
 func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
 	tools := make([]tool.Tool, 0, c.Len())
 	for e := range c.All() {
@@ -34,10 +34,10 @@ func Open(c *catalog.Catalog) (*catalog.Catalog, error) {
 	return r.Catalog(), err
 }
 
-// FromSet returns the catalog and the questions of a set. Names that models
-// could not call, or that several tools have, are changed a little, and so are
-// groups and schemas.
-func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
+// FromSet returns the catalog and the questions of a set. It changes names that
+// models could not call or that several tools have, and groups and schemas that a
+// catalog refuses.
+func FromSet(s *eval.Set) (*catalog.Catalog, []rank.Asked, error) {
 	r := catalog.NewRegistry(nil)
 	tools, names, taken := make([]tool.Tool, len(s.Tools)), map[string]string{}, map[string]bool{}
 	for i, t := range s.Tools {
@@ -54,9 +54,9 @@ func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
 	if err := r.Register(tools...); err != nil {
 		return nil, nil, err
 	}
-	var questions []selection.Asked
+	var questions []rank.Asked
 	for _, q := range s.Queries {
-		asked := selection.Asked{Question: q.Text}
+		asked := rank.Asked{Question: q.Text}
 		for _, id := range q.Relevant {
 			asked.Tools = append(asked.Tools, names[id])
 		}
@@ -65,8 +65,8 @@ func FromSet(s *eval.Set) (*catalog.Catalog, []selection.Asked, error) {
 	return r.Catalog(), questions, nil
 }
 
-// acceptable makes a definition one that a catalog takes. What is ranked by stays
-// as it is, but for what a name cannot hold.
+// acceptable changes a definition so that a catalog takes it. Texts that are ranked
+// stay, except for characters that a name cannot have.
 func acceptable(d tool.Definition) tool.Definition {
 	d.Name = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -74,7 +74,7 @@ func acceptable(d tool.Definition) tool.Definition {
 		}
 		return '_'
 	}, d.Name)
-	d.Name = d.Name[:min(len(d.Name), 50)] // the rest is room for a number
+	d.Name = d.Name[:min(len(d.Name), 50)] // leaves room for a number
 	groups := d.Groups
 	d.Groups = nil
 	for _, g := range groups {
@@ -88,6 +88,6 @@ func acceptable(d tool.Definition) tool.Definition {
 		return d
 	}
 	schema["type"] = json.RawMessage(`"object"`)
-	d.Parameters, _ = json.Marshal(schema) // what was read can be written
+	d.Parameters, _ = json.Marshal(schema) // cannot fail: it was just parsed
 	return d
 }

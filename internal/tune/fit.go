@@ -5,47 +5,47 @@ import (
 	"math"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 )
 
 const (
-	// firstStep is the factor by which a weight is changed first, lastStep the one
-	// that is not worth trying.
+	// firstStep is the first factor by which a weight is changed. lastStep is too
+	// small to try.
 	firstStep, lastStep = 4.0, 1.1
-	// leastGain is the gain in nDCG@5 below which a change is not worth making.
+	// leastGain is the gain in nDCG@5 that a change must bring.
 	leastGain = 0.002
 	// maxWeight is the greatest weight.
 	maxWeight = 20.0
 )
 
-// fit looks for weights by coordinate ascent: one weight after the other is made
-// greater and smaller for as long as that helps; when nothing does, by less.
+// fit looks for weights by coordinate ascent: it makes one weight after the other
+// greater or smaller for as long as that helps, and then uses smaller steps.
 type fit struct {
 	trial    *trial
 	config   Config
-	best     selection.Weights
+	best     rank.Weights
 	score    float64
 	tried    int
-	constant map[int]bool // weights that change nothing, as nobody has such texts
+	constant map[int]bool // weights that change nothing, because no tool has such texts
 }
 
-func newFit(c *catalog.Catalog, questions []selection.Asked, cfg Config) *fit {
-	f := &fit{trial: newTrial(c, questions, nil), config: cfg, best: cfg.Start, constant: map[int]bool{}}
+func newFit(c *catalog.Catalog, questions []rank.Asked, cfg Config) *fit {
+	f := &fit{trial: &trial{c, []part{{questions: questions}}}, config: cfg, best: cfg.Start, constant: map[int]bool{}}
 	if cfg.Votes {
-		// Each half votes for the other: no question votes for itself.
+		// Each half votes for the other, so no question votes for itself.
 		a, b := split(questions, len(questions)/2)
-		f.trial.parts = []part{{a, selection.NewUsage(anybody(b))}, {b, selection.NewUsage(anybody(a))}}
+		f.trial.parts = []part{{a, rank.NewVotes(anybody(b))}, {b, rank.NewVotes(anybody(a))}}
 	}
 	return f
 }
 
-func (f *fit) climb(ctx context.Context) selection.Weights {
+func (f *fit) climb(ctx context.Context) rank.Weights {
 	f.score = f.trial.run(f.best).mean().NDCG
 	for step := firstStep; step > lastStep; step = math.Sqrt(step) {
 		for improved := true; improved; {
 			improved = false
 			for i := range knobs(&f.best) {
-				if !f.constant[i] && (i != usageKnob || f.config.Votes) {
+				if !f.constant[i] && (i != votesKnob || f.config.Votes) {
 					improved = f.turn(ctx, i, step) || improved
 				}
 				if ctx.Err() != nil {
@@ -57,7 +57,7 @@ func (f *fit) climb(ctx context.Context) selection.Weights {
 	return f.best
 }
 
-// turn changes one weight for as long as that helps, and reports whether it did.
+// turn changes one weight for as long as that helps and reports whether it did.
 func (f *fit) turn(ctx context.Context, knob int, step float64) (improved bool) {
 	up := f.try(ctx, knob, step)
 	if up == better {
@@ -75,7 +75,7 @@ func (f *fit) turn(ctx context.Context, knob int, step float64) (improved bool) 
 	return false
 }
 
-// What a change can do.
+// outcome is the effect of a change.
 type outcome int
 
 const (
@@ -84,7 +84,7 @@ const (
 	better
 )
 
-// try changes a weight, and keeps the change when it is better.
+// try changes a weight and keeps the change if it helps.
 func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
 	w := f.best
 	weight := knobs(&w)[knob]
@@ -107,13 +107,13 @@ func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
 	return better
 }
 
-// round keeps three digits, which is more than can be fitted.
+// round keeps three digits, more than can be fitted.
 func round(weight float64) float64 { return math.Round(weight*1000) / 1000 }
 
-// usageKnob is the place of the votes among the knobs.
-const usageKnob = 9
+// votesKnob is the place of the votes among the knobs.
+const votesKnob = 9
 
-// knobs are the weights, one by one.
-func knobs(w *selection.Weights) []*float64 {
-	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Usage}
+// knobs returns pointers to the weights.
+func knobs(w *rank.Weights) []*float64 {
+	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Votes}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
 
@@ -16,24 +17,20 @@ type trial struct {
 	parts   []part
 }
 
-// part is some of the questions, with the past that votes for them.
+// part is some of the questions and the past that votes for them.
 type part struct {
-	questions []selection.Asked
-	past      *selection.Usage
-}
-
-func newTrial(c *catalog.Catalog, questions []selection.Asked, past *selection.Usage) *trial {
-	return &trial{c, []part{{questions, past}}}
+	questions []rank.Asked
+	past      *rank.Votes
 }
 
 // results are scores, one for each question.
 type results []Score
 
-func (t *trial) run(w selection.Weights) results {
+func (t *trial) run(w rank.Weights) results {
 	s := selection.New(t.catalog, selection.Config{Weights: w})
 	var all results
 	for _, p := range t.parts {
-		all = append(all, p.run(s.WithUsage(p.past))...)
+		all = append(all, p.run(s.WithVotes(p.past))...)
 	}
 	return all
 }
@@ -54,10 +51,10 @@ func (p part) run(s *selection.Selector) results {
 	return scores
 }
 
-// depth is how many of the best ranked tools are looked at.
+// depth is how many of the best ranked tools count.
 const depth = 5
 
-func score(s *selection.Selector, q selection.Asked) Score {
+func score(s *selection.Selector, q rank.Asked) Score {
 	var gain, ideal, found float64
 	for i, m := range s.Search(selection.Request{Query: q.Question}, depth) {
 		if slices.Contains(q.Tools, m.Definition.Name) {

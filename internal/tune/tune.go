@@ -1,5 +1,5 @@
-// Package tune fits the weights of the ranking to questions whose answers are
-// known, and tells whether that helps with questions it has not seen.
+// Package tune fits the weights of the ranking to questions whose tools are known
+// and reports whether that helps with questions that it has not seen.
 package tune
 
 import (
@@ -11,38 +11,37 @@ import (
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 )
 
-// MinHeldOut is how many held-out questions are needed to tell a gain from
-// noise. A third of the questions is held out.
+// MinHeldOut is how many held-out questions are needed to tell a gain from noise. A
+// third of the questions is held out.
 const MinHeldOut = 50
 
 // Config says what is fitted.
 type Config struct {
-	// Start are the weights to begin with; the zero value is
-	// [selection.DefaultWeights].
-	Start selection.Weights
-	// Votes lets the questions that are not judged vote for those that are, as
-	// past questions do, and fits the weight of that, too.
+	// Start are the weights to begin with; zero means [rank.DefaultWeights].
+	Start rank.Weights
+	// Votes lets the questions that are not judged vote for the judged ones, as past
+	// questions do, and fits the weight of votes too.
 	Votes bool
-	// Progress is told of each better fit; nil tells nobody.
+	// Progress is called with each better fit; nil is not called.
 	Progress func(Progress)
 }
 
 // Progress is how far the fitting has come.
 type Progress struct {
-	// Tried is how many weights were tried, NDCG the best so far on the questions
-	// that are fitted to.
+	// Tried is how many weights were tried, and NDCG the best so far on the
+	// questions that they are fitted to.
 	Tried int     `json:"tried"`
 	NDCG  float64 `json:"ndcg5"`
 }
 
-// Report tells what the fitting gave.
+// Report is the result of fitting.
 type Report struct {
 	Tools int `json:"tools"`
-	// Fitted and HeldOut are how many questions the weights were fitted to, and
-	// judged by.
+	// Fitted is how many questions the weights were fitted to, and HeldOut how many
+	// judge them.
 	Fitted  int `json:"fitted"`
 	HeldOut int `json:"held_out"`
 	Tried   int `json:"tried"`
@@ -52,10 +51,10 @@ type Report struct {
 	// Gain is the difference in nDCG@5, Noise its standard error.
 	Gain  float64 `json:"gain"`
 	Noise float64 `json:"noise"`
-	// Better says that the gain is more than noise.
-	Better  bool              `json:"better"`
-	Start   selection.Weights `json:"start"`
-	Weights selection.Weights `json:"weights"`
+	// Better is set when the gain is more than noise.
+	Better  bool         `json:"better"`
+	Start   rank.Weights `json:"start"`
+	Weights rank.Weights `json:"weights"`
 }
 
 // Score is the quality of a ranking, as a mean over questions, from 0 to 1.
@@ -64,20 +63,19 @@ type Score struct {
 	Recall float64 `json:"r5"`
 }
 
-// TooFewError says that there are not enough questions to learn from.
+// TooFewError reports that there are not enough questions to learn from.
 type TooFewError struct{ Have, Need int }
 
 func (e *TooFewError) Error() string {
 	return fmt.Sprintf("there are %d questions whose tools are known; tuning needs %d, a third of them to tell a gain from noise", e.Have, e.Need)
 }
 
-// Run fits weights until nothing gets better or ctx ends: then the best so far
-// are reported. Questions without tools of the catalog are left out. Filters are
-// not asked: every tool of c must be visible to a caller of whom nothing is
-// known.
-func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, cfg Config) (Report, error) {
-	if cfg.Start == (selection.Weights{}) {
-		cfg.Start = selection.DefaultWeights()
+// Run fits weights until nothing improves or ctx ends, and reports the best ones.
+// Questions without a tool of the catalog are left out. Every tool of c must be
+// visible to a caller without facts, see [Open].
+func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Config) (Report, error) {
+	if cfg.Start == (rank.Weights{}) {
+		cfg.Start = rank.DefaultWeights()
 	}
 	known := answerable(c, questions)
 	if need := 3 * MinHeldOut; len(known) < need {
@@ -86,9 +84,9 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, c
 	fitted, heldOut := split(known, len(known)/3)
 	f := newFit(c, fitted, cfg)
 	weights := f.climb(ctx)
-	judge := newTrial(c, heldOut, nil)
+	judge := &trial{c, []part{{questions: heldOut}}}
 	if cfg.Votes {
-		judge.parts[0].past = selection.NewUsage(anybody(fitted))
+		judge.parts[0].past = rank.NewVotes(anybody(fitted))
 	}
 	before, after := judge.run(cfg.Start), judge.run(weights)
 	r := Report{
@@ -100,10 +98,10 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []selection.Asked, c
 	return r, nil
 }
 
-// answerable returns the questions that a tool of the catalog answers, with
-// those tools alone.
-func answerable(c *catalog.Catalog, questions []selection.Asked) []selection.Asked {
-	var known []selection.Asked
+// answerable returns the questions that a tool of the catalog answers, without
+// tools that the catalog lacks.
+func answerable(c *catalog.Catalog, questions []rank.Asked) []rank.Asked {
+	var known []rank.Asked
 	for _, q := range questions {
 		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(name string) bool {
 			_, ok := c.Get(name)
@@ -116,11 +114,11 @@ func answerable(c *catalog.Catalog, questions []selection.Asked) []selection.Ask
 	return known
 }
 
-// split takes about n questions out, chosen by their text: always the same ones,
-// and the same question is never on both sides.
-func split(questions []selection.Asked, n int) (rest, taken []selection.Asked) {
+// split takes about n questions out. It chooses them by their text: the choice is
+// always the same, and equal questions are on the same side.
+func split(questions []rank.Asked, n int) (rest, taken []rank.Asked) {
 	sorted := slices.Clone(questions)
-	slices.SortStableFunc(sorted, func(a, b selection.Asked) int {
+	slices.SortStableFunc(sorted, func(a, b rank.Asked) int {
 		return cmp.Or(cmp.Compare(hash(a.Question), hash(b.Question)), cmp.Compare(a.Question, b.Question))
 	})
 	for 0 < n && n < len(sorted) && sorted[n].Question == sorted[n-1].Question {
@@ -135,8 +133,8 @@ func hash(text string) uint64 {
 	return h.Sum64()
 }
 
-// anybody lets questions vote for everybody.
-func anybody(questions []selection.Asked) []selection.Asked {
+// anybody returns questions that vote for everybody.
+func anybody(questions []rank.Asked) []rank.Asked {
 	list := slices.Clone(questions)
 	for i := range list {
 		list[i].User = ""
@@ -144,8 +142,8 @@ func anybody(questions []selection.Asked) []selection.Asked {
 	return list
 }
 
-// difference returns by how much after is better, and the standard error of
-// that: the same questions are compared one by one.
+// difference returns how much better after is, and the standard error of that. It
+// compares the questions one by one.
 func difference(before, after results) (gain, noise float64) {
 	n := float64(len(before))
 	for i := range before {

@@ -7,12 +7,11 @@ import (
 
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
-	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/tool"
 )
 
-// set is one in which the parameters mislead: each names what another tool is
-// about.
+// set is a set whose parameters mislead: each names the subject of another tool.
 func set(n int) *eval.Set {
 	s := &eval.Set{}
 	for i := range n {
@@ -32,7 +31,7 @@ func TestRunFindsBetterWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := selection.DefaultWeights()
+	bad := rank.DefaultWeights()
 	bad.Description, bad.Parameter = 0.5, 3
 	told := 0
 	r, err := tune.Run(t.Context(), c, questions, tune.Config{Start: bad, Progress: func(tune.Progress) { told++ }})
@@ -42,7 +41,7 @@ func TestRunFindsBetterWeights(t *testing.T) {
 	if !r.Better || r.After.NDCG < 0.99 || r.Before.NDCG > 0.7 || r.HeldOut < tune.MinHeldOut || r.Fitted+r.HeldOut != 200 || told == 0 {
 		t.Errorf("report %+v, told %d times", r, told)
 	}
-	if r.Weights.Usage != bad.Usage || r.Weights.Body != bad.Body {
+	if r.Weights.Votes != bad.Votes || r.Weights.Body != bad.Body {
 		t.Errorf("what changes nothing was changed: %+v", r.Weights)
 	}
 	again, err := tune.Run(t.Context(), c, questions, tune.Config{Start: r.Weights})
@@ -51,21 +50,21 @@ func TestRunFindsBetterWeights(t *testing.T) {
 	}
 }
 
-// TestRunLearnsToVote when past questions tell more than the words.
+// Votes get more weight when past questions say more than the words.
 func TestRunLearnsToVote(t *testing.T) {
 	c, _, err := tune.FromSet(set(20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var questions []selection.Asked
+	var questions []rank.Asked
 	for i := range 200 {
 		e := c.At(i % 20)
-		questions = append(questions, selection.Asked{User: "alice", Question: fmt.Sprintf("slang%c talk%c, subjectaa no%c%c", 'a'+i%20, 'a'+i%20, 'a'+i/26, 'a'+i%26), Tools: []string{e.Definition.Name, "gone"}})
+		questions = append(questions, rank.Asked{User: "alice", Question: fmt.Sprintf("slang%c talk%c, subjectaa no%c%c", 'a'+i%20, 'a'+i%20, 'a'+i/26, 'a'+i%26), Tools: []string{e.Definition.Name, "gone"}})
 	}
-	little := selection.DefaultWeights()
-	little.Usage = 0.1
+	little := rank.DefaultWeights()
+	little.Votes = 0.1
 	r, err := tune.Run(t.Context(), c, questions, tune.Config{Start: little, Votes: true})
-	if err != nil || !r.Better || r.Weights.Usage <= little.Usage {
+	if err != nil || !r.Better || r.Weights.Votes <= little.Votes {
 		t.Errorf("report %+v, %v", r, err)
 	}
 }

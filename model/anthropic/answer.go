@@ -9,24 +9,24 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// answer puts the events of an answer together. Blocks that are neither text nor
-// a call, such as thinking, are passed over.
+// answer assembles the events of an answer. It ignores blocks other than text and
+// calls, such as thinking.
 type answer struct {
 	names  model.Names
 	calls  []*partial
 	usage  model.Tokens
-	fresh  int // input tokens that have nothing to do with the cache
+	fresh  int // input tokens outside the cache
 	reason anthropic.StopReason
 	ended  bool
 }
 
-// partial is a call that is being put together.
+// partial is a call that is being assembled.
 type partial struct {
 	chat.Call
 	index int64
 }
 
-// take adds an event, and returns its text.
+// take adds an event and returns its text.
 func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
 	switch e.Type {
 	case "message_start":
@@ -60,9 +60,9 @@ func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
 	return ""
 }
 
-// count notes what the provider counted. The counts of an answer only grow, and
-// an event may leave some out. The API counts cached tokens beside the input, we
-// count them as a part of it.
+// count records the provider's counts. The counts of an answer only grow, and an event
+// may leave some out. The API counts cached tokens separately; we include them in the
+// input.
 func (a *answer) count(fresh, read, written, output int64) {
 	a.fresh = max(a.fresh, int(fresh))
 	a.usage.CacheRead = max(a.usage.CacheRead, int(read))
@@ -71,9 +71,9 @@ func (a *answer) count(fresh, read, written, output int64) {
 	a.usage.Output = max(a.usage.Output, int(output))
 }
 
-// wholeCalls returns the calls. When the answer was cut off at its limit, so may
-// be its last call: without whole arguments it is left out, because to repair
-// them would be to guess. Of a refused answer no call is left.
+// wholeCalls returns the calls. If the answer hit its token limit, the last call may
+// be incomplete: without complete arguments it is dropped, because repairing them
+// would be guessing. A refused answer has no calls.
 func (a *answer) wholeCalls() []*chat.Call {
 	var out []*chat.Call
 	for i, c := range a.calls {

@@ -1,11 +1,10 @@
 // Package anthropic talks to Anthropic's messages API.
 //
-// Answers are always streamed. Cache breakpoints stand after the tools, after
-// the system prompt and after the two newest messages of the user, so that the
-// next request reads everything but its own message from the provider's cache:
-// the older of the two is where the request before wrote it. The breakpoints are
-// the only bytes of a message that change later, and they are not part of what
-// is cached.
+// Answers are always streamed. Cache breakpoints follow the tools, the system prompt
+// and the two newest messages of the user, so that the next request reads everything
+// but its own message from the provider's cache; the older of the two marks where the
+// previous request wrote it. Only the breakpoints change within earlier messages, and
+// they are not part of the cached content.
 package anthropic
 
 import (
@@ -25,31 +24,31 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// Config says which model. Only Model must be set.
+// Config names a model. Only Model is required.
 type Config struct {
-	// Model is what Anthropic calls it. Required.
+	// Model is Anthropic's name for the model. Required.
 	Model string
 	// Name is the model's name in logs and errors; empty means "anthropic/" and
 	// Model.
 	Name string
-	// BaseURL is where the API is, without its version; empty means
+	// BaseURL is the API's address without the version; empty means
 	// https://api.anthropic.com.
 	BaseURL string
 	// APIKey is sent as x-api-key; empty sends none.
 	APIKey string
-	// Window is how many tokens a request and its answer may have together; 0
+	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
-	// CacheLife is how long the provider keeps the beginning of a request; 0 means
-	// five minutes, as the API does, and a negative one that it keeps nothing.
+	// CacheLife is how long the provider caches the beginning of a request; 0 means
+	// five minutes, the API's default, and a negative value means no cache.
 	CacheLife time.Duration
-	// Deferral says that the model takes tools with defer_loading. It goes without
-	// saying for Anthropic's own API and models of the fourth generation and later.
+	// Deferral reports whether the model accepts tools with defer_loading. It is
+	// implied for Anthropic's own API with models of the fourth generation and later.
 	Deferral bool
-	// MaxTokens bounds answers whose request does not; 0 means 8192: the API wants
-	// a bound.
+	// MaxTokens limits answers to requests without a limit; 0 means 8192, because the
+	// API requires one.
 	MaxTokens int
-	// Headers are sent with every request. Their values count as secrets.
+	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
@@ -93,9 +92,6 @@ func New(cfg Config) (*Model, error) {
 		cfg.CacheLife = 5 * time.Minute
 	}
 	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
-	if cfg.Transport == nil {
-		cfg.Transport = model.Transport(model.TransportConfig{})
-	}
 	return &Model{cfg, anthropic.NewClient(cfg.options()...)}, nil
 }
 
@@ -104,11 +100,7 @@ func (cfg Config) options() []option.RequestOption {
 		option.WithoutEnvironmentDefaults(),
 		option.WithBaseURL(cfg.BaseURL),
 		option.WithMaxRetries(0), // the transport retries
-		option.WithHTTPClient(&http.Client{
-			Transport: cfg.Transport,
-			// The key is for this server only.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}),
+		option.WithHTTPClient(model.Client(cfg.Transport)),
 	}
 	if cfg.APIKey != "" {
 		options = append(options, option.WithAPIKey(cfg.APIKey))

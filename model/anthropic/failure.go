@@ -14,8 +14,8 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// kinds are the API's types of errors, for those that come in the midst of an
-// answer, where the HTTP status says nothing.
+// kinds maps the API's types of errors in the middle of an answer, where the HTTP
+// status says nothing.
 var kinds = map[string]error{
 	"invalid_request_error": model.ErrRequest,
 	"not_found_error":       model.ErrRequest,
@@ -26,8 +26,7 @@ var kinds = map[string]error{
 	"request_too_large":     model.ErrTooLong,
 }
 
-// failure says what went wrong, in the terms of package model and without
-// secrets.
+// failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -41,7 +40,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Detail = "the connection ended before the answer did"
 	case errors.As(err, &sending):
-		e.Detail = sending.Err.Error() // the address may hold a password
+		e.Detail = sending.Err.Error() // the URL may contain a password
 	}
 	secrets := []string{m.config.APIKey}
 	for _, value := range m.config.Headers {
@@ -51,7 +50,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// read says what the API answered instead of a message.
+// read returns the API's error message.
 func read(refused *anthropic.Error) (status int, detail string, kind error) {
 	status, detail = refused.StatusCode, refused.RawJSON()
 	var body struct {
@@ -60,7 +59,7 @@ func read(refused *anthropic.Error) (status int, detail string, kind error) {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal([]byte(detail), &body) // then detail stands as it is
+	_ = json.Unmarshal([]byte(detail), &body) // otherwise detail is kept
 	if body.Error.Message != "" {
 		detail = body.Error.Message
 	}

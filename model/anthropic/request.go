@@ -13,7 +13,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// request writes a question in the API's terms.
+// request encodes a request for the API.
 func (m *Model) request(req model.Request, names model.Names) anthropic.MessageNewParams {
 	out := anthropic.MessageNewParams{Model: m.config.Model, MaxTokens: int64(m.config.MaxTokens)}
 	if req.MaxTokens > 0 {
@@ -37,7 +37,7 @@ func (m *Model) request(req model.Request, names model.Names) anthropic.MessageN
 	out.Messages = c.messages
 	mark(&out)
 	if m.config.Deferral {
-		for _, d := range req.Deferred { // behind the breakpoint, which none of them may carry
+		for _, d := range req.Deferred { // after the breakpoint: deferred tools may not carry one
 			t := define(d, names)
 			t.DeferLoading = param.NewOpt(true)
 			out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: t})
@@ -74,16 +74,15 @@ func mark(out *anthropic.MessageNewParams) {
 	}
 }
 
-// conversation is written as the API wants it: the user and the assistant take
-// turns, the user begins, no block is empty, and the results of a round of calls
-// stand in one message.
+// conversation follows the API's rules: user and assistant alternate, the user begins,
+// no block is empty, and the results of a round of calls share one message.
 type conversation struct {
 	messages []anthropic.MessageParam
 	names    model.Names
 	deferred map[string]bool // by our name
 }
 
-// What stands for a message that the API would refuse.
+// Placeholders for messages that the API would reject.
 const (
 	earlier  = "(The conversation goes on.)"
 	noText   = "(empty)"
@@ -119,9 +118,9 @@ func (c *conversation) append(role anthropic.MessageParamRole, block anthropic.C
 	c.messages = append(c.messages, anthropic.MessageParam{Role: role, Content: []anthropic.ContentBlockParamUnion{block}})
 }
 
-// result writes what a call gave. The names of deferred tools load them: the API
-// shows their definitions in the place of the text, which says less. A tool that
-// has gone since is left out, because the API knows only those of the request.
+// result encodes the result of a call. The names of deferred tools load them: the API
+// shows their definitions in place of the text, which says less. Tools that are gone
+// by now are left out, because the API knows only those of the request.
 func (c *conversation) result(r chat.Result) anthropic.ContentBlockParamUnion {
 	block := anthropic.ToolResultBlockParam{ToolUseID: callID(r.CallID)}
 	for _, name := range r.Tools {
@@ -154,8 +153,8 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// callID is a call's ID in the characters that the API allows. It may have come
-// from another provider.
+// callID maps a call's ID to characters that the API allows. The ID may come from
+// another provider.
 func callID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -165,8 +164,8 @@ func callID(id string) string {
 	}, id)
 }
 
-// object is a call's arguments as the object that the API wants: what is none
-// becomes the text of a field.
+// object returns a call's arguments as the object that the API requires: anything else
+// becomes a string field.
 func object(args json.RawMessage) any {
 	var fields map[string]json.RawMessage
 	switch {

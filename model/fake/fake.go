@@ -1,5 +1,5 @@
-// Package fake plays scripts in the place of a language model, for tests. It
-// needs no network and no clock: delays pass under testing/synctest.
+// Package fake plays scripts in place of a language model, for tests. It needs no
+// network and no clock: delays pass under testing/synctest.
 package fake
 
 import (
@@ -14,28 +14,28 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// Step is one answer of a script. Everything in it is optional: the zero value
-// answers with nothing.
+// Step is one answer of a script. Every field is optional: the zero value gives an
+// empty answer.
 type Step struct {
-	// Check sees the request first; its error fails the request. It runs under
-	// the model's lock and must not use the model.
+	// Check sees the request first; its error fails the request. It runs while the
+	// model's lock is held and must not use the model.
 	Check func(model.Request) error
-	// Wait, when not nil, is waited for before anything is answered.
+	// Wait, if not nil, delays the answer until a receive from it succeeds.
 	Wait <-chan struct{}
 	// Delay passes before each piece.
 	Delay time.Duration
-	// Text is said first, in one piece.
+	// Text comes first, in one piece.
 	Text string
-	// Pieces are said then, each by itself.
+	// Pieces follow, one event each.
 	Pieces []string
-	// Calls are asked for then.
+	// Calls follow the text.
 	Calls []chat.Call
-	// Err ends the answer, after all that. It is yielded as it is.
+	// Err ends the answer after everything else. It is yielded as is.
 	Err error
-	// Stop says why the answer ends; empty means model.ToolCalls when there are
-	// Calls, else model.Done.
+	// Stop is why the answer ends; empty means model.ToolCalls if there are Calls,
+	// else model.Done.
 	Stop model.Stop
-	// Usage is what the provider counts.
+	// Usage is the provider's count.
 	Usage model.Tokens
 }
 
@@ -44,11 +44,11 @@ func Call(id, name, arguments string) chat.Call {
 	return chat.Call{ID: id, Name: name, Arguments: []byte(arguments)}
 }
 
-// Model plays a script, one step for each request. It is safe for concurrent
-// use; which request gets which step is then a matter of chance.
+// Model plays a script, one step per request. It is safe for concurrent use, but
+// concurrent requests get their steps in no particular order.
 type Model struct {
-	// Name, Window, CacheLife and Deferral are what Info says; set them before the
-	// model is used. New sets the name "fake" and a life of five minutes.
+	// Name, Window, CacheLife and Deferral are reported by Info; set them before using
+	// the model. New sets the name "fake" and a cache life of five minutes.
 	Name      string
 	Window    int
 	CacheLife time.Duration
@@ -70,21 +70,21 @@ func (m *Model) Info() model.Info {
 	return model.Info{Name: m.Name, Window: m.Window, CacheLife: m.CacheLife, Deferral: m.Deferral}
 }
 
-// Add puts steps at the end of the script.
+// Add appends steps to the script.
 func (m *Model) Add(steps ...Step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.steps = append(m.steps, steps...)
 }
 
-// Requests returns what the model has been asked so far, oldest first.
+// Requests returns the requests so far, oldest first.
 func (m *Model) Requests() []model.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.requests)
 }
 
-// Left returns how many steps have not been played.
+// Left returns the number of steps that have not been played.
 func (m *Model) Left() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *Model) failure(format string, args ...any) error {
 	return &model.Error{Model: m.Info().Name, Kind: model.ErrRequest, Detail: fmt.Sprintf(format, args...)}
 }
 
-// events are all pieces of an answer; one that fails has no last event.
+// events yields all pieces of an answer; an answer that fails has no last event.
 func (s Step) events() iter.Seq[model.Event] {
 	return func(yield func(model.Event) bool) {
 		for _, text := range append([]string{s.Text}, s.Pieces...) {

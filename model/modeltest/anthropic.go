@@ -18,8 +18,8 @@ type anthropic struct{}
 
 func (anthropic) base() string { return "" }
 
-// cached leaves the breakpoints out: they say where the cache ends and are not
-// part of what it compares. Nor are deferred tools, which the model does not read.
+// cached removes the breakpoints, which only mark the end of the cache, and deferred
+// tools, which the model does not read.
 func (anthropic) cached(body []byte) []byte {
 	var tools struct{ Tools []json.RawMessage }
 	_ = json.Unmarshal(body, &tools) // a body that is not JSON has none

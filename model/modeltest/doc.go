@@ -1,13 +1,13 @@
-// Package modeltest tests language models and what talks to them.
+// Package modeltest tests language models and their clients.
 //
-// [OpenAI] and [Anthropic] are local HTTP servers that speak their provider's
-// protocol and play a script. They check every request as strictly as the
-// provider does, and stricter: see [Server.Problems]. They serve the conformance
-// suite, the tests of whole programs, and trying things out by hand:
+// [OpenAI] and [Anthropic] are local HTTP servers that speak their provider's protocol
+// and play a script. They check requests at least as strictly as the provider, see
+// [Server.Problems]. They serve the conformance suite, tests of whole programs, and
+// experiments by hand:
 //
 //	s := modeltest.OpenAI(modeltest.Reply{Text: []string{"Hello."}})
 //	defer s.Close()
 //	m, err := openai.New(openai.Config{Model: "any", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport()})
 //
-// [Test] is the suite that every adapter passes.
+// [Test] is the conformance suite; every adapter passes it.
 package modeltest

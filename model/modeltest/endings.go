@@ -25,7 +25,7 @@ var endings = []testCase{
 		},
 	},
 	{
-		name:   "cancelled in the midst",
+		name:   "cancelled in the middle",
 		script: []Reply{{Text: []string{"It is "}, Hold: true}},
 		wire:   true,
 		test: func(t *testing.T, s *Server, m model.Model) {
@@ -73,7 +73,7 @@ var endings = []testCase{
 	},
 }
 
-// wantGone waits until the server sees that the client has gone.
+// wantGone waits until the server sees the client disconnect.
 func wantGone(t *testing.T, s *Server) {
 	t.Helper()
 	select {

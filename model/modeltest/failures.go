@@ -2,94 +2,27 @@ package modeltest
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/model"
 )
 
-// failures are the cases in which the provider fails, or says so.
+// failures are the cases in which the provider fails or returns an error.
 var failures = []testCase{
+	failing("401, the key echoed", model.ErrAuth, 401, "The key", Reply{Status: 401, Message: "The key " + Key + " is wrong: Bearer " + Key}),
+	failing("404", model.ErrRequest, 404, "There is no such model.", Reply{Status: 404, Message: "There is no such model."}),
+	failing("400, too long", model.ErrTooLong, 400, "token", Reply{TooLong: true}),
+	failing("400, not understood", model.ErrRequest, 400, "tools.0: unknown field", Reply{Status: 400, Message: "tools.0: unknown field"}),
+	failing("429, come back tomorrow", model.ErrRateLimited, 429, "Too Many Requests", Reply{Status: 429, Header: map[string]string{"Retry-After": "86400"}}),
+	failing("500, three times", model.ErrUnavailable, 500, "Internal Server Error", Reply{Status: 500}, Reply{Status: 500}, Reply{Status: 500}),
+	failing("an error that is not JSON", model.ErrAuth, 403, "Forbidden", Reply{Status: 403, Raw: "<html>Forbidden</html>", Type: "text/html"}),
+	failing("an answer that is not JSON", model.ErrUnavailable, -1, "", Reply{Raw: "event: message_start\ndata: {\"type\":\n\n"}),
+	failing("an answer of another protocol", model.ErrUnavailable, -1, "", Reply{Raw: "<html><body>Welcome!</body></html>\n", Type: "text/html"}),
+	recovering("429, then an answer", Reply{Status: 429, Header: map[string]string{"Retry-After": "0"}}),
+	recovering("529, then an answer", Reply{Status: 529}),
 	{
-		name:   "401, the key echoed",
-		script: []Reply{{Status: http.StatusUnauthorized, Message: "The key " + Key + " is wrong: Bearer " + Key}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrAuth, http.StatusUnauthorized, "The key")
-		},
-	},
-	{
-		name:   "404",
-		script: []Reply{{Status: http.StatusNotFound, Message: "There is no such model."}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrRequest, http.StatusNotFound, "There is no such model.")
-		},
-	},
-	{
-		name:   "400, too long",
-		script: []Reply{{TooLong: true}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrTooLong, http.StatusBadRequest, "token")
-		},
-	},
-	{
-		name:   "400, not understood",
-		script: []Reply{{Status: http.StatusBadRequest, Message: "tools.0: unknown field"}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrRequest, http.StatusBadRequest, "tools.0: unknown field")
-		},
-	},
-	{
-		name: "429, then an answer",
-		script: []Reply{
-			{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "0"}},
-			{Text: []string{"Here I am."}},
-		},
-		wire: true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantText(t, said, "Here I am.")
-		},
-	},
-	{
-		name:   "429, come back tomorrow",
-		script: []Reply{{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "86400"}}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrRateLimited, http.StatusTooManyRequests, "Too Many Requests")
-		},
-	},
-	{
-		name:   "500, three times",
-		script: []Reply{{Status: 500}, {Status: 500}, {Status: 500}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, http.StatusInternalServerError, "Internal Server Error")
-		},
-	},
-	{
-		name:   "529, then an answer",
-		script: []Reply{{Status: 529}, {Text: []string{"Here I am."}}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantText(t, said, "Here I am.")
-		},
-	},
-	{
-		name:   "an error that is no JSON",
-		script: []Reply{{Status: http.StatusForbidden, Raw: "<html>Forbidden</html>", Type: "text/html"}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrAuth, http.StatusForbidden, "Forbidden")
-		},
-	},
-	{
-		name:   "an error in the midst of an answer",
+		name:   "an error in the middle of an answer",
 		script: []Reply{{Text: []string{"It is "}, Late: true, Status: 529, Message: "Overloaded: " + Key}},
 		wire:   true,
 		test: func(t *testing.T, _ *Server, m model.Model) {
@@ -97,36 +30,19 @@ var failures = []testCase{
 		},
 	},
 	{
-		name:   "the connection is dropped in the midst of an answer",
+		name:   "the connection is dropped in the middle of an answer",
 		script: []Reply{{Text: []string{"It is ", "su"}, Drop: true}},
 		wire:   true,
 		test: func(t *testing.T, s *Server, m model.Model) {
 			wantBreak(t, m, "It is su", "the connection ended before the answer did")
 			if n := len(s.Requests()); n != 1 {
-				t.Errorf("the server was asked %d times: an answer that began is not asked for again", n)
+				t.Errorf("%d requests: an answer that began must not be retried", n)
 			}
 		},
 	},
 	{
-		name:   "an answer that is no JSON",
-		script: []Reply{{Raw: "event: message_start\ndata: {\"type\":\n\n"}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, -1, "")
-		},
-	},
-	{
-		name:   "an answer of another protocol",
-		script: []Reply{{Raw: "<html><body>Welcome!</body></html>\n", Type: "text/html"}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			wantFailure(t, m, model.ErrUnavailable, -1, "")
-		},
-	},
-	{
-		name:   "the server is not there",
-		script: nil,
-		wire:   true,
+		name: "the server is gone",
+		wire: true,
 		test: func(t *testing.T, s *Server, m model.Model) {
 			s.Close()
 			wantFailure(t, m, model.ErrUnavailable, 0, "connect")
@@ -134,8 +50,21 @@ var failures = []testCase{
 	},
 }
 
-// wantFailure asks m and expects nothing but an error of a kind and a status,
-// -1 meaning any, whose detail holds some words.
+// failing is a case that ends in an error, see [wantFailure].
+func failing(name string, kind error, status int, detail string, script ...Reply) testCase {
+	return testCase{name, script, true, func(t *testing.T, _ *Server, m model.Model) { wantFailure(t, m, kind, status, detail) }}
+}
+
+// recovering is a case in which a retry succeeds.
+func recovering(name string, first Reply) testCase {
+	return testCase{name, []Reply{first, {Text: []string{"Here I am."}}}, true, func(t *testing.T, _ *Server, m model.Model) {
+		said, _, _ := answer(t, m, question())
+		wantText(t, said, "Here I am.")
+	}}
+}
+
+// wantFailure asks m and expects only an error of a kind and a status (-1 means any)
+// whose detail contains a text.
 func wantFailure(t *testing.T, m model.Model, kind error, status int, detail string) {
 	t.Helper()
 	said, _, _, err := model.Answer(m.Stream(t.Context(), question()))
@@ -158,7 +87,7 @@ func wantFailure(t *testing.T, m model.Model, kind error, status int, detail str
 	noKey(t, err)
 }
 
-// wantBreak asks m and expects an answer that an error ends.
+// wantBreak asks m and expects an answer that ends with an error.
 func wantBreak(t *testing.T, m model.Model, text, detail string) {
 	t.Helper()
 	said, _, stop, err := model.Answer(m.Stream(t.Context(), question()))

@@ -9,10 +9,10 @@ import (
 	"regexp"
 )
 
-// object is a JSON object that is written in a provider's words.
+// object is a JSON object of a provider's protocol.
 type object map[string]any
 
-// marshal writes JSON as providers do, with characters as they are.
+// marshal writes JSON as providers do, without escaping characters.
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -23,7 +23,7 @@ func marshal(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// strict reads JSON that may hold known fields only.
+// strict decodes JSON and rejects unknown fields.
 func strict(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -43,7 +43,7 @@ var (
 	anthropicID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 )
 
-// checkSchema reports whether a tool's parameters are those of an object.
+// checkSchema checks that a tool's parameters are a schema of type object.
 func checkSchema(tool string, raw json.RawMessage) error {
 	var head struct {
 		Type string `json:"type"`

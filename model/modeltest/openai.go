@@ -46,7 +46,7 @@ type openaiTool struct {
 // openaiContent is a text or a list of parts.
 type openaiContent struct{ images int }
 
-// UnmarshalJSON takes what the API takes.
+// UnmarshalJSON accepts the forms that the API accepts.
 func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -7,42 +7,42 @@ import (
 
 // Reply is one answer of a script. The zero value is an empty answer.
 type Reply struct {
-	// Thinking is thought aloud before the answer, where a model's reader does not
-	// see it.
+	// Thinking comes before the answer, hidden from the reader.
 	Thinking string
-	// Text is what is said, in pieces that are sent one after the other.
+	// Text is sent piece by piece.
 	Text []string
-	// Calls are asked for then, by the names that the provider was told. A call
-	// without ID gets one. Arguments are sent as they are, broken or not.
+	// Calls follow, with the names that the provider received. A call without an ID
+	// gets one. Arguments are sent as they are, malformed or not.
 	Calls []chat.Call
-	// Stop says why the answer ends; empty means model.ToolCalls when there are
-	// Calls, else model.Done. With model.Refused the text is a refusal.
+	// Stop is why the answer ends; empty means model.ToolCalls if there are Calls,
+	// else model.Done. With model.Refused the text is a refusal.
 	Stop model.Stop
-	// Usage is what is counted.
+	// Usage is the provider's count.
 	Usage model.Tokens
 
-	// Status, when it is 400 or more, makes this an error of that HTTP status.
+	// Status, if 400 or more, makes this an error with that HTTP status.
 	Status int
-	// Message is what the error says; empty means the status' name.
+	// Message is the error's message; empty means the name of the status.
 	Message string
-	// Code is the error's type or code; empty means the provider's for the status.
+	// Code is the error's type or code; empty means the provider's default for the
+	// status.
 	Code string
-	// TooLong makes it the provider's error for a request that does not fit. The
-	// status is then 400.
+	// TooLong makes this the provider's error for a request that does not fit, with
+	// status 400.
 	TooLong bool
-	// Late sends the error in the midst of an answer that began well, after Text.
+	// Late sends the error after Text, in the middle of an answer that began well.
 	Late bool
-	// Header is sent beside the usual.
+	// Header is sent in addition to the usual headers.
 	Header map[string]string
 
-	// Split is how many bytes are sent at once, whatever they are a part of; 0 means
+	// Split is the number of bytes sent at once, regardless of boundaries; 0 sends
 	// whole events.
 	Split int
-	// Drop ends the connection after Text, within the answer.
+	// Drop closes the connection after Text, before the end of the answer.
 	Drop bool
-	// Hold stops after Text and waits until the client has gone, or Close.
+	// Hold stops after Text until the client disconnects or Close is called.
 	Hold bool
-	// Raw, when not empty, is the whole body, sent in place of all else.
+	// Raw, if not empty, is the whole body and replaces everything else.
 	Raw string
 	// Type is the media type of Raw; empty means that of a stream.
 	Type string

@@ -14,7 +14,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// requests are the cases about what a provider is told.
+// requests are the cases about what a provider receives.
 var requests = []testCase{
 	{
 		name:   "the same request has the same bytes",
@@ -43,7 +43,7 @@ var requests = []testCase{
 				}
 			}
 			if !bytes.Contains(body, []byte(`"It is Monday.\n\nHow is the weather in Zürich?"`)) {
-				t.Errorf("the note does not stand before the text:\n%s", body)
+				t.Errorf("the note does not precede the text:\n%s", body)
 			}
 		},
 	},
@@ -89,15 +89,15 @@ var requests = []testCase{
 	},
 }
 
-// escaped makes JSON comparable when a library's encoder escapes '<', '>' and
-// '&', as Go's do unless told otherwise.
+// escaped makes JSON comparable when an encoder escapes '<', '>' and '&', as Go's does
+// by default.
 func escaped(raw []byte) []byte {
 	var b bytes.Buffer
 	json.HTMLEscape(&b, raw)
 	return b.Bytes()
 }
 
-// testCacheKept runs some turns with calls, to which only messages are added.
+// testCacheKept runs some turns with calls that only append messages.
 func testCacheKept(t *testing.T, s *Server, m model.Model) {
 	req := question()
 	req.System = strings.Repeat("Answer in short sentences and name your sources. ", 60)

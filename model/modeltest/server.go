@@ -18,11 +18,11 @@ import (
 // Key is the API key that the servers accept.
 const Key = "sk-modeltest-0815-4711"
 
-// Server plays a script in the place of a provider, a reply for each request
-// whose form is right. It is safe for concurrent use; which request gets which
-// reply is then a matter of chance.
+// Server plays a script in place of a provider, one reply per valid request. It is
+// safe for concurrent use, but concurrent requests get their replies in no particular
+// order.
 type Server struct {
-	// URL is where an adapter finds the server; empty when it has no protocol.
+	// URL is the server's address; empty without a protocol.
 	URL string
 
 	protocol protocol
@@ -38,27 +38,27 @@ type Server struct {
 	problems []string
 }
 
-// Request is what a server was asked.
+// Request is a request that the server received.
 type Request struct {
 	Method, Path string
 	Header       http.Header
 	Body         []byte
 }
 
-// protocol is how a provider speaks.
+// protocol is a provider's protocol.
 type protocol interface {
 	// base is the path of an adapter's base URL.
 	base() string
-	// check reports what is wrong with a request, and the HTTP status for it.
+	// check returns what is wrong with a request, and the HTTP status for it.
 	check(Request) (status int, err error)
 	// fail writes an error's body.
 	fail(Reply) []byte
-	// answer writes an answer up to its text, end the rest of it.
+	// answer writes an answer up to the end of its text; end writes the rest.
 	answer(*stream, Reply)
 	end(*stream, Reply)
-	// late writes an error in the midst of an answer.
+	// late writes an error in the middle of an answer.
 	late(*stream, Reply)
-	// cached is the part of a body that a prompt cache sees.
+	// cached returns the part of a body that a prompt cache compares.
 	cached(body []byte) []byte
 }
 
@@ -66,13 +66,13 @@ type protocol interface {
 // [Direct].
 type Protocol func(script ...Reply) *Server
 
-// Direct returns a server without a protocol: models that speak none, such as
-// package fake's, take its Script and the suite's cases about HTTP are left out.
+// Direct returns a server without a protocol. Models without one, such as package
+// fake's, play its Script, and the suite skips its HTTP cases.
 func Direct(script ...Reply) *Server {
 	return &Server{script: script, closing: func() {}}
 }
 
-// serve starts a server. It listens on a free port of this machine.
+// serve starts a server on a free local port.
 func serve(p protocol, script []Reply) *Server {
 	s := &Server{protocol: p, script: script, gone: make(chan struct{}, 1024), client: http.DefaultTransport.(*http.Transport).Clone()}
 	s.closed, s.closing = context.WithCancel(context.Background())
@@ -82,7 +82,7 @@ func serve(p protocol, script []Reply) *Server {
 	return s
 }
 
-// Close ends the server and its connections. It may be called twice.
+// Close stops the server and closes its connections. It may be called twice.
 func (s *Server) Close() {
 	s.closing()
 	if s.listener != nil {
@@ -91,8 +91,8 @@ func (s *Server) Close() {
 	}
 }
 
-// Transport is one for this server: it retries after a millisecond, and Close
-// closes its connections.
+// Transport returns a transport for this server: it retries after a millisecond, and
+// Close closes its connections.
 func (s *Server) Transport() http.RoundTripper {
 	return model.Transport(model.TransportConfig{Wait: time.Millisecond, Base: s.client})
 }
@@ -104,28 +104,27 @@ func (s *Server) Script() []Reply {
 	return slices.Clone(s.script)
 }
 
-// Requests returns what has been asked so far, oldest first, refused requests
-// included.
+// Requests returns the requests so far, oldest first, including refused ones.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Problems returns what was wrong with the requests: what the provider would
-// refuse, and requests for which the script had no reply. A test expects none.
+// Problems returns what was wrong with the requests: violations that the provider
+// would reject, and requests without a reply in the script. A test expects none.
 func (s *Server) Problems() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.problems)
 }
 
-// Gone receives once for every reply with Hold whose client has gone.
+// Gone receives once per reply with Hold after its client has disconnected.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
-// Kept returns how much of a request a prompt cache can keep for the next one:
-// the smallest share of a request's bytes with which the one after it begins,
-// from 0 to 1. With fewer than two requests it is 1.
+// Kept returns how much of a request a prompt cache can reuse for the next one: the
+// smallest share of a request's bytes that is a prefix of the next request, from 0 to
+// 1. With fewer than two requests it is 1.
 func (s *Server) Kept() float64 {
 	kept := 1.0
 	requests := s.Requests()
@@ -140,11 +139,11 @@ func (s *Server) Kept() float64 {
 	return kept
 }
 
-// ServeHTTP answers a request as the script says.
+// ServeHTTP answers a request according to the script.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	req := Request{r.Method, r.URL.Path, r.Header.Clone(), body}
 	reply := s.next(req)
@@ -157,7 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case reply.Status >= http.StatusBadRequest && !reply.Late:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(reply.Status)
-		_, _ = w.Write(s.protocol.fail(reply)) // the client may have gone
+		_, _ = w.Write(s.protocol.fail(reply)) // the client may have disconnected
 	default:
 		s.stream(w, r, reply)
 	}
@@ -222,7 +221,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply) {
 	}
 }
 
-// stream writes to a client that may have gone; then it does nothing.
+// stream writes to a client; after the client disconnects it does nothing.
 type stream struct {
 	http.ResponseWriter
 	split int

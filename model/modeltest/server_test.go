@@ -14,9 +14,9 @@ import (
 	"github.com/etui-run/etui/model/modeltest"
 )
 
-// TestOpenAIForeignClient lets a client of others read the server, so that the
-// server and our adapter cannot share a mistake about the protocol. Anthropic's
-// own client reads the other server in package anthropic.
+// TestOpenAIForeignClient uses a third-party client, so that our server and our
+// adapter cannot share a mistake about the protocol. Anthropic's own client talks to
+// the other server in package anthropic.
 func TestOpenAIForeignClient(t *testing.T) {
 	s := modeltest.OpenAI(
 		modeltest.Reply{
@@ -77,7 +77,7 @@ func TestOpenAIForeignClient(t *testing.T) {
 	}
 }
 
-// TestChecks sends requests that a provider would refuse.
+// TestChecks sends requests that a provider would reject.
 func TestChecks(t *testing.T) {
 	const (
 		openaiHead    = `{"model":"m","stream":true,"stream_options":{"include_usage":true},`

@@ -11,11 +11,11 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Test runs the conformance suite: what package model promises, and what an
-// adapter must make of its provider's answers. Each case starts a server with the
-// protocol and opens a model that talks to it with [Key] and, if it speaks HTTP,
-// through [Server.Transport]. The cases run one after the other, because each
-// checks that no goroutine is left behind.
+// Test runs the conformance suite: the promises of package model, and what an adapter
+// must make of its provider's answers. Each case starts a server with the protocol and
+// opens a model that talks to it with [Key] and, over HTTP, through
+// [Server.Transport]. The cases run sequentially, because each one checks for leaked
+// goroutines.
 func Test(t *testing.T, protocol Protocol, open func(t *testing.T, s *Server) model.Model) {
 	for _, c := range slices.Concat(answers, failures, endings, requests) {
 		t.Run(c.name, func(t *testing.T) {
@@ -37,16 +37,16 @@ func Test(t *testing.T, protocol Protocol, open func(t *testing.T, s *Server) mo
 	}
 }
 
-// testCase is one thing that every model does.
+// testCase is one requirement on every model.
 type testCase struct {
 	name   string
 	script []Reply
-	// wire says that the case is about HTTP.
+	// wire marks a case about HTTP.
 	wire bool
 	test func(*testing.T, *Server, model.Model)
 }
 
-// tools are what the suite's models may call.
+// tools are the tools that the suite offers.
 func tools() []tool.Definition {
 	return []tool.Definition{
 		{
@@ -113,7 +113,7 @@ func call(name, arguments string) chat.Call {
 	return chat.Call{Name: name, Arguments: []byte(arguments)}
 }
 
-// results answers the calls of an assistant's message, the last as failed.
+// results answers the calls of an assistant's message, the last one with a failure.
 func results(said chat.Message, texts ...string) []chat.Message {
 	out := []chat.Message{said}
 	for i, c := range said.Calls {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The kinds of evidence, from strong to weak. Each looks for the value of one
-// parameter and marks what it takes from the message as used.
+// The kinds of evidence, from strong to weak. Each one looks for the value of a
+// parameter and marks the text that it takes from the message as used.
 
 var (
 	quoted   = lazily("\"([^\"\n]{1,500})\"|“([^”\n]{1,500})”|「([^」\n]{1,500})」|《([^》\n]{1,500})》|`([^`\n]{1,500})`|(?:^|[\\s(,:：])'([^'\n]{1,500})'(?:$|[\\s),.?!])")
@@ -62,8 +62,8 @@ func inName(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
 }
 
-// valueAt reads the value that begins at a place: quoted text, the rest of the
-// line for long texts, else a word.
+// valueAt reads the value that begins at an offset: quoted text, the rest of the line
+// for long texts, else a word.
 func (m *message) valueAt(p *parameter, at int) (any, bool) {
 	start := at + len(m.text[at:]) - len(strings.TrimLeft(m.text[at:], " "))
 	end := start
@@ -99,7 +99,7 @@ func oneOf(m *message, p *parameter) (any, bool) {
 	if len(enum) == 0 && p.is("array") && p.Items != nil {
 		enum, list = p.Items.Enum, true
 	}
-	// The value that is said first: "20 CNY in USD" goes from CNY.
+	// The value mentioned first: "20 CNY in USD" converts from CNY.
 	best, start, end := "", len(m.text), 0
 	for _, v := range enum {
 		if s, ok := v.(string); ok && s != "" {
@@ -117,8 +117,7 @@ func oneOf(m *message, p *parameter) (any, bool) {
 	return best, true
 }
 
-// says finds where the message first has a value of an enum, in one of its
-// forms.
+// says finds where the message first mentions a value of an enum, in any of its forms.
 func (m *message) says(value string) (start, end int, ok bool) {
 	start = len(m.text)
 	note := func(from, to int) {
@@ -148,7 +147,7 @@ func (m *message) says(value string) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// formatted finds values that are known by their form.
+// formatted finds values that are recognized by their form.
 func formatted(m *message, p *parameter) (any, bool) {
 	if p.is("array") && p.Items != nil && !p.is("string") {
 		var all []any
@@ -204,7 +203,7 @@ func formatted(m *message, p *parameter) (any, bool) {
 	return nil, false
 }
 
-// span finds a length of time, as in "last 2 hours", and writes it as 2h.
+// span finds a duration, as in "last 2 hours", and writes it as 2h.
 func (m *message) span(*parameter) (any, bool) {
 	at := duration().FindStringSubmatchIndex(m.text)
 	if at == nil || !m.take(at[0], at[1]) {
@@ -256,7 +255,7 @@ func beside(m *message, p *parameter) (any, bool) {
 	return nil, false
 }
 
-// holds reports where a word is, or a run of Chinese contains, a name.
+// holds reports where a name occurs: as the whole word, or within a run of Chinese.
 func (w word) holds(name string) (int, bool) {
 	if w.wide {
 		i := strings.Index(w.text, name)
@@ -265,8 +264,8 @@ func (w word) holds(name string) (int, bool) {
 	return w.start, w.text == name || w.text == name+"s" || w.text == name+"'s"
 }
 
-// neighbours are the places of the values that may stand beside the name in
-// the i-th word, likelier ones first.
+// neighbours returns the positions of values beside the name in the i-th word,
+// likelier ones first.
 func (m *message) neighbours(i int) [][2]int {
 	var found [][2]int
 	value := func(w word) bool {
@@ -292,16 +291,16 @@ func (m *message) neighbours(i int) [][2]int {
 			break
 		}
 	}
-	// "the checkout pod" comes more often than "pod the checkout": where the
-	// name is followed by a word that begins something new, look before it.
-	// Chinese puts the value first, too.
+	// "the checkout pod" is more common than "pod the checkout": if the word after the
+	// name begins something new, look before the name first. Chinese also puts the
+	// value first.
 	if len(found) == 2 && (m.words[i].wide || fillers[m.words[i+1].text]) {
 		found[0], found[1] = found[1], found[0]
 	}
 	return found
 }
 
-// listed finds the items of a list among quoted texts and words beside its name.
+// listed finds the items of a list beside its name, or by what they look like.
 func listed(m *message, p *parameter) (any, bool) {
 	if !p.is("array") || p.Items == nil || !p.Items.is("string") {
 		return nil, false
@@ -316,7 +315,7 @@ func listed(m *message, p *parameter) (any, bool) {
 	return nil, false
 }
 
-// counted finds numbers, and texts of numbers with units for counts of time.
+// counted finds numbers; for a count of time units it converts a duration.
 func counted(m *message, p *parameter) (any, bool) {
 	if p.is("string") || !p.is("integer") && !p.is("number") {
 		return nil, false
@@ -346,8 +345,8 @@ func counted(m *message, p *parameter) (any, bool) {
 	return m.convert(p, text)
 }
 
-// mentions reports whether the message has the parameter's name, or units that
-// it is counted in.
+// mentions reports whether the message contains the parameter's name or a unit of its
+// values.
 func (m *message) mentions(p *parameter) bool {
 	for _, name := range append(p.names(), units[p.name]...) {
 		if strings.Contains(m.lower, strings.TrimSuffix(name, "s")) {
@@ -397,16 +396,16 @@ func named(m *message, p *parameter) (any, bool) {
 	return nil, false
 }
 
-// longText are parameters that take sentences.
+// longText are parameters whose values are sentences.
 var longText = set("title summary subject query message text body content description comment note notes reason details question q keyword keywords search topic expression prompt sql agenda feedback answer goal old_text new_text pattern term")
 
-// searches are parameters that say what to look for.
+// searches are parameters that hold search terms.
 var searches = set("query q keyword search term topic")
 
 var cue = lazily(`(?i)(?:\b(?:titled|saying|that says|about|called|named|regarding|with the (?:title|text|message|subject)|because(?: of)?|for|mentioning|containing|matching)\s+|(?:标题是|标题为|内容是|内容为|原因是|因为|关于|主题是|说|写着|搜索|查找|查一下|搜一下)[:：]?\s*)([^\n]+)`)
 
-// free finds a text that nothing but its place tells: quoted, after a cue word,
-// and for required parameters in the end the message itself.
+// free finds a text that only its position identifies: quoted, after a cue word or,
+// for required parameters, the message itself.
 func free(m *message, p *parameter) (any, bool) {
 	if !p.is("string") || len(p.Enum) > 0 || p.Format != "" {
 		return nil, false
@@ -441,7 +440,7 @@ func free(m *message, p *parameter) (any, bool) {
 		}
 		return nil, false
 	}
-	// The last word that could be a name of something.
+	// The last word that could be a name.
 	for _, w := range slices.Backward(m.words) {
 		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && strings.ContainsAny(w.text, "-_0123456789./") && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
 			return m.text[w.start:w.end], true
@@ -473,7 +472,7 @@ func (m *message) arithmetic() (any, bool) {
 
 var command = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let's )*(?:search|find|look up|look for|show|get|list|send|write|create|translate|summari[sz]e|query|check|tell me|what is|what's|who is|calculate)\b(?: me| for| up| the| a| an| all| out)*\s*|^(?:请|帮我|请帮我|麻烦|我想|我要|给我)*(?:搜索|查找|查询|查一下|查看|搜一下|找一下|翻译一下|翻译|计算|看看|看一下|创建|发送)?`)
 
-// rest is the message without what asks for it to be done.
+// rest is the message without the words that ask for the action.
 func (m *message) rest() string {
 	text := strings.TrimSpace(command().ReplaceAllString(m.text, ""))
 	text = strings.TrimRight(text, " .?!。？！")

@@ -22,8 +22,8 @@ type parameter struct {
 	Items       *parameter      `json:"items"`
 }
 
-// is reports whether the parameter takes values of a type; one without a type
-// takes texts.
+// is reports whether the parameter takes values of a type; a parameter without a type
+// takes strings.
 func (p *parameter) is(kind string) bool {
 	if len(p.Type) == 0 {
 		return kind == "string"
@@ -48,7 +48,7 @@ func parameters(d tool.Definition) []parameter {
 	var list []parameter
 	for name, raw := range schema.Properties {
 		p := parameter{name: name, required: slices.Contains(schema.Required, name)}
-		// A property that is not as expected is treated as a text.
+		// An unexpected kind of property is treated as a string.
 		_ = json.Unmarshal(raw, &p)
 		list = append(list, p)
 	}
@@ -59,7 +59,7 @@ func parameters(d tool.Definition) []parameter {
 		case a.required != b.required:
 			return 1
 		case begins(a.name) != begins(b.name):
-			// What comes first in time comes first in the message.
+			// The beginning of a span also comes first in the message.
 			if begins(a.name) {
 				return -1
 			}
@@ -70,19 +70,19 @@ func parameters(d tool.Definition) []parameter {
 	return list
 }
 
-// begins reports whether a parameter is the beginning of a span or a way.
+// begins reports whether a parameter is the beginning of a time span or a route.
 func begins(name string) bool {
 	return slices.ContainsFunc([]string{"start", "from", "begin", "origin", "check_in", "departure"}, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// fill finds a tool's arguments in a message. Missing are the required
-// parameters of which the message says nothing.
+// fill finds a tool's arguments in a message. Missing are the required parameters that
+// the message does not mention.
 func fill(d tool.Definition, text string, now time.Time) (args map[string]any, missing []parameter) {
 	params := parameters(d)
 	m := read(text, params, now)
 	args = map[string]any{}
-	// Strong evidence is looked at for every parameter before weak evidence for
-	// any, because a value belongs to one parameter only.
+	// Apply strong evidence to every parameter before weak evidence to any, because a
+	// value belongs to one parameter only.
 	for _, find := range []func(*message, *parameter) (any, bool){explicit, oneOf, formatted, beside, listed, counted, named, free} {
 		for i := range params {
 			p := &params[i]
@@ -97,7 +97,7 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 	schema, err := tool.CompileSchema(d.Schema())
 	for _, p := range slices.Backward(params) {
 		if err != nil {
-			break // it cannot be checked here; the call will say so
+			break // the call itself will fail with a reason
 		}
 		if p.required {
 			continue
@@ -123,8 +123,8 @@ func fits(schema *tool.Schema, args map[string]any) bool {
 	return err == nil && schema.Validate(raw) == nil
 }
 
-// breaks reports whether one argument is itself a reason why the rest does not
-// fit: with it there are more problems than without.
+// breaks reports whether one argument itself is invalid: there are more problems with
+// it than without it.
 func breaks(schema *tool.Schema, rest map[string]any, name string, value any) bool {
 	with := map[string]any{name: value}
 	for k, v := range rest {
@@ -148,7 +148,7 @@ func problems(schema *tool.Schema, args map[string]any) int {
 	return 1
 }
 
-// convert makes a text the kind of value that a parameter takes.
+// convert turns text into a value of the parameter's type.
 func (m *message) convert(p *parameter, text string) (any, bool) {
 	text = strings.Trim(text, " ,.;!?，。；！？")
 	switch {
@@ -157,7 +157,7 @@ func (m *message) convert(p *parameter, text string) (any, bool) {
 	case len(p.Enum) > 0:
 		return enumValue(p, text)
 	case p.is("string") && p.isID() && !strings.ContainsAny(text, "0123456789"):
-		return nil, false // IDs have a number
+		return nil, false // IDs contain a digit
 	case p.is("string"):
 		return text, true
 	case p.is("integer"):

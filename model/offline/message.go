@@ -12,21 +12,21 @@ import (
 	"github.com/etui-run/etui/chat"
 )
 
-// maxText is how much of a message is searched for arguments, in bytes.
+// maxText limits how much of a message is searched for arguments, in bytes.
 const maxText = 16 << 10
 
-// message is a question, made ready for being searched.
+// message is a question prepared for the search.
 type message struct {
 	text  string
 	lower string // text in lower case, of the same length
 	words []word
 	names map[string]bool // words that name a parameter
-	used  []bool          // by byte: belongs to an argument already
+	used  []bool          // by byte: part of an argument already
 	now   time.Time
 }
 
-// word is a run of letters, digits and the signs that stand inside of names
-// and numbers, or a run of Chinese.
+// word is a run of letters, digits and the punctuation inside names and numbers, or a
+// run of Chinese.
 type word struct {
 	start, end int
 	text       string // lower case
@@ -78,7 +78,7 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./@#%+:'", r)
 }
 
-// lower is strings.ToLower for text whose bytes must keep their places.
+// lower is strings.ToLower for ASCII: bytes keep their places.
 func lower(text string) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -89,7 +89,7 @@ func lower(text string) string {
 	return string(out)
 }
 
-// take marks a part of the text as used, and reports whether it was free.
+// take marks a part of the text as used and reports whether it was free.
 func (m *message) take(start, end int) bool {
 	if slices.Contains(m.used[start:end], true) {
 		return false
@@ -111,7 +111,7 @@ func (m *message) match(pattern expression) (string, bool) {
 	return "", false
 }
 
-// names are the words by which a message may call a parameter.
+// names returns the words with which a message may name a parameter.
 func (p *parameter) names() []string {
 	whole := strings.ToLower(strings.ReplaceAll(p.name, "_", " "))
 	names := []string{whole}
@@ -135,8 +135,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// expression is a regular expression that is compiled when it is first used:
-// together they cost time and memory that only this model needs.
+// expression is a regular expression compiled on first use: only this model needs
+// them, and compiling all costs time and memory.
 type expression func() *regexp.Regexp
 
 func lazily(text string) expression {

@@ -18,15 +18,14 @@ var (
 	clock    = lazily(`(?i)\b(?:at\s+)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|\b(\d{1,2}):(\d{2})\b|(上午|早上|下午|晚上|中午)?(\d{1,2}|一|两|二|三|四|五|六|七|八|九|十|十一|十二)点(半|(\d{1,2})分)?`)
 )
 
-// moment finds a date, a time or both, and writes them as the parameter's
-// format wants. A text without a format gets a date, or a time when only that is
-// said.
+// moment finds a date, a time or both, and writes them in the parameter's format. A
+// string without a format gets a date, or a time if the message has no date.
 func (m *message) moment(p *parameter) (any, bool) {
 	if text, ok := m.match(isoTime); ok {
 		return text, true
 	}
-	// A date-time belongs to the parameter that begins something; the clock is
-	// looked for only where a time is wanted.
+	// A date-time belongs to the parameter that begins a span; look for a time of day
+	// only if one is wanted.
 	wantsTime := p.Format != "date" && (p.Format != "" || !strings.Contains(p.name, "date") && !strings.Contains(p.name, "day"))
 	var day time.Time
 	var haveDay, haveClock bool
@@ -73,7 +72,7 @@ func (m *message) find(pattern expression) ([]string, bool) {
 
 var months = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
-// day finds a day; one without a year is the next such day from a month ago on.
+// day finds a day; a day without a year is the next one, counted from a month ago.
 func (m *message) day() (time.Time, bool) {
 	if g, ok := m.find(isoDate); ok {
 		t, err := time.ParseInLocation("2006-1-2", g[1], m.now.Location())
@@ -99,7 +98,7 @@ func (m *message) day() (time.Time, bool) {
 		ahead := (want - int(m.now.Weekday()) + 7) % 7
 		switch {
 		case g[3] == "下" || g[1] == "next":
-			// The one in the week after this one, which begins on Monday.
+			// The day in the week after this one; weeks begin on Monday.
 			monday := (int(m.now.Weekday()) + 6) % 7
 			ahead = 7 - monday + (want+6)%7
 		case ahead == 0 && g[1] == "" && g[3] == "":
@@ -139,7 +138,7 @@ func (m *message) clock() (hour, minute int, ok bool) {
 			hour = 10 + numerals[rest]
 		}
 	}
-	minute, _ = strconv.Atoi(g[2] + g[5] + g[9]) // no minutes are zero
+	minute, _ = strconv.Atoi(g[2] + g[5] + g[9]) // missing minutes are zero
 	if g[8] == "半" {
 		minute = 30
 	}

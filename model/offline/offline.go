@@ -1,11 +1,10 @@
-// Package offline answers without a language model, and says so: it takes the
-// tool that fits the message best, fills its arguments from the message, calls
-// it and reports what it gave. It makes the first run, the demo and the tests
-// work without a network.
+// Package offline answers without a language model, and says so: it picks the tool
+// that fits the message best, fills its arguments from the message, calls it and
+// reports the result. With it the first run, the demo and the tests work without a
+// network.
 //
-// It makes one call for each message, and never invents an argument: what the
-// message does not say is left out or asked for. The same conversation gives the
-// same answer.
+// It makes one call per message and never invents an argument: it leaves out what the
+// message does not say, or asks for it. The same conversation gives the same answer.
 package offline
 
 import (
@@ -22,12 +21,12 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Config says what the model may know. The zero value works.
+// Config sets up a [Model]. The zero value works.
 type Config struct {
-	// Lookup finds the definitions of tools that are announced in messages and
-	// so are not among a request's Tools; nil finds none.
+	// Lookup finds the definitions of tools that messages announce but a request's
+	// Tools lack; nil finds none.
 	Lookup func(name string) (tool.Definition, bool)
-	// Now tells the time, for words such as "tomorrow"; nil means time.Now.
+	// Now is the clock, for words such as "tomorrow"; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -99,20 +98,20 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	}
 	if last := req.Messages; question == "" && len(last) > 0 && last[len(last)-1].Note != "" && len(req.Ranked) == 0 {
 		if _, said, ok := strings.Cut(last[len(last)-1].Note, "\n"); ok {
-			return nil, said // a call that went on has finished
+			return nil, said // the outcome of a pending call
 		}
 	}
 	ranked := req.Ranked
 	if asked != "" {
 		ranked = append([]string{asked}, ranked...)
 	}
-	// The best one, if the message gives its arguments; else one of the next that
-	// only looks; else the best one asks for what it misses.
+	// Take the best tool if the message gives its arguments, else the first of the
+	// next ones that only reads. Otherwise ask for the arguments of the best one.
 	toAsk := ""
 	for _, name := range ranked[:min(len(ranked), candidates)] {
 		d, ok := m.definition(req, name)
 		if !ok || toAsk != "" && d.Risk != tool.Read {
-			continue // a guess may look, but change nothing
+			continue // a guess may read, but not change anything
 		}
 		args, missing := fill(d, question, m.config.Now())
 		if len(missing) > 0 {
@@ -133,7 +132,7 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	return nil, lang.nothing(question)
 }
 
-// candidates is how many of the ranked tools are tried.
+// candidates is the number of ranked tools to try.
 const candidates = 3
 
 func (m *Model) definition(req model.Request, name string) (tool.Definition, bool) {
@@ -145,9 +144,9 @@ func (m *Model) definition(req model.Request, name string) (tool.Definition, boo
 	return m.config.Lookup(name)
 }
 
-// newest returns the newest question and the results that came after it. When
-// the answer before it asked for the arguments of a tool, it returns that tool
-// and both questions together.
+// newest returns the newest question and the results after it. If the answer before
+// the question asked for the arguments of a tool, it also returns that tool, and both
+// questions together.
 func newest(messages []chat.Message) (question string, results []chat.Result, asked string) {
 	i := len(messages) - 1
 	for ; i >= 0 && messages[i].Role != chat.User; i-- {
@@ -175,7 +174,7 @@ func calls(messages []chat.Message) int {
 	return n
 }
 
-// language is one in which the model answers.
+// language is a language of the answers.
 type language int
 
 const (
@@ -204,7 +203,7 @@ const (
 	askChinese = "（离线模型）要使用 "
 )
 
-// askedFor returns the tool whose missing arguments an answer asked for.
+// askedFor returns the tool for whose missing arguments an answer asked.
 func askedFor(text string) string {
 	for _, begin := range []string{askEnglish, askChinese} {
 		if rest, ok := strings.CutPrefix(text, begin); ok {
@@ -215,7 +214,7 @@ func askedFor(text string) string {
 	return ""
 }
 
-// ask asks for arguments that the message does not give.
+// ask asks for arguments that the message lacks.
 func (l language) ask(d tool.Definition, missing []parameter) string {
 	parts := make([]string, len(missing))
 	for i, p := range missing {
@@ -229,7 +228,7 @@ func (l language) ask(d tool.Definition, missing []parameter) string {
 		askChinese+d.Name+" 还需要："+strings.Join(parts, "，")+"。")
 }
 
-// nothing answers a message that no tool fits.
+// nothing answers a message that fits no tool.
 func (l language) nothing(question string) string {
 	if greeting(question) {
 		return l.pick(
@@ -251,7 +250,7 @@ func greeting(text string) bool {
 	return false
 }
 
-// report tells what calls gave.
+// report describes the results of calls.
 func (l language) report(messages []chat.Message, results []chat.Result) string {
 	var b strings.Builder
 	for i, r := range results {
@@ -272,7 +271,8 @@ func (l language) report(messages []chat.Message, results []chat.Result) string 
 	return b.String()
 }
 
-// arguments shows those of a call, as in " (namespace: prod, pod: checkout)".
+// arguments formats the arguments of a call, as in " (namespace: prod, pod:
+// checkout)".
 func arguments(messages []chat.Message, id string) string {
 	for _, m := range messages {
 		for _, c := range m.Calls {

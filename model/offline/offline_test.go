@@ -179,8 +179,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestTakesTheOneItCanFill: the second best serves when the message has not what
-// the best needs.
+// TestTakesTheOneItCanFill uses the second best tool if the message lacks arguments of
+// the best.
 func TestTakesTheOneItCanFill(t *testing.T) {
 	answer, _ := ask(t, []chat.Message{user("show me invoices that are overdue")}, "get_ticket", "list_invoices")
 	if len(answer.Calls) != 1 || answer.Calls[0].Name != "list_invoices" {
@@ -211,8 +211,19 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestLongMessage searches only the beginning of a message that is too long, without a
+// broken character at the cut.
+func TestLongMessage(t *testing.T) {
+	for _, filler := range []string{"a ", "好 "} {
+		answer, _ := ask(t, []chat.Message{user("namespace=prod pod=cart " + strings.Repeat(filler, 9000) + " tail=20")}, "get_pod_logs")
+		if len(answer.Calls) != 1 || string(answer.Calls[0].Arguments) != `{"namespace":"prod","pod":"cart"}` {
+			t.Errorf("%+v", answer)
+		}
+	}
+}
+
 func FuzzArguments(f *testing.F) {
-	for _, s := range []string{"", "show logs of pod x in namespace y", "从3月5日到13月77日 下周八 三点半", "\x00\xff「", "namespace=", `"`, "###1 #99999999999999999999", strings.Repeat("a ", 9000), "at 99:99 pm", "$1,2,3.4.5 €"} {
+	for _, s := range []string{"", "show logs of pod x in namespace y", "从3月5日到13月77日 下周八 三点半", "\x00\xff「", "namespace=", `"`, "###1 #99999999999999999999", strings.Repeat("a ", 90), "at 99:99 pm", "$1,2,3.4.5 €"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -46,10 +46,10 @@ var synonyms = map[string][]string{
 	"image": {"镜像"}, "version": {"版本"}, "flight": {"航班"}, "hotel": {"酒店"}, "page": {"页面", "文档"}, "dashboard": {"看板", "仪表盘"},
 }
 
-// fillers stand between a parameter's name and its value and mean nothing.
+// fillers may separate a parameter's name from its value and carry no meaning.
 var fillers = set("the a an this that these those my our your is are was to of called named as = : be id number name 这个 那个 的 是 为 叫 叫做 名为 里 里的 中 中的 上 上的 下 下的 设为 改为 改成")
 
-// common are words that are no value of anything.
+// common words are never values.
 var common = set(`for with by and or but in on at from into than then so if when please show list get give find fetch meeting tell me us it its what which who how why where many much
  can could would should will do does did has have had there any all some new latest recent current currently open check look up search create make add set update change delete remove send write
  read run start stop restart view see need want last next past this today now i you we they not no logs log status info information details about per each every between during since until

@@ -49,11 +49,11 @@ type usage struct {
 	Details          struct {
 		CachedTokens int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-	// CacheHit is how DeepSeek calls the cached tokens.
+	// CacheHit is DeepSeek's name for the cached tokens.
 	CacheHit int `json:"prompt_cache_hit_tokens"`
 }
 
-// content is text, or a list of parts of which those of type text count.
+// content is a string, or a list of parts of which only those of type text count.
 type content string
 
 func (c *content) UnmarshalJSON(raw []byte) error {
@@ -75,8 +75,8 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// text is a JSON text, or the JSON value itself: some servers send arguments as
-// an object.
+// text is a JSON string, or the JSON value itself: some servers send arguments as an
+// object.
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
@@ -87,18 +87,18 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// answer puts the pieces of an answer together.
+// answer assembles the pieces of an answer.
 type answer struct {
 	names model.Names
-	// used are the IDs of the conversation's calls; the answer's must differ.
+	// used are the IDs of the conversation's calls; the answer's IDs must differ.
 	used  map[string]bool
 	calls []*partial
 	usage *model.Tokens
-	// reason is why the answer ended; empty while it goes on.
+	// reason is why the answer ended; empty until it ends.
 	reason string
 }
 
-// partial is a call that is being put together.
+// partial is a call that is being assembled.
 type partial struct {
 	chat.Call
 	index int
@@ -114,15 +114,15 @@ func newAnswer(req model.Request) *answer {
 	return a
 }
 
-// read reads a body to the answer's end, and yields the text as it comes. A body
-// that ends, or fails, before the answer does is an error.
+// read reads a body to the end of the answer and yields the text as it arrives. A body
+// that ends or fails before the answer does is an error.
 func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		some := false
 		for e, err := range events(body) {
 			some = true
 			if err != nil && a.reason != "" {
-				return // all but the usage has come
+				return // only the usage is missing
 			}
 			if string(bytes.TrimSpace(e.data)) == "[DONE]" {
 				a.end("stop")
@@ -149,11 +149,11 @@ func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// take adds a piece, and returns its text.
+// take adds a piece and returns its text.
 func (a *answer) take(e event) (string, error) {
 	var c chunk
 	if err := json.Unmarshal(e.data, &c); err != nil {
-		return "", malformed("what is no piece of an answer", e.data)
+		return "", malformed("something that is not a piece of an answer", e.data)
 	}
 	if e.name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
 		return "", &refusal{http.StatusOK, e.data}
@@ -181,7 +181,7 @@ func (a *answer) take(e event) (string, error) {
 	return string(said.Content) + said.Refusal, nil
 }
 
-// end notes why the answer ended. The first reason stands.
+// end records why the answer ended. The first reason counts.
 func (a *answer) end(reason string) {
 	if a.reason == "" {
 		a.reason = reason
@@ -207,10 +207,9 @@ func (a *answer) add(p part) {
 	c.Arguments = append(c.Arguments, p.Function.Arguments...)
 }
 
-// callOf finds the call that a piece continues: the newest with its index or,
-// from servers that send none, the newest unless the piece has a name. A piece
-// with another ID begins a new call: some servers give every call the same
-// index.
+// callOf finds the call that a piece continues: the newest with its index. If the
+// server sends no index, it is the newest call, unless the piece has a name. A piece
+// with another ID begins a new call: some servers give every call the same index.
 func (a *answer) callOf(p part) *partial {
 	for i := len(a.calls) - 1; i >= 0; i-- {
 		c := a.calls[i]
@@ -225,10 +224,10 @@ func (a *answer) callOf(p part) *partial {
 	return nil
 }
 
-// wholeCalls returns the calls, each with the tool's own name and an ID that is
-// new to the conversation. When the answer was cut off at its limit, so may be
-// its last call: without whole arguments it is left out, because to repair them
-// would be to guess. Of an answer that was filtered no call is left.
+// wholeCalls returns the calls, each with the tool's own name and an ID that is new to
+// the conversation. If the answer hit its token limit, the last call may be
+// incomplete: without complete arguments it is dropped, because repairing them would
+// be guessing. A filtered answer has no calls.
 func (a *answer) wholeCalls() []*chat.Call {
 	var out []*chat.Call
 	for i, c := range a.calls {

@@ -15,9 +15,9 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// refusal is what a server says instead of an answer, or in the midst of one.
+// refusal is an error from the server, in place of an answer or in the middle of one.
 type refusal struct {
-	// status is the HTTP status; 200 in the midst of an answer.
+	// status is the HTTP status; 200 in the middle of an answer.
 	status int
 	body   []byte
 }
@@ -27,8 +27,8 @@ func (r *refusal) Error() string {
 	return message
 }
 
-// read finds the words and the code. Servers put them in an object or a text
-// named "error", or at the top.
+// read finds the message and the code. Servers put them in an object or a string named
+// "error", or at the top level.
 func (r *refusal) read() (message, code string) {
 	var said struct {
 		Error json.RawMessage `json:"error"`
@@ -40,7 +40,7 @@ func (r *refusal) read() (message, code string) {
 	if len(said.Error) > 0 && string(said.Error) != "null" {
 		said.words = words{}
 		if json.Unmarshal(said.Error, &said.words) != nil {
-			_ = json.Unmarshal(said.Error, &said.Message) // a text, or unknown
+			_ = json.Unmarshal(said.Error, &said.Message) // a string, or unknown
 		}
 	}
 	code = strings.Trim(string(said.Code), `"`)
@@ -62,8 +62,8 @@ type words struct {
 	Code    json.RawMessage `json:"code"`
 }
 
-// kind tells the HTTP status and the kind of failure. A gateway may put the
-// status of its provider into an answer that began well.
+// kind returns the HTTP status and the kind of failure. A gateway may report its
+// provider's status inside an answer that began well.
 func (r *refusal) kind() (status int, kind error) {
 	message, code := r.read()
 	status = r.status
@@ -80,8 +80,8 @@ func (r *refusal) kind() (status int, kind error) {
 	return status, kind
 }
 
-// kinds are the codes and types of errors that come in the midst of an answer,
-// where the HTTP status says nothing.
+// kinds maps the codes and types of errors in the middle of an answer, where the HTTP
+// status says nothing.
 var kinds = map[string]error{
 	"invalid_api_key":       model.ErrAuth,
 	"authentication_error":  model.ErrAuth,
@@ -92,8 +92,8 @@ var kinds = map[string]error{
 	"model_not_found":       model.ErrRequest,
 }
 
-// tooLong reports whether a server says that the request does not fit. Few have
-// a code for it.
+// tooLong reports whether the server says that the request does not fit. Few servers
+// have a code for it.
 func tooLong(code, message string) bool {
 	message = strings.ToLower(message)
 	return code == "context_length_exceeded" || code == "exceed_context_size_error" ||
@@ -102,8 +102,7 @@ func tooLong(code, message string) bool {
 		})
 }
 
-// failure says what went wrong, in the terms of package model and without
-// secrets.
+// failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -117,7 +116,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Detail = "the connection ended before the answer did"
 	case errors.As(err, &sending):
-		e.Detail = sending.Err.Error() // the address may hold a password
+		e.Detail = sending.Err.Error() // the URL may contain a password
 	}
 	e.Detail = model.Detail(e.Detail, m.secrets()...)
 	return e
@@ -131,7 +130,7 @@ func (m *Model) secrets() []string {
 	return all
 }
 
-// malformed is an answer that is not in the protocol's terms.
+// malformed is an error for an answer that violates the protocol.
 func malformed(what string, data []byte) error {
 	return fmt.Errorf("the server sent %s: %s", what, data)
 }

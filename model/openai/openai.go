@@ -1,14 +1,14 @@
-// Package openai talks to servers with OpenAI's chat completions: OpenAI itself
-// and the many that speak the same, such as llama.cpp, vLLM, Ollama or a gateway.
+// Package openai talks to servers that implement OpenAI's chat completions: OpenAI
+// itself and compatible servers such as llama.cpp, vLLM, Ollama or a gateway.
 //
-// Answers are always streamed. Servers that leave parts of the protocol out - no
-// call IDs, no indexes, no usage, no [DONE], a whole answer in one piece, errors
-// of their own form - are understood. That is why the protocol is written here
-// with the standard library alone: a library for it knows OpenAI's own models and
-// streams, and guesses wrong about the others.
+// Answers are always streamed. The package understands servers that leave out parts of
+// the protocol: no call IDs, no indexes, no usage, no [DONE], a whole answer in one
+// piece, errors of their own form. That is why it implements the protocol with the
+// standard library alone: a client library knows OpenAI's own models and streams, and
+// misreads the others.
 //
-// Requests repeat the bytes of the ones before: definitions are sent exactly as
-// [tool.Definition] gives them, and the conversation comes last.
+// Consecutive requests of a conversation begin with the same bytes: definitions are
+// sent exactly as [tool.Definition] gives them, and the conversation comes last.
 package openai
 
 import (
@@ -26,27 +26,27 @@ import (
 	"github.com/etui-run/etui/model"
 )
 
-// Config says which model on which server. Only Model must be set.
+// Config names a model and its server. Only Model is required.
 type Config struct {
-	// Model is what the server calls it. Required.
+	// Model is the server's name for the model. Required.
 	Model string
 	// Name is the model's name in logs and errors; empty means "openai/" and Model.
 	Name string
-	// BaseURL is where the server is, up to and with its version; empty means
+	// BaseURL is the server's address up to and including the version; empty means
 	// https://api.openai.com/v1.
 	BaseURL string
-	// APIKey is sent as bearer token; empty sends none: servers of one's own often
-	// need none.
+	// APIKey is sent as a bearer token; empty sends none, as many local servers
+	// expect.
 	APIKey string
-	// Window is how many tokens a request and its answer may have together; 0
+	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
-	// CacheLife is how long the server keeps the beginning of a request; 0 means an
-	// hour, as OpenAI does at most, and a negative one that it keeps nothing.
+	// CacheLife is how long the server caches the beginning of a request; 0 means one
+	// hour, OpenAI's maximum, and a negative value means no cache.
 	CacheLife time.Duration
-	// MaxTokens bounds answers whose request does not; 0 leaves it to the server.
+	// MaxTokens limits answers to requests without a limit; 0 leaves it to the server.
 	MaxTokens int
-	// Headers are sent with every request. Their values count as secrets.
+	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
 	Transport http.RoundTripper
@@ -58,7 +58,7 @@ const defaultBaseURL = "https://api.openai.com/v1"
 type Model struct {
 	config  Config
 	address string
-	client  http.Client
+	client  *http.Client
 }
 
 var _ model.Model = (*Model)(nil)
@@ -81,14 +81,7 @@ func New(cfg Config) (*Model, error) {
 	if cfg.CacheLife == 0 {
 		cfg.CacheLife = time.Hour
 	}
-	if cfg.Transport == nil {
-		cfg.Transport = model.Transport(model.TransportConfig{})
-	}
-	return &Model{cfg, base.JoinPath("chat/completions").String(), http.Client{
-		Transport: cfg.Transport,
-		// The key is for this server only.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Model{cfg, base.JoinPath("chat/completions").String(), model.Client(cfg.Transport)}, nil
 }
 
 // Info implements [model.Model].
@@ -131,7 +124,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 	}
 }
 
-// ask sends the request, and returns the answer's body.
+// ask sends the request and returns the body of the answer.
 func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, error) {
 	raw, err := m.request(req)
 	if err != nil {
@@ -155,7 +148,7 @@ func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, erro
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status says enough
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status is enough
 		if len(bytes.TrimSpace(said)) == 0 {
 			said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
 		}

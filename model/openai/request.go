@@ -29,8 +29,7 @@ type streamOptions struct {
 
 type message struct {
 	Role string `json:"role"`
-	// Content is a text, a list of parts, or null when an assistant only asks for
-	// calls.
+	// Content is a string, a list of parts, or null if an assistant only makes calls.
 	Content    any        `json:"content"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
@@ -58,7 +57,7 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// request writes a question in OpenAI's terms.
+// request encodes a request for OpenAI's API.
 func (m *Model) request(req model.Request) ([]byte, error) {
 	names := model.NewNames(req)
 	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
@@ -94,13 +93,13 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a schema's bytes stay as they are
+	e.SetEscapeHTML(false) // keep the bytes of schemas
 	err := e.Encode(out)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// newLimit reports whether a server wants the newer name of the limit. OpenAI's
-// newer models refuse the older one, other servers do not know the newer one.
+// newLimit reports whether a server wants the newer name of the token limit. OpenAI's
+// newer models reject the older name; other servers do not know the newer one.
 func newLimit(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -131,8 +130,8 @@ func write(said chat.Message, names model.Names) message {
 	return message{Role: "user", Content: model.UserText(said)}
 }
 
-// show shows the pictures of a round of calls in a message behind their results:
-// in those there can be none.
+// show shows the pictures of a round of calls in a message after the results, which
+// cannot contain pictures.
 func show(images []chat.File) message {
 	parts := []shownPart{{Type: "text", Text: "(The pictures of the results above.)"}}
 	for _, f := range images {
@@ -142,7 +141,7 @@ func show(images []chat.File) message {
 	return message{Role: "user", Content: parts}
 }
 
-// withoutImages is a request for a model that sees none.
+// withoutImages returns the request for a model that accepts no pictures.
 func withoutImages(req model.Request) (blind model.Request, had bool) {
 	req.Messages = slices.Clone(req.Messages)
 	for i, m := range req.Messages {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxRefusal bounds what is read of an answer with an error status.
+	// maxRefusal limits how much of an error response is read.
 	maxRefusal = 64 << 10
-	// maxEvent bounds one event, and an answer that is not streamed.
+	// maxEvent limits one event, and an answer that is not streamed.
 	maxEvent = 16 << 20
 )
 
@@ -21,10 +21,10 @@ type event struct {
 	data []byte
 }
 
-// events reads a body: a stream of server-sent events, or one JSON value, which
-// counts as one event. Comments are skipped. Beyond the standard, an event that
-// the body's end cuts off counts, and so does a complete JSON value that is
-// followed by the next without an empty line between.
+// events reads a body: a stream of server-sent events, or one JSON value, which counts
+// as one event. Comments are skipped. Beyond the standard, an event that is cut off by
+// the end of the body counts, and so does a complete JSON value without an empty line
+// before the next one.
 func events(body io.Reader) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		r := bufio.NewReader(body)

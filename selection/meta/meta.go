@@ -1,8 +1,8 @@
-// Package meta defines the tools with which a model reaches what it was not sent.
-// Selections declare them; who runs the turn carries them out, because they find,
-// describe and call other tools and change the conversation. So they are no
-// functions, but the arguments of one: [Definitions] and the functions that read
-// the arguments are made of the types that say //etui:tool.
+// Package meta defines the tools with which a model reaches tools that it was not
+// sent. Selections declare them. The turn carries them out, because they find,
+// describe and call other tools and change the conversation. So the package has
+// only the types of their arguments; [Definitions] and the functions that read
+// arguments are generated from the types marked //etui:tool.
 //
 //etui:tools risk=read source=etui
 package meta

@@ -73,26 +73,25 @@ type SkillStatus struct {
 	Why     string      `json:"why,omitempty"`
 	Version string      `json:"version,omitempty"`
 	Scope   skill.Scope `json:"scope"`
-	// Source is the file that it came from, and Since when it came to be as it is.
+	// Source is the file that it comes from, and Since the time of its last change.
 	Source string    `json:"source,omitempty"`
 	Since  time.Time `json:"since"`
-	// Shadows are skills of the same name that are not in force because of this
-	// one.
+	// Shadows are skills of the same name that this one keeps out of effect.
 	Shadows []Shadow `json:"shadows,omitempty"`
-	// Error is why the newest form of the source could not be used; this is then
-	// the last good one.
+	// Error is why the latest version of the source cannot be used; then the last good
+	// one is in effect.
 	Error    string   `json:"error,omitempty"`
 	Unmet    []string `json:"unmet,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Groups   []string `json:"groups,omitempty"`
 	Tools    []string `json:"tools,omitempty"`
-	// Server says how it goes with a skill that brings tools of its own.
+	// Server is the state of a skill that brings tools of its own.
 	Server   any             `json:"server,omitempty"`
 	Decision *skill.Decision `json:"decision,omitempty"`
 	Counters audit.Counters  `json:"counters"`
 }
 
-// Shadow is a skill that is not in force because of another one of its name.
+// Shadow is a skill that another one of the same name keeps out of effect.
 type Shadow struct {
 	Version string      `json:"version,omitempty"`
 	Scope   skill.Scope `json:"scope"`
@@ -100,18 +99,18 @@ type Shadow struct {
 	Error   string      `json:"error,omitempty"`
 }
 
-// SkillList is what there is of skills.
+// SkillList lists the skills.
 type SkillList struct {
 	Skills []SkillStatus `json:"skills"`
-	// Failed are the files that give no skill.
+	// Failed are the files from which no skill could be read.
 	Failed []FailedFile `json:"failed"`
 	// Trouble is why decisions about skills cannot be read now.
 	Trouble string `json:"trouble,omitempty"`
-	// DroppedCalls is how many calls are missing in the history.
+	// DroppedCalls is how many calls are missing from the history.
 	DroppedCalls int `json:"dropped_calls,omitempty"`
 }
 
-// FailedFile is a file that gives no skill, and why.
+// FailedFile is a file from which no skill could be read, and why.
 type FailedFile struct {
 	Source string `json:"source"`
 	Error  string `json:"error"`
@@ -119,12 +118,12 @@ type FailedFile struct {
 
 // Change asks for a change of a skill.
 type Change struct {
-	// By is who asks, and Reason why; both are logged and kept.
+	// By says who makes the change, and Reason why; both are logged and kept.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Version is the one that use puts in force.
+	// Version is the version that use puts into effect; empty means the highest.
 	Version string `json:"version,omitempty"`
-	// Tools are those that approve lets through.
+	// Tools are the tools that approve releases; none means all.
 	Tools []string `json:"tools,omitempty"`
 }
 
@@ -147,24 +146,24 @@ func (a *API) status(e *skill.Entry) SkillStatus {
 		}
 		s.Shadows = append(s.Shadows, shadow)
 	}
-	admin := a.config
-	if admin.Server != nil {
-		s.Server = admin.Server(e.Skill)
+	c := a.config
+	if c.Server != nil {
+		s.Server = c.Server(e.Skill)
 	}
-	if admin.Decision != nil {
-		if d := admin.Decision(e.Name()); !d.IsZero() {
+	if c.Decision != nil {
+		if d := c.Decision(e.Name()); !d.IsZero() {
 			s.Decision = &d
 		}
 	}
-	if admin.Calls != nil {
-		s.Counters = admin.Calls.Counters(e.Name())
+	if c.Calls != nil {
+		s.Counters = c.Calls.Counters(e.Name())
 	}
 	return s
 }
 
 // List answers with the [SkillList].
 func (a *API) List(w http.ResponseWriter, _ *http.Request) {
-	now, admin := a.config.Table.Snapshot(), a.config
+	now, c := a.config.Table.Snapshot(), a.config
 	list := SkillList{Skills: []SkillStatus{}, Failed: []FailedFile{}}
 	for _, e := range now.All() {
 		list.Skills = append(list.Skills, a.status(e))
@@ -173,18 +172,18 @@ func (a *API) List(w http.ResponseWriter, _ *http.Request) {
 		list.Failed = append(list.Failed, FailedFile{source, err.Error()})
 	}
 	slices.SortFunc(list.Failed, func(x, y FailedFile) int { return strings.Compare(x.Source, y.Source) })
-	if admin.Trouble != nil {
-		if err := admin.Trouble(); err != nil {
+	if c.Trouble != nil {
+		if err := c.Trouble(); err != nil {
 			list.Trouble = err.Error()
 		}
 	}
-	if admin.Calls != nil {
-		list.DroppedCalls = admin.Calls.Dropped()
+	if c.Calls != nil {
+		list.DroppedCalls = c.Calls.Dropped()
 	}
 	wire.Reply(w, http.StatusOK, list)
 }
 
-// entry finds the skill that a request names, or answers that there is none.
+// entry finds the skill that a request names. If there is none, it answers so.
 func (a *API) entry(w http.ResponseWriter, r *http.Request) (*skill.Entry, bool) {
 	now, name := a.config.Table.Snapshot(), r.PathValue("name")
 	e, ok := now.Get(name)
@@ -207,7 +206,7 @@ func (a *API) Show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// request reads what a change of skills says about itself.
+// request reads a [Change].
 func request(w http.ResponseWriter, r *http.Request) (Change, bool) {
 	var change Change
 	if r.ContentLength != 0 && !wire.Read(w, r, &change) {
@@ -257,7 +256,11 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) {
 		}
 		decide = func(d *skill.Decision) { d.Version = change.Version }
 	case "": // DELETE
-		decide = func(d *skill.Decision) { d.State, d.Removed = "", with(d.Removed, e.Source) }
+		decide = func(d *skill.Decision) {
+			if d.State = ""; !slices.Contains(d.Removed, e.Source) {
+				d.Removed = append(slices.Clone(d.Removed), e.Source)
+			}
+		}
 	case "approve":
 		a.approve(w, e, change)
 		return
@@ -266,14 +269,6 @@ func (a *API) Change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.decide(w, e.Name(), change, decide)
-}
-
-// with returns a copy of a list that has a text besides.
-func with(list []string, text string) []string {
-	if slices.Contains(list, text) {
-		return list
-	}
-	return append(slices.Clone(list), text)
 }
 
 func (a *API) decide(w http.ResponseWriter, name string, change Change, decide func(*skill.Decision)) {
@@ -305,8 +300,8 @@ func (a *API) approve(w http.ResponseWriter, e *skill.Entry, change Change) {
 	wire.Reply(w, http.StatusOK, a.status(e))
 }
 
-// hasVersion reports what versions there are when the wanted one is not among
-// them.
+// hasVersion returns an error that names the versions of a skill when the wanted
+// one is not among them.
 func hasVersion(e *skill.Entry, version string) error {
 	have := []string{e.Details.Version}
 	for _, other := range e.Shadows {
@@ -316,7 +311,7 @@ func hasVersion(e *skill.Entry, version string) error {
 		return nil
 	}
 	if have = slices.DeleteFunc(have, func(v string) bool { return v == "" }); len(have) == 0 {
-		return fmt.Errorf("skill %q says no version", e.Name())
+		return fmt.Errorf("skill %q has no versions", e.Name())
 	}
 	return fmt.Errorf("skill %q has no version %q; it has %s", e.Name(), version, strings.Join(have, ", "))
 }
@@ -330,19 +325,20 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if known := outcomes(); q.Get("outcome") != "" && !slices.Contains(known, q.Get("outcome")) {
-		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", q.Get("outcome"), nearest.Hint(q.Get("outcome"), slices.Values(known)), strings.Join(known, ", ")))
+	known, outcome := []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}, q.Get("outcome")
+	if outcome != "" && !slices.Contains(known, outcome) {
+		wire.Refuse(w, http.StatusBadRequest, fmt.Sprintf("there is no outcome %q%s; there are %s", outcome, nearest.Hint(outcome, slices.Values(known)), strings.Join(known, ", ")))
 		return
 	}
 	calls := []audit.Record{}
 	if a.config.Calls != nil {
-		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: q.Get("outcome"), Limit: limit})
+		calls, err = a.config.Calls.Calls(r.Context(), audit.Filter{Skill: r.PathValue("name"), User: q.Get("user"), Outcome: outcome, Limit: limit})
 		if err != nil {
 			wire.Fail(w, err)
 			return
 		}
 	}
-	if name := r.PathValue("name"); name != "" && len(calls) == 0 { // skills that have gone have a history, too
+	if name := r.PathValue("name"); name != "" && len(calls) == 0 { // removed skills have a history, too
 		if _, ok := a.entry(w, r); !ok {
 			return
 		}
@@ -350,12 +346,7 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 	wire.Reply(w, http.StatusOK, calls)
 }
 
-// outcomes are those that a call of a skill can have.
-func outcomes() []string {
-	return []string{audit.OK, "invalid_params", "timeout", "unavailable", "failed", "cancelled"}
-}
-
-// limitOf is how many records a request wants; 0 when it does not say.
+// limitOf returns how many records a request wants; 0 means the default.
 func limitOf(q url.Values) (int, error) {
 	if q.Get("limit") == "" {
 		return 0, nil

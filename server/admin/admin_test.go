@@ -123,7 +123,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s; want %d and %q", c.query, c.name, c.change, status, body, c.status, c.says)
 		}
 	}
-	if status, body := ask(a.Change, "", "greet", "use", `{"version":"9"}`); status != 404 || !strings.Contains(body, "says no version") {
+	if status, body := ask(a.Change, "", "greet", "use", `{"version":"9"}`); status != 404 || !strings.Contains(body, "has no versions") {
 		t.Errorf("an unknown version: %d %s", status, body)
 	}
 }

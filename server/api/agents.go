@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 
 	"github.com/etui-run/etui/catalog"
@@ -26,13 +25,14 @@ func (a *API) Toolsets(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) replyToolsets(w http.ResponseWriter, agent string) {
-	active, tools, err := a.engine.Skill(agent)
+	now, err := a.engine.AgentStatus(agent)
 	c := a.engine.Catalog()
-	s := Toolsets{Agent: cmp.Or(agent, a.engine.Agents()[0]), Active: active, Tools: tools, Skills: c.Skills(), Counts: map[string]int{}}
+	s := Toolsets{Agent: now.Name, Active: now.Skill, Skills: c.Skills(), Counts: map[string]int{}}
 	for _, t := range s.Skills {
 		members, _ := c.Members(t)
 		s.Counts[t.Name] = len(members)
 	}
+	s.Tools = s.Counts[s.Active]
 	wire.Answer(w, s, err)
 }
 

@@ -4,7 +4,7 @@
 //
 // A conversation is what the client sends, unless the header X-Etui-Session names
 // a stored one. X-Etui-User, X-Etui-Roles, X-Etui-Channel, X-Etui-Chat and
-// X-Etui-Skill say who asks and where: anyone who may use the API may set them.
+// X-Etui-Skill describe the caller: anyone who may use the API may set them.
 package openai
 
 import (

@@ -26,7 +26,7 @@ type Problem struct {
 func Reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may have gone; then nobody is left to tell.
+	// The client may have gone.
 	_ = json.NewEncoder(w).Encode(value)
 }
 

@@ -1,6 +1,6 @@
-// Package builtin makes skills of Go functions: a YAML file gives one of the
-// program's functions a name, a description and limits, and can be changed or
-// taken away while etui runs. The function itself is compiled in.
+// Package builtin makes skills of Go functions: a YAML file gives a function of the
+// program a name, a description and limits. The file can be changed or removed while
+// etui runs; the function itself is compiled in.
 //
 //	name: checksum
 //	description: Computes the SHA-256 of a text.
@@ -29,16 +29,14 @@ type Function struct {
 	call       func(context.Context, json.RawMessage) (any, error)
 }
 
-// Func makes a typed Go function one that skills can run. In is a struct or a map
-// with string keys, of which the JSON Schema is inferred as in [tool.Func]; a
-// file that has parameters of its own replaces it. What fn returns must marshal
-// as JSON, in at most [skill.MaxResult] bytes.
+// Func makes a Function of a typed Go function. In is a struct or a map with string
+// keys; its JSON Schema is inferred as in [tool.Func] unless the file has parameters.
+// The result of fn must marshal to JSON of at most [skill.MaxResult] bytes.
 //
-// fn is called concurrently, and is to return soon after its context has ended:
-// nobody can stop it otherwise.
+// fn is called concurrently and must return soon after its context ends: nothing else
+// can stop it.
 //
-// Func panics when no schema can be inferred from In, which is a mistake in the
-// program.
+// Func panics if no schema can be inferred from In, which is a mistake in the program.
 func Func[In, Out any](fn func(context.Context, In) (Out, error)) Function {
 	schema, err := tool.InferSchema[In]()
 	if err != nil {
@@ -58,7 +56,7 @@ type Provider struct{ functions map[string]Function }
 
 var _ skill.Provider = (*Provider)(nil)
 
-// New returns the provider of the given functions, by the names that files give.
+// New returns a provider of functions, by the names that files use for them.
 func New(functions map[string]Function) *Provider {
 	return &Provider{maps.Clone(functions)}
 }
@@ -66,8 +64,8 @@ func New(functions map[string]Function) *Provider {
 // Type is "builtin".
 func (*Provider) Type() string { return "builtin" }
 
-// Load makes a skill of the function that config names, or that has the skill's
-// name.
+// Load makes a skill of the function that config names; by default that is the function
+// with the skill's name.
 func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	key, name := "function", config.Function
 	if name == "" {
@@ -88,7 +86,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	return &function{config.Name, config.Description, config.Parameters, config.Timeout, details, f.call}, nil
 }
 
-// function is a skill that a function of the program is.
+// function is the skill of a function.
 type function struct {
 	name, description string
 	parameters        skill.ParameterSchema
@@ -104,8 +102,8 @@ func (f *function) Description() string               { return f.description }
 func (f *function) Parameters() skill.ParameterSchema { return f.parameters }
 func (f *function) Details() skill.Details            { return f.details }
 
-// Execute calls the function. Its result comes back as a text when it is one, and
-// else as JSON.
+// Execute calls the function and returns its result: a string if it is one, or else
+// JSON.
 func (f *function) Execute(ctx context.Context, args json.RawMessage) (any, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, skill.ErrProviderTimeout)
 	defer cancel()

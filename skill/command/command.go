@@ -1,16 +1,16 @@
-// Package command makes skills of programs on this machine: the arguments are
-// written to the program's standard input as a JSON object, and its result is the
-// one JSON value that it writes to its standard output.
+// Package command makes skills of programs on this machine: a program gets the
+// arguments on its standard input as a JSON object, and its result is the one JSON value
+// that it writes to its standard output.
 //
-// Status 0 is success. With any other one the call fails with
-// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program that
-// takes longer than its timeout is killed with all that it has started
-// ([skill.ErrProviderTimeout]). Secrets of the config are hidden in what it says.
+// Exit status 0 means success. With any other status the call fails with
+// [skill.ErrExecutionFailed] and an excerpt of the standard error. A program that takes
+// longer than its timeout is killed with its children ([skill.ErrProviderTimeout]).
+// Secrets of the config are removed from its output.
 //
-// How programs are kept apart from the machine is up to the sandbox: where that
-// isolates, a program can read its skill's folder, write nothing but its TMPDIR, and
-// reach the hosts of its config. Where it refuses to run any, skills are loaded with
-// that as an unmet requirement, and fail with [skill.ErrProviderUnavailable].
+// The sandbox decides how programs are isolated. Where it isolates them, a program can
+// read its skill's folder, write only its TMPDIR, and reach the hosts of its config.
+// Where it runs no programs, skills load with an unmet requirement and fail with
+// [skill.ErrProviderUnavailable].
 package command
 
 import (
@@ -33,14 +33,14 @@ type Provider struct{ sandbox *sandbox.Sandbox }
 
 var _ skill.Provider = (*Provider)(nil)
 
-// New returns a provider whose programs run in a sandbox.
+// New returns a provider whose programs run in a sandbox, which the caller closes.
 func New(s *sandbox.Sandbox) *Provider { return &Provider{s} }
 
 // Type is "command".
 func (*Provider) Type() string { return "command" }
 
-// Load makes a skill. It starts nothing, and looks whether the program is there.
-// The program runs in the folder of the skill's file.
+// Load makes a skill. It checks that the program exists and starts nothing. The program
+// runs in the folder of the skill's file.
 func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if len(c.Command) == 0 {
 		return nil, errors.New("command: it is missing; write the program and its arguments, as in [sh, report.sh]")
@@ -80,7 +80,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 			r.details.Unmet = append(r.details.Unmet, "network: "+err.Error())
 		}
 	}
-	r.command.Limits.Wall = r.timeout + time.Second // the end of the call comes first
+	r.command.Limits.Wall = r.timeout + time.Second // the call's own timeout comes first
 	return r, nil
 }
 
@@ -128,7 +128,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	return skill.Answer(result.Stdout.Bytes(), r.redactor)
 }
 
-// failure is what a model is told of a program that has failed.
+// failure is the error of a program that has failed, as models read it.
 func (r *runner) failure(result sandbox.Result) error {
 	lines := printable.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
 	if len(result.Refused) > 0 {

@@ -1,11 +1,11 @@
-// Package control holds what operators have said about skills: which are
-// enabled, disabled or removed and which version is in force, in a file; and
-// which may be enabled at all, in the configuration.
+// Package control applies operators' decisions about skills to a [skill.Table]: a
+// file says which skills are enabled, disabled or removed and which version is in
+// effect, and the configuration limits which may be enabled at all.
 //
-// The file is the one place of decisions. Commands, the admin API and people
-// with an editor change the same file, under a lock or in one step, and a running
-// etui sees it within a second. A file that cannot be read never opens what was
-// closed: what was in force stays, and at the start nothing is enabled.
+// Commands, the admin API and people with an editor change the same file, under a
+// lock or in one step, and a running etui applies it within a second. A file that
+// cannot be read never enables anything: the last decisions stay in effect, and at
+// the start nothing is enabled.
 package control
 
 import (
@@ -37,37 +37,37 @@ import (
 const (
 	// maxFile bounds the file, in bytes.
 	maxFile = 1 << 20
-	// maxText bounds a reason and a name of somebody, in bytes.
+	// maxText bounds a reason and an operator's name, in bytes.
 	maxText = 500
-	// maxWait is how long a change waits for others to finish theirs.
+	// maxWait is how long a change waits for the lock.
 	maxWait = 5 * time.Second
-	// poll is how often the file is looked at.
+	// poll is the interval between two looks at the file.
 	poll = 500 * time.Millisecond
 )
 
 // Control applies the decisions of a file to a table. It is safe for concurrent
-// use, by several processes, too.
+// use, also by several processes.
 type Control struct {
 	path  string
 	table *skill.Table
 	log   *slog.Logger
 
-	mu     sync.Mutex // guards what follows
-	seen   stamp
-	said   map[string]skill.Decision // what the table was told
-	read   bool                      // the file could be read once, or there was none at the start
-	err    error                     // why it cannot be read now
+	mu     sync.Mutex                // guards what follows
+	seen   os.FileInfo               // of the file as it was read; nil if there was none
+	said   map[string]skill.Decision // the decisions in effect
+	read   bool                      // the file was readable once, or missing at the start
+	err    error                     // why it is unreadable now
 	limits Limits
 }
 
-// Limits say which skills may be enabled at all, as names or patterns such as
-// db_*. Deny wins; an empty Allow allows all.
+// Limits say which skills may be enabled, as names or patterns such as db_*. Deny
+// wins; an empty Allow allows all.
 type Limits struct{ Allow, Deny []string }
 
-// why says why a skill may not be enabled; nothing when it may.
+// why returns why a skill may not be enabled; empty if it may.
 func (l Limits) why(name string) string {
 	matches := func(pattern string) bool {
-		ok, _ := path.Match(pattern, name) // patterns were checked with the configuration
+		ok, _ := path.Match(pattern, name) // the configuration has checked the patterns
 		return ok
 	}
 	if i := slices.IndexFunc(l.Deny, matches); i >= 0 {
@@ -79,25 +79,22 @@ func (l Limits) why(name string) string {
 	return ""
 }
 
-// stamp tells versions of the file apart without reading it.
-type stamp struct {
-	modified time.Time
-	size     int64
-	file     os.FileInfo
+// same reports whether the file is unchanged, without reading it.
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && os.SameFile(a, b)
 }
 
-func (s stamp) same(o stamp) bool {
-	return s.modified.Equal(o.modified) && s.size == o.size && (s.file == nil) == (o.file == nil) && (s.file == nil || os.SameFile(s.file, o.file))
-}
-
-// content is the file.
+// content is the content of the file.
 type content struct {
 	Version int                       `json:"version"`
 	Skills  map[string]skill.Decision `json:"skills"`
 }
 
-// New applies the decisions of a file, which need not exist, and the limits to a
-// table. A nil log discards.
+// New applies the decisions of a file and the limits to a table. The file may be
+// missing. A nil log discards.
 func New(path string, table *skill.Table, limits Limits, log *slog.Logger) *Control {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -105,7 +102,7 @@ func New(path string, table *skill.Table, limits Limits, log *slog.Logger) *Cont
 	c := &Control{path: path, table: table, log: log, said: map[string]skill.Decision{}, limits: limits}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.look()
+	c.load()
 	c.limit()
 	return c
 }
@@ -118,24 +115,24 @@ func (c *Control) Restrict(limits Limits) {
 	c.limit()
 }
 
-// limit tells the table what may be enabled. The caller holds the lock.
+// limit limits what the table may enable. The caller holds the lock.
 func (c *Control) limit() {
 	limits, held := c.limits, ""
 	if !c.read {
-		held = fmt.Sprintf("what was decided about skills cannot be read: %v", c.err)
+		held = fmt.Sprintf("the decisions about skills cannot be read: %v", c.err)
 	}
 	c.table.As("configuration", "").Limit(func(e *skill.Entry) string { return cmp.Or(held, limits.why(e.Name())) })
 }
 
-// Err says why the file, as it is now, cannot be used; what was in force before
-// is. Nil when it can.
+// Err returns why the file cannot be used now, so that its last good version is in
+// effect; nil if it can.
 func (c *Control) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Decision returns what is decided about a skill.
+// Decision returns the decision about a skill.
 func (c *Control) Decision(name string) skill.Decision {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,33 +157,33 @@ func (c *Control) Run(ctx context.Context) {
 func (c *Control) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.stamp().same(c.seen) {
-		c.look()
+	if !same(c.stat(), c.seen) {
+		c.load()
 	}
 }
 
-func (c *Control) stamp() stamp {
+func (c *Control) stat() os.FileInfo {
 	info, err := os.Stat(c.path)
 	if err != nil {
-		return stamp{}
+		return nil
 	}
-	return stamp{info.ModTime(), info.Size(), info}
+	return info
 }
 
-// look reads the file and applies it. The caller holds the lock.
-func (c *Control) look() {
-	c.seen = c.stamp()
+// load reads the file and applies it. The caller holds the lock.
+func (c *Control) load() {
+	c.seen = c.stat()
 	said, err := read(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if len(c.said) == 0 {
 			said, err = map[string]skill.Decision{}, nil
 		} else {
-			err = fmt.Errorf("%s has gone; what was decided holds until etui starts again", c.path)
+			err = fmt.Errorf("%s is gone; its decisions stay in effect until etui restarts", c.path)
 		}
 	}
 	if err != nil {
 		if c.err == nil || c.err.Error() != err.Error() {
-			c.log.Error("what was decided about skills cannot be read; what was in force stays", "error", err)
+			c.log.Error("the decisions about skills cannot be read; the last ones stay in effect", "error", err)
 		}
 		c.err = err
 		return
@@ -194,7 +191,7 @@ func (c *Control) look() {
 	c.apply(said)
 }
 
-// apply tells the table what has changed. The caller holds the lock.
+// apply applies changed decisions to the table. The caller holds the lock.
 func (c *Control) apply(said map[string]skill.Decision) {
 	changed := map[string]skill.Decision{}
 	for name, d := range said {
@@ -221,8 +218,8 @@ func equal(a, b skill.Decision) bool {
 	return a.State == b.State && a.Version == b.Version && slices.Equal(a.Removed, b.Removed) && a.By == b.By && a.Why == b.Why && a.At.Equal(b.At)
 }
 
-// Change changes what is decided about one skill, in the file and in the table.
-// By says who does it, why for what reason; both are cut after 500 bytes.
+// Change changes the decision about one skill, in the file and in the table. It
+// records the operator and the reason in by and why, at most 500 bytes of each.
 func (c *Control) Change(name, by, why string, change func(*skill.Decision)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,12 +250,12 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	if err := write(c.path, said); err != nil {
 		return err
 	}
-	c.seen = c.stamp()
+	c.seen = c.stat()
 	c.apply(said)
 	return nil
 }
 
-// clean makes a short single line of a text.
+// clean returns a text as one short line.
 func clean(text string) string {
 	text = printable.OneLine(text)
 	if len(text) > maxText {
@@ -268,9 +265,9 @@ func clean(text string) string {
 }
 
 // mend says what to do about a file that cannot be used.
-const mend = "repair it, or stop etui and remove it to forget what was decided"
+const mend = "repair it, or stop etui and remove it to forget all decisions"
 
-// read reads the file. It refuses what it does not know: a slip of an editor
+// read reads the file. It refuses what it does not know, because a typing mistake
 // must not enable anything.
 func read(path string) (map[string]skill.Decision, error) {
 	f, err := os.Open(path)
@@ -313,7 +310,7 @@ func write(path string, said map[string]skill.Decision) error {
 		return err
 	}
 	if len(text) >= maxFile {
-		return fmt.Errorf("%s would be longer than 1 MiB: too much is decided", path)
+		return fmt.Errorf("%s would be longer than 1 MiB: there are too many decisions", path)
 	}
 	if err := atomicfile.Write(path, append(text, '\n')); err != nil {
 		return fmt.Errorf("writing to the state folder: %w", err)

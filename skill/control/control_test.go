@@ -38,8 +38,8 @@ func state(t *testing.T, table *skill.Table, name string) (skill.State, string) 
 	return e.State, e.Why
 }
 
-// TestDecisions: what one process decides another one sees, now and at its
-// start, whether or not the skill is there yet.
+// TestDecisions: a decision of one process is in effect in another one, now and
+// after a restart, also for a skill that is loaded later.
 func TestDecisions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "skills.json")
 	table, other := tableOf(plain{"a", "1"}, plain{"a", "2"}), tableOf(plain{"a", "1"}, plain{"a", "2"})
@@ -83,7 +83,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestBroken: a file that cannot be read never opens what was closed.
+// TestBroken: a file that cannot be read never enables anything.
 func TestBroken(t *testing.T) {
 	for _, text := range []string{"", "{", `{"version":2}`, `{"version":1,"skills":{"a":{"state":"off"}}}`, `{"version":1,"skils":{}}`, `{"version":1,"skills":{"a":{"sate":"disabled"}}}`} {
 		file := filepath.Join(t.TempDir(), "skills.json")
@@ -114,7 +114,7 @@ func TestBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.Look(); c.Err() == nil {
-			t.Errorf("%q: a file that has gone is no error", text)
+			t.Errorf("%q: a missing file is no error", text)
 		}
 		if s, _ := state(t, table, "a"); s != skill.Disabled {
 			t.Errorf("%q: gone: %s", text, s)
@@ -146,7 +146,7 @@ func TestLimits(t *testing.T) {
 	check(skill.Enabled, skill.Enabled, skill.Enabled)
 }
 
-// TestTogether: changes of many at once are all kept.
+// TestTogether: concurrent changes are all kept.
 func TestTogether(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "skills.json")
 	var all sync.WaitGroup

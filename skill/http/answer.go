@@ -14,10 +14,10 @@ import (
 
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
-// checkType checks that a header announces JSON that was not packed in a way
-// nobody asked for.
+// checkType checks that a header announces plain JSON.
 func checkType(header http.Header) error {
 	if packed := header.Get("Content-Encoding"); packed != "" {
 		return fmt.Errorf("answers in the encoding %.40q, which it was not asked for", packed)
@@ -33,7 +33,7 @@ func checkType(header http.Header) error {
 	return nil
 }
 
-// refusal judges an answer that is no success.
+// refusal classifies an answer whose status is not 2xx.
 func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	f := r.failed(fmt.Sprintf("answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 	switch status := resp.StatusCode; status {
@@ -43,9 +43,9 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 		asked := false
 		f.kind, f.down = skill.ErrProviderUnavailable, status == http.StatusServiceUnavailable
 		f.wait, asked = retryAfter(resp.Header, time.Now())
-		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != never
+		f.again = asked && f.wait <= maxWait || !asked && f.down && r.replay != tool.Never
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != never
+		f.kind, f.down, f.lost, f.again = skill.ErrProviderUnavailable, true, true, r.replay != tool.Never
 	}
 	if resp.StatusCode/100 == 3 {
 		f.text += ": redirects are not followed; write the address that it leads to as endpoint"
@@ -58,7 +58,7 @@ func (r *remote) refusal(ctx context.Context, resp *http.Response) *failure {
 	return f
 }
 
-// hints say what to look at when the service says nothing.
+// hints are added when the service gives no reason.
 var hints = map[int]string{
 	http.StatusUnauthorized:     ": are the skill's headers right?",
 	http.StatusForbidden:        ": are the skill's headers right?",
@@ -66,7 +66,7 @@ var hints = map[int]string{
 	http.StatusMethodNotAllowed: ": is the skill's endpoint right?",
 }
 
-// retryAfter reads the header of that name: seconds or a date.
+// retryAfter parses the header Retry-After: seconds or a date.
 func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool) {
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
@@ -79,14 +79,14 @@ func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool)
 }
 
 const (
-	maxErrorBody = 8 << 10 // bytes that are read of an error's body
-	maxSaid      = 500     // bytes of it that are shown
+	maxErrorBody = 8 << 10 // bytes read of an error's body
+	maxSaid      = 500     // bytes shown of it
 )
 
-// said is what an error's body says, without secrets, on one line that begins
-// with a colon; or nothing.
+// said returns the message of an error's body, without secrets, on one line that begins
+// with a colon; empty if there is none.
 func (r *remote) said(body io.Reader) string {
-	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what could be read is shown
+	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // show what could be read
 	text := string(raw)
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) == nil {

@@ -22,8 +22,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Execute sends the call and returns the answer: a text when it is one, and else
-// JSON.
+// Execute sends the call and returns the answer: a string if it is one, or else JSON.
 func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, skill.ErrProviderTimeout)
 	defer cancel()
@@ -31,7 +30,7 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 		return nil, r.explain(ctx, err)
 	}
 	key := tool.IdempotencyKey(ctx)
-	if key == "" && r.replay == keyed {
+	if key == "" && r.replay == tool.Keyed {
 		key = rand.Text()
 	}
 	result, err := failsafe.With(r.provider.retries, r.service.breaker).WithContext(ctx).Get(func() (any, error) {
@@ -46,8 +45,8 @@ func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	return result, nil
 }
 
-// try sends the call once. The error is a *failure, or that of an answer that is
-// not as it must be.
+// try sends the call once. The error is a *failure, or says what is wrong with the
+// answer.
 func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any, error) {
 	resp, err := r.provider.transport.RoundTrip(r.request(ctx, args, key))
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any
 	return skill.Answer(body, r.redactor)
 }
 
-// request is a call on its way. Here, at the last step, the secrets come in.
+// request makes the request of a call. Secrets are added here, at the last step.
 func (r *remote) request(ctx context.Context, args json.RawMessage, key string) *http.Request {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -102,11 +101,11 @@ func (r *remote) addHeaders(req *http.Request) {
 // failure is why a try failed.
 type failure struct {
 	kind  error         // a sentinel of package skill
-	text  string        // after "the service at x"
-	again bool          // the call may be sent again
-	wait  time.Duration // at least, before it is
-	down  bool          // the service is
-	lost  bool          // nobody knows whether the call was done
+	text  string        // continues "the service at x"
+	again bool          // the call may be repeated
+	wait  time.Duration // before it is repeated, at least
+	down  bool          // the service is down
+	lost  bool          // it is unknown whether the call was done
 }
 
 func (f *failure) Error() string { return f.text }
@@ -115,7 +114,7 @@ func (r *remote) failed(text string) *failure {
 	return &failure{kind: skill.ErrExecutionFailed, text: text}
 }
 
-// unreached judges an error of the transport.
+// unreached classifies an error of the transport.
 func (r *remote) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return r.late(ctx)
@@ -135,12 +134,12 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 	case errors.As(err, &connecting) && connecting.Op == "dial":
 		f.text, f.again = "cannot be reached: "+connecting.Error(), true
 	default:
-		f.text, f.again, f.lost = "broke off: "+err.Error(), r.replay != never, true
+		f.text, f.again, f.lost = "broke off: "+err.Error(), r.replay != tool.Never, true
 	}
 	return f
 }
 
-// remember keeps why the service was down, for the time in which it is not asked.
+// remember keeps the reason why the service is down, for calls that are not sent.
 func (r *remote) remember(err error) {
 	var f *failure
 	if errors.As(err, &f) && f.down {
@@ -149,8 +148,8 @@ func (r *remote) remember(err error) {
 	}
 }
 
-// late is the failure of a call whose time is over. That is the service's fault
-// only if it had all of the skill's time.
+// late is the failure of a call that timed out. It counts against the service only if
+// the service had the skill's whole time.
 func (r *remote) late(ctx context.Context) *failure {
 	return &failure{
 		kind: skill.ErrProviderTimeout, text: fmt.Sprintf("has not answered in time (at most %s)", r.timeout),
@@ -158,7 +157,7 @@ func (r *remote) late(ctx context.Context) *failure {
 	}
 }
 
-// explain makes of a failure what the model reads and the operator can act on.
+// explain turns a failure into the error that the model and the operator read.
 func (r *remote) explain(ctx context.Context, err error) error {
 	var f *failure
 	switch {
@@ -174,7 +173,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}
 	text := r.redactor.Text(f.text)
-	if f.lost && r.replay == never {
+	if f.lost && r.replay == tool.Never {
 		text += "; nobody knows whether the call was done"
 	}
 	return fmt.Errorf("%w: the service at %s %s", f.kind, r.endpoint.Host, text)

@@ -1,4 +1,4 @@
-// Package http makes skills of HTTP services: a call is POSTed as JSON, and the
+// Package http makes skills of HTTP services: a call is sent as JSON with POST, and the
 // answer must be JSON.
 //
 //	name: search_logs
@@ -9,16 +9,17 @@
 //	headers: {Authorization: "Bearer ${TOKEN}"}
 //	risk_level: read
 //
-// The request's body is the arguments as they are, the result is the answer's
-// body: one JSON value in UTF-8 of at most [skill.MaxResult] bytes, under a
-// content type that says JSON. A status of 400 or 422 says that the arguments do
-// not fit, 429, 502, 503 and 504 that the service is not available, and any other
-// but 2xx that the call failed. Redirects are not followed.
+// The request's body is the arguments, the result is the answer's body: one JSON value
+// in UTF-8 of at most [skill.MaxResult] bytes with a JSON content type. A status of 400
+// or 422 means that the arguments are invalid, 429, 502, 503 and 504 that the service is
+// unavailable, and any other status but 2xx that the call failed. Redirects are not
+// followed.
 //
-// A call is sent again, at most twice and within its time, where that is safe:
-// when no connection was made, when the service asks for it (429 or 503 with
-// Retry-After), and when the file says that calls may be repeated and the answer
-// was lost. A service that is down is not asked for a while.
+// A call is repeated at most twice, within its time, if that is safe: when no connection
+// was made, when the service asks for it (429 or 503 with Retry-After), and when the
+// answer was lost and the file says that calls may be repeated. Each attempt carries the
+// idempotency key of the call as Idempotency-Key, if there is one. A service that is
+// down is not called for a while.
 package http
 
 import (
@@ -39,14 +40,13 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Config says how the requests of all skills are sent. The zero value works, and
-// reaches public addresses only.
+// Config says how the requests of all skills are sent. The zero value works and reaches
+// public addresses only.
 type Config struct {
-	// Transport carries the requests. It keeps the connections, and it decides what
-	// may be reached: give it one that does. Nil means one that reaches public
-	// addresses only.
+	// Transport sends the requests, keeps the connections and decides which addresses
+	// may be reached. Nil reaches public addresses only.
 	Transport http.RoundTripper
-	// Inject adds headers that say which trace a call belongs to. Nil adds none.
+	// Inject adds headers that name the trace of a call. Nil adds none.
 	Inject func(ctx context.Context, header http.Header)
 }
 
@@ -62,8 +62,7 @@ type Provider struct {
 
 var _ skill.Provider = (*Provider)(nil)
 
-// maxServices is how many services are known at once; of one that was forgotten
-// it is learnt again whether it is down.
+// maxServices is how many services are remembered at once.
 const maxServices = 1024
 
 // New returns a provider.
@@ -84,15 +83,14 @@ func New(cfg Config) (*Provider, error) {
 // Type is "http".
 func (*Provider) Type() string { return "http" }
 
-// defaultPath is called when the endpoint has none.
+// defaultPath is the path of an endpoint without one.
 const defaultPath = "/execute"
 
-// Load makes a skill of a service. An address that may not be reached is a
-// warning: the call will fail, and say what to do. One that nothing opens is an
-// error.
+// Load makes a skill of a service. An address that may not be reached is a warning: the
+// call fails and says what to do. An address that nothing opens is an error.
 func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Endpoint == "" {
-		return nil, problem("endpoint", "is missing; write the URL that is to be called")
+		return nil, problem("endpoint", "is missing; write the URL of the service")
 	}
 	endpoint, err := egress.ParseURL(config.Endpoint)
 	if err != nil {
@@ -136,7 +134,7 @@ func problem(key, message string) skill.Problem {
 	return skill.Problem{Field: key, Message: key + ": " + message}
 }
 
-// healthURL reads where a service tells whether it is up; nil means nowhere.
+// healthURL parses the URL of a service's health check; nil means none.
 func healthURL(endpoint *url.URL, health string) (*url.URL, error) {
 	switch {
 	case health == "":
@@ -147,24 +145,17 @@ func healthURL(endpoint *url.URL, health string) (*url.URL, error) {
 	return egress.ParseURL(health)
 }
 
-// The ways in which a call may be repeated.
-const (
-	safe  = "safe"
-	keyed = "keyed"
-	never = "never"
-)
-
-func replayOf(config skill.Config) string {
+func replayOf(config skill.Config) tool.Replay {
 	switch {
 	case config.Replay != "":
 		return config.Replay
 	case config.RiskLevel == tool.Read:
-		return safe
+		return tool.Safe
 	}
-	return never
+	return tool.Never
 }
 
-// remote is a skill that a service runs.
+// remote is the skill of a service.
 type remote struct {
 	provider *Provider
 	service  *service
@@ -174,7 +165,7 @@ type remote struct {
 	parameters        skill.ParameterSchema
 	details           skill.Details
 	timeout           time.Duration
-	replay            string
+	replay            tool.Replay
 	headers           map[string]skill.Secret
 	redactor          skill.Redactor
 }

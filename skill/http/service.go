@@ -21,15 +21,15 @@ import (
 const (
 	maxRetries  = 2
 	firstWait   = 100 * time.Millisecond // before the first retry; doubled for the next
-	maxWait     = 10 * time.Second       // a service that asks for more is not waited for
-	healthEvery = 5 * time.Second        // a service's health is asked for at most as often
-	healthTime  = 3 * time.Second        // for the answer
+	maxWait     = 10 * time.Second       // a call whose service asks for more is not repeated
+	healthEvery = 5 * time.Second        // between two health checks of a service
+	healthTime  = 3 * time.Second        // of a health check
 
 	failuresToOpen = 5                // in a row; then the service is not called
-	openTime       = 10 * time.Second // for as long; then one call tries
+	openTime       = 10 * time.Second // until one call tries it again
 )
 
-// newRetries returns what sends calls again that say that they may be.
+// newRetries returns the policy that repeats calls whose failure allows it.
 func newRetries() retrypolicy.RetryPolicy[any] {
 	return retrypolicy.NewBuilder[any]().
 		HandleIf(func(_ any, err error) bool {
@@ -49,18 +49,17 @@ func newRetries() retrypolicy.RetryPolicy[any] {
 		Build()
 }
 
-// service is an endpoint, and what is known about it. All skills that call it
-// share one.
+// service is the state of an endpoint. All skills that call it share one.
 type service struct {
 	breaker circuitbreaker.CircuitBreaker[any]
-	last    atomic.Pointer[string] // what it did when it was down, without secrets
+	last    atomic.Pointer[string] // its last failure, without secrets
 
-	health *url.URL      // nil when it tells nothing about itself
-	asking chan struct{} // holds the one who asks
+	health *url.URL      // nil if it has no health check
+	asking chan struct{} // full during a health check
 	known  atomic.Pointer[health]
 }
 
-// health is how a service was at some time.
+// health is the result of a health check.
 type health struct {
 	at  time.Time
 	err error
@@ -100,15 +99,15 @@ func (s *service) lastFailure() string {
 	return "failed"
 }
 
-// isUp notes that the service has answered.
+// isUp records that the service has answered.
 func (s *service) isUp() {
 	if s.health != nil {
 		s.known.Store(&health{at: time.Now()})
 	}
 }
 
-// healthy asks the service how it is, unless that is known. Of several callers
-// one asks, and the others wait for the answer.
+// healthy checks the service's health unless a fresh result is known. One of several
+// callers checks, and the others wait for its result.
 func (s *service) healthy(ctx context.Context, r *remote) error {
 	if s.health == nil {
 		return nil
@@ -140,7 +139,7 @@ func (s *service) fresh() (error, bool) {
 	return known.err, true
 }
 
-// ask sends the question. The skill's headers go to its own service only.
+// ask sends the health check. The skill's headers go to its own service only.
 func (s *service) ask(ctx context.Context, r *remote) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
@@ -153,14 +152,14 @@ func (s *service) ask(ctx context.Context, r *remote) error {
 		return r.unwell(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
 	if resp.StatusCode != http.StatusOK {
 		return notSent(fmt.Sprintf("is not well: %s answers %d %s", s.health.Path, resp.StatusCode, http.StatusText(resp.StatusCode)))
 	}
 	return nil
 }
 
-// unwell judges an error of the transport when it was asked for the health.
+// unwell classifies an error of the transport during a health check.
 func (r *remote) unwell(ctx context.Context, err error) error {
 	var f *failure
 	switch {
@@ -172,7 +171,7 @@ func (r *remote) unwell(ctx context.Context, err error) error {
 	return err
 }
 
-// notSent is the failure of a call whose service is known to be down.
+// notSent is the failure of a call to a service that is known to be down.
 func notSent(text string) *failure {
 	return &failure{kind: skill.ErrProviderUnavailable, text: text + "; the call was not sent"}
 }

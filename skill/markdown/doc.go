@@ -1,20 +1,20 @@
-// Package markdown reads skills that are instructions: folders with a SKILL.md,
-// as the Agent Skills standard (agentskills.io) describes them.
+// Package markdown reads skills that are instructions: folders with a SKILL.md as
+// the Agent Skills standard (agentskills.io) describes them.
 //
-// [Validate] holds a file against the standard, with the verdict of its reference
-// validator. [Parse] is lenient, as the standard asks of clients: it takes what
-// people and other clients have written, repairs what has one clear meaning, and
-// says what it repaired. It refuses only what has no usable description. Both are
+// [Validate] checks a file against the standard, as strictly as its reference
+// validator. [Parse] is lenient, as the standard wants clients to be: it takes what
+// people and other clients write, repairs mistakes with one clear meaning, and says
+// what it repaired. It refuses only files without a usable description. Both are
 // pure functions.
 //
-// [Machine.Load] makes a skill of a folder. The skill reads: its instructions, which are
-// kept from when it was loaded, and the other files of its folder, when it is
-// asked for them. It runs nothing, and it reads nothing outside its folder.
+// [Machine.Load] makes a skill of a folder. Executing the skill returns its
+// instructions, as they were when it was loaded, or another file of its folder. It
+// runs nothing and reads nothing outside its folder.
 package markdown
 
-// The bounds of what is read. What goes beyond the first three is refused, of
-// the others the beginning is taken, with a warning. How much of it all models
-// read is not decided here.
+// The bounds of a SKILL.md. A file that exceeds one of the first three is refused;
+// of the others the beginning is used, with a warning. How much a model reads is
+// decided elsewhere.
 const (
 	maxFile     = 1 << 20  // bytes of a SKILL.md
 	maxFront    = 64 << 10 // bytes of its frontmatter
@@ -22,8 +22,8 @@ const (
 	maxText     = 4096     // code points of a description
 	maxList     = 64       // items of a list, such as allowed-tools
 	maxItem     = 256      // bytes of one of them; a longer one is left out
-	maxWarnings = 32       // of one file; nothing is told of more
+	maxWarnings = 32       // of one file; further ones are dropped
 )
 
-// longBody is how many bytes of instructions are warned of.
+// longBody is how many bytes of instructions bring a warning.
 const longBody = 64 << 10

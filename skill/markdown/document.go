@@ -12,38 +12,37 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
-// Document is what a SKILL.md says. The zero value of a field means that the file
-// does not say.
+// Document is the content of a SKILL.md. The zero value of a field means that the
+// file does not have it.
 type Document struct {
 	Name          string
 	Description   string // at most 4,096 characters, on one line
 	License       string
 	Compatibility string // what the skill needs, as a text for people
 	Version       string
-	// AllowedTools are the only tools that the skill works with, as the file
-	// writes them: see [Tools].
+	// AllowedTools are the only tools that the skill works with, as written in the
+	// file: see [Tools].
 	AllowedTools []string
-	// Aliases are words and phrases that the file says it is found by.
+	// Aliases are other words and phrases for the skill.
 	Aliases []string
-	// Hidden says that models are not to be told of the skill; people may use it.
+	// Hidden keeps the skill from models; people may use it.
 	Hidden   bool
 	Requires Requirements
-	// Body are the instructions: what follows the frontmatter.
+	// Body holds the instructions: the text after the frontmatter.
 	Body string
-	// Ambiguous is the first thing in the frontmatter that another program may read
-	// in another way than Parse does; nil when there is none. It is among the
-	// warnings, too.
+	// Ambiguous is the first part of the frontmatter that another program may read
+	// differently from Parse, or nil. It is among the warnings, too.
 	Ambiguous *skill.Problem
 }
 
 // Parse reads a SKILL.md leniently. folder is the name of its folder, which is the
-// skill's name where the file does not say one; empty when there is no folder. The
-// warnings are what was repaired or left out. The error is a [skill.Problem] with
-// the line; the only reasons are that the file has no frontmatter, no description
-// or no name at all, is no text or is beyond a bound.
+// default of the skill's name; it is empty if there is no folder. The warnings say
+// what was repaired or left out. The error is a [skill.Problem] with the line: the
+// file has no frontmatter, description or name, is not text or exceeds a bound.
 func Parse(folder string, text []byte) (Document, []skill.Problem, error) {
 	p := &parser{folder: folder}
 	d, err := p.parse(text)
@@ -64,7 +63,7 @@ func (p *parser) warn(line int, field, format string, args ...any) {
 	}
 }
 
-// doubt warns of what another program may read in another way.
+// doubt warns of text that another program may read differently.
 func (p *parser) doubt(line int, field, format string, args ...any) {
 	p.warn(line, field, format, args...)
 	if p.ambiguous == nil {
@@ -102,11 +101,11 @@ func (p *parser) decode(text []byte) (string, error) {
 	case len(text) > maxFile:
 		return "", skill.Problem{Message: tooLong}
 	case slices.Contains(text, 0):
-		return "", skill.Problem{Line: 1, Message: "the file is no text in UTF-8"}
+		return "", skill.Problem{Line: 1, Message: "the file is not UTF-8 text"}
 	}
 	s := string(text)
 	if !utf8.ValidString(s) {
-		p.warn(lineOfInvalid(text), "", "the file is not UTF-8 throughout; what is not was replaced")
+		p.warn(form.InvalidLine(text), "", "the file is not all UTF-8; invalid characters were replaced")
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
 	if rest, ok := strings.CutPrefix(s, bom); ok {
@@ -116,7 +115,7 @@ func (p *parser) decode(text []byte) (string, error) {
 	return lineBreaks(s), nil
 }
 
-// lineBreaks makes plain line breaks of all.
+// lineBreaks turns all line breaks into plain ones.
 func lineBreaks(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
@@ -127,14 +126,14 @@ const (
 	tooLong = "the file is longer than 1 MiB"
 )
 
-// front is a text, taken apart. The frontmatter begins in line first.
+// front is a text, split up. The frontmatter begins in line first.
 type front struct {
 	lines []string
 	first int
 	body  string
 }
 
-// split finds the frontmatter and what follows it.
+// split finds the frontmatter and the text after it.
 func (p *parser) split(s string) (front, error) {
 	lines := strings.Split(s, "\n")
 	i := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
@@ -154,7 +153,7 @@ func (p *parser) split(s string) (front, error) {
 		f.lines, f.body = rest[:end], strings.Join(rest[end+1:], "\n")
 	} else {
 		end := p.unclosed(rest)
-		p.doubt(i+1, "", "the frontmatter is not closed by a line of ---; it was taken to end after line %d", f.first+end-1)
+		p.doubt(i+1, "", "the frontmatter is not closed by a line of ---; it is assumed to end after line %d", f.first+end-1)
 		f.lines, f.body = rest[:end], strings.Join(rest[end:], "\n")
 	}
 	size := 0
@@ -172,8 +171,8 @@ func isFence(line string) bool {
 	return len(line) >= 3 && strings.Trim(line, "-") == ""
 }
 
-// unclosed guesses where frontmatter ends that nobody closed: where the keys and
-// what belongs to them end.
+// unclosed guesses where unclosed frontmatter ends: after the last key and its
+// value.
 func (p *parser) unclosed(lines []string) int {
 	end := 0
 	for i, line := range lines {
@@ -191,14 +190,14 @@ func (p *parser) unclosed(lines []string) int {
 	return end
 }
 
-// topKey is a line that begins with a key of the frontmatter.
+// topKey matches a line that begins with a key of the frontmatter.
 var topKey = regexp.MustCompile(`^["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*:(?:[ \t]|$)`)
 
 // body returns the instructions.
 func (p *parser) body(f front) string {
 	body := strings.TrimSpace(f.body)
 	if _, hidden := strip(body, turning, tags); hidden > 0 {
-		p.warn(0, "", "the instructions hold %d invisible characters that can hide text or turn it round: look at them before you trust them", hidden)
+		p.warn(0, "", "the instructions hold %d invisible characters that can hide or reverse text: look at them before you trust them", hidden)
 	}
 	if len(body) > longBody {
 		p.warn(0, "", "the instructions have %d KiB; unless limits.skill says otherwise, models read the first 64", len(body)>>10)
@@ -206,7 +205,7 @@ func (p *parser) body(f front) string {
 	return body
 }
 
-// document takes the fields from the frontmatter.
+// document reads the fields of the frontmatter.
 func (p *parser) document(root *yaml.Node) Document {
 	fields := p.fields(root)
 	d := Document{
@@ -228,12 +227,12 @@ func (p *parser) document(root *yaml.Node) Document {
 	return d
 }
 
-// name is the skill's: that of the folder where the file does not say.
+// name returns the skill's name, by default the folder's.
 func (p *parser) name(written string, line int) string {
 	switch {
 	case p.folder == "":
 	case written == "":
-		p.warn(line, "name", "there is no name; that of the folder is taken, %s", p.folder)
+		p.warn(line, "name", "there is no name; using the name of the folder, %s", p.folder)
 		return p.folder
 	case norm.NFKC.String(written) != norm.NFKC.String(p.folder):
 		p.warn(line, "name", "the skill is named %s and its folder %s", written, p.folder)
@@ -241,12 +240,12 @@ func (p *parser) name(written string, line int) string {
 	return written
 }
 
-// lineOf is where a field stands, or else where the frontmatter begins.
+// lineOf returns the line of a field, or the first line of the frontmatter.
 func lineOf(fields map[string]*yaml.Node, field string, root *yaml.Node) int {
 	return cmp.Or(fields[field], root).Line
 }
 
-// lengths warns of what the standard does not allow and we do.
+// lengths warns of texts that are longer than the standard allows.
 func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.Node) {
 	for _, f := range []struct {
 		field, text string
@@ -258,47 +257,23 @@ func (p *parser) lengths(d Document, fields map[string]*yaml.Node, root *yaml.No
 	}
 }
 
-// fields finds the fields by their names, however they are spelt. Of a key that
-// occurs twice the later one counts.
+// fields finds the fields by their names in any spelling. The last of duplicate keys
+// counts.
 func (p *parser) fields(root *yaml.Node) map[string]*yaml.Node {
 	found := map[string]*yaml.Node{}
-	for key, value := range pairs(root) {
+	for key, value := range form.Pairs(root) {
 		name := strings.ReplaceAll(strings.ToLower(key.Value), "_", "-")
 		if found[name] != nil {
-			p.doubt(key.Line, name, "%s occurs twice; the later one counts", name)
+			p.doubt(key.Line, name, "%s occurs twice; the last one counts", name)
 		} else if name != key.Value && slices.Contains(fields, name) {
-			p.warn(key.Line, name, "the field is spelt %s, not %s", name, key.Value)
+			p.warn(key.Line, name, "the field is spelled %s, not %s", name, key.Value)
 		}
 		found[name] = value
 	}
 	return found
 }
 
-// pairs are the keys and values of a mapping; none of anything else.
-func pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
-	return func(yield func(key, value *yaml.Node) bool) {
-		if n == nil || n.Kind != yaml.MappingNode {
-			return
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if !yield(n.Content[i], n.Content[i+1]) {
-				return
-			}
-		}
-	}
-}
-
-// get finds the value of a key; nil when there is none.
-func get(n *yaml.Node, name string) *yaml.Node {
-	for key, value := range pairs(n) {
-		if key.Value == name {
-			return value
-		}
-	}
-	return nil
-}
-
-// line is a field as one line of visible text.
+// line returns a field as one line of visible text.
 func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) string {
 	n := fields[field]
 	if n == nil {
@@ -314,7 +289,7 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 	}
 	s, hidden := strip(s, zeroWidth, turning, tags)
 	if hidden > 0 {
-		p.warn(n.Line, field, "%s held %d invisible characters, which were taken out", field, hidden)
+		p.warn(n.Line, field, "%s held %d invisible characters, which were removed", field, hidden)
 	}
 	s = oneLine(s)
 	if r := []rune(s); len(r) > limit {
@@ -324,13 +299,13 @@ func (p *parser) line(fields map[string]*yaml.Node, field string, limit int) str
 	return s
 }
 
-// oneLine is a text without line breaks and control characters, which a quoted
-// text of YAML can hold.
+// oneLine returns a text without line breaks and control characters, which quoted
+// YAML can hold.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// text is a node as a text: a scalar as it is written, a list as its items.
+// text returns a node as text: a scalar as it is written, a list as its items.
 func text(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -350,7 +325,7 @@ func text(n *yaml.Node) string {
 	return ""
 }
 
-// list is a list of texts, or a text that holds one.
+// list reads a list of texts, or a text that holds a list.
 func (p *parser) list(n *yaml.Node, split func(string) []string) (items []string) {
 	switch {
 	case n == nil:
@@ -374,7 +349,7 @@ func (p *parser) list(n *yaml.Node, split func(string) []string) (items []string
 
 func splitCommas(s string) []string { return strings.Split(s, ",") }
 
-// truth says whether a field says yes.
+// truth reports whether a field is true.
 func truth(n *yaml.Node) bool {
 	return n != nil && slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(n.Value))
 }

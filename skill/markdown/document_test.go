@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/skill/markdown"
 )
 
-// TestAmbiguous: what other programs may read in another way is told apart from
+// TestAmbiguous: what other programs may read differently is distinguished from
 // what everybody reads alike.
 func TestAmbiguous(t *testing.T) {
 	for front, want := range map[string]string{
@@ -49,8 +49,8 @@ func TestParse(t *testing.T) {
 		{"blank lines and long dashes", "\n-----\nname: tidy\ndescription: d\n-----\nb", doc{Name: "tidy", Description: "d", Body: "b"}, "does not begin"},
 		{"dashes in the text", "---\nname: tidy\ndescription: a --- b\n---\nb", doc{Name: "tidy", Description: "a --- b", Body: "b"}, ""},
 		{"JSON", "---\n{\"name\": \"tidy\", \"description\": \"d\", \"metadata\": {\"version\": 2}}\n---\n", doc{Name: "tidy", Description: "d", Version: "2"}, ""},
-		{"no name", "---\ndescription: d\n---\n", doc{Name: "tidy", Description: "d"}, "there is no name; that of the folder"},
-		{"spelling", "---\nName: tidy\nDESCRIPTION: d\nallowed_tools: Read\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read"}}, "spelt name|spelt description|spelt allowed-tools"},
+		{"no name", "---\ndescription: d\n---\n", doc{Name: "tidy", Description: "d"}, "there is no name; using the name of the folder"},
+		{"spelling", "---\nName: tidy\nDESCRIPTION: d\nallowed_tools: Read\n---\n", doc{Name: "tidy", Description: "d", AllowedTools: []string{"Read"}}, "spelled name|spelled description|spelled allowed-tools"},
 		{"twice", "---\nname: a\nname: b\ndescription: d\n---\n", doc{Name: "b", Description: "d"}, "occurs twice|named b and its folder tidy"},
 		{"unquoted colon", "---\nname: tidy\ndescription: Use when: asked to tidy\n  or to sort: \"all\"\nversion: 1.10\n---\n", doc{Name: "tidy", Description: `Use when: asked to tidy or to sort: "all"`, Version: "1.10"}, "read key by key|description is not valid YAML and was taken as a text"},
 		{"unclosed quote", "---\ndescription: \"Tidies up.\nname: tidy\n---\n", doc{Name: "tidy", Description: "Tidies up."}, "description|read key by key"},
@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		{"control characters", "---\nname: ti\x07dy\ndescription: \x1bd\n---\n", doc{Name: "tidy", Description: "d"}, ""},
 		{"control characters in quotes", "---\nname: \"ti\\e[31mdy\"\ndescription: \"a\\nb\\0\"\ntags: [\"x\\ey\", '', \"\\u202e\"]\n---\n", doc{Name: "ti [31mdy", Description: "a b", Aliases: []string{"x y"}}, "named ti [31mdy"},
 		{"hidden text", "---\nname: tidy\ndescription: \"a\u200bb\U000e0041 \u202ec 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f\"\n---\nx\U000e0041", doc{Name: "tidy", Description: "ab c 👩‍💻 \u0645\u06cc\u200c\u062e 🏴\U000e0067\U000e007f", Body: "x\U000e0041"}, "the instructions hold 1|description held 3 invisible"},
-		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not UTF-8"},
+		{"not UTF-8", "---\nname: tidy\ndescription: d\n---\na\xff", doc{Name: "tidy", Description: "d", Body: "a\ufffd"}, "not all UTF-8"},
 		{"too long", "---\nname: tidy\ndescription: " + strings.Repeat("长", 5000) + "\n---\n", doc{Name: "tidy", Description: strings.Repeat("长", 4096)}, "was cut after 4096|standard allows 1024"},
 	} {
 		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
@@ -104,7 +104,7 @@ func TestParseRefuses(t *testing.T) {
 		{"---\nname: tidy\ndescription: d\nx: " + nested + "\n---\n", "line 2: the frontmatter cannot be used: it is nested"},
 		{"---\nname: tidy\ndescription: d\nx: " + strings.Repeat("y", 70_000) + "\n---\n", "line 2: the frontmatter is longer than 64 KiB"},
 		{"---\nname: tidy\ndescription: d\n---\n" + strings.Repeat("y", 1<<20), "the file is longer than 1 MiB"},
-		{"PK\x03\x04\x00\x00", "line 1: the file is no text"},
+		{"PK\x03\x04\x00\x00", "line 1: the file is not UTF-8 text"},
 	} {
 		_, _, err := markdown.Parse("tidy", []byte(c.text))
 		var p skill.Problem

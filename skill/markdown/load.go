@@ -27,8 +27,8 @@ import (
 const (
 	maxRead  = maxFile // bytes of a file that are read
 	maxFiles = 100     // files that are listed
-	maxWalk  = 1000    // files and folders that are looked at for the list
-	maxLevel = 4       // folders below each other that are looked at for it
+	maxWalk  = 1000    // files and folders that are visited for the list
+	maxLevel = 4       // levels of folders that are visited for it
 )
 
 // Skill is a folder with a SKILL.md. Executing it returns the instructions, or
@@ -45,10 +45,10 @@ var (
 	_ skill.Guide    = (*Skill)(nil)
 )
 
-// Load makes a skill of a folder, which may be closed afterwards: the skill opens
-// it again to read its other files, and refuses if another one has taken its
-// place. name is the folder's. What the machine lacks of the skill's requirements
-// stands in its details. The error is a [skill.Problem].
+// Load makes a skill of the folder dir with the given name. The caller may close dir
+// afterwards: to read other files the skill opens the folder again, and refuses if
+// another one has taken its place. The skill's details list the requirements that the
+// machine does not meet. The error is a [skill.Problem].
 func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
 	file, text, err := Read(dir, "")
 	if err != nil {
@@ -75,7 +75,7 @@ func (m Machine) Load(dir *os.Root, name string) (skill.Skill, error) {
 	return s, nil
 }
 
-// sentence is a problem of a file that need not be named.
+// sentence returns a problem without the file.
 func sentence(p skill.Problem) string {
 	if p.Line == 0 {
 		return p.Message
@@ -83,12 +83,12 @@ func sentence(p skill.Problem) string {
 	return fmt.Sprintf("line %d: %s", p.Line, p.Message)
 }
 
-// IsDocument says whether a file is a SKILL.md, however its name is spelt.
+// IsDocument reports whether a file is a SKILL.md, in any spelling.
 func IsDocument(file string) bool { return strings.EqualFold(file, "SKILL.md") }
 
-// Read reads a file of a folder; without a name, its SKILL.md, however that is
-// spelt. It returns the name as it was found. The error is a [skill.Problem]: there
-// is no such file, or it has more than 1 MiB.
+// Read reads a file of a folder; without a name it reads the SKILL.md, in any
+// spelling. It returns the name as found. The error is a [skill.Problem]: there is no
+// such file, or it has more than 1 MiB.
 func Read(dir *os.Root, name string) (file string, text []byte, err error) {
 	if file = name; name == "" {
 		file, err = documentOf(dir, ".")
@@ -111,7 +111,7 @@ func documentOf(root *os.Root, folder string) (string, error) {
 	if err != nil {
 		return "", plain(err)
 	}
-	for _, e := range entries { // in order of names: SKILL.md comes first
+	for _, e := range entries { // sorted by name: SKILL.md comes first
 		if IsDocument(e.Name()) {
 			return e.Name(), nil
 		}
@@ -119,24 +119,24 @@ func documentOf(root *os.Root, folder string) (string, error) {
 	return "", errors.New("there is none")
 }
 
-// Name is the skill's.
+// Name returns the skill's name.
 func (s *Skill) Name() string { return s.document.Name }
 
 // Description tells a model what the skill is for.
 func (s *Skill) Description() string { return s.document.Description }
 
-// Parameters are one file to read, which may be left out.
+// Parameters has one optional argument, the file to read.
 func (s *Skill) Parameters() skill.ParameterSchema {
 	return skill.ParameterSchema(`{"type":"object","properties":{"file":{"type":"string","description":"a file of the skill, by its path; without it, the instructions"}},"additionalProperties":false}`)
 }
 
-// Details returns what the SKILL.md says beside the contract.
+// Details returns what the SKILL.md says beyond the contract.
 func (s *Skill) Details() skill.Details { return s.details }
 
-// Document returns what the SKILL.md says.
+// Document returns the content of the SKILL.md.
 func (s *Skill) Document() Document { return s.document }
 
-// Execute does what Read does.
+// Execute does the same as Read.
 func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) {
 	var in struct {
 		File string `json:"file"`
@@ -149,16 +149,16 @@ func (s *Skill) Execute(ctx context.Context, args json.RawMessage) (any, error) 
 	return s.Read(ctx, in.File)
 }
 
-// instructions are the skill's, with a list of its other files.
+// instructions returns the instructions with a list of the skill's other files.
 func (s *Skill) instructions() string {
 	text := s.document.Body
 	if text == "" {
-		text = "This skill has no instructions but its description: " + s.Description()
+		text = "This skill has no instructions besides its description: " + s.Description()
 	}
 	return text + s.list()
 }
 
-// list tells of the other files.
+// list names the other files.
 func (s *Skill) list() string {
 	root, err := s.open()
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Skill) list() string {
 	return list
 }
 
-// open opens the folder, if it still is the one that was loaded.
+// open opens the folder if it is still the one that was loaded.
 func (s *Skill) open() (*os.Root, error) {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Skill) open() (*os.Root, error) {
 	return root, nil
 }
 
-// others are the files of a folder beside its SKILL.md, by path, and whether
+// others returns the files of a folder except its SKILL.md, by path, and whether
 // there are more.
 func others(root *os.Root) (files []string, more bool) {
 	looked := 0
@@ -199,7 +199,7 @@ func others(root *os.Root) (files []string, more bool) {
 		}
 		switch {
 		case err != nil:
-			return fs.SkipDir // what cannot be read is not listed
+			return fs.SkipDir // an unreadable folder is not listed
 		case name == ".":
 		case e.IsDir() && (skipped(e.Name()) || strings.Count(name, "/") >= maxLevel):
 			return fs.SkipDir
@@ -214,21 +214,21 @@ func others(root *os.Root) (files []string, more bool) {
 	return files, more
 }
 
-// skipped says which folders hold nothing of a skill.
+// skipped reports folders that do not belong to a skill.
 func skipped(folder string) bool {
 	return strings.HasPrefix(folder, ".") || folder == "node_modules" || folder == "__pycache__" || folder == "__MACOSX"
 }
 
-// Read returns a text file of the skill, at most 1 MiB of it; the empty path is
-// the instructions, as they were when the skill was loaded, with a list of the
-// other files.
+// Read returns at most 1 MiB of a text file of the skill. The empty path means the
+// instructions, as they were when the skill was loaded, with a list of the other
+// files.
 func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	if file == "" {
 		return s.instructions(), nil
 	}
 	name := path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	if !fs.ValidPath(name) {
-		return "", fmt.Errorf("%w: %q is no path below the skill's folder", skill.ErrInvalidParams, file)
+		return "", fmt.Errorf("%w: %q is not a path below the skill's folder", skill.ErrInvalidParams, file)
 	}
 	root, err := s.open()
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 		raw = trimRune(raw)
 	}
 	if bytes.IndexByte(raw, 0) >= 0 || !utf8.Valid(raw) {
-		return "", fmt.Errorf("%w: %s is no text (%s) and cannot be shown", skill.ErrInvalidParams, file, http.DetectContentType(raw))
+		return "", fmt.Errorf("%w: %s is not text (%s) and cannot be shown", skill.ErrInvalidParams, file, http.DetectContentType(raw))
 	}
 	if cut {
 		return string(raw) + "\n\n(cut here: the file is longer than 1 MiB)", nil
@@ -256,7 +256,7 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 	return string(raw), nil
 }
 
-// trimRune takes off a rune at the end that was cut in two.
+// trimRune removes an incomplete rune at the end.
 func trimRune(raw []byte) []byte {
 	for i := 1; i <= utf8.UTFMax && i <= len(raw); i++ {
 		if b := raw[len(raw)-i]; utf8.RuneStart(b) {
@@ -269,11 +269,11 @@ func trimRune(raw []byte) []byte {
 	return raw
 }
 
-// errBound says that a file is longer than it may be.
+// errBound says that a file is too long.
 var errBound = errors.New("the file is too long")
 
-// readBounded reads a regular file, and does not wait for pipes. Of one that is
-// longer than the bound it returns the beginning, with errBound.
+// readBounded reads a regular file, without waiting for pipes. If the file is longer
+// than the bound, it returns the beginning and errBound.
 func readBounded(root *os.Root, name string, bound int) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -287,7 +287,7 @@ func readBounded(root *os.Root, name string, bound int) ([]byte, error) {
 	case info.IsDir():
 		return nil, errors.New("it is a folder")
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, int64(bound)+1))
 	if err != nil {
@@ -299,7 +299,7 @@ func readBounded(root *os.Root, name string, bound int) ([]byte, error) {
 	return raw, nil
 }
 
-// plain takes the path of this machine out of an error.
+// plain removes this machine's path from an error.
 func plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -68,10 +68,13 @@ func TestLoad(t *testing.T) {
 	got := skill.DetailsOf(s)
 	want := skill.Details{
 		Provider: "markdown", Risk: tool.Read, Version: "2", Body: "Sweep. See references/corners.md.", Tools: []string{"read_file", "exec"},
-		Unmet:    []string{"it works on plan9 only, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
+		Unmet:    []string{"it works only on plan9, and this is linux", "the program broom is not installed", "none of the programs mop, rag is installed", "the environment variable TOKEN is not set"},
 		Warnings: []string{"line 2: the skill is named tidy-up and its folder tidy"},
 	}
-	if s.Name() != "tidy-up" || s.Description() != "Tidies up." || !reflect.DeepEqual(got, want) {
+	if s.Name() != "tidy-up" || s.Description() != "Tidies up." {
+		t.Errorf("the skill is %q, %q", s.Name(), s.Description())
+	}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %s\ngot  %+v\nwant %+v", s.Name(), s.Description(), got, want)
 	}
 	for _, c := range []struct{ args, want, fails string }{
@@ -79,11 +82,11 @@ func TestLoad(t *testing.T) {
 		{`{"file":"references/corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"./references//corners.md"}`, "Mind the corners.", ""},
 		{`{"file":"long.txt"}`, strings.Repeat("长", 349_525) + "\n\n(cut here: the file is longer than 1 MiB)", ""},
-		{`{"file":"logo.png"}`, "", "logo.png is no text (image/png)"},
+		{`{"file":"logo.png"}`, "", "logo.png is not text (image/png)"},
 		{`{"file":"references"}`, "", "it is a folder"},
 		{`{"file":"reference/corners.md"}`, "", `did you mean "references/corners.md"?`},
-		{`{"file":"../secret.txt"}`, "", "is no path below the skill's folder"},
-		{`{"file":"/etc/passwd"}`, "", "is no path below the skill's folder"},
+		{`{"file":"../secret.txt"}`, "", "is not a path below the skill's folder"},
+		{`{"file":"/etc/passwd"}`, "", "is not a path below the skill's folder"},
 		{`{"file":"out"}`, "", "escapes"},
 		{`{"file":"a\u0000b"}`, "", "the arguments do not fit"},
 		{`{"path":"x"}`, "", "the arguments do not fit"},

@@ -1,10 +1,7 @@
 package markdown
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,19 +9,20 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
-// yaml parses the frontmatter. When that fails as a whole, each key is parsed for
-// itself, and a value that is no YAML is taken as a text: that is what was meant
-// by an unquoted colon, a quote that nobody closed, a star at the beginning.
+// yaml parses the frontmatter. If it is not valid as a whole, each key is parsed by
+// itself, and an invalid value is taken as text: that is what an unquoted colon, an
+// unclosed quote or a star at the beginning mean.
 func (p *parser) yaml(f front) (*yaml.Node, error) {
 	printable(f.lines)
 	root, bad := parseYAML(f.lines)
 	if bad != nil && !bad.hopeless {
 		warn := p.doubt
 		if strings.Contains(bad.Message, "mapping values") {
-			warn = p.warn // an unquoted colon, which everybody reads alike
+			warn = p.warn // every program reads an unquoted colon alike
 		}
 		warn(bad.Line+f.first-1, "", "the frontmatter is not valid YAML (%s); it was read key by key", bad.Message)
 		if root = p.byKey(f.lines, f.first-1, 0); len(root.Content) > 0 {
@@ -38,7 +36,7 @@ func (p *parser) yaml(f front) (*yaml.Node, error) {
 	return root, nil
 }
 
-// printable takes out the control characters, at which every YAML parser stops.
+// printable removes control characters, at which every YAML parser stops.
 func printable(lines []string) {
 	for i, line := range lines {
 		lines[i] = strings.Map(func(r rune) rune {
@@ -50,31 +48,25 @@ func printable(lines []string) {
 	}
 }
 
-// badYAML says why a text is no YAML that we take. Its line is one of the text.
+// badYAML says why a text cannot be used as YAML. Its line is relative to the text.
 type badYAML struct {
 	skill.Problem
-	hopeless bool // nothing else is to be tried
+	hopeless bool // no repair can help
 }
 
-// parseYAML parses a mapping. It refuses aliases, with which a small text becomes
-// a big one, and nesting that nobody writes.
+// parseYAML parses a mapping. It refuses aliases, with which a small text can become
+// a big one, and deep nesting.
 func parseYAML(lines []string) (*yaml.Node, *badYAML) {
-	var limit limit
-	var doc yaml.Node
-	loader, err := yaml.NewLoader(strings.NewReader(strings.Join(lines, "\n")), yaml.WithPlugin(&limit))
-	if err == nil {
-		err = loader.Load(&doc)
-	}
+	root, bad := form.Parse(strings.Join(lines, "\n"), maxDepth)
 	switch {
-	case errors.Is(err, io.EOF), err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null"):
+	case root != nil && root.Tag != "!!null": // anything after the first document is ignored
+	case root != nil, bad == nil:
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, nil
-	case limit.exceeded:
+	case bad.TooDeep:
 		return nil, &badYAML{skill.Problem{Line: 1, Message: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}, true}
-	case err != nil:
-		line, message := yamlError(err)
-		return nil, &badYAML{skill.Problem{Line: max(line, 1), Message: message}, false}
+	default:
+		return nil, &badYAML{skill.Problem{Line: max(bad.Line, 1), Message: bad.Message}, false}
 	}
-	root := doc.Content[0]
 	if line := alias(root); line != 0 {
 		return nil, &badYAML{skill.Problem{Line: line, Message: "it uses an alias (*); put the text in quotes if it is one"}, true}
 	}
@@ -84,20 +76,7 @@ func parseYAML(lines []string) (*yaml.Node, *badYAML) {
 	return root, nil
 }
 
-// limit stops the YAML parser where the nesting is too deep.
-type limit struct{ exceeded bool }
-
-func (l *limit) CheckDepth(depth int, _ *yaml.DepthContext) error {
-	if depth > maxDepth {
-		l.exceeded = true
-		return errors.New("nested too deeply")
-	}
-	return nil
-}
-
-func (l *limit) CheckAlias(int, int) error { return nil } // no alias is followed
-
-// alias returns the line of the first alias; 0 means that there is none.
+// alias returns the line of the first alias, or 0.
 func alias(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
 		return n.Line
@@ -110,7 +89,7 @@ func alias(n *yaml.Node) int {
 	return 0
 }
 
-// move shifts the lines of a node, so that they are those of the file.
+// move shifts the lines of a node to those of the file.
 func move(n *yaml.Node, by int) {
 	n.Line += by
 	for _, c := range n.Content {
@@ -118,8 +97,8 @@ func move(n *yaml.Node, by int) {
 	}
 }
 
-// byKey parses each key with its value for itself. The lines begin after line
-// before of the file.
+// byKey parses each key with its value separately. The lines follow line before of
+// the file.
 func (p *parser) byKey(lines []string, before, depth int) *yaml.Node {
 	root := &yaml.Node{Kind: yaml.MappingNode, Line: 1}
 	lines = dedent(lines)
@@ -139,8 +118,8 @@ func (p *parser) byKey(lines []string, before, depth int) *yaml.Node {
 	return root
 }
 
-// repaired makes a mapping of a key whose value is no YAML; an empty one when it
-// can only be left out.
+// repaired makes a mapping of a key with an invalid value; an empty one if the key
+// must be left out.
 func (p *parser) repaired(lines []string, before, depth int) *yaml.Node {
 	root := &yaml.Node{Kind: yaml.MappingNode, Line: 1}
 	match := topKey.FindStringSubmatch(lines[0])
@@ -165,7 +144,7 @@ func (p *parser) repaired(lines []string, before, depth int) *yaml.Node {
 	return root
 }
 
-// dedent takes away the white space with which all lines begin.
+// dedent removes the white space that all lines begin with.
 func dedent(lines []string) []string {
 	least := -1
 	for _, line := range lines {
@@ -183,14 +162,14 @@ func dedent(lines []string) []string {
 	return lines
 }
 
-// blockHeader begins a block of text.
+// blockHeader matches the beginning of a block of text.
 var blockHeader = regexp.MustCompile(`^[|>][+-]?[0-9]?[+-]?$`)
 
-// closes finds the end of a quotation inside a text: "Tidy" and "sort".
+// closes matches the end of a quotation inside a text: "Tidy" and "sort".
 var closes = regexp.MustCompile(`^[^"']*[^\s"'(]["'](?:[\s,.;:)]|$)`)
 
-// unquote is the text that was meant by a value: its lines as one, without the
-// quotes around it or the one that nobody closed.
+// unquote returns the text that a value was meant to be: its lines as one, without
+// the quotes around it or an unclosed quote.
 func unquote(first string, more []string) string {
 	if first = strings.TrimSpace(first); blockHeader.MatchString(first) {
 		first = ""
@@ -208,13 +187,4 @@ func unquote(first string, more []string) string {
 		return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(s)
 	}
 	return strings.ReplaceAll(s, "''", "'")
-}
-
-// yamlError takes an error of the YAML package apart.
-func yamlError(err error) (line int, message string) {
-	var at *yaml.LoadError
-	if !errors.As(err, &at) {
-		return 0, err.Error()
-	}
-	return cmp.Or(at.Mark.Line, at.ContextMark.Line), at.Message
 }

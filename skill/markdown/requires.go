@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/form"
 )
 
-// Requirements are what a skill needs of the machine that it works on, as
-// metadata.openclaw of a SKILL.md says it, or one of the other names of that.
+// Requirements are what a skill needs of its machine, as written in
+// metadata.openclaw of a SKILL.md or under an older name of that key.
 type Requirements struct {
 	Bins    []string // programs, all of them
 	AnyBins []string // programs, one of them
@@ -21,10 +23,10 @@ type Requirements struct {
 	OS      []string // operating systems, one of them, as GOOS names them
 }
 
-// Machine is what requirements are held against. A nil function means that what
-// it would tell is not checked, as does an empty GOOS.
+// Machine says what a machine has. A nil function or an empty GOOS turns off that
+// check.
 type Machine struct {
-	// LookPath finds a program, or returns an error.
+	// LookPath finds a program or returns an error.
 	LookPath func(program string) (string, error)
 	// LookupEnv finds an environment variable. Its value is never shown.
 	LookupEnv func(name string) (string, bool)
@@ -51,10 +53,10 @@ func lookPath(program string) (string, error) {
 	return "", fmt.Errorf("%s: %w", program, os.ErrNotExist)
 }
 
-// Unmet are the requirements that a machine does not meet, as sentences.
+// Unmet returns the requirements that a machine does not meet, as sentences.
 func (r Requirements) Unmet(m Machine) (list []string) {
 	if m.GOOS != "" && len(r.OS) > 0 && !slices.Contains(r.OS, m.GOOS) {
-		list = append(list, fmt.Sprintf("it works on %s only, and this is %s", strings.Join(r.OS, ", "), m.GOOS))
+		list = append(list, fmt.Sprintf("it works only on %s, and this is %s", strings.Join(r.OS, ", "), m.GOOS))
 	}
 	has := func(program string) bool {
 		_, err := m.LookPath(program)
@@ -80,18 +82,17 @@ func (r Requirements) Unmet(m Machine) (list []string) {
 	return list
 }
 
-// clients are the names under which metadata says what one family of clients
-// reads.
+// clients are the metadata keys that one family of clients reads.
 var clients = []string{"openclaw", "clawdbot", "clawdis", "moltbot"}
 
-// metadata takes the version and the requirements from the metadata.
+// metadata reads the version and the requirements.
 func (p *parser) metadata(d *Document, n *yaml.Node) {
 	n = p.structure(n)
-	if v := get(n, "version"); v != nil && d.Version == "" {
+	if v := form.Get(n, "version"); v != nil && d.Version == "" {
 		d.Version = p.line(map[string]*yaml.Node{"version": v}, "version", maxName)
 	}
 	for _, client := range clients {
-		if c := p.structure(get(n, client)); c != nil && !truth(get(c, "always")) {
+		if c := p.structure(form.Get(n, client)); c != nil && !truth(form.Get(c, "always")) {
 			d.Requires = p.requires(c)
 			return
 		}
@@ -100,10 +101,10 @@ func (p *parser) metadata(d *Document, n *yaml.Node) {
 
 func (p *parser) requires(n *yaml.Node) Requirements {
 	words := func(n *yaml.Node) []string { return p.list(n, splitCommas) }
-	needs := p.structure(get(n, "requires"))
+	needs := p.structure(form.Get(n, "requires"))
 	r := Requirements{
-		Bins: words(get(needs, "bins")), AnyBins: words(get(needs, "anyBins")),
-		Env: words(get(needs, "env")), Config: words(get(needs, "config")), OS: words(get(n, "os")),
+		Bins: words(form.Get(needs, "bins")), AnyBins: words(form.Get(needs, "anyBins")),
+		Env: words(form.Get(needs, "env")), Config: words(form.Get(needs, "config")), OS: words(form.Get(n, "os")),
 	}
 	for i, name := range r.OS {
 		r.OS[i] = goos(name)
@@ -114,7 +115,7 @@ func (p *parser) requires(n *yaml.Node) Requirements {
 	return r
 }
 
-// goos is what Go calls an operating system.
+// goos returns Go's name of an operating system.
 func goos(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "macos", "mac", "osx":
@@ -125,14 +126,14 @@ func goos(name string) string {
 	return name
 }
 
-// structure is a value that may have been written as a text that holds JSON.
+// structure returns a value that may be written as text with JSON in it.
 func (p *parser) structure(n *yaml.Node) *yaml.Node {
 	if n == nil || n.Kind != yaml.ScalarNode || !strings.HasPrefix(strings.TrimSpace(n.Value), "{") {
 		return n
 	}
 	inner, bad := parseYAML(strings.Split(n.Value, "\n"))
 	if bad != nil {
-		p.warn(n.Line, "metadata", "metadata holds a text that is no JSON; it was left out")
+		p.warn(n.Line, "metadata", "metadata holds text that is not JSON; it was left out")
 		return nil
 	}
 	move(inner, n.Line-1)

@@ -9,9 +9,9 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// stray finds what our YAML parser takes and the reference validator's does not:
-// a tab that is neither in quotes nor in a block of text nor in a comment, and a
-// Unicode line separator in a block or a comment, which ends there.
+// stray finds characters that our YAML parser takes and the reference validator's
+// does not: a tab outside quotes, blocks of text and comments, and a Unicode line
+// separator in a block or a comment, which would end there.
 func stray(front string, root *yaml.Node) *skill.Problem {
 	if !strings.ContainsAny(front, "\t"+lineSeparators) {
 		return nil
@@ -37,18 +37,18 @@ func stray(front string, root *yaml.Node) *skill.Problem {
 	return nil
 }
 
-// lineSeparators are line breaks to our YAML parser. To the reference
-// validator's they are white space, but for where stray finds them.
+// lineSeparators are line breaks to our YAML parser. To the reference validator's they
+// are white space, except where stray finds them.
 const lineSeparators = "\u0085\u2028\u2029"
 
 var separators = strings.NewReplacer("\u0085", " ", "\u2028", " ", "\u2029", " ")
 
 const blanks = " \r" + lineSeparators
 
-// lines are those of a text that has been parsed.
+// lines are the lines of a parsed text.
 type lines [][]rune
 
-// blank overwrites what is in quotes or in blocks of text.
+// blank overwrites quoted text and blocks of text.
 func (l lines) blank(n *yaml.Node) {
 	switch {
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
@@ -61,7 +61,7 @@ func (l lines) blank(n *yaml.Node) {
 	}
 }
 
-// blankQuoted overwrites a text that begins with a quote.
+// blankQuoted overwrites text that begins with a quote.
 func (l lines) blankQuoted(row, column int) {
 	quote := l[row][column]
 	for column++; row < len(l); row, column = row+1, 0 {
@@ -81,8 +81,8 @@ func (l lines) blankQuoted(row, column int) {
 	}
 }
 
-// blankBlock overwrites the block of text whose header stands in a row: the
-// lines that are indented at least as far as its first one.
+// blankBlock overwrites the block of text whose header is in a row: the lines that
+// are indented at least as far as its first one.
 func (l lines) blankBlock(row int) {
 	least := indentation(l[row]) + 1
 	first := true
@@ -101,7 +101,7 @@ func (l lines) blankBlock(row int) {
 				line[i] = 'x'
 			}
 		}
-		line[0] = '#' // as in comments, what is left of separators is wrong
+		line[0] = '#' // as in comments, a remaining separator is wrong
 	}
 }
 

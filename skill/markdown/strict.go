@@ -2,9 +2,7 @@ package markdown
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/etui-run/etui/internal/form"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -25,13 +24,13 @@ const (
 	maxCompatibility = 500
 )
 
-// fields are all the keys that the standard knows.
+// fields are the keys of the standard.
 var fields = []string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// Validate holds a file against the Agent Skills standard, as strictly as the
-// standard's reference validator: dirName is the name of the skill's folder,
-// fileName that of the file as it was found. No problems means that the skill is
-// valid everywhere. It is a pure function.
+// Validate checks a file against the Agent Skills standard, as strictly as the
+// standard's reference validator. dirName is the name of the skill's folder, fileName
+// the name of the file as found. A skill without problems is valid everywhere.
+// Validate is a pure function.
 func Validate(dirName, fileName string, text []byte) []skill.Problem {
 	if fileName != "SKILL.md" && fileName != "skill.md" {
 		return []skill.Problem{{Message: fmt.Sprintf("the file is named %s; it must be SKILL.md", fileName)}}
@@ -47,14 +46,14 @@ func Validate(dirName, fileName string, text []byte) []skill.Problem {
 	return checkFields(root, path.Base(dirName))
 }
 
-// strictFront returns what stands between the first two "---", which is all that
-// the reference validator looks at: it does not ask for lines of their own.
+// strictFront returns the text between the first two "---". The reference validator
+// does not require them to be on lines of their own.
 func strictFront(text []byte) (string, *skill.Problem) {
 	if len(text) > maxFile {
 		return "", &skill.Problem{Message: tooLong}
 	}
 	if !utf8.Valid(text) {
-		return "", &skill.Problem{Line: lineOfInvalid(text), Message: "the file is not UTF-8"}
+		return "", &skill.Problem{Line: form.InvalidLine(text), Message: "the file is not UTF-8"}
 	}
 	s := lineBreaks(string(text))
 	rest, ok := strings.CutPrefix(s, fence)
@@ -71,71 +70,44 @@ func strictFront(text []byte) (string, *skill.Problem) {
 	return front, nil
 }
 
-func lineOfInvalid(text []byte) int {
-	line := 1
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		if r == '\n' {
-			line++
-		}
-		text = text[n:]
-	}
-	return line
-}
-
 // strictYAML parses the part of YAML that the reference validator allows: block
-// mappings, block lists and texts, with no types, anchors or aliases.
+// mappings, block lists and texts, without types, anchors or aliases.
 func strictYAML(front string) (*yaml.Node, *skill.Problem) {
-	loader, err := yaml.NewLoader(strings.NewReader(separators.Replace(front)))
-	var doc, second yaml.Node
-	if err == nil {
-		err = loader.Load(&doc)
-	}
-	if err == nil {
-		if err = loader.Load(&second); errors.Is(err, io.EOF) {
-			err = nil
-		} else if err == nil {
-			return nil, &skill.Problem{Line: second.Line, Message: manyDocuments}
-		}
-	}
+	root, bad := form.Parse(separators.Replace(front), maxDepth)
 	switch {
-	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
+	case bad != nil && bad.Second:
+		return nil, &skill.Problem{Line: bad.Line, Message: manyDocuments}
+	case bad != nil && bad.TooDeep:
+		return nil, &skill.Problem{Line: max(bad.Line, 1), Message: fmt.Sprintf("the frontmatter is nested more than %d levels deep", maxDepth)}
+	case bad != nil:
+		return nil, &skill.Problem{Line: bad.Line, Message: "the frontmatter is not valid YAML: " + bad.Message}
+	case root == nil:
 		return nil, &skill.Problem{Line: 1, Message: "the frontmatter is empty; it needs name and description"}
-	case err != nil:
-		line, message := yamlError(err)
-		return nil, &skill.Problem{Line: line, Message: "the frontmatter is not valid YAML: " + message}
 	}
 	if endsAtOnce.MatchString(front) {
 		return nil, &skill.Problem{Line: 1, Message: manyDocuments}
 	}
-	if p := stray(front, doc.Content[0]); p != nil {
+	if p := stray(front, root); p != nil {
 		return nil, p
 	}
-	if p := disallowed(doc.Content[0], 0); p != nil {
+	if p := disallowed(root); p != nil {
 		return nil, p
 	}
-	if doc.Content[0].Kind != yaml.MappingNode {
-		return nil, &skill.Problem{Line: doc.Content[0].Line, Message: "the frontmatter must be a mapping of keys to values"}
+	if root.Kind != yaml.MappingNode {
+		return nil, &skill.Problem{Line: root.Line, Message: "the frontmatter must be a mapping of keys to values"}
 	}
-	return doc.Content[0], nil
+	return root, nil
 }
 
-// endsAtOnce finds a line of ... before anything else.
+// endsAtOnce matches a line of ... before anything else.
 var endsAtOnce = regexp.MustCompile(`^(\s|#.*\n)*(^|\n)\.\.\.(\s|$)`)
 
 const manyDocuments = "the frontmatter must be one YAML document, without a line of ..."
 
-// disallowed finds what is YAML but not of the part that the standard takes.
-func disallowed(n *yaml.Node, depth int) *skill.Problem {
-	fail := func(format string, args ...any) *skill.Problem {
-		return &skill.Problem{Line: n.Line, Message: fmt.Sprintf(format, args...)}
-	}
+// disallowed finds YAML that the standard does not allow.
+func disallowed(n *yaml.Node) *skill.Problem {
+	fail := func(message string) *skill.Problem { return &skill.Problem{Line: n.Line, Message: message} }
 	switch {
-	case depth > maxDepth:
-		return fail("the frontmatter is nested more than %d levels deep", maxDepth)
 	case n.Kind == yaml.AliasNode, n.Anchor != "":
 		return fail("anchors (&) and aliases (*) are not allowed; put the text in quotes if it is one")
 	case n.Style&yaml.TaggedStyle != 0:
@@ -149,47 +121,45 @@ func disallowed(n *yaml.Node, depth int) *skill.Problem {
 		}
 	}
 	for _, c := range n.Content {
-		if p := disallowed(c, depth+1); p != nil {
+		if p := disallowed(c); p != nil {
 			return p
 		}
 	}
 	return nil
 }
 
-// disallowedKeys looks for keys that occur twice, and for mappings side by side
-// that are not indented alike.
+// disallowedKeys finds duplicate keys and neighboring mappings with different
+// indentation.
 func disallowedKeys(n *yaml.Node) *skill.Problem {
 	seen := map[string]bool{}
 	column := 0
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+	for key, value := range form.Pairs(n) {
 		if key.Kind == yaml.ScalarNode && seen[key.Value] {
-			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the key %q occurs twice", key.Value)}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("duplicate key %q", key.Value)}
 		}
 		if key.Kind == yaml.MappingNode {
 			return &skill.Problem{Line: key.Line, Message: "a key must be a text"}
 		}
 		if key.Value == "<<" && key.Style == 0 && value.Kind == yaml.ScalarNode {
-			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is none"}
+			return &skill.Problem{Line: key.Line, Field: key.Value, Message: "<< merges mappings, and this is not a mapping"}
 		}
 		seen[key.Value] = true
 		if value.Kind != yaml.MappingNode {
 			continue
 		}
 		if column != 0 && value.Column != column {
-			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("what stands below %q is indented differently from the mapping before it", key.Value)}
+			return &skill.Problem{Line: value.Line, Field: key.Value, Message: fmt.Sprintf("the mapping below %q is indented differently from the one before it", key.Value)}
 		}
 		column = value.Column
 	}
 	return nil
 }
 
-// checkFields holds the fields against the standard.
+// checkFields checks the fields against the standard.
 func checkFields(root *yaml.Node, dir string) (problems []skill.Problem) {
 	at := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		at[key.Value] = root.Content[i+1]
+	for key, value := range form.Pairs(root) {
+		at[key.Value] = value
 		if !slices.Contains(fields, key.Value) {
 			problems = append(problems, skill.Problem{Line: key.Line, Field: key.Value, Message: fmt.Sprintf("the standard has no field %q; put it under metadata", key.Value)})
 		}
@@ -224,7 +194,7 @@ func checkLength(n *yaml.Node, field string, limit int) []skill.Problem {
 	return nil
 }
 
-// checkName holds a name against the standard's rules.
+// checkName checks a name against the standard's rules.
 func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 	name := norm.NFKC.String(strings.TrimSpace(n.Value))
 	fail := func(format string, args ...any) {
@@ -243,7 +213,7 @@ func checkName(n *yaml.Node, dir string) (problems []skill.Problem) {
 		fail("name %q must not have two hyphens in a row", name)
 	}
 	if i := strings.IndexFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
-		fail("name %q has a character that is no letter, digit or hyphen", name)
+		fail("name %q has a character that is not a letter, digit or hyphen", name)
 	}
 	if norm.NFKC.String(dir) != name {
 		fail("name %q differs from the name of the folder, %q", name, dir)

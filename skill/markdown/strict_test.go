@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/skill/markdown"
 )
 
-// TestValidate holds files of every class against the verdict of the standard's
-// reference validator.
+// TestValidate compares the verdict on files of every class with that of the
+// standard's reference validator.
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -36,7 +36,7 @@ func TestValidate(t *testing.T) {
 		{"---\nname: tidy\ndescription: use when: asked\n---\n", "line 3: the frontmatter is not valid YAML"},
 		{"---\nname: tidy\ndescription: d\nmetadata: {a: b}\n---\n", "line 4: braces and brackets"},
 		{"---\nname: tidy\ndescription: d\nmetadata:\n  a: [b]\n---\n", "line 5: braces and brackets"},
-		{"---\nname: tidy\nname: tidy\ndescription: d\n---\n", `line 3: the key "name" occurs twice`},
+		{"---\nname: tidy\nname: tidy\ndescription: d\n---\n", `line 3: duplicate key "name"`},
 		{"---\nname: &a tidy\ndescription: d\n---\n", "line 2: anchors"},
 		{"---\nname: tidy\ndescription: !!str d\n---\n", "line 3: types"},
 		{"---\nname: tidy\n...\ndescription: d\n---\n", "line 4: the frontmatter must be one YAML document"},
@@ -45,7 +45,7 @@ func TestValidate(t *testing.T) {
 		{"---\nname: tidy\t\ndescription: a\n---\n", "line 2: there is a tab"},
 		{"---\nname: tidy\ndescription: |\n  a\n\tb\n---\n", "line 5: the frontmatter is not valid YAML"},
 		{"---\nname: tidy\ndescription: |\n  a\u2028b\n---\n", "line 4: there is a Unicode line separator"},
-		{"---\nname: tidy\ndescription: d\nmetadata:\n  a:\n    b: c\n  d:\n      e: f\n---\n", "line 8: what stands below \"d\" is indented"},
+		{"---\nname: tidy\ndescription: d\nmetadata:\n  a:\n    b: c\n  d:\n      e: f\n---\n", "line 8: the mapping below \"d\" is indented"},
 		{"---\nname: tidy\ndescription: d\nmetadata:\n  <<: a\n---\n", "line 5: <<"},
 		{"---\nname: tidy\ndescription: d\nmetadata:\n  ? a: b\n---\n", "line 5: a key must be a text"},
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// names are what other clients call tools that etui has.
+// names maps other clients' names of tools to etui's.
 var names = map[string]string{
 	"read": "read_file", "readfile": "read_file",
 	"write": "write_file", "writefile": "write_file",
@@ -18,9 +18,9 @@ var names = map[string]string{
 	"websearch": "web_search", "google_web_search": "web_search",
 }
 
-// Tools translates what a SKILL.md allows into the names of etui's tools, each
-// once: Read is read_file, Bash(git:*) is exec. What no other client's tool is
-// stays as it is. Nil means that every tool is allowed.
+// Tools translates the allowed tools of a SKILL.md into the names of etui's tools,
+// each once: Read is read_file, Bash(git:*) is exec. Unknown names stay as they are.
+// Nil means that every tool is allowed.
 func Tools(allowed []string) (list []string) {
 	for _, name := range allowed {
 		name, _, _ = strings.Cut(name, "(")
@@ -37,7 +37,7 @@ func Tools(allowed []string) (list []string) {
 	return list
 }
 
-// splitTools splits at white space and commas that do not stand in parentheses:
+// splitTools splits at white space and commas outside parentheses:
 // Bash(git add:*), Read.
 func splitTools(s string) []string {
 	depth := 0

@@ -32,18 +32,17 @@ type serverTool struct {
 func (s *Server) newTool(name string, d *Definition) *serverTool {
 	like := tool.Definition{
 		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
-		Channels: s.details.Channels, Risk: s.details.Risk,
+		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay,
 	}
 	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), like)}
 }
 
 func (t *serverTool) Definition() tool.Definition { return t.definition }
 
-// keyMeta is where _meta holds the idempotency key of a call. The protocol has no
-// name of its own for it.
+// keyMeta is the key of the idempotency key in _meta. The protocol does not define one.
 const keyMeta = "run.etui/idempotency-key"
 
-// Call asks the server. What the server says is data for the model, cleaned and
+// Call sends the call to the server. Its answer is data for the model, cleaned and
 // bounded.
 func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 	s := t.server
@@ -76,7 +75,7 @@ func (t *serverTool) Call(ctx context.Context, args json.RawMessage) (chat.Resul
 	return s.result(result), nil
 }
 
-// away says that the server cannot be asked now.
+// away returns the error of calls while the server is not connected.
 func (s *Server) away(n *state) error {
 	err := fmt.Errorf("MCP server %s: %w", s.file.Name, skill.ErrProviderUnavailable)
 	switch {
@@ -92,7 +91,7 @@ func (s *Server) away(n *state) error {
 	return err
 }
 
-// failure tells what kind of failure a call met.
+// failure classifies the error of a call.
 func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error) error {
 	var answer *jsonrpc.Error
 	kind, words := skill.ErrProviderUnavailable, "the server cannot be reached"
@@ -112,8 +111,8 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 	return fmt.Errorf("%s: %w: %s", t.definition.Name, kind, cut(s.redactor.Text(printable.Text(words)), 500))
 }
 
-// ownCodes are those of errors that the SDK makes itself: the connection is
-// closing, and the request was not sent.
+// ownCodes are the codes of the SDK's own errors: the connection is closing, and the
+// request was not sent.
 var ownCodes = []int64{-32003, -32004, -32005}
 
 // The bounds of a result.
@@ -123,10 +122,10 @@ const (
 	maxPictures    = 4 // that the model sees; the user gets them all
 )
 
-// result makes a result of what a server answered.
+// result converts a server's answer.
 func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 	if r.NeedsInput() {
-		return tool.Failure("the server %s asks for something that etui does not give: input by the user, or a model's help", s.file.Name)
+		return tool.Failure("the server %s requests input by the user or a model, which etui does not support", s.file.Name)
 	}
 	var words []string
 	var pictures []chat.File
@@ -164,7 +163,7 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 	return result
 }
 
-// bound cuts a text that is too long, and says so.
+// bound cuts a text that is too long, with a note.
 func bound(text string) string {
 	if len(text) <= maxResultText {
 		return text
@@ -172,7 +171,7 @@ func bound(text string) string {
 	return fmt.Sprintf("%s\n(cut: the whole has %d bytes)", strings.ToValidUTF8(text[:maxResultText], ""), len(text))
 }
 
-// part is what the model is told of one part of a result, and what the user gets.
+// part converts one part of a result to text for the model and a file for the user.
 func part(c sdk.Content, number int) (text string, file *chat.File) {
 	switch c := c.(type) {
 	case *sdk.TextContent:
@@ -195,8 +194,8 @@ func part(c sdk.Content, number int) (text string, file *chat.File) {
 	return "", nil
 }
 
-// shown is the picture that a file of a result is, if models may see it. What it is
-// is told from its bytes, not from what the server says.
+// shown returns a file of a result as a picture that models can see, or nil. It goes by
+// the bytes, not by the media type that the server claims.
 func shown(file *chat.File) *chat.File {
 	if file == nil {
 		return nil
@@ -208,8 +207,8 @@ func shown(file *chat.File) *chat.File {
 	return &chat.File{Name: file.Name, MediaType: p.MediaType, Data: p.Data}
 }
 
-// attached is a file of a result. Its media type is one that cannot do anything
-// where it is shown, and its name has no path.
+// attached makes a file of a result, with a harmless media type and a name without a
+// path.
 func attached(what string, number int, mediaType, uri string, data []byte) (string, *chat.File) {
 	mediaType, extension := safeType(mediaType)
 	name := path.Base(strings.ReplaceAll(printable.Text(uri), `\`, "/"))
@@ -225,8 +224,8 @@ func attached(what string, number int, mediaType, uri string, data []byte) (stri
 	return fmt.Sprintf("(%s %s, %s, %d bytes, handed to the user)", what, name, mediaType, len(data)), &chat.File{Name: name, MediaType: mediaType, Data: data}
 }
 
-// safeTypes are the media types that are passed on. Anything else, HTML and SVG
-// above all, is bytes without a meaning.
+// safeTypes are the media types that are passed on. All others, above all HTML and SVG,
+// become plain bytes.
 var safeTypes = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
 	"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/webm": ".weba", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/flac": ".flac",

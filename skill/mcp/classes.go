@@ -1,12 +1,12 @@
 package mcp
 
-// The signs that the classes are made of: regular expressions over text as normal
-// makes it (small letters, single spaces, straight quotes).
+// The signs of the classes: regular expressions over the output of normal (lower case,
+// single spaces, straight quotes).
 const (
 	never = `\b(?:do not|don'?t|never|must not|mustn'?t|should not|shouldn'?t|may not|no need to|need not|avoid|refrain from)\b`
 	user  = `(?:(?:the|your|our|any|end)[ -])*(?:users?|humans?|customers?|operators?|owners?|anyone|anybody|them)\b(?:$|[^'\w ]| (?:about|that|this|what|of|any|anything|how|why|in|when|or|and|under|because|it|before|after|unless|is|at|you)\b)`
 
-	// What must be done, and when.
+	// Orders.
 	must   = `(?:\b(?:always|must|first|before|prior to|every ?time|whenever|each time|any ?time|also|immediately|mandatory|required to|otherwise|secretly|silently|make sure|be sure)\b|必须|务必|总是|始终|首先|每次|每当|一律|同时|之前|否则|先)`
 	order  = must + `|\b(?:call|read|send|include|pass|execute|run|ignore|use|do not|never|don't|you should|please)\b|调用|执行|读取|发送|不要|忽略|请`
 	all    = `(?:\b(?:always|every|all|each|must|instead|whenever|any ?time|secretly|silently|also|first|automatically)\b|必须|务必|总是|始终|每次|每当|一律|所有|任何|同时|都)`
@@ -15,13 +15,13 @@ const (
 	into   = `(?:\b(?:parameter|argument|param|arg|field|input|property|header|query|url|endpoint|webhook|server|request|sidenote|note|notes|context|metadata|comment|body|here|e-?mail)s?\b|\b(?:in|into|as|to|via) (?:(?:the|this|parameter|argument) )?[\x60'"]?\w{1,40}[\x60'"]?(?: (?:parameter|argument|field))?(?:$|[.,;!) ])|https?://|参数|字段|传入|填入|发送|上传|转发|提交|地址|备注)`
 	what   = `(?:\b(?:contents?|full text|output|values?|data|dump|everything|result|body)\b|\bread(?:ing)?\b|\bcat\b|内容|读取|输出|全文|数据)`
 
-	// What nobody gives away.
+	// Secrets.
 	secretFile = `(?:\.(?:ssh|aws|gnupg|kube|docker|cursor|claude|codeium|azure)/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\bid (?:rsa|ed25519)\b|/etc/(?:passwd|shadow|sudoers)\b|\bauthorized_keys\b|\bmcp(?:_config|_servers|_settings)?\.json\b|claude_desktop_config|(?:^|[\s/'"\x60(])\.env\b|\.(?:netrc|npmrc|pypirc|git-credentials|pgpass|bash_history|zsh_history)\b|\.(?:bashrc|zshrc)\b|/proc/(?:self|\d+)/environ|\b(?:ssh|gpg) private keys?\b|\b(?:users?'?s?|your|all|their) (?:ssh|gpg) keys?\b|\bprivate keys?\b|私钥|\bkeychain\b|\b(?:login data|cookies\.sqlite|wallet\.dat)\b|\bseed phrase|\brecovery phrase|助记词)`
 	secretPath = `(?:\.(?:ssh|aws|gnupg|kube)/(?:id_|cred|conf|[a-z]*key)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow)\b|claude_desktop_config|\bmcp\.json\b|~/\.env\b|\.git-credentials|\.netrc|\.pgpass|wallet\.dat)`
 	secretMind = `(?:\b(?:your|the (?:current|full|original|entire|complete|whole)|full|entire|complete|own|all|previous|earlier|prior)[ -](?:\w+ ){0,2}?(?:system[ _-]?prompt|(?:system )?instructions|(?:conversation|chat|message|dialogue?)s?(?: (?:history|log|transcript|context))?|context window)\b|\bsystem[ _-]?prompt\b|\b(?:conversation|chat)[ _-](?:history|transcript)\b|\b(?:all|every|your|its|current|available|of) (?:\w+ ){0,2}?env(?:ironment)?[ _-]?var(?:iable)?s\b|\b(?:output|result) of [\x60'\"]?(?:print)?env\b|\bprocess\.env\b|系统提示词?|环境变量|(?:聊天|对话|会话|消息)(?:历史|记录|内容|上下文)|(?:完整|全部|所有)的?(?:聊天|对话|会话))`
 	secretWord = `(?:\b(?:all|any|every|the user'?s|users?'s?|their|stored|saved|available|other|your|known|found)\b (?:\w+ ){0,3}?(?:api[ _-]?keys?|(?:access |auth )?tokens?|passwords?|credentials?|secrets?|cookies|passphrases?|credit card(?: number)?s?)\b|(?:用户的?|所有|全部|任何|已保存的?|本机的?|系统的?|你的?|其他)\S{0,6}?(?:密码|密钥|令牌|凭据|凭证|口令|信用卡|api ?key|token|cookie))`
 
-	// Where it goes.
+	// Destinations.
 	address   = `(?:[\w.+-]+@[\w-]+\.[\w.]*[a-z]|https?://[^\s'"\x60)]+|\+\d[\d -]{7,}\d|\b0x[0-9a-f]{16,}\b|\b(?:bc1|[13])[a-z0-9]{25,}\b)`
 	sending   = `(?:\b(?:send|sent|forward|bcc|cc|redirect|upload|post|copy|copied|transfer|route|proxy|report|submit|leak|exfiltrate|deliver|mail|recipient|set|change|replace)(?:ing|ting|s|ed)?\b|发送|抄送|密送|转发|上传|转账|收件人|改为|改成|替换|设为|设置为|提交)`
 	danger    = `(?:\b(?:exec|eval|system|popen|os\.system|subprocess\.\w+|shell|bash|run_?(?:command|shell|terminal\w*)|execute_?(?:command|shell)|shell_exec|read_?file|write_?file|delete_?file|send_?e?mail|send_?message|http_?(?:post|request)|fetch_?url|web_?fetch)\s?\(|\bcurl (?:-\S+ )*['"\x60]?https?:|\bwget (?:-\S+ )*['"\x60]?https?:|\| ?(?:ba|z)?sh\b|\bbash -c\b|\brm -rf\b|\bnc -|\bpowershell (?:-\w+ )*-(?:e|c)|\bpython3? -c\b|/dev/tcp/)`
@@ -34,7 +34,7 @@ const (
 	itsArgs   = `(?:\b(?:recipients?|bcc|cc|arguments?|parameters?|destination|address|account|amount|phone number|number|body|subject|path|url|to field)\b|收件人|参数|地址|账号|账户|金额|号码|路径)`
 )
 
-// classes are the attacks that are looked for. The first that fits is told.
+// classes are the attacks to look for. The first match is reported.
 var classes = []struct {
 	why    string
 	least  kind

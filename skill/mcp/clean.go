@@ -7,8 +7,8 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// smuggled returns the text that tag characters and variation selectors spell
-// out, for those who read them as letters.
+// smuggled returns the text that tag characters and variation selectors spell: models
+// may read them as letters.
 func smuggled(s string) string {
 	var b []byte
 	for _, r := range s {
@@ -22,7 +22,7 @@ func smuggled(s string) string {
 	return strings.ToValidUTF8(string(b), " ")
 }
 
-// cut shortens a text to a number of characters, at a space if one is near.
+// cut shortens a text to a number of characters, at a nearby space if possible.
 func cut(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s

@@ -18,13 +18,13 @@ import (
 	"github.com/etui-run/etui/sandbox"
 )
 
-// connection is a server that was reached.
+// connection is a connection to a server.
 type connection struct {
 	session *sdk.ClientSession
 	version string          // of the protocol
-	ctx     context.Context //nolint:containedctx // its end is the connection's: calls end with it
+	ctx     context.Context //nolint:containedctx // ends with the connection, as its calls do
 	end     context.CancelFunc
-	dead    chan error       // gets why the connection ended
+	dead    chan error       // receives the reason of the connection's end
 	process *sandbox.Process // nil for a service
 }
 
@@ -37,7 +37,7 @@ var (
 // handshake.
 const legacyProtocol = "2025-11-25"
 
-// connect reaches the server, in the older protocol only if legacy is set.
+// connect connects to the server. If legacy is set, it uses the older protocol only.
 func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err error) {
 	c = &connection{dead: make(chan error, 1)}
 	c.ctx, c.end = context.WithCancel(ctx)
@@ -70,8 +70,8 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 	return c, nil
 }
 
-// client is what etui is to the server: it can be told that the list of tools has
-// changed, and be asked for nothing.
+// client makes the client of a server. It accepts notifications of changed tools and
+// refuses all requests.
 func (s *Server) client() *sdk.Client {
 	client := sdk.NewClient(&sdk.Implementation{Name: "etui", Version: s.config.Version}, &sdk.ClientOptions{
 		Logger:                 slog.New(slog.DiscardHandler),
@@ -90,7 +90,7 @@ func (s *Server) client() *sdk.Client {
 	return client
 }
 
-// look asks Run to look at the server soon.
+// look asks Run to list the tools soon.
 func (s *Server) look() {
 	select {
 	case s.poke <- struct{}{}:
@@ -98,22 +98,21 @@ func (s *Server) look() {
 	}
 }
 
-// close ends the connection and waits until its program has ended. Calls that are
-// under way fail.
+// close ends the connection and waits until its program has ended. Running calls fail.
 func (c *connection) close() {
 	c.end()
 	if c.process != nil {
 		_ = c.process.Stdin.Close() // asks the program to end, and ends the session
 	}
 	if c.session != nil {
-		_ = c.session.Close() // how it ended is known already
+		_ = c.session.Close() // the reason is known already
 	}
 	if c.process != nil {
 		_ = c.process.Close()
 	}
 }
 
-// explain adds to a failure what the program said about it.
+// explain adds the program's standard error to a failure.
 func (c *connection) explain(err error) error {
 	if err == nil {
 		err = errGone
@@ -124,7 +123,7 @@ func (c *connection) explain(err error) error {
 	select {
 	case <-c.process.Done():
 		return c.process.Err()
-	case <-time.After(100 * time.Millisecond): // its output may have ended just before itself
+	case <-time.After(100 * time.Millisecond): // its output may end just before it does
 	}
 	if words := c.process.Complaint(); words != "" {
 		return fmt.Errorf("%w; it says: %s", err, words)
@@ -132,7 +131,7 @@ func (c *connection) explain(err error) error {
 	return err
 }
 
-// tell makes a failure fit to be shown: clean, bounded, and without secrets.
+// tell cleans and bounds the text of a failure and removes secrets.
 func (s *Server) tell(err error) error {
 	text := s.redactor.Text(printable.Text(err.Error()))
 	if _, query, ok := strings.Cut(s.file.Endpoint, "?"); ok && query != "" {
@@ -141,7 +140,7 @@ func (s *Server) tell(err error) error {
 	return told{err, cut(text, 3000)}
 }
 
-// told is an error in other words.
+// told is an error with another text.
 type told struct {
 	error
 	text string
@@ -159,7 +158,7 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	for name, value := range s.file.Env {
 		env[name] = string(value)
 	}
-	// The program is ended by close, politely: not by the end of ctx.
+	// close ends the program gracefully; the end of ctx must not kill it before.
 	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Network: s.file.Network, Env: env})
 	if err != nil {
 		return nil, err
@@ -168,15 +167,15 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReader(p.Stdout), close: p.Stdout.Close}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
 }
 
-// messages is the output of a program from its first message on: some programs
-// greet the reader before. What is no message later on ends the connection.
+// messages is the output of a program from its first message on: some programs print a
+// greeting before it. Other text later on ends the connection.
 type messages struct {
 	r     *bufio.Reader
 	close func() error
 	begun bool
 }
 
-// maxGreeting is how much of a greeting is skipped.
+// maxGreeting is the longest greeting that is skipped.
 const maxGreeting = 64 << 10
 
 func (m *messages) Read(p []byte) (int, error) {
@@ -201,7 +200,7 @@ func (m *messages) Read(p []byte) (int, error) {
 
 func (m *messages) Close() error { return m.close() }
 
-// http is the way to a service.
+// http returns the transport to a service.
 func (s *Server) http() (sdk.Transport, error) {
 	endpoint, err := url.Parse(s.file.Endpoint)
 	if err != nil {
@@ -215,7 +214,7 @@ func (s *Server) http() (sdk.Transport, error) {
 	client.Transport = &guard{base, s.file.Headers, endpoint}
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if len(via) > 3 || !sameOrigin(r.URL, endpoint) {
-			return fmt.Errorf("the server sends etui on to %s; write the address that is meant into the skill's file", r.URL.Host)
+			return fmt.Errorf("the server redirects to %s; write that address into the skill's file if you trust it", r.URL.Host)
 		}
 		return nil
 	}
@@ -225,7 +224,7 @@ func (s *Server) http() (sdk.Transport, error) {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// list returns all tools of the server, and when to ask again.
+// list returns all tools of the server, and how long they stay valid.
 func (c *connection) list(ctx context.Context) (tools []*sdk.Tool, poll time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not list its tools within %v", listTime))
 	defer cancel()

@@ -21,18 +21,17 @@ import (
 
 // The bounds of a definition.
 const (
-	maxDescription = 1024     // characters that models are shown; the rest only helps the ranking
-	maxText        = 16 << 10 // bytes of the description, before the tool is refused
-	maxSchema      = 16 << 10 // bytes of the parameters, before the tool is refused
-	maxDefinition  = 64 << 10 // bytes of all of it
+	maxDescription = 1024     // characters that models are shown; the ranking reads the rest, too
+	maxText        = 16 << 10 // bytes of a description; tools with more are refused
+	maxSchema      = 16 << 10 // bytes of the parameters; tools with more are refused
+	maxDefinition  = 64 << 10 // bytes of the whole definition
 	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
 	maxDepth       = 32       // of the parameters
 )
 
-// Definition is a tool as its server describes it, made fit to be shown.
+// Definition is a tool as its server describes it, cleaned.
 type Definition struct {
-	// Hash stands for all that the server said, as it said it, and for the server's
-	// command line or endpoint.
+	// Hash is the hash of the server's own words and of its command line or endpoint.
 	Hash string `json:"hash"`
 	// Server is the command line or endpoint.
 	Server      string `json:"server"`
@@ -44,18 +43,18 @@ type Definition struct {
 	// the risk of a tool, and never lower it.
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 
-	size int // bytes of all that was said
+	size int // bytes of the server's own words
 }
 
 // offer is a tool that a server offers.
 type offer struct {
 	name       string
 	definition *Definition
-	findings   []Finding // why a person is to look at it
+	findings   []Finding // why a person must look at it
 	refused    error     // why it cannot be used at all
 }
 
-// inspect makes an offer of what a server said about a tool.
+// inspect checks and cleans a server's description of a tool.
 func inspect(t *sdk.Tool, identity string) offer {
 	o := offer{name: t.Name}
 	if o.refused = checkName(t.Name); o.refused == nil {
@@ -77,7 +76,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// said is everything about a tool that counts as its definition.
+// said returns the parts of a tool that make up its definition, as JSON.
 type said struct {
 	Server, Name, Title, Description string
 	InputSchema, OutputSchema        any
@@ -111,14 +110,14 @@ func define(t *sdk.Tool, identity string) (*Definition, error) {
 	return d, nil
 }
 
-// hide takes out the secrets that the server was given: models, and the file of
-// what was accepted, are to have none of them.
+// hide removes the secrets that the server was given: neither models nor the file of
+// pins may contain them.
 func (d *Definition) hide(secrets skill.Redactor) {
 	d.Title, d.Description = secrets.Text(d.Title), secrets.Text(d.Description)
 	d.Parameters, d.Annotations = secrets.JSON(d.Parameters), secrets.JSON(d.Annotations)
 }
 
-// parameters checks a schema and makes it fit to be shown.
+// parameters checks and cleans a schema.
 func parameters(schema any) (json.RawMessage, error) {
 	switch s := schema.(type) {
 	case nil:
@@ -135,7 +134,7 @@ func parameters(schema any) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(raw) > maxSchema {
-		return nil, fmt.Errorf("its inputSchema has %d bytes, at most %d are taken", len(raw), maxSchema)
+		return nil, fmt.Errorf("its inputSchema has %d bytes, at most %d are allowed", len(raw), maxSchema)
 	}
 	copied, err := decode(raw)
 	if err != nil {
@@ -154,8 +153,8 @@ func parameters(schema any) (json.RawMessage, error) {
 	return cleaned, nil
 }
 
-// visible refuses hidden characters where they are part of what is sent to the
-// server, so that they cannot just be removed, and schemas that are too deep.
+// visible refuses schemas that are too deep, and hidden characters in names and values
+// that are sent to the server and so cannot just be removed.
 func visible(v any, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its inputSchema is more than %d levels deep", maxDepth)
@@ -185,7 +184,7 @@ func visible(v any, depth int) error {
 	return nil
 }
 
-// hides reports whether a value has hidden characters in it.
+// hides reports whether a value contains hidden characters.
 func hides(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -196,7 +195,7 @@ func hides(v any) bool {
 	return false
 }
 
-// passages are all the texts of a tool.
+// passages returns all texts of a tool.
 func passages(t *sdk.Tool) []passage {
 	list := []passage{{"name", anywhere, t.Name}, {"title", anywhere, t.Title}, {"description", anywhere, t.Description}}
 	if t.Annotations != nil {
@@ -206,7 +205,7 @@ func passages(t *sdk.Tool) []passage {
 	return texts(list, "outputSchema", t.OutputSchema, argument, 0)
 }
 
-// texts appends the texts in a schema, the names in it among them.
+// texts appends the texts and names in a schema.
 func texts(list []passage, place string, v any, k kind, depth int) []passage {
 	if depth > maxDepth {
 		return list
@@ -231,8 +230,7 @@ func texts(list []passage, place string, v any, k kind, depth int) []passage {
 	return list
 }
 
-// fit is the definition as etui's tool. Its text is the same bytes as long as the
-// hash is.
+// fit converts the definition to a tool's. The same hash gives the same bytes.
 func (d *Definition) fit(name string, like tool.Definition) tool.Definition {
 	like.Name, like.Description, like.Parameters = name, d.Description, d.Parameters
 	if d.Title != "" && d.Title != d.Description {
@@ -250,7 +248,7 @@ func (d *Definition) fit(name string, like tool.Definition) tool.Definition {
 	return like
 }
 
-// destroys reports whether the server itself says that a call cannot be undone.
+// destroys reports whether the server says that a call cannot be undone.
 func (d *Definition) destroys() bool {
 	var hints struct {
 		DestructiveHint, ReadOnlyHint bool
@@ -258,7 +256,7 @@ func (d *Definition) destroys() bool {
 	return json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint
 }
 
-// marshal writes JSON in one way: sorted names, nothing escaped that need not be.
+// marshal writes canonical JSON: sorted names, no needless escapes.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -267,7 +265,7 @@ func marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// decode reads JSON, numbers as they are written.
+// decode parses JSON and keeps numbers as they are written.
 func decode(raw []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

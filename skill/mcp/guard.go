@@ -13,16 +13,16 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// guard sends the requests to a service: with the headers of the skill's file,
-// which nobody else gets, and with bounds on what comes back.
+// guard sends the requests to a service, with the headers of the skill's file, which it
+// sends nowhere else, and bounds the answers.
 type guard struct {
 	base     http.RoundTripper
 	headers  map[string]skill.Secret
 	endpoint *url.URL
 }
 
-// answerTime is how long a service may take to begin a stream of events that no
-// call waits for.
+// answerTime bounds how long a service may take to open a stream of events outside of
+// calls.
 const answerTime = 30 * time.Second
 
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,10 +46,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := &bounded{ReadCloser: response.Body, left: maxMessage, cancel: cancel}
 	response.Body = body
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		body.left = -1 // the bound is that of each event
+		body.left = -1 // each event has its own bound
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		_ = body.Close() // nothing of it is read
+		_ = body.Close() // it is not read
 		return nil, errUnauthorized
 	}
 	return response, nil

@@ -17,12 +17,12 @@ import (
 
 // Finding is a reason to distrust a text of a server.
 type Finding struct {
-	// Place is where the text stands in the definition, as in "description" or
+	// Place is the place of the text in the definition, such as "description" or
 	// "inputSchema/properties/a/enum/2".
 	Place string `json:"place"`
-	// Why says what the text seems to be up to.
+	// Why says what the text seems to attempt.
 	Why string `json:"why"`
-	// Text is the part of the text that says so, without invisible characters.
+	// Text is the suspicious part, without invisible characters.
 	Text string `json:"text"`
 }
 
@@ -37,15 +37,14 @@ type passage struct {
 type kind int
 
 const (
-	anywhere kind = iota // tells what the tool does
+	anywhere kind = iota // describes the tool
 	argument             // describes or names an argument
-	value                // is what an argument may be
+	value                // a possible value of an argument
 )
 
-// judge finds texts that are up to something: that speak to the assistant
-// instead of about the tool. Each rule is a class of attack and asks for all the
-// signs of it near to one another; a sign alone - SSH, a password, "always",
-// another tool - is what honest tools speak of too.
+// judge finds texts that instruct the assistant instead of describing the tool. Each
+// rule is a class of attack and matches if all its signs are near one another. A single
+// sign - SSH, a password, "always", another tool - appears in honest tools, too.
 func (rs rules) judge(passages []passage) (found []Finding) {
 	for _, p := range passages {
 		for _, reading := range readings(p) {
@@ -60,8 +59,8 @@ func (rs rules) judge(passages []passage) (found []Finding) {
 	return found
 }
 
-// readings are the ways in which a text can be understood: as it stands, what
-// invisible characters spell, what is encoded in it.
+// readings returns the ways to read a text: as it is, the text that invisible characters
+// spell, and texts that are encoded in it.
 func readings(p passage) []string {
 	all := []string{normal(p.text)}
 	if words := normal(wordsOf(p.text)); words != all[0] {
@@ -93,7 +92,7 @@ func (rs rules) suspect(p passage, reading string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// near finds one match of each sign that all lie within a number of bytes.
+// near finds one match of each sign, all within a number of bytes.
 func near(text string, signs []*regexp.Regexp, within int) (from, to int, ok bool) {
 	matches := make([][][]int, len(signs))
 	for i, sign := range signs {
@@ -125,8 +124,8 @@ func gather(from, to int, rest [][][]int, within int) (int, int, bool) {
 	return 0, 0, false
 }
 
-// normal is a text as the rules read it: small letters of one script, single
-// spaces, nothing invisible.
+// normal returns a text as the rules expect it: lower case, letters of one script,
+// single spaces, no invisible characters.
 func normal(s string) string {
 	s = norm.NFKC.String(printable.Text(s))
 	space := true
@@ -147,8 +146,7 @@ func normal(s string) string {
 	}, s))
 }
 
-// lookalikes are letters of other scripts, and quotes, that pass for those of
-// latin.
+// lookalikes are quotes and letters of other scripts that look like Latin ones.
 const (
 	lookalikes = "аеорсухіјѕԁһӏвкмнтгпиαεορτυνικ‘’“”"
 	latin      = "aeopcyxijsdhlbkmhtrnuaeoptuvik''\"\""
@@ -168,7 +166,7 @@ var (
 	codes = regexp.MustCompile(`(?:\\u|\\x|%|&#x)[0-9a-fA-F]{2,4};?`)
 )
 
-// character is what an escape sequence stands for.
+// character returns the character of an escape sequence.
 func character(code string) string {
 	n, err := strconv.ParseUint(strings.TrimRight(strings.TrimLeft(code, `\ux%&#`), ";"), 16, 32)
 	if err != nil {
@@ -177,7 +175,7 @@ func character(code string) string {
 	return string(rune(n))
 }
 
-// decoded returns the text that a blob stands for, or nothing.
+// decoded returns the text that is encoded in a blob, or nothing.
 func decoded(blob string) string {
 	raw := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(blob, "="))
 	for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.RawStdEncoding.DecodeString} {
@@ -203,13 +201,13 @@ func readable(text []byte) bool {
 // rule is a class of attack: signs that lie within some bytes of one another.
 type rule struct {
 	why    string
-	least  kind // the first kind of passage that it is for
+	least  kind // the first kind of passage that it applies to
 	within int
 	signs  []*regexp.Regexp
 }
 
-// rules are all classes. They take some milliseconds and a megabyte to make, and
-// are needed only when a server shows something new.
+// rules compiles all classes. That takes some milliseconds and a megabyte, and is needed
+// only when a server shows a new definition.
 type rules []rule
 
 func newRules() rules {

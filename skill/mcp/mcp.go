@@ -2,25 +2,28 @@
 // Protocol on their standard input and output, and services that speak it over
 // HTTP, in the version of 2026 or an older one.
 //
-// A server brings tools; the skill is the toolset of them, in the group that
-// bears its name. Their names are mcp__SERVER__TOOL. What a server says is not
+// A server brings tools; the skill is the toolset of these tools, in a group with the
+// skill's name. The tools are named mcp__SERVER__TOOL. Nothing that a server says is
 // trusted:
 //
-//   - Definitions are freed of invisible characters and bounded in size, and held
-//     back when they speak to the assistant instead of about the tool. A person
-//     can approve them.
-//   - What was used once is pinned ([Pins]). A definition that changes is held back
-//     until a person approves it, and so are all tools of a server whose command
+//   - Definitions are freed of invisible characters and bounded in size. Definitions
+//     that instruct the assistant instead of describing the tool are held back until a
+//     person approves them.
+//   - Definitions that were used once are pinned ([Pins]). A changed definition is held
+//     back until a person approves it, and so are all tools of a server whose command
 //     line or endpoint changes.
-//   - Hints that a tool is harmless change nothing: its risk is what the skill's
-//     file says.
-//   - Results are data. Only harmless media types are passed on, and nothing that a
-//     server names is opened or run.
-//   - A server may ask etui for nothing: no sampling, elicitation or roots. OAuth is
-//     not supported.
+//   - Hints that a tool is harmless or idempotent change nothing: the skill's file says
+//     what its risk is.
+//   - Results are data. Only harmless media types are passed on; links in results are
+//     not followed.
+//   - A server may request nothing from etui: no sampling, elicitation or roots. OAuth
+//     is not supported.
 //
-// A server that dies is started again, later and later; its tools stay and fail
-// with skill.ErrProviderUnavailable meanwhile.
+// A call whose context has an idempotency key carries it in _meta, as
+// run.etui/idempotency-key.
+//
+// A server that dies is restarted after growing pauses. Its tools stay and fail with
+// [skill.ErrProviderUnavailable] meanwhile.
 package mcp
 
 import (
@@ -42,19 +45,18 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// Config says what servers are reached with.
+// Config says how servers are reached.
 type Config struct {
-	// Sandbox starts the programs. Nil refuses them.
+	// Sandbox starts servers that are programs; the caller closes it. Nil refuses them.
 	Sandbox *sandbox.Sandbox
-	// HTTP reaches the services, and decides which addresses may be reached. Nil
-	// reaches public ones only.
+	// HTTP reaches servers that are services, and decides which addresses may be
+	// reached. Nil reaches public addresses only.
 	HTTP *http.Client
-	// Pins remember which definitions may be used. Nil means that they are
-	// forgotten with the provider.
+	// Pins remember which definitions may be used. Nil keeps them in memory only.
 	Pins *Pins
-	// Log tells of servers that come and go. Nil discards.
+	// Log reports servers that come and go. Nil discards.
 	Log *slog.Logger
-	// Version is what etui says it is to servers.
+	// Version is etui's version, which servers are shown. Default: "dev".
 	Version string
 }
 
@@ -66,7 +68,7 @@ var _ skill.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(c Config) *Provider {
 	if c.HTTP == nil {
-		public, _ := egress.New(egress.Config{}) // only what is to be opened can be wrong
+		public, _ := egress.New(egress.Config{}) // only a list of addresses could be wrong
 		c.HTTP = &http.Client{Transport: public}
 	}
 	if c.Pins == nil {
@@ -84,8 +86,8 @@ func New(c Config) *Provider {
 // Type is "mcp".
 func (p *Provider) Type() string { return "mcp" }
 
-// Load makes the skill of a server. It starts and sends nothing: the tools of the
-// server are those that it last had, until Run has reached it.
+// Load makes the skill of a server. It starts and sends nothing: until Run has reached
+// the server, it has the pinned tools of the last time.
 func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err := check(c); err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	return s, nil
 }
 
-// unmet says what a server that is a program lacks here.
+// unmet returns the unmet requirements of a server that is a program.
 func (p *Provider) unmet(c skill.Config) []string {
 	if len(c.Command) == 0 {
 		return nil
@@ -127,17 +129,17 @@ func (p *Provider) unmet(c skill.Config) []string {
 	return nil
 }
 
-// check says what of a config cannot be a server.
+// check reports the first mistake in the config of a server.
 func check(c skill.Config) error {
 	switch {
 	case checkName(c.Name) != nil:
-		return fmt.Errorf("name: %q is to have letters, digits, '_' and '-' only", c.Name)
+		return fmt.Errorf("name: %q may have letters, digits, '_' and '-' only", c.Name)
 	case strings.Contains(c.Name, "__"), strings.Trim(c.Name, "_") != c.Name:
 		return fmt.Errorf("name: %q has two '_' side by side or one at an end; tools of two servers could get one name then", c.Name)
 	case len(c.Name) > maxName-len("mcp____x"):
-		return fmt.Errorf("name: %q is too long: mcp__%s__TOOL is to have at most %d characters", c.Name, c.Name, maxName)
+		return fmt.Errorf("name: %q is too long: mcp__%s__TOOL may have at most %d characters", c.Name, c.Name, maxName)
 	case len(c.Command) == 0 && c.Endpoint == "":
-		return fmt.Errorf("command, endpoint: one of them is needed: the program that is the server, or its URL")
+		return fmt.Errorf("command, endpoint: one of them is needed: the server's program or its URL")
 	case len(c.Command) > 0 && c.Endpoint != "":
 		return fmt.Errorf("command, endpoint: only one of them is possible")
 	case len(c.Command) > 0 && len(c.Headers) > 0:
@@ -151,7 +153,7 @@ func check(c skill.Config) error {
 	case len(c.Command) > 0 && strings.TrimSpace(c.Command[0]) == "":
 		return fmt.Errorf("command: the program has no name")
 	case c.Timeout < 0 || c.Timeout > skill.MaxTimeout:
-		return fmt.Errorf("timeout: it is to be at most %v", skill.MaxTimeout)
+		return fmt.Errorf("timeout: it may be at most %v", skill.MaxTimeout)
 	case c.Parameters != nil:
 		return fmt.Errorf("parameters: the tools of the server have their own")
 	}
@@ -170,7 +172,7 @@ func check(c skill.Config) error {
 	}
 	u, err := url.Parse(c.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("endpoint: it is to be a URL with http or https")
+		return fmt.Errorf("endpoint: it must be a URL with http or https")
 	}
 	if u.User != nil {
 		return fmt.Errorf("endpoint: a name and a password in it would be shown; write a header instead")
@@ -192,8 +194,8 @@ func details(c skill.Config) skill.Details {
 	return d
 }
 
-// identity is what a server is known by: its command line or its endpoint. The
-// query of a URL may hold a secret and is told by its hash.
+// identity identifies a server by its command line or its endpoint. The query of a URL
+// may hold a secret and is replaced by its hash.
 func identity(c skill.Config) string {
 	if len(c.Command) > 0 {
 		quoted := make([]string, len(c.Command))
@@ -212,14 +214,14 @@ func identity(c skill.Config) string {
 	return base + "?" + hex.EncodeToString(hash[:6])
 }
 
-// maxName is how long the name of a tool may be.
+// maxName bounds the name of a tool.
 const maxName = 64
 
 // The times and counts that keep a server in bounds.
 const (
 	connectTime = 60 * time.Second // a program may be downloaded first
 	listTime    = 30 * time.Second
-	settled     = time.Minute // what has lived as long as that, has come up well
+	settled     = time.Minute // a connection that lasted as long counts as a success
 	firstPause  = time.Second // before a server is tried again; doubled each time
 	lastPause   = 5 * time.Minute
 	maxTries    = 8 // in a row, of a program
@@ -227,7 +229,7 @@ const (
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour
 	listPause   = time.Second     // between two lists
-	lookEvery   = 2 * time.Second // at the pins
+	lookEvery   = 2 * time.Second // between checks of the pins
 	maxPages    = 64
 	maxTools    = 512
 	maxMessage  = 16 << 20 // bytes

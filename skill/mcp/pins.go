@@ -19,25 +19,24 @@ import (
 	"github.com/etui-run/etui/internal/atomicfile"
 )
 
-// Pins remember which definitions of which servers may be used. The first
-// definition of a tool that nothing speaks against is taken and pinned; whatever
-// comes later is held back until a person approves it, and so are all tools of a
-// server whose command line or endpoint has changed.
+// Pins remember which definitions of which servers may be used. The first definition of
+// a tool is accepted and pinned unless it looks suspicious. Later definitions are held
+// back until a person approves them, and so are all tools of a server whose command line
+// or endpoint has changed.
 //
-// They are a file, which is only read and written when it has to be, always as a
-// whole, and may be shared by several processes. Pins are safe for concurrent
-// use.
+// The pins are kept in a file, which several processes may share. It is read and written
+// only when necessary, always as a whole. Pins are safe for concurrent use.
 type Pins struct {
 	path string
 
 	mu      sync.Mutex
 	content pinned
 	stamp   stamp         // of the file that content was read from
-	broken  error         // why it could not be
-	changed chan struct{} // closed when the content is another one
+	broken  error         // why the file could not be read
+	changed chan struct{} // closed when the content changes
 }
 
-// pinned is what the file holds, by server and tool.
+// pinned is the content of the file, by server and tool.
 type pinned struct {
 	Servers map[string]*pinnedServer `json:"servers"`
 }
@@ -48,14 +47,14 @@ type pinnedServer struct {
 	Tools  map[string]*pin `json:"tools"`
 }
 
-// pin is what is known about a tool.
+// pin is the state of a tool.
 type pin struct {
-	// Accepted may be used; nil when nothing was accepted yet.
+	// Accepted may be used; nil if no definition was accepted yet.
 	Accepted *Definition `json:"accepted,omitempty"`
-	// Offered is what the server offers in its place, held back because of Why.
+	// Offered is the server's newer definition, held back because of Why.
 	Offered *Definition `json:"offered,omitempty"`
 	Why     []string    `json:"why,omitempty"`
-	// Listed says that the server had the tool when it was last asked.
+	// Listed says that the tool was in the server's last list.
 	Listed bool `json:"listed"`
 }
 
@@ -64,20 +63,19 @@ func (t pin) has(hash string) bool {
 	return t.Accepted != nil && t.Accepted.Hash == hash || t.Offered != nil && t.Offered.Hash == hash
 }
 
-// Held is a definition that is held back until somebody approves it.
+// Held is a definition that is held back until a person approves it.
 type Held struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 	// Why are the reasons, as sentences.
 	Why []string `json:"why"`
-	// Offered is the definition in question, Accepted the one before it; nil when
-	// there was none.
+	// Offered is the definition in question. Accepted is the one before it, or nil.
 	Offered  *Definition `json:"offered"`
 	Accepted *Definition `json:"accepted,omitempty"`
 }
 
-// maxPinned is how many names of tools are remembered for a server. Further ones
-// are refused, so that a server cannot make itself forgotten.
+// maxPinned is how many tools of a server are remembered. Further ones are refused, so
+// that a server cannot push its own pins out.
 const maxPinned = 1024
 
 const (
@@ -90,13 +88,13 @@ type stamp struct {
 	size     int64
 }
 
-// NewPins returns the pins in a file, which need not exist yet. Without a path
-// they last as long as the program.
+// NewPins returns the pins in a file, which need not exist yet. Without a path the pins
+// are kept in memory only.
 func NewPins(path string) *Pins { return &Pins{path: path, changed: make(chan struct{})} }
 
-// Approve accepts what is held back of a server's tools: of all of them when none
-// is named. A tool may be named with the beginning of its hash, as in
-// "add@sha256:1f2e", which approves that definition and no later one.
+// Approve accepts the held definitions of a server's tools; without names, of all of
+// them. A name may carry the beginning of a hash, as in "add@sha256:1f2e", and then
+// approves that definition only.
 func (p *Pins) Approve(server string, tools ...string) error {
 	return p.edit(func(c *pinned) (bool, error) {
 		s := c.Servers[server]
@@ -125,8 +123,8 @@ func (p *Pins) Approve(server string, tools ...string) error {
 	})
 }
 
-// Held returns what is held back, by server and tool; of all servers when none is
-// named.
+// Held returns the held definitions of a server, or of all servers if none is named,
+// sorted by server and tool.
 func (p *Pins) Held(server string) ([]Held, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,8 +157,8 @@ func names(held []Held) string {
 	return strings.Join(list, ", ")
 }
 
-// offer tells the pins what a server offers now, without the refused, and returns
-// what is known about each tool after that.
+// offer updates the pins with a server's current offers, without refused ones, and
+// returns the pin of each tool.
 func (p *Pins) offer(server, identity string, offers []offer) (tools map[string]pin, err error) {
 	err = p.edit(func(c *pinned) (bool, error) {
 		s := c.Servers[server]
@@ -200,7 +198,7 @@ func (s *pinnedServer) offer(identity string, offers []offer) (changed bool) {
 	return changed
 }
 
-// accepts reports whether anything of the server was ever accepted.
+// accepts reports whether any tool of the server was ever accepted.
 func (s *pinnedServer) accepts() bool {
 	for _, t := range s.Tools {
 		if t.Accepted != nil {
@@ -210,7 +208,7 @@ func (s *pinnedServer) accepts() bool {
 	return false
 }
 
-// offer judges one definition, and reports whether anything is new.
+// offer judges one definition, and reports whether the pin has changed.
 func (t *pin) offer(o offer, accepted, identity string) bool {
 	switch {
 	case t.Accepted != nil && t.Accepted.Hash == o.definition.Hash:
@@ -237,7 +235,7 @@ func (t *pin) offer(o offer, accepted, identity string) bool {
 	return true
 }
 
-// known is a copy of what is known about the tools of a server.
+// known returns a copy of the pins of a server's tools.
 func (s *pinnedServer) known() map[string]pin {
 	tools := make(map[string]pin, len(s.Tools))
 	for name, t := range s.Tools {
@@ -246,8 +244,8 @@ func (s *pinnedServer) known() map[string]pin {
 	return tools
 }
 
-// know returns what is known about the tools of a server, and a channel that is
-// closed when that may have changed.
+// know returns the pins of a server's tools, and a channel that is closed when they may
+// have changed.
 func (p *Pins) know(server string) (map[string]pin, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -258,7 +256,7 @@ func (p *Pins) know(server string) (map[string]pin, <-chan struct{}, error) {
 	return nil, p.changed, err
 }
 
-// edit changes the content under a lock that other processes respect.
+// edit changes the content under a lock between processes.
 func (p *Pins) edit(change func(*pinned) (bool, error)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -267,7 +265,7 @@ func (p *Pins) edit(change func(*pinned) (bool, error)) error {
 		ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 		defer cancel()
 		if ok, err := lock.TryLockContext(ctx, lockWait/200); !ok {
-			return fmt.Errorf("locking the pins %s: %w", p.path, err)
+			return fmt.Errorf("locking the pins in %s: %w", p.path, err)
 		}
 		defer func() { _ = lock.Close() }()
 	}
@@ -279,7 +277,7 @@ func (p *Pins) edit(change func(*pinned) (bool, error)) error {
 		err = p.write()
 	}
 	if err != nil {
-		p.stamp = stamp{} // what is in memory may not be what is in the file
+		p.stamp = stamp{} // memory and file may differ
 		return err
 	}
 	if changed {
@@ -293,7 +291,7 @@ func (p *Pins) announce() {
 	p.changed = make(chan struct{})
 }
 
-// read brings the content up to date with the file.
+// read reloads the content if the file has changed.
 func (p *Pins) read() error {
 	if p.content.Servers == nil {
 		p.content.Servers = map[string]*pinnedServer{}
@@ -326,7 +324,7 @@ func (p *Pins) read() error {
 	p.stamp, p.broken = now, nil
 	content, err := parsePins(raw)
 	if err != nil {
-		p.broken = fmt.Errorf("the pins in %s are broken, and no tool of a server is taken until they are mended or removed: %w", p.path, err)
+		p.broken = fmt.Errorf("the pins in %s are broken, and no server's tools are accepted until the file is repaired or removed: %w", p.path, err)
 		return p.broken
 	}
 	p.content = content
@@ -348,7 +346,7 @@ func parsePins(raw []byte) (c pinned, err error) {
 		}
 		for name, t := range s.Tools {
 			if t == nil {
-				return c, fmt.Errorf("tool %q of server %q is nothing", name, server)
+				return c, fmt.Errorf("tool %q of server %q is null", name, server)
 			}
 		}
 	}
@@ -373,8 +371,8 @@ func (p *Pins) write() error {
 	return nil
 }
 
-// Diff tells how the definition differs from the one before it, a line each,
-// with - and + in front of what was and what is.
+// Diff describes how the definition differs from the accepted one: lines that begin
+// with - for the old and + for the new.
 func (h Held) Diff() string {
 	before := h.Accepted
 	if before == nil {
@@ -407,7 +405,7 @@ func indent(raw json.RawMessage) string {
 	return b.String()
 }
 
-// diff leaves out the lines at the beginning and the end that are the same.
+// diff drops equal lines at the beginning and the end.
 func diff(b *strings.Builder, before, now []string) {
 	for len(before) > 0 && len(now) > 0 && before[0] == now[0] {
 		before, now = before[1:], now[1:]

@@ -29,7 +29,7 @@ type Server struct {
 	identity string
 	dir      string
 	redactor skill.Redactor
-	poke     chan struct{} // asks Run to look at the server
+	poke     chan struct{} // asks Run to list the tools
 
 	state atomic.Pointer[state] // written by Load and then by Run alone
 }
@@ -39,16 +39,16 @@ var (
 	_ skill.Detailed = (*Server)(nil)
 )
 
-// Phase is how far a server has come.
+// Phase says how far the connection to a server has come.
 type Phase string
 
 // The phases.
 const (
-	Waiting   Phase = "waiting"   // nothing was tried yet
-	Trying    Phase = "trying"    // it is being reached
+	Waiting   Phase = "waiting"   // Run has not begun
+	Trying    Phase = "trying"    // Run is connecting
 	Connected Phase = "connected" // its tools can be called
-	Away      Phase = "away"      // it will be tried again
-	Stopped   Phase = "stopped"   // it will not be tried again until its file is loaded again
+	Away      Phase = "away"      // Run will try again
+	Stopped   Phase = "stopped"   // Run has given up until the file is loaded again
 )
 
 // state is what is known about a server. It is immutable.
@@ -56,24 +56,24 @@ type state struct {
 	phase      Phase
 	connection *connection // nil unless the phase is Connected
 	tools      []tool.Tool
-	byName     map[string]*serverTool // by the server's name for it
-	held       map[string]string      // why tools that were accepted cannot be called
+	byName     map[string]*serverTool // by the server's own name
+	held       map[string]string      // why accepted tools cannot be called, by name
 	refused    []Refused
 	err        error
 	retry      time.Time
 	restarts   int
 }
 
-// Name is the server's.
+// Name returns the server's name.
 func (s *Server) Name() string { return s.file.Name }
 
-// Description tells what the server is for.
+// Description says what the server is for.
 func (s *Server) Description() string { return s.file.Description }
 
-// Parameters is nil: taking the toolset up needs no arguments.
+// Parameters returns nil: taking up the toolset needs no arguments.
 func (s *Server) Parameters() skill.ParameterSchema { return nil }
 
-// Details says that the skill is the toolset of the server's tools.
+// Details returns the details of the skill, whose toolset are the server's tools.
 func (s *Server) Details() skill.Details { return s.details }
 
 // Execute lists the tools of the server.
@@ -85,8 +85,8 @@ func (s *Server) Execute(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"server": s.file.Name, "tools": names}, nil
 }
 
-// Tools are the tools that may be used, by name. As long as a tool's definition
-// stays, it is the same value.
+// Tools returns the tools that may be used, sorted by name. A tool stays the same value
+// until its definition changes.
 func (s *Server) Tools() []tool.Tool { return s.state.Load().tools }
 
 // update replaces the state by a changed copy.
@@ -96,8 +96,8 @@ func (s *Server) update(change func(*state)) {
 	s.state.Store(&next)
 }
 
-// Run keeps the server going until ctx ends. The program of a server that is
-// stopped has ended when Run returns.
+// Run connects to the server, and again after failures, until ctx ends. It calls changed
+// when the tools have changed. A server's program has ended when Run returns.
 func (s *Server) Run(ctx context.Context, changed func()) {
 	log := s.config.Log.With("server", s.file.Name)
 	legacy := false
@@ -110,7 +110,7 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 			s.update(func(n *state) { n.phase, n.err = Waiting, nil })
 			return
 		case !reached:
-			legacy = !legacy // some older servers do not survive being asked for the newer protocol
+			legacy = !legacy // some older servers crash when offered the newer protocol
 		case time.Since(since) >= settled:
 			tries = 1
 		}
@@ -136,8 +136,8 @@ func (s *Server) Run(ctx context.Context, changed func()) {
 	}
 }
 
-// pauseAfter is how long to wait after some tries in a row: twice as long each
-// time, up to half of it by chance.
+// pauseAfter returns the pause after some failures in a row: it doubles each time, and up
+// to half of it is random.
 func pauseAfter(tries int) time.Duration {
 	pause := min(firstPause<<min(tries-1, 16), lastPause)
 	return pause/2 + rand.N(pause/2)
@@ -148,8 +148,8 @@ func hopeless(err error) bool {
 	return errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, errUnauthorized)
 }
 
-// serve connects and keeps the tools up to date until something fails. It reports
-// whether the server was reached.
+// serve connects and keeps the tools up to date until a failure. It reports whether it
+// reached the server.
 func (s *Server) serve(ctx context.Context, legacy bool, changed func()) (reached bool, err error) {
 	c, err := s.connect(ctx, legacy)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Server) serve(ctx context.Context, legacy bool, changed func()) (reache
 	return true, s.keep(ctx, c, changed)
 }
 
-// keep lists the tools, again and again.
+// keep lists the tools whenever they may have changed.
 func (s *Server) keep(ctx context.Context, c *connection, changed func()) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -176,7 +176,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 			_, pins, _ := s.config.Pins.know(s.file.Name)
 			began := time.Now()
 			s.take(ctx, c, tools, changed)
-			// Judging takes a tenth of a core at most, however often the server changes.
+			// Spend at most a tenth of a core on judging, however often the server changes.
 			pause := max(listPause, 10*time.Since(began))
 			for same := true; same; {
 				select {
@@ -189,7 +189,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 				case <-s.poke:
 					next = time.After(pause - time.Since(listed))
 				case <-look.C:
-					_, _, _ = s.config.Pins.know(s.file.Name) // closes pins if another process has changed them
+					_, _, _ = s.config.Pins.know(s.file.Name) // closes the channel if another process has changed the pins
 				case <-pins:
 					same = false
 				}
@@ -198,7 +198,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 	}
 }
 
-// take makes of what the server listed the tools that may be used.
+// take turns the server's list into the tools that may be used.
 func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, changed func()) {
 	known, _, err := s.config.Pins.know(s.file.Name)
 	offers, refused := s.inspect(listed, known)
@@ -226,7 +226,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 	}
 }
 
-// inspect sorts what a server listed into what can be offered and what cannot.
+// inspect inspects all listed tools and refuses those that cannot be used.
 func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []offer, refused []Refused) {
 	times, size := map[string]int{}, 0
 	var rules rules
@@ -255,7 +255,7 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 			continue
 		}
 		size += o.definition.size
-		if !known[t.Name].has(o.definition.Hash) { // what is known is not judged again
+		if !known[t.Name].has(o.definition.Hash) { // known definitions were judged before
 			if rules == nil {
 				rules = newRules()
 			}
@@ -268,13 +268,13 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 
 func (s *Server) toolName(name string) string { return "mcp__" + s.file.Name + "__" + name }
 
-// wanted reports whether the skill's file wants a tool.
+// wanted reports whether the skill's file includes a tool.
 func (s *Server) wanted(name string) bool {
 	fits := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
 	return (len(s.file.Include) == 0 || slices.ContainsFunc(s.file.Include, fits)) && !slices.ContainsFunc(s.file.Exclude, fits)
 }
 
-// set makes the tools of what is known about them.
+// set makes the tools from the pins.
 func (n *state) set(s *Server, known map[string]pin) {
 	before := n.byName
 	n.tools, n.byName, n.held = nil, map[string]*serverTool{}, map[string]string{}
@@ -297,29 +297,29 @@ func (n *state) set(s *Server, known map[string]pin) {
 	}
 }
 
-// Status is what is known about a server, for the operator.
+// Status is the state of a server, for the operator.
 type Status struct {
 	Server string `json:"server"`
 	// Identity is the command line or the endpoint.
 	Identity string `json:"identity"`
 	Phase    Phase  `json:"phase"`
-	// Protocol is the version that is spoken; empty while not connected.
+	// Protocol is the version in use; empty while not connected.
 	Protocol string `json:"protocol,omitempty"`
 	// Tools are the names of the tools that may be used.
 	Tools []string `json:"tools"`
-	// Held are the definitions that are held back, Refused the tools that cannot be
+	// Held are the definitions that wait for approval, Refused the tools that cannot be
 	// used at all.
 	Held    []Held    `json:"held,omitempty"`
 	Refused []Refused `json:"refused,omitempty"`
-	// Err is the last failure; empty while all is well.
+	// Err is the last failure; empty after a success.
 	Err string `json:"error,omitempty"`
-	// Retry is when the server is tried again; zero when it is not.
+	// Retry is when Run tries the server again; zero if it does not.
 	Retry time.Time `json:"retry,omitzero"`
-	// Restarts counts how often it had to be tried again.
+	// Restarts counts the attempts after the first one.
 	Restarts int `json:"restarts"`
 }
 
-// Status returns what is known about the server now.
+// Status returns the current state of the server.
 func (s *Server) Status() Status {
 	n := s.state.Load()
 	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Retry: n.retry, Restarts: n.restarts}

@@ -303,7 +303,7 @@ func TestRedirect(t *testing.T) {
 	}))
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL, Headers: map[string]skill.Secret{"X-Key": "k"}})
 	st := r.until("away", func(st mcp.Status) bool { return st.Phase == mcp.Away })
-	if !strings.Contains(st.Err, "sends etui on") {
+	if !strings.Contains(st.Err, "redirects to") {
 		t.Error(st.Err)
 	}
 }

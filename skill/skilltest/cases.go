@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/tool"
 )
 
 var cases = []testCase{
@@ -35,8 +36,8 @@ var cases = []testCase{
 	{"secrets", testSecrets},
 }
 
-// testContract looks at what a skill says about itself, and that loading again
-// makes the same.
+// testContract checks what a skill says about itself, and that loading it again gives
+// the same.
 func testContract(t *testing.T, h Harness) {
 	if h.Provider.Type() == "" {
 		t.Error("the provider has no type")
@@ -45,15 +46,24 @@ func testContract(t *testing.T, h Harness) {
 		return fmt.Sprintf("%q %q %s %+v", s.Name(), s.Description(), s.Parameters(), skill.DetailsOf(s))
 	}
 	config := h.Echo
-	config.Description, config.Version, config.RiskLevel = "Tells 时间 <now>.", "1.2", "read"
+	config.Description, config.Version, config.RiskLevel, config.Replay = "Tells 时间 <now>.", "1.2", tool.Read, tool.Keyed
 	config.Groups, config.Tools = []string{"a", "b"}, []string{"group:x"}
 	one, two := h.load(t, config), h.load(t, config)
 	if one.Name() != config.Name || one.Description() != config.Description {
 		t.Errorf("the skill is %q, %q", one.Name(), one.Description())
 	}
 	d := skill.DetailsOf(one)
-	if d.Provider != h.Provider.Type() || d.Version != "1.2" || d.Risk != "read" || !reflect.DeepEqual(d.Groups, config.Groups) {
-		t.Errorf("the details are %+v", d)
+	if d.Provider != h.Provider.Type() {
+		t.Errorf("the provider is %q, want %q", d.Provider, h.Provider.Type())
+	}
+	if d.Version != config.Version || d.Risk != config.RiskLevel {
+		t.Errorf("the version is %q and the risk %q", d.Version, d.Risk)
+	}
+	if !reflect.DeepEqual(d.Groups, config.Groups) {
+		t.Errorf("the groups are %q, want %q", d.Groups, config.Groups)
+	}
+	if got := skill.Definition(one).Replay; got != tool.Keyed {
+		t.Errorf("calls are repeated as %q, want %q", got, tool.Keyed)
 	}
 	if a, b := says(one), says(two); a != b || a != says(one) {
 		t.Errorf("the skill is not always the same:\n%s\n%s", a, b)
@@ -63,7 +73,7 @@ func testContract(t *testing.T, h Harness) {
 	}
 	table := skill.NewTable(nil)
 	if err := errors.Join(table.Register(one), table.Enable(one.Name())); err != nil || len(table.ToTools()) != 1 {
-		t.Errorf("the skill is no tool: %v", err)
+		t.Errorf("the skill is not a tool: %v", err)
 	}
 }
 
@@ -83,7 +93,7 @@ func testBad(t *testing.T, h Harness) {
 	}
 }
 
-// testRoundTrip sends what JSON can say.
+// testRoundTrip sends every kind of JSON value.
 func testRoundTrip(t *testing.T, h Harness) {
 	s := h.start(t, h.Echo)
 	for _, args := range []string{
@@ -114,11 +124,11 @@ func testPanic(t *testing.T, h Harness) {
 		wantFailure(t, s, skill.ErrExecutionFailed)
 	}
 	if _, err := execute(t, h.start(t, h.Echo), t.Context(), `{}`); err != nil {
-		t.Errorf("another skill does not work any more: %v", err)
+		t.Errorf("another skill stopped working: %v", err)
 	}
 }
 
-// testArguments hands over what does not fit the parameters.
+// testArguments calls with arguments that do not fit the parameters.
 func testArguments(t *testing.T, h Harness) {
 	if h.Start != nil {
 		t.Skip("the parameters are not the config's")
@@ -136,8 +146,8 @@ func testArguments(t *testing.T, h Harness) {
 	}
 }
 
-// short is a time that no skill needs, and patience one that every skill ends in
-// once it is told to: it only keeps a broken one from stopping the tests.
+// short is less time than any skill takes. patience is more than a skill needs to
+// end when it is canceled: it only keeps a broken one from blocking the tests.
 const (
 	short    = 50 * time.Millisecond
 	patience = 20 * time.Second
@@ -162,9 +172,9 @@ func testCanceled(t *testing.T, h Harness) {
 	if err := executeSoon(t, s, ctx); err == nil {
 		t.Error("the call did not fail")
 	} else if errors.Is(err, skill.ErrProviderTimeout) || errors.Is(err, skill.ErrProviderUnavailable) {
-		t.Errorf("a call that its caller ended blames the provider: %v", err)
+		t.Errorf("a call that the caller canceled blames the provider: %v", err)
 	}
-	if err := executeSoon(t, s, ctx); err == nil { // which has ended before it began
+	if err := executeSoon(t, s, ctx); err == nil { // the context has ended before the call
 		t.Error("the call did not fail")
 	}
 }
@@ -211,7 +221,7 @@ func wantFailure(t *testing.T, s skill.Skill, kind error) {
 	wantKind(t, err, kind)
 }
 
-// wantKind checks that an error is of one kind, and can be shown.
+// wantKind checks that an error is of one kind and safe to show.
 func wantKind(t *testing.T, err, kind error) {
 	t.Helper()
 	if !errors.Is(err, kind) {
@@ -225,7 +235,7 @@ func wantKind(t *testing.T, err, kind error) {
 		t.Errorf("the error is %d bytes long", len(err.Error()))
 	}
 	if strings.ContainsAny(err.Error(), "\x00\x1b\r") || strings.ToValidUTF8(err.Error(), "") != err.Error() {
-		t.Errorf("the error is no clean text: %q", err)
+		t.Errorf("the error is not clean text: %q", err)
 	}
 }
 
@@ -234,7 +244,7 @@ func wantNoSecret(t *testing.T, text string) {
 	quoted, _ := json.Marshal(Secret)
 	for _, form := range []string{Secret, string(quoted[1 : len(quoted)-1]), strings.ReplaceAll(Secret, `"`, `\u0022`)} {
 		if strings.Contains(text, form) {
-			t.Errorf("the secret is told: %.500s", text)
+			t.Errorf("the secret is shown: %.500s", text)
 		}
 	}
 }
@@ -249,7 +259,7 @@ func execute(t *testing.T, s skill.Skill, ctx context.Context, args string) (str
 	}
 	raw, err := json.Marshal(result)
 	if err != nil {
-		t.Errorf("the result is no JSON: %v", err)
+		t.Errorf("the result is not JSON: %v", err)
 	}
 	if len(raw) > skill.MaxResult+1024 {
 		t.Errorf("the result is %d bytes long", len(raw))
@@ -257,7 +267,7 @@ func execute(t *testing.T, s skill.Skill, ctx context.Context, args string) (str
 	return string(raw), nil
 }
 
-// executeSoon fails the test when a skill that was told to end does not.
+// executeSoon fails the test if a canceled skill does not end.
 func executeSoon(t *testing.T, s skill.Skill, ctx context.Context) (err error) {
 	t.Helper()
 	done := make(chan struct{})
@@ -274,14 +284,14 @@ func executeSoon(t *testing.T, s skill.Skill, ctx context.Context) (err error) {
 	}
 }
 
-// canonical is JSON with its keys in order and its numbers as they were written.
+// canonical returns JSON with its keys in order and its numbers as written.
 func canonical(t *testing.T, raw []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		t.Errorf("%.200s is no JSON: %v", raw, err)
+		t.Errorf("%.200s is not JSON: %v", raw, err)
 	}
-	out, _ := json.Marshal(v) // what was decoded can be encoded
+	out, _ := json.Marshal(v) // decoded JSON always encodes
 	return out
 }

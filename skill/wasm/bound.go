@@ -6,20 +6,19 @@ import (
 	"slices"
 )
 
-// The bounds of a module, beside that of its file. They are near those of web
-// browsers. The runtime believes the counts in a module and makes room for them
-// at once, so that a few bytes could ask for all memory there is.
+// The bounds of a module in addition to that of its file, near those of web browsers.
+// The runtime trusts the counts in a module and allocates memory for them at once, so a
+// few bytes could demand all memory of the machine.
 const (
 	maxEntries  = 1 << 17 // of a section: functions, types, exports, ...
-	maxElements = 1 << 20 // of all tables together, and of what fills them
+	maxElements = 1 << 20 // of all tables together, and of their initial elements
 	maxLocals   = 50_000  // of a function
 	allLocals   = 4 << 20 // of all functions together
 )
 
-// bounded checks that a module holds what it counts, and that its tables cannot
-// grow without end. It returns the module with a limit at each table and without
-// the sections that say nothing to the runtime. All else is left to the runtime
-// to find wrong.
+// bounded checks that a module has as many entries as it counts. It returns the module
+// with a limit on each table and without custom sections. The runtime finds all other
+// errors.
 func bounded(code []byte) ([]byte, error) {
 	const header = 8
 	out := slices.Clone(code[:header])
@@ -43,10 +42,10 @@ func bounded(code []byte) ([]byte, error) {
 	return out, nil
 }
 
-// bounder counts what a module may still have.
+// bounder counts down what a module may still have.
 type bounder struct{ elements, locals int }
 
-// section checks a section and returns it as it is to be.
+// section checks a section and returns it, changed if necessary.
 func (b *bounder) section(id byte, r *reader) []byte {
 	whole := r.left
 	const (
@@ -57,7 +56,7 @@ func (b *bounder) section(id byte, r *reader) []byte {
 	case types:
 		r.each(func() {
 			if r.byte() != 0x60 {
-				r.fail("it has a type that is no function's")
+				r.fail("it has a type that is not a function type")
 			}
 			r.bytes() // the parameters
 			r.bytes() // the results
@@ -67,7 +66,7 @@ func (b *bounder) section(id byte, r *reader) []byte {
 			r.bytes()
 			r.bytes()
 			if r.byte() != 0 {
-				r.fail("it imports what is no function")
+				r.fail("it imports something other than a function")
 			}
 			r.number()
 		})
@@ -98,7 +97,7 @@ func (b *bounder) section(id byte, r *reader) []byte {
 		})
 	case start, dataCount: // a number each
 	default:
-		r.fail("nobody knows this section")
+		r.fail("the section is unknown")
 	}
 	return whole
 }
@@ -113,7 +112,7 @@ func (b *bounder) tables(r *reader) []byte {
 		}
 		kind, flag := r.byte(), r.byte()
 		if kind != 0x70 && kind != 0x6f || flag > 1 {
-			r.fail("it has a table of a kind that is not taken")
+			r.fail("it has a table of an unsupported kind")
 		}
 		least, most := r.number(), maxElements
 		if flag == 1 {
@@ -128,12 +127,12 @@ func (b *bounder) tables(r *reader) []byte {
 	return out
 }
 
-// element checks what fills a table. The kind says what stands in front: a table,
-// a place in it, a type; and whether functions are listed or expressions.
+// element checks the initial elements of a table. The kind says which fields precede
+// them (a table, an offset, a type) and whether they are functions or expressions.
 func (b *bounder) element(r *reader) {
 	kind := r.number()
 	if kind > 7 {
-		r.fail("it has elements of a kind that is not taken")
+		r.fail("it has elements of an unsupported kind")
 	}
 	passive, explicit, expressions := kind&1 != 0, kind&2 != 0, kind&4 != 0
 	if !passive {
@@ -177,7 +176,7 @@ func (b *bounder) function(r *reader) {
 	}
 }
 
-// reader reads the parts of a module. After an error it reads nothing more.
+// reader reads the parts of a module. After an error it reads no more.
 type reader struct {
 	left []byte
 	err  error
@@ -209,7 +208,7 @@ func (r *reader) byte() byte {
 	return 0
 }
 
-// number reads an unsigned number of 32 bits, in LEB128.
+// number reads an unsigned 32-bit number in LEB128.
 func (r *reader) number() int {
 	n := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {
@@ -225,8 +224,7 @@ func (r *reader) number() int {
 	return 0
 }
 
-// count reads how many entries follow: at most so many, and each has a byte at
-// least.
+// count reads how many entries follow: at most most, of at least one byte each.
 func (r *reader) count(most int) int {
 	n := r.number()
 	switch {

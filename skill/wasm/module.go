@@ -18,12 +18,12 @@ import (
 	"github.com/etui-run/etui/skill"
 )
 
-// module is a module that is compiled when it is first run. What it holds is
-// freed by the garbage collector.
+// module is a module that is compiled on its first run. The garbage collector frees its
+// memory.
 type module struct {
 	memory int // MiB of an instance
 	once   sync.Once
-	ready  chan struct{} // closed when what follows may be read
+	ready  chan struct{} // closed when the fields below may be read
 
 	code     []byte // until it is compiled
 	runtime  wazero.Runtime
@@ -35,8 +35,8 @@ func newModule(code []byte, memory int) *module {
 	return &module{code: code, memory: memory, ready: make(chan struct{})}
 }
 
-// await compiles the module once. A call whose time is over does not wait for
-// that any longer, and the next one finds it done.
+// await compiles the module once. A call that times out stops waiting, and the module
+// goes on compiling for the next one.
 func (m *module) await(ctx context.Context) error {
 	m.once.Do(func() {
 		go func() {
@@ -90,7 +90,7 @@ func (m *module) run(ctx context.Context, name string, stdin []byte) ([]byte, er
 		WithWalltime(second, sys.ClockResolution(time.Second/2)) // the runtime refuses a whole second
 	instance, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if instance != nil {
-		_ = instance.Close(ctx) // nothing is to be saved
+		_ = instance.Close(ctx) // it has nothing to save
 	}
 	switch {
 	case stdout.over:
@@ -101,10 +101,10 @@ func (m *module) run(ctx context.Context, name string, stdin []byte) ([]byte, er
 	return stdout.text.Bytes(), nil
 }
 
-// second is the time, as exact as modules get it.
+// second returns the time in seconds, all that modules see of it.
 func second() (sec int64, nsec int32) { return time.Now().Unix(), 0 }
 
-// failure says how an instance ended, and what it had to say about that.
+// failure says how an instance ended, with its standard error.
 func failure(err error, complaint string) error {
 	text := firstLine(err)
 	var exit *sys.ExitError
@@ -117,14 +117,13 @@ func failure(err error, complaint string) error {
 	return errors.New(text)
 }
 
-// firstLine is an error of the runtime without its list of frames.
+// firstLine returns an error of the runtime without its stack trace.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// output keeps what an instance writes, and ends the instance that writes too
-// much.
+// output keeps the output of an instance, and stops the instance if it writes too much.
 type output struct {
 	text bytes.Buffer
 	over bool

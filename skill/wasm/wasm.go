@@ -2,12 +2,12 @@
 // command: it reads the arguments from standard input as a JSON object, writes the
 // one JSON value that is its result to standard output, and ends.
 //
-// A module computes and does nothing else. It has no files, no network, no
-// environment and no threads; its clock shows the second; random numbers it gets.
-// Each call has a fresh instance with a memory limit and a time limit; its stack
-// grows to 400 MB at most beside that. A trap, an exit code other than 0 and
-// memory that does not suffice fail the call with [skill.ErrExecutionFailed], and
-// a module that does not end in time is stopped ([skill.ErrProviderTimeout]).
+// A module only computes: it has random numbers and a clock that shows seconds, but no
+// files, network, environment or threads. Each call has a fresh instance with a memory
+// limit and a time limit; its stack grows to at most 400 MB in addition. After a trap,
+// an exit code other than 0 or too little memory the call fails with
+// [skill.ErrExecutionFailed]. A module that runs too long is stopped
+// ([skill.ErrProviderTimeout]).
 package wasm
 
 import (
@@ -27,7 +27,7 @@ const (
 	maxModule     = 32 << 20 // bytes of a module's file
 	defaultMemory = 64       // MiB of an instance
 	maxMemory     = 1024
-	maxInstances  = 8 // at once, of all skills; further calls wait
+	maxInstances  = 8 // of all skills at once; further calls wait
 )
 
 // Provider makes skills of modules. It is safe for concurrent use.
@@ -42,8 +42,7 @@ func New() *Provider { return &Provider{make(chan struct{}, maxInstances)} }
 // Type is "wasm".
 func (*Provider) Type() string { return "wasm" }
 
-// Load makes a skill. It reads the module, 32 MiB at most, and leaves compiling
-// it to the first call.
+// Load makes a skill. It reads the module, 32 MiB at most; the first call compiles it.
 func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	memory := cmp.Or(c.Memory, defaultMemory)
 	if memory < 1 || memory > maxMemory {
@@ -131,7 +130,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	return skill.Answer(out, skill.Redactor{})
 }
 
-// ended is why a context ended, as a failure of a skill.
+// ended turns the end of a context into a failure of a skill.
 func ended(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

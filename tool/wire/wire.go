@@ -1,5 +1,5 @@
-// Package wire reads and writes the JSON of tools without reflection. Code that
-// `etui tools gen` writes uses it; nothing else needs to.
+// Package wire reads and writes the JSON of tools without reflection. It serves the
+// code that `etui tools gen` generates.
 package wire
 
 import (
@@ -19,13 +19,13 @@ import (
 type Reader struct {
 	data string
 	at   int
-	name string // of the field that is read
+	name string // of the current field
 	err  error
 }
 
-// Read begins with a JSON value, which is checked as a whole first. Empty data
-// stands for an empty object. The data is copied once; the texts that are read are
-// parts of the copy, and keep it in memory for as long as they are used.
+// Read returns a reader of a JSON value and first checks that the value is valid.
+// Empty data counts as an empty object. The data is copied once; strings that are read
+// share that copy and keep it in memory.
 func Read(data []byte) Reader {
 	switch {
 	case len(data) == 0:
@@ -39,8 +39,8 @@ func Read(data []byte) Reader {
 // End returns the first error.
 func (r *Reader) End() error { return r.err }
 
-// fail stops the reader at the value that begins at a place. What goes on reading sees
-// the end of all lists.
+// fail stops the reader at the value that begins at an offset. From then on, every
+// list ends at once.
 func (r *Reader) fail(at int, want string) {
 	r.at = at
 	r.peek()
@@ -48,7 +48,7 @@ func (r *Reader) fail(at int, want string) {
 	r.data, r.at = "", 0
 }
 
-// broken keeps the first error, with the field that it is about.
+// broken keeps the first error, with the name of its field.
 func (r *Reader) broken(err error) {
 	switch {
 	case r.err != nil || err == nil:
@@ -59,7 +59,7 @@ func (r *Reader) broken(err error) {
 	}
 }
 
-// peek returns the byte with which the next value begins; 0 at the end.
+// peek returns the first byte of the next value; 0 at the end.
 func (r *Reader) peek() byte {
 	for ; r.at < len(r.data); r.at++ {
 		switch c := r.data[r.at]; c {
@@ -71,10 +71,10 @@ func (r *Reader) peek() byte {
 	return 0
 }
 
-// Object enters an object. [Reader.Field] goes through it.
+// Object enters an object; [Reader.Field] iterates over it.
 func (r *Reader) Object() { r.enter('{', "an object") }
 
-// Array enters an array. [Reader.Element] goes through it.
+// Array enters an array; [Reader.Element] iterates over it.
 func (r *Reader) Array() { r.enter('[', "an array") }
 
 func (r *Reader) enter(open byte, what string) {
@@ -85,7 +85,7 @@ func (r *Reader) enter(open byte, what string) {
 	r.at++
 }
 
-// Element reports whether another element follows, and goes to it.
+// Element moves to the next element and reports whether there is one.
 func (r *Reader) Element() bool { return r.next(']') }
 
 func (r *Reader) next(end byte) bool {
@@ -101,7 +101,7 @@ func (r *Reader) next(end byte) bool {
 	return r.err == nil
 }
 
-// Field goes to the next field of an object, and returns its name.
+// Field moves to the next field of an object and returns its name.
 func (r *Reader) Field() (name string, ok bool) {
 	if !r.next('}') {
 		return "", false
@@ -113,7 +113,7 @@ func (r *Reader) Field() (name string, ok bool) {
 	return r.name, true
 }
 
-// Null reports whether the value is null, and then skips it.
+// Null reports whether the value is null; if so, it skips it.
 func (r *Reader) Null() bool {
 	if r.peek() != 'n' {
 		return false
@@ -122,7 +122,7 @@ func (r *Reader) Null() bool {
 	return true
 }
 
-// Skip goes past a value.
+// Skip skips a value.
 func (r *Reader) Skip() {
 	if r.err == nil {
 		r.peek()
@@ -130,7 +130,7 @@ func (r *Reader) Skip() {
 	}
 }
 
-// Raw returns a copy of a value as it stands.
+// Raw returns a copy of a value, unparsed.
 func (r *Reader) Raw() json.RawMessage {
 	if r.err != nil {
 		return nil
@@ -139,7 +139,7 @@ func (r *Reader) Raw() json.RawMessage {
 	return json.RawMessage(r.token())
 }
 
-// token returns the value that begins here.
+// token returns the value at the current offset.
 func (r *Reader) token() string {
 	begin, depth := r.at, 0
 	for r.at < len(r.data) {
@@ -173,7 +173,7 @@ func (r *Reader) quoted() {
 	r.at++
 }
 
-// word goes past a number, true, false or null.
+// word skips a number, true, false or null.
 func (r *Reader) word() {
 	for ; r.at < len(r.data); r.at++ {
 		switch r.data[r.at] {
@@ -192,7 +192,7 @@ func (r *Reader) String() string {
 	return unquoted(r.token())
 }
 
-// unquoted is the text that a quoted one stands for.
+// unquoted decodes a quoted string.
 func unquoted(raw string) string {
 	if inner := raw[1 : len(raw)-1]; strings.IndexByte(inner, '\\') < 0 && utf8.ValidString(inner) {
 		return inner
@@ -216,15 +216,15 @@ func (r *Reader) Bool() bool {
 	return false
 }
 
-// Int reads a whole number of at most so many bits. It may be written as 1e3 or
-// 5.0.
+// Int reads an integer of at most the given number of bits. It may be written as 1e3
+// or 5.0.
 func (r *Reader) Int(bits int) int64 {
 	at := r.at
 	text := r.number()
 	if n, err := strconv.ParseInt(text, 10, bits); err == nil {
 		return n
 	}
-	// Above 2^53 a float holds no whole number exactly.
+	// Floats above 2^53 are not exact.
 	x, err := strconv.ParseFloat(text, 64)
 	if limit := math.Ldexp(1, min(bits-1, 53)); err != nil || x != math.Trunc(x) || x < -limit || x >= limit {
 		r.fail(at, fmt.Sprintf("a whole number of %d bits", bits))
@@ -233,7 +233,7 @@ func (r *Reader) Int(bits int) int64 {
 	return int64(x)
 }
 
-// Uint reads a whole number that is not negative.
+// Uint reads an integer that is not negative.
 func (r *Reader) Uint(bits int) uint64 {
 	at := r.at
 	text := r.number()
@@ -259,7 +259,7 @@ func (r *Reader) Float(bits int) float64 {
 	return x
 }
 
-// Number reads a number as it is written.
+// Number reads a number as written.
 func (r *Reader) Number() json.Number {
 	at := r.at
 	text := r.number()
@@ -269,7 +269,7 @@ func (r *Reader) Number() json.Number {
 	return json.Number(text)
 }
 
-// number returns the number that stands here; nothing when it is none.
+// number returns the number at the current offset; empty if there is none.
 func (r *Reader) number() string {
 	if c := r.peek(); c != '-' && (c < '0' || c > '9') {
 		return ""
@@ -277,7 +277,7 @@ func (r *Reader) number() string {
 	return r.token()
 }
 
-// Duration reads a time such as "1m30s".
+// Duration reads a duration such as "1m30s".
 func (r *Reader) Duration() time.Duration {
 	at := r.at
 	d, err := time.ParseDuration(r.String())
@@ -287,14 +287,14 @@ func (r *Reader) Duration() time.Duration {
 	return d
 }
 
-// Text reads a text into what understands it.
+// Text reads a string into a value that can unmarshal it.
 func (r *Reader) Text(v encoding.TextUnmarshaler) {
 	if text := r.String(); r.err == nil {
 		r.broken(v.UnmarshalText([]byte(text)))
 	}
 }
 
-// JSON reads a value into what understands it.
+// JSON reads a value into a value that can unmarshal it.
 func (r *Reader) JSON(v json.Unmarshaler) {
 	raw := r.Raw()
 	if r.err == nil {
@@ -318,8 +318,7 @@ func (r *Reader) Bytes() (b []byte) {
 	return b
 }
 
-// Field appends the name of a field, with a comma in front of it when it is not
-// the first one.
+// Field appends the name of a field, with a comma before it unless it is the first.
 func Field(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -330,29 +329,29 @@ func Field(b []byte, name string) []byte {
 // Bool appends true or false.
 func Bool[T ~bool](b []byte, v T) []byte { return strconv.AppendBool(b, bool(v)) }
 
-// Int appends a whole number.
+// Int appends an integer.
 func Int[T ~int | ~int8 | ~int16 | ~int32 | ~int64](b []byte, v T) []byte {
 	return strconv.AppendInt(b, int64(v), 10)
 }
 
-// Uint appends a whole number.
+// Uint appends an unsigned integer.
 func Uint[T ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr](b []byte, v T) []byte {
 	return strconv.AppendUint(b, uint64(v), 10)
 }
 
-// Float appends a number; what is no number becomes null.
+// Float appends a number; NaN and infinities become null.
 func Float[T ~float32 | ~float64](b []byte, v T) []byte {
 	if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
 		return append(b, "null"...)
 	}
 	bits := 64
-	if float64(T(1)/3) != 1.0/3 { // also of a type with a name
+	if float64(T(1)/3) != 1.0/3 { // true of 32 bits, also for named types
 		bits = 32
 	}
 	return strconv.AppendFloat(b, float64(v), 'g', -1, bits)
 }
 
-// String appends a quoted text. Bytes that are no UTF-8 are replaced.
+// String appends a quoted string. Invalid UTF-8 is replaced.
 func String[T ~string](b []byte, v T) []byte {
 	b = append(b, '"')
 	for at := range len(v) {
@@ -363,7 +362,7 @@ func String[T ~string](b []byte, v T) []byte {
 	return append(append(b, v...), '"')
 }
 
-// escaped appends a text as it stands between quotes.
+// escaped appends a string with escapes, without quotes.
 func escaped(b []byte, text string) []byte {
 	for _, c := range text {
 		switch {
@@ -382,8 +381,7 @@ func escaped(b []byte, text string) []byte {
 	return b
 }
 
-// Value appends what encoding/json makes of a value, or null when it makes
-// nothing.
+// Value appends the JSON that encoding/json produces for a value, or null if it fails.
 func Value(b []byte, v any) []byte {
 	if v == nil {
 		return append(b, "null"...)

@@ -7,7 +7,7 @@ import (
 	"github.com/etui-run/etui/tool/wire"
 )
 
-// What cannot be read is told with the field, and with the value that stands there.
+// TestErrors checks that errors name the field and show the value.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"n": 1.5, "s": 2}`:         "n: a whole number of 64 bits is needed, not 1.5",

@@ -19,14 +19,14 @@ type session struct {
 	process            *sandbox.Process
 	end                context.CancelFunc
 	guard              *protect.Guard
-	news               chan struct{} // holds one when there is something new
-	ended              chan struct{} // closed when the workspace is in order again
+	news               chan struct{} // signals new output
+	ended              chan struct{} // closed after the guard has checked the workspace
 
 	mu      sync.Mutex
 	unread  []byte
 	dropped int
-	done    bool   // all is written
-	notes   string // of the guard
+	done    bool   // all output has arrived
+	notes   string // from the guard
 }
 
 // begin starts a command in the background.
@@ -48,24 +48,24 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 		end()
 		return "", noted(err, guarded(v.guard.End()))
 	}
-	p.Stdin.Close() // nobody writes to it
+	p.Stdin.Close() // it gets no input
 	v.process, v.end = p, end
 	go v.read()
 	s.sessions = append(s.sessions, v)
-	return fmt.Sprintf("It runs as %s (sandbox: %s); background_output gives its output, stop_background ends it. After 2 hours it is ended.", v.id, s.config.Sandbox.Mode()), nil
+	return fmt.Sprintf("Running as %s (sandbox: %s); background_output returns its output, stop_background ends it. It is stopped after 2 hours.", v.id, s.config.Sandbox.Mode()), nil
 }
 
-// makeRoom forgets the oldest command that has ended when there are too many.
+// makeRoom forgets the oldest finished command if there are too many.
 func (s *Shell) makeRoom() error {
 	if s.closed {
-		return errors.New("etui is ending")
+		return errors.New("etui is shutting down")
 	}
 	if len(s.sessions) < maxSessions {
 		return nil
 	}
 	at := slices.IndexFunc(s.sessions, (*session).over)
 	if at < 0 {
-		return fmt.Errorf("%d commands run in the background already; end one with stop_background", maxSessions)
+		return fmt.Errorf("%d commands are already running in the background; end one with stop_background", maxSessions)
 	}
 	s.sessions = slices.Delete(s.sessions, at, at+1)
 	return nil
@@ -77,8 +77,8 @@ func (v *session) over() bool {
 	return v.done
 }
 
-// read keeps what the command writes until it is read; of what nobody reads, the
-// newest.
+// read keeps the command's output until it is fetched; of unfetched output it keeps
+// the newest part.
 func (v *session) read() {
 	chunk := make([]byte, 8<<10)
 	for {
@@ -95,7 +95,7 @@ func (v *session) read() {
 		v.tell()
 	}
 	<-v.process.Done()
-	_ = v.process.Close() // it has ended
+	_ = v.process.Close() // the command has ended
 	v.end()
 	notes := guarded(v.guard.End())
 	v.mu.Lock()
@@ -112,7 +112,7 @@ func (v *session) tell() {
 	}
 }
 
-// take returns what has been written since the last time, at most maxShown bytes.
+// take returns the output since the last call, at most maxShown bytes.
 func (v *session) take() (text string, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -128,8 +128,7 @@ func (v *session) take() (text string, done bool) {
 	return text, v.done && len(v.unread) == 0
 }
 
-// whole is how many bytes of a text are there without the beginning of a character
-// whose end is not.
+// whole returns the length of a text without an incomplete character at its end.
 func whole(text []byte) int {
 	for back := 1; back < min(utf8.UTFMax, len(text)+1); back++ {
 		if last := text[len(text)-back:]; utf8.RuneStart(last[0]) {
@@ -142,7 +141,7 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// told is what the guard says about a command that has ended. It says it once.
+// told returns the guard's notes about a finished command, once.
 func (v *session) told() (notes string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -150,7 +149,7 @@ func (v *session) told() (notes string) {
 	return notes
 }
 
-// stop ends the command and waits until the workspace is in order.
+// stop ends the command and waits until the guard has checked the workspace.
 func (v *session) stop() {
 	v.end()
 	<-v.ended
@@ -171,7 +170,7 @@ func (s *Shell) find(ctx context.Context, id string) (*session, error) {
 		own = append(own, v.id)
 	}
 	if len(own) == 0 {
-		return nil, errors.New("no command runs in the background; exec starts one")
+		return nil, errors.New("no command is running in the background; exec starts one")
 	}
 	return nil, fmt.Errorf("there is no command %q; there are %v", id, own)
 }
@@ -201,14 +200,14 @@ func (s *Shell) backgroundOutput(ctx context.Context, in outputInput) (string, e
 		case done:
 			return fmt.Sprintf("%s%s\n(%v)", text, v.told(), v.process.Err()), nil
 		case text != "" && v.over():
-			return text + "\n(it has ended; there is more output)", nil
+			return text + "\n(it has ended; more output is waiting)", nil
 		case text != "":
-			return text + "\n(it runs on)", nil
+			return text + "\n(still running)", nil
 		}
 		select {
 		case <-v.news:
 		case <-waited.C:
-			return "(nothing new; it runs on)", nil
+			return "(nothing new; still running)", nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}

@@ -1,6 +1,7 @@
-// Package shell holds the built-in tools that run commands: exec, and background_output
-// and stop_background for those that run on in the background. All of them run in the
-// sandbox, in the workspace, which they may change but for what is protected.
+// Package shell holds the built-in tools that run commands: exec, and
+// background_output and stop_background for commands in the background. All commands
+// run in the sandbox and in the workspace, where they may change everything but
+// protected files.
 //
 //etui:tools groups=shell source=builtin version=1
 package shell
@@ -24,26 +25,26 @@ import (
 
 // Limits of commands.
 const (
-	maxShown    = 30 << 10      // bytes of output that one call gives: a turn keeps 32 KiB of a result
-	maxKept     = 256 << 10     // bytes of output in the background that nobody has read yet
-	maxSessions = 8             // commands in the background at once, and ended ones that are remembered
+	maxShown    = 30 << 10      // bytes of output in a result: a turn keeps 32 KiB
+	maxKept     = 256 << 10     // bytes of unread background output
+	maxSessions = 8             // background commands, running or remembered
 	maxLife     = 2 * time.Hour // of a command in the background
 	maxWait     = 50            // seconds that background_output waits
 )
 
-// Config says where commands run.
+// Config sets up a [Shell].
 type Config struct {
 	// Sandbox runs them.
 	Sandbox *sandbox.Sandbox
 	// Dir is the workspace, as an absolute path.
 	Dir string
-	// ReadOnly are further folders that commands may read, as absolute paths. Those
-	// that are not there are left out.
+	// ReadOnly are more folders that commands may read, as absolute paths. Missing
+	// ones are ignored.
 	ReadOnly []string
-	// Guard keeps the protected names of Dir as they are.
+	// Guard keeps the protected files of Dir unchanged.
 	Guard *protect.Guard
-	// Network are the hosts that commands may reach, see [sandbox.Command]. Empty:
-	// none. The model is told of them.
+	// Network are the hosts that commands may reach, see [sandbox.Command]; empty
+	// means none. The tool description lists them for the model.
 	Network []string
 }
 
@@ -52,16 +53,16 @@ type Shell struct {
 	config Config
 
 	mu       sync.Mutex
-	sessions []*session // in the order in which they began
+	sessions []*session // in starting order
 	begun    int
 	closed   bool
 }
 
-// New makes a shell.
+// New returns a shell.
 func New(c Config) *Shell { return &Shell{config: c} }
 
-// Registered returns the tools of a shell as the model is to see them: Tools, with
-// the hosts that commands may reach.
+// Registered returns Tools as the model sees them: the description of exec names the
+// hosts that commands may reach.
 func (s *Shell) Registered() []tool.Tool {
 	list := Tools(s)
 	if len(s.config.Network) == 0 {
@@ -80,7 +81,7 @@ func (s *Shell) Registered() []tool.Tool {
 	return list
 }
 
-// Close ends all commands in the background. It never fails.
+// Close ends all background commands. It never fails.
 func (s *Shell) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -114,7 +115,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 		return "", err
 	}
 	c := sandbox.Command{
-		// Both outputs in one, in the order in which they come.
+		// Both outputs in one, in order of arrival.
 		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
@@ -136,8 +137,8 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
 }
 
-// wall is how long a command may take: so long that what it has written until then
-// is still told within the time of the call.
+// wall is the time limit of a command, short enough that its output so far can still
+// be returned within the time of the call.
 func wall(ctx context.Context, seconds int) time.Duration {
 	most := time.Duration(seconds) * time.Second
 	if end, ok := ctx.Deadline(); ok {
@@ -146,10 +147,10 @@ func wall(ctx context.Context, seconds int) time.Duration {
 	return most
 }
 
-// maxNotes is how many notes of the guard a result tells.
+// maxNotes is the number of the guard's notes in a result.
 const maxNotes = 20
 
-// guarded tells what the guard of the workspace has put back.
+// guarded describes what the guard has restored.
 func guarded(done []string) string {
 	if len(done) == 0 {
 		return ""
@@ -157,7 +158,7 @@ func guarded(done []string) string {
 	if more := len(done) - maxNotes; more > 0 {
 		done = append(done[:maxNotes:maxNotes], fmt.Sprintf("and %d more", more))
 	}
-	return "\n(Protected names of the workspace were put back, as other programs or etui would trust them. Tell the user:\n- " + strings.Join(done, "\n- ") + ")"
+	return "\n(Protected files of the workspace were restored, because other programs or etui would trust them. Tell the user:\n- " + strings.Join(done, "\n- ") + ")"
 }
 
 // noted adds notes to an error.
@@ -168,17 +169,17 @@ func noted(err error, notes string) error {
 	return fmt.Errorf("%w%s", err, notes)
 }
 
-// noProgram is how a shell ends that does not find a program.
+// noProgram is the exit status of a shell that cannot find a program.
 const noProgram = 127
 
-// ended says how a command ended, how it was kept apart, and what it could reach.
+// ended describes how a command ended, its isolation and its network access.
 func (s *Shell) ended(r sandbox.Result) string {
 	how := r.Status
 	switch {
 	case r.Limit == sandbox.LimitTime:
-		how += ": its time is over; use background for what takes long"
+		how += ": timed out; use background for long commands"
 	case r.Exit == noProgram && r.Mode != sandbox.Off:
-		how += ": a program was not found; one that is installed outside of the system's folders is seen with sandbox.read in etui.yaml"
+		how += ": a program was not found; sandbox.read in etui.yaml gives access to programs outside the system folders"
 	case r.Limit != "":
 		how += fmt.Sprintf(": the limit of %s was reached", r.Limit)
 	}
@@ -190,23 +191,23 @@ func (s *Shell) ended(r sandbox.Result) string {
 		how += ", network: " + printable.List(s.config.Network)
 	}
 	if len(r.Refused) > 0 {
-		how += "; refused: " + printable.List(r.Refused) + ", which sandbox.network in etui.yaml does not have"
+		how += "; refused: " + printable.List(r.Refused) + ", not listed in sandbox.network of etui.yaml"
 	}
 	return "(" + how + ")"
 }
 
-// overwritten is what a program has written over on one line of a terminal, as
-// those do that show their progress.
+// overwritten matches terminal output that later output on the same line replaces, as
+// in progress displays.
 var overwritten = regexp.MustCompile(`[^\n]*\r([^\r\n])`)
 
-// plain is an output as a text that says the same without a terminal.
+// plain returns output as text that reads the same without a terminal.
 func plain(o sandbox.Output) string {
 	text := strings.ReplaceAll(o.String(), "\r\n", "\n")
 	return printable.Text(overwritten.ReplaceAllString(text, "$1"))
 }
 
-// folder is where a command runs: a folder of the workspace. The sandbox looks
-// again, so that a link that comes meanwhile leads nowhere.
+// folder returns the folder of the workspace in which a command runs. The sandbox
+// checks again, so that a link created in the meantime leads nowhere.
 func (s *Shell) folder(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		below, err := filepath.Rel(s.config.Dir, name)
@@ -217,16 +218,16 @@ func (s *Shell) folder(name string) (string, error) {
 	}
 	root, err := os.OpenRoot(s.config.Dir)
 	if err != nil {
-		return "", errors.New("the workspace is not there")
+		return "", errors.New("the workspace does not exist")
 	}
 	defer root.Close()
 	if info, err := root.Stat(filepath.Clean(name)); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder of the workspace", name)
+		return "", fmt.Errorf("%s is not a folder of the workspace", name)
 	}
 	return filepath.Join(s.config.Dir, name), nil
 }
 
-// readOnly are the folders to read that are there.
+// readOnly returns the read-only folders that exist.
 func (s *Shell) readOnly() (list []string) {
 	for _, path := range s.config.ReadOnly {
 		if _, err := os.Stat(path); err == nil {
@@ -236,8 +237,7 @@ func (s *Shell) readOnly() (list []string) {
 	return list
 }
 
-// owner is who may see a command in the background: the conversation that began
-// it.
+// owner identifies the conversation that started a background command and may see it.
 func owner(ctx context.Context) string {
 	f := tool.Caller(ctx)
 	return f.Agent + "\x00" + f.Session

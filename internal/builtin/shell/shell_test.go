@@ -17,7 +17,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// open is a shell without isolation: what isolates is the sandbox's to prove.
+// open returns a shell without isolation, which the tests of package sandbox cover.
 func open(t *testing.T) (dir string, call func(session, name, args string) string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -30,11 +30,11 @@ func open(t *testing.T) (dir string, call func(session, name, args string) strin
 	return openIn(t, box)
 }
 
-// openIn is a shell whose commands run in a sandbox.
+// openIn returns a shell whose commands run in a sandbox.
 func openIn(t *testing.T, box *sandbox.Sandbox) (dir string, call func(session, name, args string) string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // commands of root's run as somebody else
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil { // root's commands run as another user
 		t.Fatal(err)
 	}
 	guard, err := protect.New(protect.Config{Dir: dir, Names: []string{filepath.Join(dir, "etui.yaml"), filepath.Join(dir, "skills")}, Mode: box.Mode()})
@@ -80,6 +80,7 @@ func want(t *testing.T, got, says string) {
 }
 
 func TestExec(t *testing.T) {
+	t.Parallel()
 	dir, call := open(t)
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestExec(t *testing.T) {
 	want(t, call("a", "exec", `{"command":"echo out; echo err >&2; echo more; exit 3"}`), "out\nerr\nmore\n\n(exit status 3, sandbox: off)")
 	want(t, call("a", "exec", `{"command":"basename \"$PWD\"","dir":"sub"}`), "sub\n")
 	want(t, call("a", "exec", `{"command":"true","dir":"`+dir+`/sub"}`), "(no output)")
-	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "its time is over")
+	want(t, call("a", "exec", `{"command":"sleep 60","timeout":1}`), "timed out")
 	want(t, call("a", "exec", `{"command":"yes | head -c 300000"}`), "; write long outputs to a file, and read that, sandbox: off)")
 	want(t, call("a", "exec", `{"command":"printf '10%%\\r100%%\\r\\ndone \\033[31mred\\033[0m\\r\\n'"}`), "100%\ndone red\n")
 	if got := call("a", "exec", `{"command":"yes 宽 | head -c 300000"}`); len(got) > 32<<10 {
@@ -102,41 +103,45 @@ func TestExec(t *testing.T) {
 }
 
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	_, call := open(t)
-	want(t, call("a", "background_output", `{"id":"cmd-1"}`), "! no command runs in the background")
-	want(t, call("a", "exec", `{"command":"echo one; sleep 600","background":true}`), "It runs as cmd-1 (sandbox: off)")
+	want(t, call("a", "background_output", `{"id":"cmd-1"}`), "! no command is running in the background")
+	want(t, call("a", "exec", `{"command":"echo one; sleep 600","background":true}`), "Running as cmd-1 (sandbox: off)")
 	want(t, call("a", "exec", `{"command":"cat; echo at; sleep 600","background":true}`), "cmd-2")
 	want(t, call("a", "background_output", `{"id":"cmd-1","wait":20}`), "one\n")
-	want(t, call("b", "background_output", `{"id":"cmd-1"}`), "! no command runs in the background")
+	want(t, call("b", "background_output", `{"id":"cmd-1"}`), "! no command is running in the background")
 	want(t, call("b", "stop_background", `{"id":"cmd-1"}`), "! no command")
 	want(t, call("a", "background_output", `{"id":"cmd-9"}`), `! there is no command "cmd-9"; there are [cmd-1 cmd-2]`)
-	want(t, call("a", "background_output", `{"id":"cmd-2","wait":20}`), "at\n\n(it runs on)")
-	want(t, call("a", "background_output", `{"id":"cmd-2","wait":0}`), "(nothing new; it runs on)")
+	want(t, call("a", "background_output", `{"id":"cmd-2","wait":20}`), "at\n\n(still running)")
+	want(t, call("a", "background_output", `{"id":"cmd-2","wait":0}`), "(nothing new; still running)")
 	want(t, call("a", "stop_background", `{"id":"cmd-2"}`), "cmd-2 has ended.")
 	want(t, call("a", "exec", `{"command":"yes 宽 | head -c 100000; sleep 600","background":true}`), "cmd-3")
 	for read := 0; read < 100_000; {
 		got := call("a", "background_output", `{"id":"cmd-3","wait":20}`)
-		if read += len(got) - len("\n(it runs on)"); len(got) > 32<<10 || strings.Contains(got, "\uFFFD") {
+		if read += len(got) - len("\n(still running)"); len(got) > 32<<10 || strings.Contains(got, "\uFFFD") {
 			t.Fatalf("one call gives %d bytes", len(got))
 		}
 	}
 }
 
-// TestPlaces: a command that has ended makes room for another one, one that runs
-// does not.
+// TestPlaces checks that a finished command makes room for another one, and a running
+// one does not.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	_, call := open(t)
 	for range 8 {
-		want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "It runs as")
+		want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "Running as")
 	}
-	want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "! 8 commands run in the background already")
+	want(t, call("a", "exec", `{"command":"sleep 600","background":true}`), "! 8 commands are already running in the background")
 	want(t, call("a", "stop_background", `{"id":"cmd-3"}`), "has ended")
 	want(t, call("a", "background_output", `{"id":"cmd-3","wait":50}`), "(the program ended")
-	want(t, call("a", "exec", `{"command":"true","background":true}`), "It runs as cmd-9")
+	want(t, call("a", "exec", `{"command":"true","background":true}`), "Running as cmd-9")
 }
 
-// TestProtected: in every mode what is trusted stays as it is, with a word about it.
+// TestProtected checks that trusted files stay unchanged in every mode, and that the
+// result says so.
 func TestProtected(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the modes are Linux's")
 	}
@@ -171,8 +176,9 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// TestNetwork: the model is told what commands may reach.
+// TestNetwork checks that the model learns which hosts commands may reach.
 func TestNetwork(t *testing.T) {
+	t.Parallel()
 	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})
 	if err != nil {
 		t.Fatal(err)

@@ -20,14 +20,14 @@ import (
 
 // Limits of a page.
 const (
-	maxBody  = 5 << 20  // bytes that are read of it
-	maxShown = 30 << 10 // bytes of text that one call gives: a turn keeps 32 KiB of a result
+	maxBody  = 5 << 20  // bytes to read
+	maxShown = 30 << 10 // bytes of text in a result: a turn keeps 32 KiB
 )
 
 // Fetcher reads pages.
 type Fetcher struct {
-	// Client carries the requests. It decides which addresses are reached, how many
-	// redirects are followed and how long a request may take.
+	// Client sends the requests. It decides which addresses are allowed, how many
+	// redirects it follows and how long a request may take.
 	Client *http.Client
 }
 
@@ -59,13 +59,13 @@ func (f *Fetcher) webFetch(ctx context.Context, in fetchInput) (string, error) {
 	return page(d.url.String(), text, in.Start)
 }
 
-// document is what stands at a URL.
+// document is the response of a URL.
 type document struct {
-	url     *url.URL // where the redirects led to
+	url     *url.URL // after redirects
 	kind    string   // media type, in lower case
-	charset string   // the header that says how it is written
+	charset string   // Content-Type, which may name the encoding
 	body    []byte
-	cut     bool // it goes on
+	cut     bool // the document is longer
 }
 
 func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
@@ -88,8 +88,8 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 	switch code := resp.Header.Get("Content-Encoding"); {
 	case resp.StatusCode/100 != 2:
 		return d, refusal(resp)
-	case code != "" && code != "identity": // ours, gzip, has been taken off
-		return d, fmt.Errorf("%s answers in the code %s, which was not asked for", d.url.Host, line(code, 100))
+	case code != "" && code != "identity": // the client has decoded gzip
+		return d, fmt.Errorf("%s answered with the content encoding %s, which was not requested", d.url.Host, line(code, 100))
 	}
 	if d.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody)); err != nil && !errors.Is(err, egress.ErrTooLarge) {
 		return d, fmt.Errorf("reading the answer of %s: %w", d.url.Host, plain(err))
@@ -101,19 +101,19 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 	return d, nil
 }
 
-// refusal is what an answer without a page says, and when to ask again.
+// refusal describes an error response, and when to try again.
 func refusal(resp *http.Response) error {
-	err := fmt.Errorf("%s answers %d %s", resp.Request.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+	err := fmt.Errorf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	if wait := resp.Header.Get("Retry-After"); wait != "" {
-		err = fmt.Errorf("%w; it says when to ask again (Retry-After): %s", err, line(wait, 40))
+		err = fmt.Errorf("%w; it asks to wait (Retry-After): %s", err, line(wait, 40))
 	}
 	if to, _ := resp.Location(); to != nil {
-		err = fmt.Errorf("%w, with the address %s", err, line(to.String(), 500))
+		err = fmt.Errorf("%w, with the location %s", err, line(to.String(), 500))
 	}
 	return err
 }
 
-// plain is an error without the URL, which the model knows.
+// plain returns an error without the URL, which the model knows.
 func plain(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -122,13 +122,13 @@ func plain(err error) error {
 	return err
 }
 
-// read is the document as text for the model.
+// read returns the document as text for the model.
 func (d document) read(all bool) (string, error) {
 	switch {
 	case d.kind == "text/html", d.kind == "application/xhtml+xml":
 		return d.markdown(all)
 	case strings.HasPrefix(d.kind, "text/"), strings.HasSuffix(d.kind, "+json"), strings.HasSuffix(d.kind, "+xml"), isText[d.kind]:
-	case d.kind == "application/octet-stream": // says nothing
+	case d.kind == "application/octet-stream": // not informative
 		if _, isText := textcode.Of(d.body); isText {
 			break
 		}
@@ -141,7 +141,7 @@ func (d document) read(all bool) (string, error) {
 		return "", err
 	}
 	if strings.ContainsRune(text, 0) {
-		return "", fmt.Errorf("%s is no text", d.url)
+		return "", fmt.Errorf("%s is not text", d.url)
 	}
 	return printable.Text(text), nil
 }
@@ -151,11 +151,11 @@ var isText = map[string]bool{
 	"application/javascript": true, "application/x-javascript": true, "application/x-ndjson": true, "application/x-sh": true, "application/sql": true,
 }
 
-// text is the document as it is written: in the code that it names itself, else in
-// the one that it looks like.
+// text decodes the document: with the encoding that it names, else the one that it
+// appears to use.
 func (d document) text() (text string, err error) {
 	code, name, sure := charset.DetermineEncoding(d.body, d.charset)
-	if found, isText := textcode.Of(d.body); isText && !sure && name == "windows-1252" { // which it says when it does not know
+	if found, isText := textcode.Of(d.body); isText && !sure && name == "windows-1252" { // its default guess
 		text, err = found.Decode(d.body)
 	} else {
 		var raw []byte
@@ -168,7 +168,7 @@ func (d document) text() (text string, err error) {
 	return text, nil
 }
 
-// page is a part of a text, with what it is.
+// page returns a part of a text with a heading.
 func page(address, text string, start int) (string, error) {
 	text = strings.TrimSpace(text)
 	length := utf8.RuneCountInString(text)
@@ -190,7 +190,7 @@ func page(address, text string, start int) (string, error) {
 	return fmt.Sprintf("%s%s\n\n(characters %d to %d of %d%s)", head, part, start, end, length, more), nil
 }
 
-// from is what is shown of a text from a character on, and the character where it
+// from returns the text to show from a character on, and the character at which it
 // ends.
 func from(text string, start int) (part string, end int) {
 	for range start {
@@ -198,7 +198,7 @@ func from(text string, start int) (part string, end int) {
 		text = text[n:]
 	}
 	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") // but for a character that is cut, it is valid
+		text = strings.ToValidUTF8(text[:maxShown], "") // drops a character that was cut
 	}
 	return text, start + utf8.RuneCountInString(text)
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/etui-run/etui/internal/printable"
 )
 
-// maxElements is how many elements a page may have whose main text is looked for.
-// A larger one is shown whole.
+// maxElements is the largest number of elements for which the main text of a page is
+// extracted. Larger pages are shown in full.
 const maxElements = 30_000
 
-// markdown is a page as Markdown: its main text, unless all of it is wanted or no
-// main text is found.
+// markdown converts a page to Markdown: its main text, or all of it on request or if
+// no main text is found.
 func (d document) markdown(all bool) (text string, err error) {
 	defer func() {
-		if p := recover(); p != nil { // parsers of what anybody may have written
+		if p := recover(); p != nil { // the parsers read untrusted input
 			err = fmt.Errorf("the page at %s cannot be read: %v", d.url, p)
 		}
 	}()
@@ -54,16 +54,16 @@ func (d document) markdown(all bool) (text string, err error) {
 	return text, nil
 }
 
-// article finds the main text of a page. The page stays as it is.
+// article extracts the main text of a page without changing the page.
 func (d document) article(doc *html.Node) (readability.Article, bool) {
 	p := readability.NewParser()
 	p.MaxElemsToParse = maxElements
-	p.KeepClasses = true // they tell the language of code
+	p.KeepClasses = true // they name the language of code
 	a, err := p.ParseDocument(doc, d.url)
 	return a, err == nil && a.Node != nil
 }
 
-// refresh says where a page sends its reader on to by itself, if anywhere.
+// refresh returns a note about where a page redirects its reader, if anywhere.
 func (d document) refresh(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "meta" || !strings.EqualFold(attribute(n, "http-equiv"), "refresh") {
@@ -71,7 +71,7 @@ func (d document) refresh(doc *html.Node) string {
 		}
 		_, to, found := strings.Cut(attribute(n, "content"), "=")
 		if next, err := d.url.Parse(strings.Trim(strings.TrimSpace(to), `'"`)); err == nil && found {
-			return "\n\n(The page sends its reader on to " + line(next.String(), 500) + ")"
+			return "\n\n(The page redirects to " + line(next.String(), 500) + ")"
 		}
 	}
 	return ""
@@ -86,7 +86,7 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// drop takes out of a page what says nothing as text.
+// drop removes elements that carry no text.
 func drop(doc *html.Node) {
 	var dropped []*html.Node
 	for n := range doc.Descendants() {
@@ -101,7 +101,7 @@ func drop(doc *html.Node) {
 	}
 }
 
-// isInline reports whether a picture is written into the page.
+// isInline reports whether a picture is embedded in the page.
 func isInline(img *html.Node) bool {
 	return slices.ContainsFunc(img.Attr, func(a html.Attribute) bool {
 		return a.Key == "src" && strings.HasPrefix(strings.TrimSpace(a.Val), "data:")

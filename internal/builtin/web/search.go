@@ -8,34 +8,33 @@ import (
 	"strings"
 )
 
-// SearchConfig says which services are asked. One is usable when its field is
-// set.
+// SearchConfig sets up a [Searcher]. A service is enabled if its field is set.
 type SearchConfig struct {
-	// Perplexity and Brave are keys of these services.
+	// Perplexity and Brave are API keys of these services.
 	Perplexity, Brave string
 	// SearXNG is where a SearXNG is that answers in JSON: https://search.lan.
 	SearXNG string
-	// DuckDuckGo allows asking DuckDuckGo's page for browsers without scripts.
+	// DuckDuckGo enables DuckDuckGo's page for browsers without scripts.
 	DuckDuckGo bool
-	// Client carries the requests; Own carries those to SearXNG, which may be at a
-	// private address.
+	// Client sends the requests; Own sends those to SearXNG, which may have a private
+	// address.
 	Client, Own *http.Client
 }
 
 // Searcher searches the web.
 type Searcher struct{ services []service }
 
-// service is one that finds pages.
+// service is a search service.
 type service struct {
 	name string
 	find func(ctx context.Context, query string, count int) ([]hit, error)
 }
 
-// hit is a page that was found.
+// hit is a search result.
 type hit struct{ Title, URL, Text, Date string }
 
-// NewSearcher returns what asks the usable services: Perplexity, Brave, SearXNG,
-// DuckDuckGo, the later ones when those before fail. It is nil when none is usable.
+// NewSearcher returns a searcher that tries the enabled services in order: Perplexity,
+// Brave, SearXNG, DuckDuckGo. It returns nil if none is enabled.
 func NewSearcher(c SearchConfig) *Searcher {
 	s := &Searcher{}
 	if c.Perplexity != "" {
@@ -80,10 +79,10 @@ func (s *Searcher) webSearch(ctx context.Context, in searchInput) (string, error
 	return "", errors.Join(errs...)
 }
 
-// ask asks a service, which has maxAsk for its answer: the next one is to have time,
-// too.
+// ask queries a service, which must answer within maxAsk, so that there is time for
+// the next one.
 func (v service) ask(ctx context.Context, in searchInput) ([]hit, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxAsk, fmt.Errorf("it has not answered within %v", maxAsk))
+	ctx, cancel := context.WithTimeoutCause(ctx, maxAsk, fmt.Errorf("no answer within %v", maxAsk))
 	defer cancel()
 	hits, err := v.find(ctx, in.Query, in.Count)
 	if err != nil && ctx.Err() != nil {

@@ -19,8 +19,8 @@ import (
 
 // Limits of a service.
 const (
-	maxAnswer = 2 << 20          // bytes of its answer that are read
-	maxAsk    = 12 * time.Second // until it has answered
+	maxAnswer = 2 << 20          // bytes to read of an answer
+	maxAsk    = 12 * time.Second // for an answer
 )
 
 // ask sends a request to a service and returns its answer.
@@ -32,12 +32,12 @@ func ask(client *http.Client, req *http.Request) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		return nil, fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 }
 
-// askJSON reads the answer of a service that speaks JSON.
+// askJSON decodes the JSON answer of a service.
 func askJSON(client *http.Client, req *http.Request, into any) error {
 	req.Header.Set("Accept", "application/json")
 	raw, err := ask(client, req)
@@ -78,7 +78,7 @@ func (c SearchConfig) perplexity(ctx context.Context, query string, count int) (
 func (c SearchConfig) brave(ctx context.Context, query string, count int) (hits []hit, err error) {
 	asked := url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "text_decorations": {"false"}}
 	if isChinese(query) {
-		asked.Set("search_lang", "zh-hans") // otherwise it looks for English pages
+		asked.Set("search_lang", "zh-hans") // the default is English
 	}
 	req, err := get(ctx, "https://api.search.brave.com/res/v1/web/search", asked)
 	if err != nil {
@@ -100,8 +100,7 @@ func (c SearchConfig) brave(ctx context.Context, query string, count int) (hits 
 	return hits, err
 }
 
-// isChinese reports whether a text has Chinese characters, and none of Japanese
-// alone.
+// isChinese reports whether a text contains Chinese characters and no kana.
 func isChinese(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) })
@@ -125,8 +124,8 @@ func (c SearchConfig) searxng(ctx context.Context, query string, _ int) (hits []
 	return hits, err
 }
 
-// duckduckgo reads the page that DuckDuckGo has for browsers without scripts: it
-// has no API.
+// duckduckgo reads DuckDuckGo's page for browsers without scripts, because there is no
+// API.
 func (c SearchConfig) duckduckgo(ctx context.Context, query string, _ int) (hits []hit, err error) {
 	req, err := get(ctx, "https://html.duckduckgo.com/html/", url.Values{"q": {query}})
 	if err != nil {
@@ -155,7 +154,7 @@ func (c SearchConfig) duckduckgo(ctx context.Context, query string, _ int) (hits
 		}
 	}
 	if len(hits) == 0 && !page {
-		return nil, errors.New("its page has no results: it may take us for a robot")
+		return nil, errors.New("its page has no results; it may consider us a robot")
 	}
 	return hits, nil
 }
@@ -183,7 +182,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// target is where a link leads to behind DuckDuckGo's redirect.
+// target returns the address behind DuckDuckGo's redirect.
 func target(link *html.Node) string {
 	address := attribute(link, "href")
 	if u, err := url.Parse(address); err == nil && u.Query().Get("uddg") != "" {

@@ -1,9 +1,8 @@
-// Package web holds the built-in tools that read the web: web_fetch and
-// web_search. They reach public addresses only, through a client that the program
-// hands them.
+// Package web holds the built-in tools that read the web: web_fetch and web_search.
+// They reach only public addresses, through a client that the program provides.
 //
-// What comes from the web is material for the model: it is cleaned of characters
-// that do not show, bounded, and marked as not being an instruction.
+// Web content is material for the model: it is cleaned of invisible characters,
+// limited in size, and marked as not being instructions.
 //
 //etui:tools groups=web source=builtin version=1
 package web
@@ -16,7 +15,7 @@ import (
 
 const agent = "etui (+https://github.com/etui-run/etui)"
 
-// line makes a text from outside one line of at most so many bytes.
+// line turns a foreign text into one line of at most limit bytes.
 func line(text string, limit int) string {
 	text = printable.OneLine(text)
 	if len(text) > limit {

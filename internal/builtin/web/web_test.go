@@ -57,6 +57,7 @@ const article = `<!doctype html><html><head><title>On Cases</title><script>evil(
 <footer>Imprint</footer></body></html>`
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	mux := http.NewServeMux()
 	serve := func(path, kind, body string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -118,10 +119,10 @@ func TestFetch(t *testing.T) {
 	want(t, "/late", fetch("/late", ""), `"name":"名"`)
 	want(t, "/raw", fetch("/raw", ""), "a: 1")
 	want(t, "/zip", fetch("/zip", ""), "! ", "is of type application/octet-stream")
-	want(t, "/junk", fetch("/junk", ""), "! ", "is no text")
-	want(t, "/refresh", fetch("/refresh", ""), "(The page sends its reader on to "+server.URL+"/article)")
-	want(t, "/packed", fetch("/packed", ""), "! ", "answers in the code br")
-	want(t, "/busy", fetch("/busy", ""), "! ", "answers 429 Too Many Requests; it says when to ask again (Retry-After): 30")
+	want(t, "/junk", fetch("/junk", ""), "! ", "is not text")
+	want(t, "/refresh", fetch("/refresh", ""), "(The page redirects to "+server.URL+"/article)")
+	want(t, "/packed", fetch("/packed", ""), "! ", "answered with the content encoding br")
+	want(t, "/busy", fetch("/busy", ""), "! ", "answered 429 Too Many Requests; it asks to wait (Retry-After): 30")
 	if got := fetch("/long", ""); len(got) > 32<<10 {
 		t.Errorf("one call gives %d bytes", len(got))
 	}
@@ -129,7 +130,7 @@ func TestFetch(t *testing.T) {
 	want(t, "/moved", fetch("/moved", ""), "Content of "+server.URL+"/data")
 	want(t, "/pdf", fetch("/pdf", ""), "! ", "is of type application/pdf")
 	want(t, "/empty", fetch("/empty", ""), "! ", "has no text")
-	want(t, "/none", fetch("/none", ""), "! ", "answers 404 Not Found")
+	want(t, "/none", fetch("/none", ""), "! ", "answered 404 Not Found")
 	want(t, "/long", fetch("/long", ""), "(characters 0 to 15360 of 50000; read on with start 15360)")
 	want(t, "the end of /long", fetch("/long", `,"start":40000`), "(characters 40000 to 50000 of 50000)")
 	want(t, "/huge", fetch("/huge", `,"start":5242880`), "only its first 5 MiB were read")
@@ -141,6 +142,7 @@ func TestFetch(t *testing.T) {
 
 // TestSearch asks each service, and the next one when it fails.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	answers := map[string]string{
 		"api.perplexity.ai/search":               `{"results":[{"title":"P","url":"https://p.example","snippet":"pp","date":"2026-01-02"}]}`,
 		"api.search.brave.com/res/v1/web/search": `{"web":{"results":[{"title":"B &amp; C","url":"https://b.example","description":"bb"}]}}`,
@@ -179,9 +181,9 @@ func TestSearch(t *testing.T) {
 		{"duckduckgo", web.SearchConfig{DuckDuckGo: true}, "x", []string{"1. D d\n   https://d.example/x\n   dd\n"}},
 		{"nothing", web.SearchConfig{DuckDuckGo: true}, "nothing", []string{`DuckDuckGo found nothing for "nothing".`}},
 		{"a robot", web.SearchConfig{DuckDuckGo: true}, "robot", []string{"! DuckDuckGo: its page has no results"}},
-		{"all of them", web.SearchConfig{Perplexity: "bad", Brave: "broken", DuckDuckGo: true}, "robot", []string{"! Perplexity: it answers 401 Unauthorized\nBrave: its answer cannot be read: ", "\nDuckDuckGo: its page has no results"}},
+		{"all of them", web.SearchConfig{Perplexity: "bad", Brave: "broken", DuckDuckGo: true}, "robot", []string{"! Perplexity: it answered 401 Unauthorized\nBrave: its answer cannot be read: ", "\nDuckDuckGo: its page has no results"}},
 		{"chinese", web.SearchConfig{Brave: "k"}, "中文", []string{"1. zh\n"}},
-		{"a wrong key", web.SearchConfig{Perplexity: "bad"}, "x", []string{"! Perplexity: it answers 401 Unauthorized"}},
+		{"a wrong key", web.SearchConfig{Perplexity: "bad"}, "x", []string{"! Perplexity: it answered 401 Unauthorized"}},
 	} {
 		c.config.Client, c.config.Own = client, client
 		tools := web.Tools(nil, web.NewSearcher(c.config))
@@ -199,7 +201,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// transport answers in the place of all servers.
+// transport answers in place of all servers.
 type transport func(*http.Request) (int, string)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -57,7 +57,7 @@ const glossHead = `# Chinese words and the stems of English words that mean them
 # (https://cc-cedict.org), which its contributors license under the Creative Commons
 # Attribution-ShareAlike 4.0 International License (https://creativecommons.org/licenses/by-sa/4.0/).
 # Changes: simplified forms only, meanings cut to at most four English stems, names, idioms and long words
-# left out. This file stands under the same licence. Made by internal/lexicon/generate; do not edit.
+# left out. This file is under the same licence. Made by internal/lexicon/generate; do not edit.
 `
 
 // maxStems is how many English stems a Chinese word keeps.
@@ -68,13 +68,13 @@ var (
 	noise = regexp.MustCompile(`variant of|surname|abbr\.|^see |CL:|idiom|\bused in\b|^also (written|called)|Taiwan pr`)
 )
 
-// nothing are words of definitions that mean nothing by themselves.
+// nothing are words of definitions without a meaning of their own.
 var nothing = strings.Fields("a an the to of in on at for with from by or and be is as sb sth sb's one's one etc esp it that this not no")
 
-// gloss writes a line for each Chinese word, and one with the pairs of
+// gloss writes a line for each Chinese word, and one line with the pairs of
 // traditional and simplified characters.
 func gloss(w io.Writer, file string) error {
-	raw, err := os.ReadFile(file) //nolint:gosec // named by who runs the command
+	raw, err := os.ReadFile(file) //nolint:gosec // a path from the command line
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func gloss(w io.Writer, file string) error {
 
 func text(raw json.RawMessage) string {
 	var s string
-	_ = json.Unmarshal(raw, &s) // another kind is no text
+	_ = json.Unmarshal(raw, &s) // other types have no text
 	return s
 }
 
@@ -167,8 +167,8 @@ func countPairs(pairs map[rune]map[rune]int, traditional, simplified string) {
 	}
 }
 
-// simpler lists the traditional characters with their most usual simplified
-// form, where that is another one.
+// simpler lists the traditional characters with their most usual simplified form,
+// if it differs.
 func simpler(pairs map[rune]map[rune]int) string {
 	var list []string
 	for t, forms := range pairs {
@@ -186,11 +186,11 @@ const synonymsHead = `# Stems of English words with how common they are (0-9), t
 #
 # WordNet Release 3.1. Copyright 2011 by Princeton University. All rights reserved. THIS SOFTWARE AND DATABASE IS
 # PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS OR IMPLIED. The whole
-# licence, which permits use, copying and changes for any purpose, stands in NOTICE.md.
+# licence, which permits use, copying and changes for any purpose, is in NOTICE.md.
 # Made by internal/lexicon/generate; do not edit.
 `
 
-// What of WordNet is kept.
+// Limits of what is kept of WordNet.
 const (
 	maxSenses = 3   // of a word
 	rareSense = 0.2 // of the count of its most usual sense
@@ -204,14 +204,14 @@ type synset struct {
 	derived []derivation
 }
 
-// derivation leads from a word of a synset to a word of another one.
+// derivation leads from a word of a synset to a word of another synset.
 type derivation struct {
 	from   int
 	synset string
 	to     int
 }
 
-// sense is a meaning of a word, with how often it stands in the tagged texts.
+// sense is a meaning of a word and how often it occurs in the tagged texts.
 type sense struct {
 	synset string // part of speech and offset
 	count  float64
@@ -220,7 +220,7 @@ type sense struct {
 type wordnet struct {
 	synsets map[string]*synset
 	senses  map[string][]sense // by word
-	common  map[string]float64 // by stem: how often it stands in the tagged texts
+	common  map[string]float64 // by stem: how often it occurs in the tagged texts
 }
 
 func synonyms(w io.Writer, dir string) error {
@@ -257,20 +257,19 @@ func synonyms(w io.Writer, dir string) error {
 	return nil
 }
 
-// plain reports whether a word is a single one, of letters alone.
+// plain reports whether a word consists of letters only.
 func plain(word string) bool {
 	return len(word) > 2 && strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0
 }
 
-// level says how common a stem is: 0 for at most 20 times in the tagged texts,
-// 9 for 300 times and more.
+// level returns how common a stem is, from 0 (at most 20 times in the tagged texts)
+// to 9 (300 times and more).
 func (n *wordnet) level(stem string) int {
 	share := (math.Log(n.common[stem]+1) - math.Log(20)) / (math.Log(300) - math.Log(20))
 	return int(math.Round(9 * min(1, max(0, share))))
 }
 
-// best keeps the most common of some stems, without the stem itself and those
-// of but.
+// best keeps the most common stems, without the stem itself and the stems in but.
 func (n *wordnet) best(stem string, list, but []string, limit int) []string {
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(n.common[b], n.common[a]), cmp.Compare(a, b)) })
 	list = slices.Compact(list)
@@ -278,7 +277,7 @@ func (n *wordnet) best(stem string, list, but []string, limit int) []string {
 	return list[:min(len(list), limit)]
 }
 
-// related returns the stems of words with the meaning of a word and with a
+// related returns the stems of words with the same meaning as a word and with a
 // wider one, from its most usual senses.
 func (n *wordnet) related(word string) (same, wider []string) {
 	add := func(list *[]string, word string) {
@@ -305,9 +304,9 @@ func (n *wordnet) related(word string) (same, wider []string) {
 	return same, wider
 }
 
-// usual returns the most usual senses of a word: of those that stand in the
-// tagged texts the ones that are not much rarer than the first, else the first
-// of each part of speech.
+// usual returns the most usual senses of a word: the senses in the tagged texts
+// that are not much rarer than the first, or else the first of each part of
+// speech.
 func (n *wordnet) usual(word string) []sense {
 	list := n.senses[word]
 	slices.SortStableFunc(list, func(a, b sense) int { return cmp.Compare(b.count, a.count) })
@@ -362,10 +361,10 @@ func (n *wordnet) readSenses(dir string) error {
 	})
 }
 
-// eachLine yields the lines of a file of WordNet, without the licence that they
-// begin with.
+// eachLine yields the lines of a file of WordNet, without the licence at its
+// beginning.
 func eachLine(file string, yield func(string)) error {
-	f, err := os.Open(file) //nolint:gosec // named by who runs the command
+	f, err := os.Open(file) //nolint:gosec // a path from the command line
 	if err != nil {
 		return err
 	}

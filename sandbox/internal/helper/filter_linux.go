@@ -41,7 +41,7 @@ var (
 const newSpaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
 
-// otherUser are the mode bits that give a file's user or group to who runs it.
+// otherUser are the mode bits that give a program the user or group of its file.
 const otherUser = unix.S_ISUID | unix.S_ISGID
 
 // filter installs the filter for this thread and its children.

@@ -91,7 +91,7 @@ type struct1 struct {
 
 // forgetAll forgets everything.
 //
-//etui:tool risk=destructive
+//etui:tool risk=destructive replay=safe
 func forgetAll(context.Context) error { return nil }
 
 // shows shows a picture.

@@ -60,6 +60,7 @@ func Tools(service *Service) []tool.Tool {
 		tool.New(tool.Definition{
 			Name:        "forget_all",
 			Description: "Forgets everything.",
+			Replay:      tool.Safe,
 			Risk:        "destructive",
 		}, func(ctx context.Context, args json.RawMessage) (chat.Result, error) {
 			if err := forgetAll(ctx); err != nil {

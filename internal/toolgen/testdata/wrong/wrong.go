@@ -18,7 +18,7 @@ func noError(ctx context.Context) string { return "" }
 
 // badRisk has a risk that does not exist.
 //
-//etui:tool risk=harmless
+//etui:tool risk=harmless replay=neverr
 //etui:alais x
 func badRisk() error { return nil }
 

@@ -1,0 +1,205 @@
+package hub
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/skill"
+)
+
+// Config configures an [Installer].
+type Config struct {
+	// Folder is where skills are installed. It is made if it is missing.
+	Folder string
+	// Sources are asked in this order.
+	Sources []Source
+	// Roots are the certificates that the signatures of a source's skills must lead
+	// to, by the source's name; there, a skill without a signature gets a flag.
+	// Without roots a signature must match the files, but its signer is not trusted.
+	Roots map[string]*x509.CertPool
+	// Now returns the time; nil means time.Now.
+	Now func() time.Time
+	// Log gets what is installed and removed; nil discards.
+	Log *slog.Logger
+}
+
+// Installer installs, updates and removes skills in a folder. It is safe for
+// concurrent use. One installer at a time changes the folder, also across
+// processes.
+type Installer struct{ c Config }
+
+// New returns an Installer.
+func New(c Config) *Installer {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Installer{c}
+}
+
+// source returns a source by its name.
+func (in *Installer) source(name string) (Source, error) {
+	var names []string
+	for _, s := range in.c.Sources {
+		if s.Name() == name {
+			return s, nil
+		}
+		names = append(names, s.Name())
+	}
+	return nil, fmt.Errorf("there is no registry %q%s", name, nearest.Hint(name, slices.Values(names)))
+}
+
+// sources returns the named source; all for an empty name.
+func (in *Installer) sources(name string) ([]Source, error) {
+	if name == "" {
+		return in.c.Sources, nil
+	}
+	s, err := in.source(name)
+	return []Source{s}, err
+}
+
+// Lookup finds the skill that a person or a model names: name, @owner/name, or
+// owner/repository@name for [Git]. An empty source means the first one that has
+// the skill. A source that does not answer ends the search, so that another's
+// skill is never taken instead.
+func (in *Installer) Lookup(ctx context.Context, source, words, version string) (Source, Ref, error) {
+	ref, repository, err := parse(words, version)
+	if err != nil {
+		return nil, ref, err
+	}
+	candidates, err := in.sources(source)
+	if err != nil {
+		return nil, ref, err
+	}
+	var asked []string
+	for _, s := range candidates {
+		if _, is := s.(*Git); is != repository {
+			continue
+		}
+		_, err := s.Resolve(ctx, ref)
+		if err == nil {
+			return s, ref, nil
+		}
+		if !errors.Is(err, skill.ErrNotFound) {
+			return nil, ref, err
+		}
+		asked = append(asked, s.Name())
+	}
+	if len(asked) == 0 {
+		return nil, ref, fmt.Errorf("%s: %w: no registry takes such names; see skills.registries in etui.yaml", words, skill.ErrNotFound)
+	}
+	return nil, ref, fmt.Errorf("%s: %w in %s; etui skills find WORDS looks for others", words, skill.ErrNotFound, strings.Join(asked, ", "))
+}
+
+// List returns the skills in the folder by name, with the files that were changed
+// since they were installed. A missing folder has no skills.
+func (in *Installer) List(ctx context.Context) ([]Installed, error) {
+	root, err := os.OpenRoot(in.c.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the folder of skills: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var list []Installed
+	for _, d := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		if _, err := root.Stat(d.Name() + "/" + archive.Manifest); err != nil {
+			continue
+		}
+		one, err := inspect(root, d.Name())
+		if err != nil {
+			one = Installed{Name: d.Name(), Changed: []string{archive.Record}}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// inspect reads what is known about an installed skill.
+func inspect(root *os.Root, name string) (Installed, error) {
+	one := Installed{Name: name}
+	o, err := readOrigin(root, name)
+	if err != nil || o == nil {
+		return one, err
+	}
+	now, err := digests(root, name)
+	if err != nil {
+		return one, err
+	}
+	one.Origin, one.Changed = o, drift(o.Files, now)
+	return one, nil
+}
+
+// installed returns a skill that was installed from a source.
+func installed(p *place, name string) (Installed, error) {
+	if err := checkSlug(name); err != nil {
+		return Installed{}, err
+	}
+	if _, err := p.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return Installed{}, fmt.Errorf("%s: %w is installed", name, skill.ErrNotFound)
+	}
+	one, err := inspect(p.Root, name)
+	if err == nil && one.Origin == nil {
+		err = fmt.Errorf("%s was not installed from a registry: it has no %s", name, archive.Record)
+	}
+	return one, err
+}
+
+// Remove removes an installed skill, also when its files were changed. It leaves
+// a skill alone that was not installed from a source.
+func (in *Installer) Remove(ctx context.Context, name string) error {
+	return in.alone(ctx, func(p *place) error {
+		if _, err := installed(p, name); err != nil {
+			return err
+		}
+		if err := p.take(name); err != nil {
+			return fmt.Errorf("removing the skill %s: %w", name, err)
+		}
+		in.c.Log.Info("skill removed", "skill", name)
+		return nil
+	})
+}
+
+// Pin excludes a skill from updates, or includes it again.
+func (in *Installer) Pin(ctx context.Context, name string, pinned bool) error {
+	return in.alone(ctx, func(p *place) error {
+		one, err := installed(p, name)
+		if err != nil || one.Origin.Pinned == pinned {
+			return err
+		}
+		one.Origin.Pinned = pinned
+		return writeOrigin(p.Root, name, one.Origin)
+	})
+}
+
+// alone calls f while nobody else changes the folder.
+func (in *Installer) alone(ctx context.Context, f func(*place) error) error {
+	p, err := enter(ctx, in.c.Folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(p), p.leave())
+}

@@ -1,0 +1,85 @@
+package rank
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/etui-run/etui/tool"
+)
+
+// Index is the searchable text of a list of definitions. It is immutable and
+// safe for concurrent use.
+type Index struct {
+	size int
+	// terms numbers the stems, and the characters and pairs of wide scripts.
+	terms map[string]int32
+	// glossed numbers the stems of the English words that the Chinese words of
+	// definitions mean. They are separate terms: Chinese questions find the Chinese
+	// words themselves.
+	glossed map[string]int32
+	// surfaces numbers words as they are written, so that a question's words are
+	// stemmed only when no definition has them.
+	surfaces map[string]int32
+	// spelled lists the surfaces of scripts with spaces that a misspelt word may
+	// stand for.
+	spelled map[spelling][]string
+	names   []string  // the terms, by number
+	rarity  []float32 // their inverse document frequency
+	// postings are in order of term, then of document; those of term t are at
+	// start[t] to start[t+1].
+	postings []posting
+	start    []int32
+	// groups numbers the first group of each definition; nil unless all have one.
+	groups     []int32
+	groupCount int
+	// mean is the average length of each field.
+	mean    [fields]float64
+	weight  *[fields]float64
+	votes   float32 // the weight of votes
+	scratch sync.Pool
+}
+
+// posting is what a term adds to a document's score.
+type posting struct {
+	doc    int32
+	impact float32
+}
+
+// noTerm is a word that is not searched for.
+const noTerm = int32(-1)
+
+// New indexes definitions. It takes about 10 µs for each. The zero Weights are
+// [DefaultWeights].
+func New(tools []*tool.Definition, weights Weights) *Index { return NewIndexer(weights).Index(tools) }
+
+// readGroups numbers the groups. A group tells definitions apart only when each
+// has one: otherwise those with a group would win by having it.
+func (x *Index) readGroups(tools []*tool.Definition) {
+	numbers := map[string]int32{}
+	groups := make([]int32, len(tools))
+	for i, d := range tools {
+		if len(d.Groups) == 0 {
+			return
+		}
+		n, ok := numbers[d.Groups[0]]
+		if !ok {
+			n = int32(len(numbers))
+			numbers[d.Groups[0]] = n
+		}
+		groups[i] = n
+	}
+	x.groups, x.groupCount = groups, len(numbers)
+}
+
+// list returns the postings of a term.
+func (x *Index) list(term int32) []posting { return x.postings[x.start[term]:x.start[term+1]] }
+
+// impact returns what a term adds to a document's score.
+func (x *Index) impact(term int32, doc int) float32 {
+	list := x.list(term)
+	i, ok := slices.BinarySearchFunc(list, int32(doc), func(p posting, doc int32) int { return int(p.doc - doc) })
+	if !ok {
+		return 0
+	}
+	return list[i].impact
+}

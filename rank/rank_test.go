@@ -1,0 +1,142 @@
+package rank_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/tool"
+)
+
+// office are definitions in which each kind of text says something of its own.
+var office = []*tool.Definition{
+	{Name: "get_pod_logs", Description: "Read the log output of a pod's containers", Groups: []string{"kubernetes"}},
+	{Name: "list_pods", Description: "List the pods of a namespace", Groups: []string{"kubernetes"}},
+	{Name: "createInvoice", Description: "Bill a customer", Groups: []string{"finance"}},
+	{Name: "refund.payment", Description: "Pay money back to a customer", Groups: []string{"finance"}},
+	{Name: "get_weather", Description: "Tell the weather of a city", Translations: map[string]string{"zh": "查询某地的天气预报"}, Groups: []string{"weather"}},
+	{Name: "request_leave", Description: "Apply for vacation", Aliases: []string{"请假", "day off"}, Groups: []string{"hr"},
+		Parameters: json.RawMessage(`{"type":"object","properties":{"substitute":{"type":"string","description":"colleague who stands in"},"kind":{"type":"string","enum":["sabbatical","annual"]}}}`)},
+	{Name: "send_mail", Description: "Send an e-mail to somebody", Groups: []string{"mail"}},
+	{Name: "search_mail", Description: "Find e-mails by sender or words", Groups: []string{"mail"}},
+}
+
+// found returns the names of the definitions that fit best.
+func found(tools []*tool.Definition, q rank.Query, limit int) []string {
+	r := rank.New(tools, rank.Weights{}).Rank(q)
+	var names []string
+	for _, h := range r.Hits(limit) {
+		names = append(names, tools[h.Position].Name)
+	}
+	return names
+}
+
+func TestRanking(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"show me the logs of the pod":        "get_pod_logs",
+		"LOGGING of PODS":                    "get_pod_logs",  // stems
+		"invoice":                            "createInvoice", // parts of a name
+		"please refund the customer":         "refund.payment",
+		"明天天气怎么样":                            "get_weather",
+		"我想请假":                               "request_leave",
+		"I need a day off":                   "request_leave", // alias
+		"sabbatical":                         "request_leave", // enum
+		"who can substitute me":              "request_leave", // parameter
+		"find mail from Bob":                 "search_mail",
+		"use get_pod_logs":                   "get_pod_logs",
+		"ｇｅｔ＿ｗｅａｔｈｅｒ":                        "get_weather", // full width
+		"the wheather":                       "get_weather", // one slip
+		"the wheathr":                        "",            // two
+		"reufnd, please":                     "refund.payment",
+		"Good morning! 早上好！":                 "",
+		"3 5 12":                             "",
+		"write to pod@weather.example":       "",
+		"hi":                                 "",
+		"":                                   "",
+		"how are you doing, what can you do": "",
+		"!!! ??? 。。。":                        "",
+	} {
+		if got := strings.Join(found(office, rank.Query{Text: query}, 1), " "); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
+// The conversation before speaks where the question does not.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	said := []chat.Message{
+		{Role: chat.User, Text: "what is the weather in Berlin?"}, {Role: chat.Assistant, Text: "The weather in Berlin is sunny."},
+		{Role: chat.Tool, Result: &chat.Result{Text: "invoice invoice invoice"}},
+	}
+	for question, want := range map[string]string{
+		"and in Rome?":             "get_weather",
+		"yes, please":              "get_weather",
+		"那罗马呢":                     "get_weather",
+		"refund the customer then": "refund.payment",
+		"search my mail":           "search_mail",
+		"thanks a lot":             "",
+		"谢谢":                       "",
+	} {
+		if got := strings.Join(found(office, rank.Query{Text: question, History: said}, 1), " "); got != want {
+			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
+		}
+	}
+}
+
+// Definitions that are not admitted have scores and no influence on the others.
+func TestAdmitted(t *testing.T) {
+	t.Parallel()
+	x := rank.New(office, rank.Weights{})
+	alone := make([]bool, len(office))
+	alone[1] = true // list_pods
+	all, few := x.Rank(rank.Query{Text: "logs of a pod"}), x.Rank(rank.Query{Text: "logs of a pod", Admitted: alone})
+	if few.Scores[0] == 0 || few.Scores[1] == 0 || few.Scores[1] >= all.Scores[1] {
+		t.Errorf("get_pod_logs and list_pods score %v admitted, %v not admitted", all.Scores[:2], few.Scores[:2])
+	}
+}
+
+// An index whose definitions changed scores as a new one does, to the last bit.
+func TestIndexerIsExact(t *testing.T) {
+	t.Parallel()
+	indexer := rank.NewIndexer(rank.Weights{})
+	for _, tools := range [][]*tool.Definition{office, office[2:], append(slices.Clone(deals), office[:4]...), nil, office} {
+		for _, question := range []string{"the logs of a pod", "great deals on hotels", "wheather 天气"} {
+			q := rank.Query{Text: question}
+			got, want := indexer.Index(tools).Rank(q), rank.New(tools, rank.Weights{}).Rank(q)
+			if !slices.Equal(got.Scores, want.Scores) {
+				t.Errorf("%q: %v, want %v", question, got.Scores, want.Scores)
+			}
+		}
+	}
+}
+
+func TestNameParts(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"createIssue", "create_issue", "Create Issue", "create-issue"} {
+		if got := rank.NameParts(name); !slices.Equal(got, []string{"create", "issue"}) {
+			t.Errorf("%s has the parts %q", name, got)
+		}
+	}
+}
+
+// BenchmarkRank is what ranking alone costs; BenchmarkSelect of package
+// selection measures all of a selection.
+func BenchmarkRank(b *testing.B) {
+	var tools []*tool.Definition
+	for i := range 1000 {
+		d := *office[i%len(office)]
+		d.Name = fmt.Sprint(d.Name, i)
+		tools = append(tools, &d)
+	}
+	x := rank.New(tools, rank.Weights{})
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Rank(rank.Query{Text: "approve the overdue invoice of the customer"})
+	}
+}

@@ -1,0 +1,85 @@
+package rank
+
+import "cmp"
+
+// Ranking is how well each definition fits one question.
+type Ranking struct {
+	// Scores are by position: higher fits better, and 0 means that nothing
+	// matches. Scores of different questions cannot be compared.
+	Scores []float32
+
+	index *Index
+	terms []queryTerm
+	votes []Vote
+	// voteScale turns the votes' shares into what they added to the scores.
+	voteScale float32
+	meanings  []float32 // by position: what the vectors added; may be nil
+	byWords   float32   // the best score without votes and meanings; 0 when nothing was added
+}
+
+// Rank scores every definition.
+func (x *Index) Rank(q Query) Ranking {
+	r := Ranking{Scores: make([]float32, x.size), index: x}
+	if x.size == 0 {
+		return r
+	}
+	s := x.scratch.Get().(*scratch)
+	defer x.scratch.Put(s)
+	asked := x.parse(&q, s)
+	r.terms = asked.terms
+	x.score(asked, q.Admitted, r.Scores, s)
+	r.addVotes(&q)
+	r.addMeanings(&q)
+	return r
+}
+
+// Hit is a definition that fits a question.
+type Hit struct {
+	Position int
+	Score    float32
+}
+
+// Hits returns the definitions that fit best, best first, at most limit of them.
+// Of equal ones the earlier comes first. It returns none when even the best fits
+// too little.
+func (r *Ranking) Hits(limit int) []Hit {
+	best := NewTop(limit, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), a.Position-b.Position) })
+	for i, score := range r.Scores {
+		if score > 0 {
+			best.Add(Hit{i, score})
+		}
+	}
+	if len(best.List) == 0 || best.List[0].Score < r.Least() {
+		return nil
+	}
+	return best.List
+}
+
+// Noise returns the score below which a definition is noise when the best one
+// has the given score. Votes and meanings do not raise it: they must not push out
+// definitions that they say nothing about.
+func (r *Ranking) Noise(best float32) float32 {
+	if len(r.votes) > 0 || r.meanings != nil {
+		best = r.byWords
+	}
+	return r.index.noise(best)
+}
+
+// Least returns the score below which a definition never fits.
+func (r *Ranking) Least() float32 { return r.index.least() }
+
+// Own returns a definition's score without what the conversation before added.
+func (r *Ranking) Own(position int) float32 {
+	score := r.Scores[position]
+	for _, t := range r.terms {
+		if t.past {
+			score -= r.index.impact(t.term, position) * t.weight
+		}
+	}
+	return score
+}
+
+// scale is the measure of what votes and meanings add: the best score by words, or
+// what one rare word counts where that is more. Where hardly a word matches, they
+// are all there is.
+func (r *Ranking) scale() float32 { return max(r.byWords, r.index.unknown()) }

@@ -1,0 +1,157 @@
+package rank
+
+import "slices"
+
+const (
+	// floor is the share of the best score below which a definition is noise. least
+	// is a share too, of what a word counts that no definition has: a question gets
+	// nothing when no definition reaches it. Up to 1 % of the questions of the public
+	// sets stay below, and about half of greetings and small talk.
+	floor = 0.15
+	least = 0.1
+	// groupShare is the share of the best score in its group that a definition
+	// gains: a question for one tool of a server often needs another one, too.
+	groupShare = 0.3
+	// pastShare is the share of the question's best score by its own words that
+	// the conversation before may add when those words are clear.
+	pastShare = 0.4
+	// sentenceShare is the share of the question's best score that the best
+	// definition for one of its sentences gains, and others in proportion.
+	sentenceShare = 0.5
+	// leastSentence is the share of the question below which a sentence asks for
+	// nothing.
+	leastSentence = 0.03
+)
+
+// noise is the score below which a definition is noise when the best score is
+// best.
+func (x *Index) noise(best float32) float32 { return max(floor*best, x.least()) }
+
+// least is the score below which nothing fits, whatever the best score is.
+func (x *Index) least() float32 { return least * x.unknown() }
+
+// unknown is what a word counts that no definition has: the absolute measure of
+// a score.
+func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) }
+
+// score scores each document. Documents that are not admitted are scored too but
+// do not influence the others; a nil admitted admits all.
+func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
+	x.add(q.terms, false, scores)
+	x.scorePast(q.terms, admitted, scores, s.total)
+	best := highest(scores, admitted)
+	if best == 0 {
+		return
+	}
+	x.scoreGroups(scores, admitted, floor*best, s.groups)
+	if len(q.sentences) > 1 {
+		x.scoreSentences(q.sentences, admitted, scores, s)
+	}
+}
+
+// scorePast adds what the conversation before says. It counts more when the
+// question's own words say less: "and in Rome?" continues what was asked before,
+// "book a flight to Rome" does not.
+func (x *Index) scorePast(terms []queryTerm, admitted []bool, scores, past []float32) {
+	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.past }) {
+		return
+	}
+	clear(past)
+	x.add(terms, true, past)
+	own, most := highest(scores, admitted), highest(past, admitted)
+	if most == 0 {
+		return
+	}
+	clarity := min(1, own/x.unknown())
+	scale := 1 - clarity + clarity*min(1, pastShare*own/most)
+	for i, score := range past {
+		scores[i] += scale * score
+	}
+	for i := range terms {
+		if terms[i].past {
+			terms[i].weight *= scale
+		}
+	}
+}
+
+// add adds to the scores what the question's own terms say, or the terms of the
+// conversation before.
+func (x *Index) add(terms []queryTerm, past bool, scores []float32) {
+	for _, q := range terms {
+		if q.past != past {
+			continue
+		}
+		for _, p := range x.list(q.term) {
+			scores[p.doc] += p.impact * q.weight
+		}
+	}
+}
+
+// highest returns the best admitted score.
+func highest(scores []float32, admitted []bool) float32 {
+	var best float32
+	for i, score := range scores {
+		if score > best && (admitted == nil || admitted[i]) {
+			best = score
+		}
+	}
+	return best
+}
+
+// scoreGroups adds a share of the best score in each group to the others of the
+// group that are not noise.
+func (x *Index) scoreGroups(scores []float32, admitted []bool, least float32, best []float32) {
+	if x.groups == nil {
+		return
+	}
+	clear(best)
+	for i, score := range scores {
+		if score > best[x.groups[i]] && (admitted == nil || admitted[i]) {
+			best[x.groups[i]] = score
+		}
+	}
+	for i, score := range scores {
+		if score >= least {
+			scores[i] += groupShare * best[x.groups[i]]
+		}
+	}
+}
+
+// scoreSentences adds to the definitions that fit a sentence best, so that a
+// request that needs several tools gets them all.
+func (x *Index) scoreSentences(sentences [][]queryTerm, admitted []bool, scores []float32, s *scratch) {
+	best := highest(scores, admitted)
+	var all float32
+	for _, terms := range sentences {
+		all += x.mass(terms)
+	}
+	clear(s.share)
+	for _, terms := range sentences {
+		if x.mass(terms) < leastSentence*all {
+			continue
+		}
+		clear(s.total)
+		x.add(terms, false, s.total)
+		most := highest(s.total, admitted)
+		if most == 0 {
+			continue
+		}
+		for i, score := range s.total {
+			if score > 0 {
+				s.share[i] = max(s.share[i], min(score/most, 1))
+			}
+		}
+	}
+	for i, share := range s.share {
+		scores[i] += sentenceShare * best * share
+	}
+}
+
+// mass is how much terms say at most.
+func (x *Index) mass(terms []queryTerm) float32 {
+	var sum float32
+	for _, q := range terms {
+		sum += q.weight * x.rarity[q.term]
+	}
+	return sum
+}

@@ -1,0 +1,49 @@
+package selection
+
+import "github.com/etui-run/etui/catalog"
+
+// fit cuts the usable tools down to the ones that are sent: all of them in the
+// mode direct, otherwise the pinned tools and the best ranked ones that fit the
+// budget.
+func (sel *Selection) fit() {
+	s := sel.selector
+	if sel.Mode == Direct {
+		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
+		return
+	}
+	left, sent := sel.budget, 0
+	for i, stage := range sel.stages {
+		if stage != Sent {
+			continue
+		}
+		sel.stages[i] = Rank
+		if e := s.catalog.At(i); s.pinned.has(i) {
+			sel.stages[i] = sel.spend(&left, e)
+		}
+	}
+	kept := sel.Ranked[:0]
+	for _, m := range sel.Ranked {
+		switch {
+		case sent == sel.limit:
+			continue
+		case sel.stages[m.Position()] != Sent: // not pinned
+			sel.stages[m.Position()] = sel.spend(&left, m.Entry)
+		}
+		if sel.stages[m.Position()] == Sent {
+			kept = append(kept, m)
+			if !s.pinned.has(m.Position()) {
+				sent++
+			}
+		}
+	}
+	sel.Ranked = kept
+}
+
+// spend takes a tool's tokens from the rest of the budget, if they fit.
+func (sel *Selection) spend(left *int, e *catalog.Entry) Stage {
+	if e.Tokens > *left {
+		return Budget
+	}
+	*left -= e.Tokens
+	return Sent
+}
