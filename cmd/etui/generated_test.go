@@ -116,7 +116,7 @@ etui's own, unless ` + "`skills.env`" + ` in etui.yaml names them. Headers of th
 
 ## Keys
 
-"of" names the providers that a key belongs to; without, it belongs to all.
+"of" names the providers that a key belongs to; without, it belongs to all. [Turns that survive](turns.md#after-a-crash) explains ` + "`replay`" + `.
 
 `
 
