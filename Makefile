@@ -23,6 +23,7 @@ FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm hub/hu
 # scripts alone start hundreds.
 test: $(FROM_NPM:%=%/node_modules)
 	GORACE=atexit_sleep_ms=0 go test -race ./...
+	cd examples/embed && go vet ./... && go test ./...
 
 %/node_modules: %/package-lock.json
 	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }
@@ -42,6 +43,10 @@ $(LINT): tools/go.mod tools/go.sum
 generate:
 	go test -run 'Generated' ./sandbox ./internal/toolgen -update
 	go test -run 'Generated' ./cmd/etui -update
+
+# The picture in the README: a real selection.
+picture: build
+	bin/etui select --demo --skill oncall --json "show me the error logs of the checkout pod in namespace prod" 2>/dev/null | go run ./bench/funnel > docs/funnel.svg
 
 bench: build
 	go run ./bench/table

@@ -1,23 +1,23 @@
-// Package etui embeds the agent gateway in a Go program: an agent that answers
-// messages with tools, and that is shown, for each message, only the tools that
-// this caller may use and that this question needs.
+// Package etui embeds the agent gateway in a Go program. An agent answers messages with
+// tools, and each turn the model sees only the tools that this caller may use and that
+// this question needs.
 //
 // # The tour
 //
-// A conversation is made of the words in package chat. A tool is a function a
-// model can call: package tool, where Func turns a typed Go function into one.
-// What exists now is an immutable catalog that any number of goroutines read
-// while others add and remove: package catalog. Package selection picks from it
-// what one question gets, and can say why for each tool. Package prompt makes
-// what the model reads, package model says what a model is, with an adapter in
-// each folder below it, and package turn runs one message to one reply: select,
-// ask, call, repeat. Package session is a conversation's memory, and package
-// engine runs the turns of each session in order. To serve an agent over HTTP,
-// pass server.New(agent.Engine, server.Config{}) to an http.Server.
+// Package chat has the words of a conversation. A tool is a function that a model can
+// call; tool.Func makes one from a typed Go function. Package catalog holds what exists
+// now: an immutable snapshot that any number of goroutines read while others add and
+// remove. Package rank scores tools for a question, and package selection chooses what
+// one turn gets, with a reason for every tool. Package rules decides who sees and calls
+// what. Package prompt builds what the model reads, package model defines what a model
+// is, with an adapter in each folder below it, and package turn runs one message to one
+// reply: select, ask, call, repeat. Package session is the memory of a conversation.
+// Package engine runs the turns of each session in order, stores every step and resumes
+// what a process left open. Package server offers an engine over HTTP:
+// server.New(gateway.Engine, server.Config{}) is an http.Handler.
 //
-// Selection and catalog know no model, no channel, no store and no network: to
-// use only them, see the example of package selection.
+// Packages rank, catalog and selection know no model, network or store and can be used
+// alone; see the examples of package selection.
 //
-// [New] wires these together for one agent. It links no adapter but those that
-// are passed in.
+// [New] connects all this. It links no adapters except those that the caller passes in.
 package etui

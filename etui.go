@@ -1,55 +1,67 @@
 package etui
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
 
-// Config says what an agent is made of. The zero value is an agent without
-// tools that keeps its conversations in memory.
+// Config says what a gateway consists of. The zero value is one agent without tools
+// that keeps its conversations in memory.
 type Config struct {
-	// Name is how messages may address it; empty means "main".
-	Name string
-	// Instructions say who the agent is; empty means a general assistant.
-	Instructions string
-	// Tools are what everybody may use. More can be registered, with filters too,
-	// at any time: see [Agent.Registry].
+	// Agents answer messages; the first one does when a message names none. An agent
+	// without a Model asks the model that [New] got. None means one agent, "main".
+	Agents []engine.Agent
+	// Tools are available to everybody. [Gateway.Registry] takes more at any time, also
+	// with a filter.
 	Tools []tool.Tool
-	// Skills are the named choices of tools that messages can switch to.
+	// Skills are named choices of tools that messages can switch to.
 	Skills []catalog.Skill
+	// Folder is a folder of skills. It is loaded and followed as [skill.Open] does,
+	// with FolderConfig. Empty means none.
+	Folder       string
+	FolderConfig skill.OpenConfig
+	// Approve decides on each call of a tool that does more than read, and on nothing
+	// else. It may wait, within Turn.CallTimeout, and must be safe for concurrent use.
+	// Nil approves every call. Set Turn.Decide instead to decide on all calls.
+	Approve func(ctx context.Context, a rules.Attempt) bool
 	// Selection bounds what reaches the model.
 	Selection selection.Config
 	// Turn bounds how turns run.
 	Turn turn.Config
-	// Store keeps the sessions; nil keeps them in memory.
+	// Store keeps the sessions; nil keeps them in memory. The caller owns it and closes
+	// it after the gateway.
 	Store session.Store
-	// Log takes what operators want to know; nil discards.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
-// Agent answers messages. It is safe for concurrent use.
-type Agent struct {
-	// Engine runs the agent. Package server serves it over HTTP.
+// Gateway answers messages. It is safe for concurrent use.
+type Gateway struct {
+	// Engine runs the agents. Package server serves it over HTTP.
 	*engine.Engine
-	// Registry is where tools are added and removed while the agent serves.
+	// Registry is where tools are added and removed while the gateway runs.
 	Registry *catalog.Registry
+	folder   *skill.Folder // nil when there is none
 }
 
-// New returns an agent that asks m. The error says which part of the
-// configuration does not fit.
-func New(m model.Model, cfg Config) (*Agent, error) {
-	if cfg.Name == "" {
-		cfg.Name = "main"
-	}
+// New returns a gateway whose agents ask m unless they have a model of their own. The
+// error says which part of the configuration does not fit. Close the gateway after use.
+func New(m model.Model, cfg Config) (*Gateway, error) {
 	registry := catalog.NewRegistry(cfg.Log)
 	if err := registry.Register(cfg.Tools...); err != nil {
 		return nil, err
@@ -57,25 +69,87 @@ func New(m model.Model, cfg Config) (*Agent, error) {
 	if _, err := registry.SetSkills(cfg.Skills...); err != nil {
 		return nil, err
 	}
-	g, err := engine.New(engine.Config{
-		Registry: registry, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,
-		Agents: []engine.Agent{{Name: cfg.Name, Model: m, Instructions: cfg.Instructions}},
+	if cfg.Approve != nil {
+		if cfg.Turn.Decide != nil {
+			return nil, errors.New("set Approve or Turn.Decide, not both")
+		}
+		cfg.Turn.Decide = approving(cfg.Approve)
+	}
+	g := &Gateway{Registry: registry}
+	if cfg.Folder != "" {
+		var err error
+		if g.folder, err = skill.Open(cfg.Folder, registry, cfg.FolderConfig); err != nil {
+			return nil, err
+		}
+	}
+	agents := slices.Clone(cfg.Agents)
+	if len(agents) == 0 {
+		agents = []engine.Agent{{}}
+	}
+	agents[0].Name = cmp.Or(agents[0].Name, "main")
+	for i := range agents {
+		if agents[i].Model == nil {
+			agents[i].Model = m
+		}
+	}
+	var err error
+	g.Engine, err = engine.New(engine.Config{
+		Registry: registry, Agents: agents, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, g.Close())
 	}
-	return &Agent{g, registry}, nil
+	return g, nil
 }
 
-// Ask answers a question of nobody in particular and returns the reply. To say
-// who asks, or to see what happens, use Send.
-func (a *Agent) Ask(ctx context.Context, question string) (string, error) {
+// approving makes an approval of calls a decision about them.
+func approving(approve func(context.Context, rules.Attempt) bool) func(context.Context, rules.Attempt) rules.Decision {
+	return func(ctx context.Context, a rules.Attempt) rules.Decision {
+		if a.Entry == nil || a.Entry.Definition.Risk == tool.Read || approve(ctx, a) {
+			return rules.Decision{Effect: rules.Allow}
+		}
+		return rules.Decision{Effect: rules.Deny, Reason: "not approved"}
+	}
+}
+
+// Ask answers a question without a known user and returns the reply. Use Send to name
+// the user and the conversation, or to receive the events of the turn.
+func (g *Gateway) Ask(ctx context.Context, question string) (string, error) {
 	var reply strings.Builder
-	for e, err := range a.Send(ctx, engine.Message{Text: question}) {
+	for e, err := range g.Send(ctx, engine.Message{Text: question}) {
 		if err != nil {
 			return reply.String(), err
 		}
 		reply.WriteString(e.Text)
 	}
 	return reply.String(), nil
+}
+
+// Run resumes the turns that an earlier process left open in the store, and returns
+// when ctx ends. Messages can be sent before and while it runs. A gateway that keeps
+// its sessions in memory does not need it.
+func (g *Gateway) Run(ctx context.Context) error {
+	err := g.Resume(ctx)
+	<-ctx.Done()
+	if errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// closing is how long Close waits for running turns.
+const closing = 10 * time.Second
+
+// Close waits for running turns, at most ten seconds, and stops following the folder of
+// skills. Send nothing meanwhile or after.
+func (g *Gateway) Close() error {
+	if g.Engine != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closing)
+		defer cancel()
+		g.Wait(ctx)
+	}
+	if g.folder == nil {
+		return nil
+	}
+	return g.folder.Close()
 }

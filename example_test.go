@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// An agent with one tool, embedded in a program. The offline model stands where
-// openai.New or anthropic.New would.
+// An agent with one tool, embedded in a program. Replace the offline model with
+// openai.New or anthropic.New.
 func Example() {
 	type place struct {
 		City string `json:"city" jsonschema:"name of the city"`
@@ -20,12 +20,13 @@ func Example() {
 			return "It is sunny in " + in.City + ".", nil
 		})
 
-	agent, err := etui.New(offline.New(offline.Config{}), etui.Config{Tools: []tool.Tool{weather}})
+	gateway, err := etui.New(offline.New(offline.Config{}), etui.Config{Tools: []tool.Tool{weather}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	reply, err := agent.Ask(context.Background(), "What is the weather in Paris?")
+	defer gateway.Close()
+	reply, err := gateway.Ask(context.Background(), "What is the weather in Paris?")
 	fmt.Println(reply, err)
 	// Output:
 	// I called get_weather (city: Paris) and got:

@@ -53,10 +53,10 @@ func TestGenerated(t *testing.T) {
 
 const configurationPage = `# Configuration
 
-etui reads ` + "`etui.yaml`" + ` in the workspace: the folder it is started in, or that of ` + "`--workspace`" + `. Without the file everything has its default
-value. Every key can also be set as an environment variable, which wins: ` + "`ETUI_LOG_LEVEL`" + ` is ` + "`log.level`" + `; lists and mappings are written as YAML,
-` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; that is how keys get in.
-` + "`etui config validate`" + ` checks the file and every name in it. For editors there is a [JSON Schema](etui.schema.json):
+etui reads ` + "`etui.yaml`" + ` in the workspace: the folder in which it starts, or the one of ` + "`--workspace`" + `. Without the file every key has its default. An environment
+variable can also set each key, and wins: ` + "`ETUI_LOG_LEVEL`" + ` is ` + "`log.level`" + `; write lists and mappings as YAML,
+` + "`ETUI_SELECTION_PINNED=\"[read_file]\"`" + `. In any text ` + "`${NAME}`" + ` stands for an environment variable, which must be set; use it for keys.
+` + "`etui config validate`" + ` checks the file and every name in it. Editors can use the [JSON Schema](etui.schema.json):
 
 ` + "```yaml" + `
 # yaml-language-server: $schema=https://raw.githubusercontent.com/etui-run/etui/main/docs/etui.schema.json
@@ -73,7 +73,7 @@ A key that ends in [] belongs to each item of a list.
 
 const skillFilesPage = `# Skills as YAML files
 
-A file in the folder ` + "`skills`" + ` is a skill: it is there within a second, changes when the file changes and goes when it goes.
+A YAML file in the folder ` + "`skills`" + ` is a skill. etui loads it within a second, and follows every change of the file until it is deleted.
 
 ` + "```yaml" + `
 # yaml-language-server: $schema=https://raw.githubusercontent.com/etui-run/etui/main/docs/skill.schema.json
@@ -95,61 +95,60 @@ parameters:
 
 ## Where files are looked for
 
-- YAML files, ` + "`*.yaml` or `*.yml`" + `, lie in a folder of skills itself; folders with a ` + "`SKILL.md`" + ` in it or up to three folders deeper. Names that
-  begin with a dot are not looked at. A folder that does not exist is one that may come.
-- The folder, and what links in it lead to, must lie in the workspace; folders for all workspaces are named in etui.yaml. What lies outside, is a pipe, a device
-  or a folder, or has a second name (a hard link) is refused.
-- The system tells of changes; besides, everything is looked at every 2 to 4 seconds, which is enough for network folders and mounted configurations.
-- A file that cannot be used changes nothing: what was in force stays, and ` + "`etui skills list`" + ` says why. ` + "`etui skills validate`" + ` checks files beforehand.
+- YAML files, ` + "`*.yaml` or `*.yml`" + `, must be directly in a skill folder; folders with a ` + "`SKILL.md`" + ` directly in it or up to three folders deeper. etui skips names
+  that begin with a dot. A skill folder that does not exist yet may be created later.
+- The folder, and the targets of links in it, must be inside the workspace; etui.yaml names the folders for all workspaces. etui refuses files outside, pipes, devices,
+  folders, and files with a second name (a hard link).
+- etui watches the folders, and also looks at everything every 2 to 4 seconds, which covers network folders and mounted configurations.
+- A broken file changes nothing: the last good version stays in effect, and ` + "`etui skills list`" + ` says why. ` + "`etui skills validate`" + ` checks files beforehand.
 
 ## What is refused
 
-Files are read strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
-deeper than 40; no tags or repeated keys; aliases and merge keys count as if they were written out; no unknown keys; texts are texts and numbers are numbers (a version counts as it is written).
-A folder may hold 20,000 YAML files and folders, and 200,000 names in all.
+etui reads files strictly, so that they mean what they seem to: one YAML document in UTF-8 of at most 256 kB and 10,000 keys and values, one mapping, nothing nested
+deeper than 40; no tags, repeated keys or unknown keys; aliases and merge keys count as if written out; texts are texts and numbers are numbers (a version counts as
+written). A folder may contain 20,000 YAML files and folders, and 200,000 names in all.
 
-` + "`${NAME}`" + ` is replaced by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else. What it holds is not looked at again. A
-variable that is not set, is empty or holds a line break keeps the skill from being loaded, and so do ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + `,
-etui's own, unless ` + "`skills.env`" + ` in etui.yaml names them. Headers of the connection (Host, Content-Length, Transfer-Encoding and such) cannot be set.
+etui replaces ` + "`${NAME}`" + ` by the environment variable in the values of ` + "`headers` and `env`" + `, and nowhere else, and does not expand the result again. A skill is not
+loaded if a variable is unset, empty or contains a line break, or if it is one of etui's own - ` + "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` and `ETUI_…`" + ` - unless
+` + "`skills.env`" + ` in etui.yaml names it. Connection headers (Host, Content-Length, Transfer-Encoding and such) cannot be set.
 
 ` + "`parameters`" + ` may refer to itself (` + "`#/$defs/…`" + `), but to no other document.
 
 ## Keys
 
-"of" names the providers that a key belongs to; without, it belongs to all. [Turns that survive](turns.md#after-a-crash) explains ` + "`replay`" + `.
+"of" names the providers that use a key; a key without it belongs to all. [Turns that survive](turns.md#after-a-crash) explains ` + "`replay`" + `.
 
 `
 
-const builtinToolsPage = `What etui brings, unless ` + "`tools.builtin: false`" + ` is in etui.yaml; ` + "`tools.disabled`" + ` switches single tools or groups off, and
-[visibility](visibility.md) says who may see which. Only what a question needs is sent. They are written as
-[plain Go functions](tools-in-go.md).
+const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools.builtin: false`" + `. ` + "`tools.disabled`" + ` switches single tools or groups off, and
+[visibility](visibility.md) decides who may see which. A question gets only the tools that it needs. All of them are [plain Go functions](tools-in-go.md).
 
-- **Files** are those of the workspace, and for reading also those of folders of skills. Links are followed inside the workspace, and lead nowhere else; devices, pipes
-  and files with a second name elsewhere (hard links) are not read. What other programs trust - etui.yaml, skills, ` + "`.git/hooks`, `.git/config`, `.vscode`, `.envrc`" + ` and
-  such - is read, but not changed. Files are replaced in one step, keep their mode, their line ends and the code in which they are written (UTF-8,
-  UTF-16, GB18030, Windows-1252), and an edit never undoes somebody else's. Texts up to 1 MiB are
-  edited; of longer ones, up to 64 MiB, parts are read and lines found.
-- **Results** have at most 30 KiB, less than what a turn keeps of one (` + "`limits.result`" + `, 32 KiB), and say at their end how to get the rest. A search looks at 50,000 files and
-  folders and 256 MiB; it finds 100 lines, or 500 names.
-- **Pictures** that read_image shows, of 20 MiB and 30 million pixels at most, are made smaller when they have more than 3 MiB or 8000 pixels on a side; WebP is not, and is refused then. They are seen by OpenAI's and Anthropic's models in the turn that asked for them. They are not stored.
-- **Web** reaches public addresses only, besides those of ` + "`tools.local`" + `. Of a page 5 MiB are read, within 30 seconds and 5 redirects. web_search is there when ` + "`tools.search`" + ` names a service; each one has
-  12 seconds before the next one is asked: Perplexity, Brave, SearXNG, DuckDuckGo.
-- **Shell** runs commands in the workspace, inside the [sandbox](sandbox.md), without a network but for the hosts of ` + "`sandbox.network`" + `; every result
-  says in which mode. It is there when the sandbox runs programs. What other programs trust
-  stays as it is in every mode: see [protected names](sandbox.md#protected-names). In the background 8 commands may run, for 2 hours each, and only the conversation that began one sees it.
-- **An agent** can have files, commands and memory of its own: ` + "`workspace`" + ` of [its configuration](configuration.md) names a folder, in or beside the workspace.
-- **Skills** are found and installed by the model as far as ` + "`skills.model`" + ` says: ` + "`off`, `find` or `install`" + `. Both ask the registries of ` + "`skills.registries`" + `; what
-  needs somebody's yes is not installed. ` + "`tools.builtin`" + ` has no say in them.
+- **Files**: the tools read and write in the workspace, and also read in skill folders. They follow links inside the workspace only, and do not read devices, pipes and
+  files with a second name elsewhere (hard links). They read, but do not change, what other programs trust: etui.yaml, skills, ` + "`.git/hooks`, `.git/config`, `.vscode`, `.envrc`" + ` and such.
+  They replace a file in one step, keep its mode, line ends and encoding (UTF-8, UTF-16, GB18030, Windows-1252), and never undo somebody else's edit. They edit texts up
+  to 1 MiB; from longer ones, up to 64 MiB, they read parts and find lines.
+- **Results** have at most 30 KiB, less than what a turn keeps of one (` + "`limits.result`" + `, 32 KiB), and end with how to get the rest. A search covers 50,000 files and
+  folders and 256 MiB, and finds 100 lines, or 500 names.
+- **Pictures**: read_image shows pictures of at most 20 MiB and 30 million pixels. It shrinks one of more than 3 MiB or 8000 pixels on a side; it refuses a WebP of that
+  size. OpenAI's and Anthropic's models see the picture in the turn that asked for it. etui does not store it.
+- **Web**: the tools reach public addresses, and those of ` + "`tools.local`" + `. They read 5 MiB of a page, within 30 seconds and 5 redirects. web_search exists if
+  ` + "`tools.search`" + ` names a service: Perplexity, Brave, SearXNG or DuckDuckGo. Each service has 12 seconds before etui asks the next one.
+- **Shell**: commands run in the workspace, inside the [sandbox](sandbox.md), and reach only the hosts of ` + "`sandbox.network`" + `; every result names the mode. The tools exist
+  if the sandbox can run programs. In every mode, what other programs trust stays unchanged: see [protected names](sandbox.md#protected-names). In the background, 8
+  commands may run, for 2 hours each; only the conversation that started one sees it.
+- **An agent** can have its own files, commands and memory: ` + "`workspace`" + ` of [its configuration](configuration.md) names a folder, in or beside the workspace.
+- **Skills**: ` + "`skills.model`" + ` decides whether the model may find and install skills: ` + "`off`, `find` or `install`" + `. Both search the registries of
+  ` + "`skills.registries`" + `; the model cannot install what needs a person's yes. ` + "`tools.builtin`" + ` does not affect these tools.
 
 `
 
-// reachingPage leads to the tools of package meta, and declared says when each of
-// them stands in a request.
+// reachingPage introduces the tools of package meta, and declared says when a request
+// contains each of them.
 const reachingPage = `
 ## Tools that reach others
 
-With these a model reaches what it was not sent. They are in no group, and nothing hides them: what they find, describe, call and take up is only what the caller may
-use. With ` + "`selection.off: true`" + ` there are none. [Delivery](delivery.md) tells of the modes.
+With these a model reaches tools that it was not sent. They are in no group, and nothing hides them; they find, describe, call and take up only what the caller may use.
+With ` + "`selection.off: true`" + ` there are none. [Delivery](delivery.md) describes the modes.
 
 `
 
