@@ -156,7 +156,7 @@ func (g *Engine) finish(ctx context.Context, key session.Key) error {
 	}
 	a, m, err := g.begun(s)
 	if err != nil { // nobody can take it up: the agent is gone, say
-		s.State.Turn = session.Turn{}
+		s.Turn = session.Turn{}
 		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
 	}
 	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
@@ -246,7 +246,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.late.expect()
 			}
 			if e.Done != nil {
-				r.Engine.keep(r.agent, m, e.Done)
+				r.keep(r.agent, m, e.Done)
 			}
 			if !gone && !yield(e, nil) {
 				gone = true
@@ -268,9 +268,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.Engine.running.Add(1)
+	r.running.Add(1)
 	go func() {
-		defer r.Engine.running.Done()
+		defer r.running.Done()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }

@@ -76,7 +76,7 @@ func (a *Answer) reason() string {
 	return text
 }
 
-// ErrSuspended, as the cause with which a host cancels the context of a turn, leaves the
+// ErrSuspended is the cause with which a host cancels the context of a turn to leave the
 // turn open, so that another process can resume it. With any other cause the turn ends.
 var ErrSuspended = errors.New("the turn is suspended")
 
