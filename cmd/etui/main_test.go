@@ -62,11 +62,21 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
+			"fixture":  fixture,
 			"gateway":  gatewayEnv,
 			"http":     httpRequest,
 			"until":    until,
 		},
 	})
+}
+
+// fixture copies the files of testdata/fixtures/NAME into the script's folder, before
+// anything runs there: fixture NAME.
+func fixture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fixture NAME")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs("."), os.DirFS(filepath.Join("testdata", "fixtures", args[0]))))
 }
 
 // gatewayEnv waits for the gateway of a state folder, and sets URL, ADDRESS and
