@@ -126,7 +126,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	return &remote{
 		provider: p, service: p.service(endpoint, health), endpoint: endpoint,
 		name: config.Name, description: config.Description, parameters: config.Parameters, details: details,
-		timeout: config.Timeout, replay: replayOf(config), headers: config.Headers, redactor: config.Redactor(),
+		timeout: config.Timeout, replay: tool.Definition{Replay: config.Replay, Risk: config.RiskLevel}.Repeats(), headers: config.Headers, redactor: config.Redactor(),
 	}, nil
 }
 
@@ -143,16 +143,6 @@ func healthURL(endpoint *url.URL, health string) (*url.URL, error) {
 		health = endpoint.Scheme + "://" + endpoint.Host + health
 	}
 	return egress.ParseURL(health)
-}
-
-func replayOf(config skill.Config) tool.Replay {
-	switch {
-	case config.Replay != "":
-		return config.Replay
-	case config.RiskLevel == tool.Read:
-		return tool.Safe
-	}
-	return tool.Never
 }
 
 // remote is the skill of a service.
