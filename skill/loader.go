@@ -448,7 +448,7 @@ func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 func (l *Loader) provided(at *os.Root, c Config) (Skill, error) {
 	c.Folder = at
 	if c.Provider == "" {
-		return toolset{c}, nil
+		return &toolset{c.Describe("")}, nil
 	}
 	p, ok := l.providers[c.Provider]
 	if !ok {

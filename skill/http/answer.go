@@ -98,9 +98,9 @@ func (r *remote) said(body io.Reader) string {
 		}
 	}
 	if json.Valid(raw) && text == string(raw) {
-		text = string(r.redactor.JSON(raw))
+		text = string(r.Redactor.JSON(raw))
 	}
-	if text = shorten(printable.OneLine(r.redactor.Text(text))); text != "" {
+	if text = shorten(printable.OneLine(r.Redactor.Text(text))); text != "" {
 		text = ": " + text
 	}
 	return text

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -52,13 +51,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module: %w", err)
 	}
-	details := c.Details()
-	details.Provider = p.Type()
-	return &runner{
-		name: c.Name, description: c.Description, parameters: c.Parameters, details: details,
-		timeout: min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
-		module:  newModule(code, memory), places: p.places,
-	}, nil
+	return &runner{c.Describe(p.Type()), newModule(code, memory), p.places}, nil
 }
 
 // read reads the module's file, which lies below the folder of the skill's file.
@@ -95,24 +88,16 @@ func read(c skill.Config) ([]byte, error) {
 
 // runner is a skill that runs a fresh instance of a module for each call.
 type runner struct {
-	name, description string
-	parameters        skill.ParameterSchema
-	details           skill.Details
-	timeout           time.Duration
-	module            *module
-	places            chan struct{}
+	skill.Described
+	module *module
+	places chan struct{}
 }
 
 var _ skill.Detailed = (*runner)(nil)
 
-func (r *runner) Name() string                      { return r.name }
-func (r *runner) Description() string               { return r.description }
-func (r *runner) Parameters() skill.ParameterSchema { return r.parameters }
-func (r *runner) Details() skill.Details            { return r.details }
-
 // Execute runs the module once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
 	defer cancel()
 	select {
 	case r.places <- struct{}{}:
@@ -120,7 +105,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case <-ctx.Done():
 		return nil, ended(ctx)
 	}
-	out, err := r.module.run(ctx, r.name, args)
+	out, err := r.module.run(ctx, r.Name(), args)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, ended(ctx)
