@@ -62,18 +62,18 @@ func renderTurn(t engine.Turn, width int) string {
 			rows = append(rows, []string{mark, s.Tool, score, reason})
 		}
 	}
-	standing := "stands in front of the conversation"
+	before := "sent before the conversation"
 	if c.Mode == selection.Direct {
-		standing = "few enough to send all"
+		before = "few enough to send all"
 	}
-	add("✓", standing, c.Declared)
+	add("✓", before, c.Declared)
 	add("✓", "announced with the message", c.Announced)
 	if c.More > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})
 	}
 	add("·", "", c.Near)
 	for _, skill := range c.Skills {
-		rows = append(rows, []string{"✓", skill, "", "a skill, told with the message"})
+		rows = append(rows, []string{"✓", skill, "", "a skill, announced with the message"})
 	}
 	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
 }
