@@ -129,7 +129,7 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 	return least, nil
 }
 
-// conversations finds what is to be replayed.
+// conversations returns the conversations to replay.
 func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:
