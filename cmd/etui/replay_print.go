@@ -26,7 +26,8 @@ func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	}
 	rows := replayRows(before, after)
 	if f.table {
-		return printMarkdown(a.out, rows)
+		_, err := io.WriteString(a.out, markdown(rows))
+		return err
 	}
 	if f.turns {
 		printTurns(a.out, after)
@@ -119,16 +120,14 @@ func thousands(n int) string {
 	return text
 }
 
-func printMarkdown(w io.Writer, rows [][]string) error {
+func markdown(rows [][]string) (text string) {
 	for i, row := range rows {
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
-			return err
-		}
+		text += "| " + strings.Join(row, " | ") + " |\n"
 		if i == 0 {
-			fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(row)))
+			text += "|" + strings.Repeat("---|", len(row)) + "\n"
 		}
 	}
-	return nil
+	return text
 }
 
 // printTurns prints what became of every turn.

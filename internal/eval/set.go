@@ -13,6 +13,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,7 @@ func readTool(line []byte) (Tool, error) {
 	var row struct {
 		ID, Name, Description, Body string
 		Parameters                  json.RawMessage
-		Group                       *string
+		Group                       string
 		Groups, Aliases, Examples   []string
 		Translations                map[string]string
 	}
@@ -135,23 +136,16 @@ func readTool(line []byte) (Tool, error) {
 	if row.ID == "" && row.Name == "" {
 		return Tool{}, errors.New("a tool needs an id or a name")
 	}
-	if row.Group != nil && *row.Group != "" {
-		row.Groups = append(row.Groups, *row.Group)
+	if row.Group != "" {
+		row.Groups = append(row.Groups, row.Group)
 	}
 	if bytes.Equal(row.Parameters, []byte("null")) {
 		row.Parameters = nil
 	}
-	t := Tool{ID: row.ID, Definition: tool.Definition{
-		Name: row.Name, Description: row.Description, Parameters: row.Parameters, Groups: row.Groups,
+	return Tool{ID: cmp.Or(row.ID, row.Name), Definition: tool.Definition{
+		Name: cmp.Or(row.Name, row.ID), Description: row.Description, Parameters: row.Parameters, Groups: row.Groups,
 		Aliases: row.Aliases, Examples: row.Examples, Translations: row.Translations, Body: row.Body,
-	}}
-	if t.ID == "" {
-		t.ID = row.Name
-	}
-	if t.Definition.Name == "" {
-		t.Definition.Name = row.ID
-	}
-	return t, nil
+	}}, nil
 }
 
 // read calls take with each line of a file. A line that take refuses is a Problem.
