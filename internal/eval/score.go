@@ -2,7 +2,9 @@ package eval
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // Score is how good rankings are, as means over the questions that have an answer.
@@ -109,6 +111,22 @@ func (s *Score) add(relevant, ranked []string) float64 {
 	s.Complete5 += math.Floor(within(5) / n)
 	s.Complete10 += math.Floor(within(10) / n)
 	return within(5) / n
+}
+
+// Each returns f of the numbers below n, computed on all processors.
+func Each[T any](n int, f func(i int) T) []T {
+	list := make([]T, n)
+	workers := min(runtime.GOMAXPROCS(0), n)
+	var done sync.WaitGroup
+	for first := range workers {
+		done.Go(func() {
+			for i := first; i < n; i += workers {
+				list[i] = f(i)
+			}
+		})
+	}
+	done.Wait()
+	return list
 }
 
 func gain(places []int, k int) float64 {
