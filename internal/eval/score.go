@@ -181,14 +181,10 @@ func Mean(scores []Score) Score {
 func LoadRun(file string) (map[string][]string, []Problem, error) {
 	var s Set
 	run := map[string][]string{}
-	err := s.read(file, func(line []byte) error {
-		var row struct {
-			ID     string
-			Ranked []string
-		}
-		if err := unmarshal(line, &row); err != nil {
-			return err
-		}
+	err := read(&s, file, func(row struct {
+		ID     string
+		Ranked []string
+	}) error {
 		run[row.ID] = row.Ranked
 		return nil
 	})
