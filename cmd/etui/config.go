@@ -51,15 +51,13 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return json.NewEncoder(a.out).Encode(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State})
-			}
-			missing := ""
-			if !w.Found {
-				missing = " (does not exist)"
-			}
-			_, err = fmt.Fprintf(a.out, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
-			return err
+			return a.print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
+				missing := ""
+				if !w.Found {
+					missing = " (does not exist)"
+				}
+				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
+			})
 		},
 	}, &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,

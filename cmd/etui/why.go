@@ -15,11 +15,9 @@ import (
 )
 
 // why prints what was stored about the last message of a conversation.
-func (a *cli) why(ctx context.Context, c *client.Client, who caller) error {
-	m := who.message
-	m.Roles, m.Attrs = who.roles, who.attrs
+func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error {
 	var turns []engine.Turn
-	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: m}, &turns); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: who}, &turns); err != nil {
 		return err
 	}
 	switch {
