@@ -275,6 +275,33 @@ func (f *tree) read(file found, most int64) ([]byte, filestamp.Stamp, error) {
 	return text, filestamp.Of(info), plain(err)
 }
 
+// ErrTooLong says that a file has more bytes than are read.
+var ErrTooLong = errors.New("the file is too long")
+
+// ReadFile reads a regular file of a skill, without waiting for pipes. Of a file with
+// more than most bytes it returns the beginning and ErrTooLong. Its errors do not name
+// the file.
+func ReadFile(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, plain(err)
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(raw)) > most {
+		return raw[:most], ErrTooLong
+	}
+	return raw, plain(err)
+}
+
 // readable returns why a file must not be read, or nil.
 func readable(info fs.FileInfo, most int64) error {
 	switch {
