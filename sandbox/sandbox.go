@@ -196,7 +196,7 @@ func (s *Sandbox) Network() error {
 	case m == Strong || m == Landlock:
 		return errors.New("programs have no network here")
 	default:
-		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong or landlock", m)
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; use mode strong or landlock", m)
 	}
 }
 

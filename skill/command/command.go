@@ -64,7 +64,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	}
 	for name, value := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(string(value), "\x00") {
-			return nil, fmt.Errorf("env: %q cannot stand in an environment", name)
+			return nil, fmt.Errorf("env: %q cannot be the name or value of a variable", name)
 		}
 		r.command.Env[name] = string(value)
 	}
@@ -122,7 +122,7 @@ func (r *runner) failure(result sandbox.Result) error {
 		lines = strings.TrimPrefix(lines+"\nit was refused "+printable.List(result.Refused)+", which its network does not have", "\n")
 	}
 	if lines == "" {
-		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
+		return fmt.Errorf("%w: %s without an explanation", skill.ErrExecutionFailed, result.Status)
 	}
 	return fmt.Errorf("%w: %s: %s", skill.ErrExecutionFailed, result.Status, lines)
 }

@@ -174,7 +174,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	}
 	text := r.Redactor.Text(f.text)
 	if f.lost && r.replay == tool.Never {
-		text += "; nobody knows whether the call was done"
+		text += "; whether the call was done is unknown"
 	}
 	return fmt.Errorf("%w: the service at %s %s", f.kind, r.endpoint.Host, text)
 }

@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -62,24 +61,12 @@ func read(c skill.Config) ([]byte, error) {
 	case c.Folder == nil:
 		return nil, errors.New("only a skill that is a file has a folder with modules")
 	}
-	info, err := c.Folder.Stat(c.Module)
+	code, err := skill.ReadFile(c.Folder, c.Module, maxModule)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", c.Module)
-	}
-	f, err := c.Folder.Open(c.Module)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	code, err := io.ReadAll(io.LimitReader(f, maxModule+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(code) > maxModule:
+	case errors.Is(err, skill.ErrTooLong):
 		return nil, fmt.Errorf("%s is larger than %d MiB", c.Module, maxModule>>20)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", c.Module, err)
 	case !bytes.HasPrefix(code, []byte("\x00asm\x01\x00\x00\x00")):
 		return nil, fmt.Errorf("%s is not a WebAssembly module (of version 1; components are not taken)", c.Module)
 	}
