@@ -154,7 +154,7 @@ func (r *running) call(name, args string) (chat.Result, error) {
 }
 
 func self(mode string) skill.Config {
-	return skill.Config{Command: []string{os.Args[0]}, Env: map[string]skill.Secret{"ETUI_TEST": skill.Secret(mode)}}
+	return skill.Config{Command: []string{os.Args[0]}, Env: map[string]skill.Secret{"ETUI_TEST": skill.Secret(mode), "GORACE": "atexit_sleep_ms=0"}}
 }
 
 func TestProgram(t *testing.T) {
