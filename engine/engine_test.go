@@ -524,13 +524,25 @@ func TestApproval(t *testing.T) {
 			waits = e.Done.Awaits
 		}
 	}
-	if len(waits) != 1 || waits[0].Tool != "wipe" || ran != 0 {
-		t.Fatalf("waits for %+v, ran %d times", waits, ran)
+	if len(waits) != 1 {
+		t.Fatalf("len(waits) = %d, want 1: %v", len(waits), waits)
+	}
+	if waits[0].Tool != "wipe" {
+		t.Fatalf("waits[0].Tool = %q, want %q", waits[0].Tool, "wipe")
+	}
+	if ran != 0 {
+		t.Fatalf("ran = %v, want 0", ran)
 	}
 	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
 	text, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
-	if err != nil || text != "Done." || ran != 1 {
-		t.Errorf("%q, %v, ran %d times", text, err, ran)
+	if err != nil {
+		t.Fatalf("unexpected error: %v", err)
+	}
+	if text != "Done." {
+		t.Errorf("text = %q, want %q", text, "Done.")
+	}
+	if ran != 1 {
+		t.Errorf("ran = %v, want 1", ran)
 	}
 	if _, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)

@@ -13,8 +13,14 @@ import (
 func TestFewToolsAreSentDirectly(t *testing.T) {
 	r := office(t)
 	sel := selection.New(r.Catalog(), selection.Config{}).Select(selection.Request{Query: "hi"})
-	if sel.Mode != selection.Direct || len(sel.Declared) != 8 || sel.Declared[0].Definition.Name != "createInvoice" {
-		t.Errorf("sent %s", sent(sel))
+	if sel.Mode != selection.Direct {
+		t.Errorf("sel.Mode = %v, want %v", sel.Mode, selection.Direct)
+	}
+	if len(sel.Declared) != 8 {
+		t.Fatalf("len(sel.Declared) = %d, want 8: %v", len(sel.Declared), sel.Declared)
+	}
+	if sel.Declared[0].Definition.Name != "createInvoice" {
+		t.Errorf("sel.Declared[0].Definition.Name = %q, want %q", sel.Declared[0].Definition.Name, "createInvoice")
 	}
 	sel = selection.New(r.Catalog(), selection.Config{Budget: 50}).Select(selection.Request{Query: "pod"})
 	if sel.Mode == selection.Direct {
@@ -67,8 +73,14 @@ func TestDelivery(t *testing.T) {
 		t.Fatalf("declared %v, want %v", first, want)
 	}
 	sel := ask("weather")
-	if !slices.Equal(declared, first) || len(sel.Announced) != 1 || sel.Ranked[0].Definition.Name != "get_weather" {
-		t.Errorf("declared %v, announced %v", declared, announced)
+	if !slices.Equal(declared, first) {
+		t.Errorf("declared = %v, want %v", declared, first)
+	}
+	if len(sel.Announced) != 1 {
+		t.Errorf("len(sel.Announced) = %d, want 1: %v", len(sel.Announced), sel.Announced)
+	}
+	if sel.Ranked[0].Definition.Name != "get_weather" {
+		t.Errorf("sel.Ranked[0].Definition.Name = %q, want %q", sel.Ranked[0].Definition.Name, "get_weather")
 	}
 	if sel = ask("weather again"); len(sel.Announced) != 0 {
 		t.Errorf("announced twice: %v", announced)

@@ -101,16 +101,38 @@ func TestCompact(t *testing.T) {
 	must(t, err)
 	var c selection.Compact
 	must(t, json.Unmarshal(raw, &c))
-	if c.Tools != 10 || c.Dropped[selection.Visibility] != 2 || len(c.Declared) != 5 || c.Declared[3].Score == 0 || *c.Near[0].Stage != selection.Visibility {
-		t.Errorf("%s", raw)
+	if c.Tools != 10 {
+		t.Errorf("c.Tools = %v, want 10", c.Tools)
+	}
+	if c.Dropped[selection.Visibility] != 2 {
+		t.Errorf("c.Dropped[selection.Visibility] = %v, want 2", c.Dropped[selection.Visibility])
+	}
+	if len(c.Declared) != 5 {
+		t.Fatalf("len(c.Declared) = %d, want 5: %v", len(c.Declared), c.Declared)
+	}
+	if c.Declared[3].Score == 0 {
+		t.Errorf("c.Declared[3].Score = %v, want something other than 0", c.Declared[3].Score)
+	}
+	if *c.Near[0].Stage != selection.Visibility {
+		t.Errorf("*c.Near[0].Stage = %v, want %v", *c.Near[0].Stage, selection.Visibility)
 	}
 	c.Skills = []string{"mine", "gone"}
 	visible := c.Only(func(name string) bool {
 		_, stage := s.Admit(sel.Request, name)
 		return stage.Usable()
 	}, func(skill string) bool { return skill == "mine" })
-	if raw, _ = json.Marshal(visible); strings.Contains(string(raw), "read_salaries") || len(visible.Declared) != 5 || !slices.Equal(visible.Skills, []string{"mine"}) || len(c.Near) < 3 {
-		t.Errorf("for the caller: %s", raw)
+	raw, _ = json.Marshal(visible)
+	if strings.Contains(string(raw), "read_salaries") {
+		t.Errorf("string(raw) = %q, do not want %q in it", string(raw), "read_salaries")
+	}
+	if len(visible.Declared) != 5 {
+		t.Errorf("len(visible.Declared) = %d, want 5: %v", len(visible.Declared), visible.Declared)
+	}
+	if !slices.Equal(visible.Skills, []string{"mine"}) {
+		t.Errorf("visible.Skills = %q, want %q", visible.Skills, []string{"mine"})
+	}
+	if len(c.Near) < 3 {
+		t.Errorf("len(c.Near) = %d, want at least 3: %v", len(c.Near), c.Near)
 	}
 }
 

@@ -99,8 +99,15 @@ func TestRecommendationIsExplained(t *testing.T) {
 	if r := x.Tools[0].Recommendation; x.Tools[0].Tool != "slack_poll" || *r != (selection.Recommendation{Score: 62.5, History: 37.5, Recency: 25}) {
 		t.Errorf("history alone: %+v %+v", x.Tools[0], r)
 	}
-	if second := x.Tools[1]; second.Rank != 2 || second.Sent || !strings.Contains(second.Reason, "others fit better, 1 are sent") {
-		t.Errorf("%+v", second)
+	second := x.Tools[1]
+	if second.Rank != 2 {
+		t.Errorf("second.Rank = %v, want 2", second.Rank)
+	}
+	if second.Sent {
+		t.Error("second.Sent is true, want false")
+	}
+	if !strings.Contains(second.Reason, "others fit better, 1 are sent") {
+		t.Errorf("second.Reason = %q, want %q in it", second.Reason, "others fit better, 1 are sent")
 	}
 }
 
@@ -128,12 +135,33 @@ func TestRecommendedSkills(t *testing.T) {
 		}
 	}
 	x := s.Select(selection.Request{Query: "weather", Facts: on("web")}).Explain()
-	if len(x.Skills) != 3 || x.Skills[0].Skill != "travel" || !x.Skills[0].Told || x.Skills[0].Recommendation == nil || x.Skills[1].Told {
-		t.Errorf("skills %+v", x.Skills)
+	if len(x.Skills) != 3 {
+		t.Fatalf("len(x.Skills) = %d, want 3: %v", len(x.Skills), x.Skills)
+	}
+	if x.Skills[0].Skill != "travel" {
+		t.Errorf("x.Skills[0].Skill = %q, want %q", x.Skills[0].Skill, "travel")
+	}
+	if !x.Skills[0].Told {
+		t.Error("x.Skills[0].Told is false, want true")
+	}
+	if x.Skills[0].Recommendation == nil {
+		t.Error("x.Skills[0].Recommendation is nil")
+	}
+	if x.Skills[1].Told {
+		t.Error("x.Skills[1].Told is true, want false")
 	}
 	later := s.Select(selection.Request{Query: "weather", Facts: on("web"), Began: selection.Preselect, SkillList: "- office"}).Skills()
-	if later[0].Skill != "travel" || !strings.Contains(later[0].Reason, "described with the message") || later[1].Reason != "listed since the session began" || later[2].Told {
-		t.Errorf("later in a session: %+v", later)
+	if later[0].Skill != "travel" {
+		t.Errorf("later[0].Skill = %q, want %q", later[0].Skill, "travel")
+	}
+	if !strings.Contains(later[0].Reason, "described with the message") {
+		t.Errorf("later[0].Reason = %q, want %q in it", later[0].Reason, "described with the message")
+	}
+	if later[1].Reason != "listed since the session began" {
+		t.Errorf("later[1].Reason = %q, want %q", later[1].Reason, "listed since the session began")
+	}
+	if later[2].Told {
+		t.Error("later[2].Told is true, want false")
 	}
 	off := selection.New(channels(t).Catalog(), choosing).Select(selection.Request{Query: "weather", IncludeSkills: []string{"office"}})
 	var told []string
@@ -142,8 +170,14 @@ func TestRecommendedSkills(t *testing.T) {
 			told = append(told, v.Skill)
 		}
 	}
-	if off.Recommended != nil || !slices.Equal(told, []string{"office"}) || off.Explain().Tools[0].Recommendation != nil {
-		t.Errorf("switched off: told %v, recommended %v", told, off.Recommended)
+	if off.Recommended != nil {
+		t.Errorf("off.Recommended = %v, want nil", off.Recommended)
+	}
+	if !slices.Equal(told, []string{"office"}) {
+		t.Errorf("told = %q, want %q", told, []string{"office"})
+	}
+	if off.Explain().Tools[0].Recommendation != nil {
+		t.Errorf("off.Explain().Tools[0].Recommendation = %v, want nil", off.Explain().Tools[0].Recommendation)
 	}
 }
 

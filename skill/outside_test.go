@@ -69,8 +69,14 @@ func TestOutside(t *testing.T) {
 		c := config(ws)
 		c.Roots = []skill.Root{root}
 		r := skill.NewLoader(skill.NewTable(nil), c).Load(t.Context())
-		if len(r.Loaded) > 0 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, "outside") {
-			t.Errorf("%s: %+v", root.Dir, r)
+		if len(r.Loaded) > 0 {
+			t.Errorf("%s: loaded %v, want nothing", root.Dir, r.Loaded)
+		}
+		if len(r.Problems) != 1 {
+			t.Fatalf("%s: len(r.Problems) = %d, want 1: %v", root.Dir, len(r.Problems), r.Problems)
+		}
+		if !strings.Contains(r.Problems[0].Message, "outside") {
+			t.Errorf("%s: r.Problems[0].Message = %q, want %q in it", root.Dir, r.Problems[0].Message, "outside")
 		}
 	}
 	c := config(ws)

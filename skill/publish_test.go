@@ -240,8 +240,14 @@ func TestPublishCloses(t *testing.T) {
 		}
 		close(first.block)
 		synctest.Wait()
-		if !first.closed.Load() || said.Text != "1" || second.closed.Load() {
-			t.Errorf("after the call: closed %v, said %q, the other one closed %v", first.closed.Load(), said.Text, second.closed.Load())
+		if !first.closed.Load() {
+			t.Error("first.closed.Load() is false, want true")
+		}
+		if said.Text != "1" {
+			t.Errorf("said.Text = %q, want %q", said.Text, "1")
+		}
+		if second.closed.Load() {
+			t.Error("second.closed.Load() is true, want false")
 		}
 		if _, err := held.Call(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
 			t.Errorf("a call of what is closed: %v", err)

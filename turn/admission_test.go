@@ -250,8 +250,14 @@ func TestSecrets(t *testing.T) {
 		write(request.Messages)
 	}
 	got := all.String()
-	if !strings.Contains(got, "late (hidden)") || !strings.Contains(got, "401 for (hidden)") || !strings.Contains(got, "the key (hidden) is not valid") {
-		t.Errorf("%s", got)
+	if !strings.Contains(got, "late (hidden)") {
+		t.Errorf("got = %q, want %q in it", got, "late (hidden)")
+	}
+	if !strings.Contains(got, "401 for (hidden)") {
+		t.Errorf("got = %q, want %q in it", got, "401 for (hidden)")
+	}
+	if !strings.Contains(got, "the key (hidden) is not valid") {
+		t.Errorf("got = %q, want %q in it", got, "the key (hidden) is not valid")
 	}
 	for _, form := range []string{key, `tr0ub4dor\u0026`, base64.StdEncoding.EncodeToString([]byte(key))[:10], base64.StdEncoding.EncodeToString([]byte("user:" + key))[8:16]} {
 		if strings.Contains(got, form) {
@@ -274,8 +280,15 @@ func TestStoredSecrets(t *testing.T) {
 	runner := turn.New(fake.New(), selection.Follow(r, selection.Config{Mode: selection.Preselect, Limit: 1, Directory: 500}), prompt.New(prompt.Config{}), turn.Config{Secrets: &known})
 	in := turn.Input{Text: "?", Facts: chat.Facts{Agent: "main"}}
 	_, in.Session.State = runner.Replay(t.Context(), in)
-	if s := in.Session.State; strings.Contains(s.Directory+s.SkillList, key) || !strings.Contains(s.Directory, "(hidden)") || !strings.Contains(s.SkillList, "(hidden)") {
-		t.Errorf("%+v", s)
+	s := in.Session.State
+	if strings.Contains(s.Directory+s.SkillList, key) {
+		t.Errorf("s.Directory+s.SkillList = %q, do not want %q in it", s.Directory+s.SkillList, key)
+	}
+	if !strings.Contains(s.Directory, "(hidden)") {
+		t.Errorf("s.Directory = %q, want %q in it", s.Directory, "(hidden)")
+	}
+	if !strings.Contains(s.SkillList, "(hidden)") {
+		t.Errorf("s.SkillList = %q, want %q in it", s.SkillList, "(hidden)")
 	}
 	if _, again := runner.Replay(t.Context(), in); again.Directory != in.Session.Directory || again.SkillList != in.Session.SkillList {
 		t.Errorf("%+v", again)

@@ -116,8 +116,15 @@ func TestChooserIsAskedOnce(t *testing.T) {
 	if n := chooser.Counts(); n.Asked != 1 || n.Cached != 1 {
 		t.Errorf("counts %+v", n)
 	}
-	if q := m.Requests()[0]; !strings.Contains(q.Messages[0].Text, "get_news: Tell the news of a city\n") || strings.Contains(q.Messages[0].Text, "send_mail") || q.MaxTokens == 0 {
-		t.Errorf("asked %+v", q)
+	q := m.Requests()[0]
+	if !strings.Contains(q.Messages[0].Text, "get_news: Tell the news of a city\n") {
+		t.Errorf("q.Messages[0].Text = %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news of a city\n")
+	}
+	if strings.Contains(q.Messages[0].Text, "send_mail") {
+		t.Errorf("q.Messages[0].Text = %q, do not want %q in it", q.Messages[0].Text, "send_mail")
+	}
+	if q.MaxTokens == 0 {
+		t.Errorf("q.MaxTokens = %v, want something other than 0", q.MaxTokens)
 	}
 }
 
@@ -176,8 +183,15 @@ func TestRecommendedOverASession(t *testing.T) {
 	say("write a mail")
 	requests := b.model.Requests()
 	last := requests[len(requests)-1]
-	if first := requests[0]; !strings.Contains(first.System, "- travel") || strings.Contains(first.System, "- post") || last.System != first.System {
-		t.Errorf("system prompts\n%s\n%s", first.System, last.System)
+	first := requests[0]
+	if !strings.Contains(first.System, "- travel") {
+		t.Errorf("first.System = %q, want %q in it", first.System, "- travel")
+	}
+	if strings.Contains(first.System, "- post") {
+		t.Errorf("first.System = %q, do not want %q in it", first.System, "- post")
+	}
+	if last.System != first.System {
+		t.Errorf("last.System = %v, want %v", last.System, first.System)
 	}
 	if note := last.Messages[len(last.Messages)-1].Note; !strings.Contains(note, "Skills that fit this message") || !strings.Contains(note, "- post: Mail") {
 		t.Errorf("note %q", note)

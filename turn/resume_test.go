@@ -102,13 +102,25 @@ func TestResumedCalls(t *testing.T) {
 			round := fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}"), fake.Call("2", "other", "{}")}}
 			// The process ends after the first call has run, before its result is stored.
 			s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, round), turn.Input{Text: "go"}, isResult)
-			if c.ran["act"] != 1 || c.ran["other"] != 0 || turn.PhaseOf(s) != turn.Calling {
-				t.Fatalf("before: %v, %s", c.ran, turn.PhaseOf(s))
+			if c.ran["act"] != 1 {
+				t.Fatalf("c.ran[\"act\"] = %v, want 1", c.ran["act"])
+			}
+			if c.ran["other"] != 0 {
+				t.Fatalf("c.ran[\"other\"] = %v, want 0", c.ran["other"])
+			}
+			if got := turn.PhaseOf(s); got != turn.Calling {
+				t.Fatalf("turn.PhaseOf(s) = %v, want %v", got, turn.Calling)
 			}
 			b := newBench(t, turn.Config{}, selection.Config{}, tools, fake.Step{Text: "done"})
 			o := run(b, t.Context(), turn.Input{Session: s})
-			if o.err != nil || o.done == nil || o.done.Reply != "done" {
-				t.Fatalf("%v, %+v", o.err, o.done)
+			if o.err != nil {
+				t.Fatalf("unexpected error: %v", o.err)
+			}
+			if o.done == nil {
+				t.Fatalf("the turn is not done: %v", o.err)
+			}
+			if o.done.Reply != "done" {
+				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
 			}
 			if c.ran["act"] != want || c.ran["other"] != 1 {
 				t.Errorf("the calls ran %v times, want act %d, other 1", c.ran, want)
@@ -162,8 +174,14 @@ func TestResumedAnywhere(t *testing.T) {
 			}
 		}
 		o := run(newBench(t, turn.Config{}, selection.Config{}, tools, script[asked:]...), t.Context(), turn.Input{Session: s})
-		if o.err != nil || o.done == nil || o.done.Reply != "done" {
-			t.Fatalf("broken off at event %d: %v, %v", n, o.err, o.events)
+		if o.err != nil {
+			t.Fatalf("broken off at event %d: %v", n, o.err)
+		}
+		if o.done == nil {
+			t.Fatalf("broken off at event %d: the turn is not done: %v", n, o.events)
+		}
+		if o.done.Reply != "done" {
+			t.Fatalf("broken off at event %d: o.done.Reply = %q, want %q", n, o.done.Reply, "done")
 		}
 		if c.ran["send"] > 1 {
 			t.Errorf("broken off at event %d: send ran %d times", n, c.ran["send"])
@@ -192,8 +210,14 @@ func TestTurnThatEndsItsProcessIsAbandoned(t *testing.T) {
 		s = until(t, newBench(t, turn.Config{}, selection.Config{}, tools), turn.Input{Session: s}, isResult)
 	}
 	o := run(newBench(t, turn.Config{}, selection.Config{}, tools), t.Context(), turn.Input{Session: s})
-	if o.err != nil || o.done == nil || !strings.Contains(o.done.Reply, "could not finish") {
-		t.Fatalf("%v, %v", o.err, o.events)
+	if o.err != nil {
+		t.Fatalf("unexpected error: %v", o.err)
+	}
+	if o.done == nil {
+		t.Fatalf("the turn is not done: %v", o.err)
+	}
+	if !strings.Contains(o.done.Reply, "could not finish") {
+		t.Fatalf("o.done.Reply = %q, want %q in it", o.done.Reply, "could not finish")
 	}
 	if c.ran["act"] != 4 {
 		t.Errorf("the call ran %d times, want 4: the turn is not taken up a fourth time", c.ran["act"])
@@ -224,8 +248,20 @@ func TestApproval(t *testing.T) {
 			tools := []tool.Tool{did.tool("act", tool.Never)}
 			cfg := turn.Config{Decide: asking, Approvals: true}
 			o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), t.Context(), turn.Input{Text: "go"})
-			if o.done == nil || len(o.done.Awaits) != 1 || o.done.Awaits[0].Call != "1" || o.done.Reply != "" || did.ran["act"] != 0 {
-				t.Fatalf("%v, %+v", o.err, o.done)
+			if o.done == nil {
+				t.Fatalf("the turn is not done: %v", o.err)
+			}
+			if len(o.done.Awaits) != 1 {
+				t.Fatalf("len(o.done.Awaits) = %d, want 1: %v", len(o.done.Awaits), o.done.Awaits)
+			}
+			if o.done.Awaits[0].Call != "1" {
+				t.Fatalf("o.done.Awaits[0].Call = %q, want %q", o.done.Awaits[0].Call, "1")
+			}
+			if o.done.Reply != "" {
+				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "")
+			}
+			if did.ran["act"] != 0 {
+				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
 			}
 			s := session.Session{}
 			for _, step := range o.steps {
@@ -236,8 +272,14 @@ func TestApproval(t *testing.T) {
 			}
 			// Nothing changes before somebody answers, in whatever process.
 			again := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []turn.Answer{{Call: "other"}}})
-			if again.done == nil || len(again.done.Awaits) != 1 || did.ran["act"] != 0 {
-				t.Fatalf("an answer to another call: %v", again.events)
+			if again.done == nil {
+				t.Fatalf("the turn is not done: %v", again.err)
+			}
+			if len(again.done.Awaits) != 1 {
+				t.Fatalf("len(again.done.Awaits) = %d, want 1: %v", len(again.done.Awaits), again.done.Awaits)
+			}
+			if did.ran["act"] != 0 {
+				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
 			}
 			answer := turn.Answer{Call: "1", Approved: c.approved, By: "ann"}
 			if !c.approved {
@@ -245,8 +287,14 @@ func TestApproval(t *testing.T) {
 			}
 			b := newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"})
 			o = run(b, t.Context(), turn.Input{Session: s, Answers: []turn.Answer{answer}})
-			if o.done == nil || o.done.Reply != "done" || did.ran["act"] != c.ran {
-				t.Fatalf("%v, %v, ran %d times", o.err, o.events, did.ran["act"])
+			if o.done == nil {
+				t.Fatalf("the turn is not done: %v", o.err)
+			}
+			if o.done.Reply != "done" {
+				t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
+			}
+			if did.ran["act"] != c.ran {
+				t.Fatalf("did.ran[\"act\"] = %v, want %v", did.ran["act"], c.ran)
 			}
 			if text := o.results()[0].Text; !strings.Contains(text, c.text) {
 				t.Errorf("the model reads %q, want %q", text, c.text)
@@ -267,8 +315,14 @@ func TestApprovedOnce(t *testing.T) {
 	s := until(t, newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, func(turn.Event) bool { return false })
 	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []turn.Answer{{Call: "1", Approved: true}}}, isResult)
 	o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-	if did.ran["act"] != 1 || o.done == nil || !strings.Contains(o.results()[0].Text, "unknown") {
-		t.Errorf("ran %d times; %v", did.ran["act"], o.events)
+	if did.ran["act"] != 1 {
+		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+	}
+	if o.done == nil {
+		t.Errorf("the turn is not done: %v", o.err)
+	}
+	if !strings.Contains(o.results()[0].Text, "unknown") {
+		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
 	}
 }
 
@@ -281,8 +335,17 @@ func TestMessageInsteadOfAnAnswer(t *testing.T) {
 	s := until(t, newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, func(turn.Event) bool { return false })
 	b := newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "fine"})
 	o := run(b, t.Context(), turn.Input{Session: s, Text: "leave it"})
-	if o.done == nil || o.done.Reply != "fine" || did.ran["act"] != 0 || o.steps[len(o.steps)-1].State.Open() {
-		t.Fatalf("%v", o.events)
+	if o.done == nil {
+		t.Fatalf("the turn is not done: %v", o.err)
+	}
+	if o.done.Reply != "fine" {
+		t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "fine")
+	}
+	if did.ran["act"] != 0 {
+		t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
+	}
+	if o.steps[len(o.steps)-1].State.Open() {
+		t.Fatal("o.steps[len(o.steps)-1].State.Open() is true, want false")
 	}
 	messages := b.model.Requests()[0].Messages
 	if got := fmt.Sprintf("%d messages, %s", len(messages), messages[2].Result.Text); !strings.HasPrefix(got, "4 messages, the call was not approved") {
@@ -304,8 +367,14 @@ func TestReadsThatMustNotRunTwiceRunAlone(t *testing.T) {
 		t.Fatalf("%d calls ran before the first result was stored", len(c.keys))
 	}
 	o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{draw}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-	if len(c.keys) != 2 || !strings.Contains(o.results()[0].Text, "unknown") || o.results()[1].Text != "a card" {
-		t.Errorf("ran %d times, %+v", len(c.keys), o.results())
+	if len(c.keys) != 2 {
+		t.Errorf("len(c.keys) = %d, want 2: %v", len(c.keys), c.keys)
+	}
+	if !strings.Contains(o.results()[0].Text, "unknown") {
+		t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "unknown")
+	}
+	if got := o.results()[1].Text; got != "a card" {
+		t.Errorf("o.results()[1].Text = %q, want %q", got, "a card")
 	}
 }
 

@@ -51,8 +51,14 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("result %d: %.200q, want %.100q", i, got.Text, want)
 		}
 	}
-	if !strings.Contains(c.last().System, "- pdf-forms: Fill PDF forms") || len(o.done.CacheBreaks) != 1 || c.in.Session.Skill != "" {
-		t.Errorf("broken for %v, skill %q, told %s", o.done.CacheBreaks, c.in.Session.Skill, c.last().System)
+	if !strings.Contains(c.last().System, "- pdf-forms: Fill PDF forms") {
+		t.Errorf("c.last().System = %q, want %q in it", c.last().System, "- pdf-forms: Fill PDF forms")
+	}
+	if len(o.done.CacheBreaks) != 1 {
+		t.Errorf("len(o.done.CacheBreaks) = %d, want 1: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
+	}
+	if c.in.Session.Skill != "" {
+		t.Errorf("c.in.Session.Skill = %q, want %q", c.in.Session.Skill, "")
 	}
 	pdf[""] = "Changed."
 	if o = c.ask(t, "again", calling("use_skill", `{"name":"pdf-forms"}`)); o.results()[0].Text != "the instructions of the skill pdf-forms:\nChanged." {
@@ -76,8 +82,20 @@ func TestInstructionsWithTools(t *testing.T) {
 	c := newTalk(r, selection.Config{Direct: -1, Limit: 1}, 0)
 	o := c.ask(t, "weather", calling("use_skill", `{"name":"trips"}`), calling("get_bonus", `{}`), calling("get_weather", `{}`), calling("use_skill", `{"name":"audit"}`))
 	got := o.results()
-	if !strings.Contains(got[0].Text, "It has 1 tools.") || !strings.HasSuffix(got[0].Text, "How to travel.") || !got[1].Failed || !got[2].Failed || !strings.Contains(got[3].Text, "no skill") {
-		t.Errorf("%+v", got)
+	if !strings.Contains(got[0].Text, "It has 1 tools.") {
+		t.Errorf("got[0].Text = %q, want %q in it", got[0].Text, "It has 1 tools.")
+	}
+	if !strings.HasSuffix(got[0].Text, "How to travel.") {
+		t.Errorf("got[0].Text = %q, want the suffix %q", got[0].Text, "How to travel.")
+	}
+	if !got[1].Failed {
+		t.Error("got[1].Failed is false, want true")
+	}
+	if !got[2].Failed {
+		t.Error("got[2].Failed is false, want true")
+	}
+	if !strings.Contains(got[3].Text, "no skill") {
+		t.Errorf("got[3].Text = %q, want %q in it", got[3].Text, "no skill")
 	}
 	if strings.Contains(c.last().System, "audit") || c.in.Session.Skill != "trips" {
 		t.Errorf("skill %q, told %s", c.in.Session.Skill, c.last().System)
@@ -129,8 +147,14 @@ func TestManySkills(t *testing.T) {
 			if found := o.results()[0].Text; !strings.Contains(found, "- skill: Feed lions") {
 				t.Errorf("a new skill: found %q", found)
 			}
-			if talk.last().System != first.System || len(o.done.CacheBreaks) > 0 || !strings.Contains(last[len(last)-1].Note, "- skill: Feed lions") {
-				t.Errorf("a new skill: broken for %v, note %q", o.done.CacheBreaks, last[len(last)-1].Note)
+			if got := talk.last().System; got != first.System {
+				t.Errorf("talk.last().System = %v, want %v", got, first.System)
+			}
+			if len(o.done.CacheBreaks) > 0 {
+				t.Errorf("len(o.done.CacheBreaks) = %d, want at most 0: %v", len(o.done.CacheBreaks), o.done.CacheBreaks)
+			}
+			if !strings.Contains(last[len(last)-1].Note, "- skill: Feed lions") {
+				t.Errorf("last[len(last)-1].Note = %q, want %q in it", last[len(last)-1].Note, "- skill: Feed lions")
 			}
 		})
 	}

@@ -110,8 +110,20 @@ func TestTurn(t *testing.T) {
 	if o.err != nil || !slices.Equal(o.events, want) {
 		t.Errorf("events %v, %v\nwant   %v", o.events, o.err, want)
 	}
-	if o.done.Reply != "It is sunny." || o.done.Steps != 2 || o.done.Calls != 1 || o.done.Usage.Input != 30 || o.done.Usage.Output != 5 {
-		t.Errorf("done %+v", o.done)
+	if o.done.Reply != "It is sunny." {
+		t.Errorf("o.done.Reply = %q, want %q", o.done.Reply, "It is sunny.")
+	}
+	if o.done.Steps != 2 {
+		t.Errorf("o.done.Steps = %v, want 2", o.done.Steps)
+	}
+	if o.done.Calls != 1 {
+		t.Errorf("o.done.Calls = %v, want 1", o.done.Calls)
+	}
+	if o.done.Usage.Input != 30 {
+		t.Errorf("o.done.Usage.Input = %v, want 30", o.done.Usage.Input)
+	}
+	if o.done.Usage.Output != 5 {
+		t.Errorf("o.done.Usage.Output = %v, want 5", o.done.Usage.Output)
 	}
 	requests := b.model.Requests()
 	if got := requests[1].Messages[2].Result; got.Text != "sunny in Paris" || got.CallID != "1" || got.Name != "get_weather" {
@@ -173,12 +185,24 @@ func TestWhatACallCanGive(t *testing.T) {
 				t.Fatalf("%v, %+v", o.err, o.results())
 			}
 			r := o.results()[0]
-			if !strings.Contains(r.Text, c.says) || r.Failed != c.failed || strings.Contains(r.Text, "secret") {
-				t.Errorf("result %+v; want %q, failed %v", r, c.says, c.failed)
+			if !strings.Contains(r.Text, c.says) {
+				t.Errorf("r.Text = %q, want %q in it", r.Text, c.says)
+			}
+			if r.Failed != c.failed {
+				t.Errorf("r.Failed = %v, want %v", r.Failed, c.failed)
+			}
+			if strings.Contains(r.Text, "secret") {
+				t.Errorf("r.Text = %q, do not want %q in it", r.Text, "secret")
 			}
 			call := o.steps[1].Messages[0].Calls[0]
-			if r.CallID == "" || r.CallID != call.ID || !json.Valid(call.Arguments) {
-				t.Errorf("call %+v, result %+v", call, r)
+			if r.CallID == "" {
+				t.Errorf("r.CallID = %q, want something other than %q", r.CallID, "")
+			}
+			if r.CallID != call.ID {
+				t.Errorf("r.CallID = %v, want %v", r.CallID, call.ID)
+			}
+			if !json.Valid(call.Arguments) {
+				t.Error("json.Valid(call.Arguments) is false, want true")
 			}
 		})
 	}
@@ -206,8 +230,14 @@ func TestDecide(t *testing.T) {
 				return rules.Decision{Effect: rules.Ask}
 			}}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{c.call}}, fake.Step{Text: "ok"})
 			r := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
-			if asked != c.asked || ran || !strings.Contains(r.Text, c.says) {
-				t.Errorf("asked %q, ran %v, %q", asked, ran, r.Text)
+			if asked != c.asked {
+				t.Errorf("asked = %v, want %v", asked, c.asked)
+			}
+			if ran {
+				t.Error("ran is true, want false")
+			}
+			if !strings.Contains(r.Text, c.says) {
+				t.Errorf("r.Text = %q, want %q in it", r.Text, c.says)
 			}
 		})
 	}
@@ -222,8 +252,17 @@ func TestDecidePanics(t *testing.T) {
 		Audit:  func(d audit.Decision, _ json.RawMessage) { why = d.Reason },
 	}, selection.Config{}, []tool.Tool{weather(tool.Read, runs)}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"Rome"}`)}}, fake.Step{Text: "ok"})
 	r := run(b, t.Context(), turn.Input{Text: "?"}).results()[0]
-	if ran || !r.Failed || strings.Contains(r.Text, "no rules") || why != "the policy panicked: no rules" {
-		t.Errorf("ran %v, %q, %q", ran, r.Text, why)
+	if ran {
+		t.Error("ran is true, want false")
+	}
+	if !r.Failed {
+		t.Error("r.Failed is false, want true")
+	}
+	if strings.Contains(r.Text, "no rules") {
+		t.Errorf("r.Text = %q, do not want %q in it", r.Text, "no rules")
+	}
+	if why != "the policy panicked: no rules" {
+		t.Errorf("why = %q, want %q", why, "the policy panicked: no rules")
 	}
 }
 
@@ -241,8 +280,14 @@ func TestHiddenToolCannotBeCalled(t *testing.T) {
 		m := fake.New(fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"}, fake.Step{Calls: []chat.Call{call}}, fake.Step{Text: "ok"})
 		runner := turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		o := run(&bench{runner, m}, t.Context(), turn.Input{Text: "salaries", Facts: chat.Facts{User: "bob"}})
-		if ran || !o.results()[0].Failed || !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
-			t.Errorf("ran %v, %+v", ran, o.results())
+		if ran {
+			t.Error("ran is true, want false")
+		}
+		if !o.results()[0].Failed {
+			t.Error("o.results()[0].Failed is false, want true")
+		}
+		if !strings.Contains(o.results()[0].Text, `there is no tool "read_salaries"`) {
+			t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, `there is no tool "read_salaries"`)
 		}
 		if len(m.Requests()[0].Tools) != 1 {
 			t.Errorf("the model was shown %d tools", len(m.Requests()[0].Tools))
@@ -308,8 +353,14 @@ func TestTimeout(t *testing.T) {
 			return chat.Result{}, nil
 		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "sorry"})
 		o := run(b, t.Context(), turn.Input{Text: "?"})
-		if o.err != nil || !strings.Contains(o.results()[0].Text, "did not finish within 1s") || o.done.Reply != "sorry" {
-			t.Errorf("%v, %+v", o.err, o.results())
+		if o.err != nil {
+			t.Fatalf("unexpected error: %v", o.err)
+		}
+		if !strings.Contains(o.results()[0].Text, "did not finish within 1s") {
+			t.Errorf("o.results()[0].Text = %q, want %q in it", o.results()[0].Text, "did not finish within 1s")
+		}
+		if o.done.Reply != "sorry" {
+			t.Errorf("o.done.Reply = %q, want %q", o.done.Reply, "sorry")
 		}
 		close(stubborn)
 	})
@@ -327,8 +378,17 @@ func TestCancel(t *testing.T) {
 		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "never asked"})
 		o := run(b, ctx, turn.Input{Text: "?"})
 		synctest.Wait()
-		if !errors.Is(o.err, context.Canceled) || o.done != nil || !stopped.Load() || len(b.model.Requests()) != 1 {
-			t.Errorf("%v, done %v, tool stopped %v, %d requests", o.err, o.done, stopped.Load(), len(b.model.Requests()))
+		if !errors.Is(o.err, context.Canceled) {
+			t.Errorf("error is %v, want %v", o.err, context.Canceled)
+		}
+		if o.done != nil {
+			t.Errorf("o.done = %v, want nil", o.done)
+		}
+		if !stopped.Load() {
+			t.Error("stopped.Load() is false, want true")
+		}
+		if len(b.model.Requests()) != 1 {
+			t.Errorf("len(b.model.Requests()) = %d, want 1: %v", len(b.model.Requests()), b.model.Requests())
 		}
 		if len(o.results()) != 1 || !o.results()[0].Failed {
 			t.Errorf("the call is not answered: %+v", o.results())
@@ -357,8 +417,15 @@ func TestModelFails(t *testing.T) {
 	if !errors.Is(o.err, model.ErrUnavailable) || len(o.steps) != 2 {
 		t.Fatalf("%v, %d steps", o.err, len(o.steps))
 	}
-	if open, closed := o.steps[0].State, o.steps[1]; open.Turn.ID == "" || closed.State.Turn.ID != "" || len(closed.Messages) != 0 {
-		t.Errorf("the question leaves %+v, the failure %+v", open.Turn, closed)
+	open, closed := o.steps[0].State, o.steps[1]
+	if open.Turn.ID == "" {
+		t.Errorf("open.Turn.ID = %q, want something other than %q", open.Turn.ID, "")
+	}
+	if closed.State.Turn.ID != "" {
+		t.Errorf("closed.State.Turn.ID = %q, want %q", closed.State.Turn.ID, "")
+	}
+	if len(closed.Messages) != 0 {
+		t.Errorf("len(closed.Messages) = %d, want 0: %v", len(closed.Messages), closed.Messages)
 	}
 }
 
@@ -366,8 +433,17 @@ func TestStepLimit(t *testing.T) {
 	call := fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}
 	b := newBench(t, turn.Config{MaxSteps: 3}, selection.Config{}, []tool.Tool{weather(tool.Read, sunny)}, call, call, call, call)
 	o := run(b, t.Context(), turn.Input{Text: "?"})
-	if o.err != nil || o.done == nil || o.done.Steps != 3 || !strings.Contains(o.done.Reply, "stopped after 3 steps") {
-		t.Errorf("%v, %+v", o.err, o.done)
+	if o.err != nil {
+		t.Fatalf("unexpected error: %v", o.err)
+	}
+	if o.done == nil {
+		t.Fatalf("the turn is not done: %v", o.err)
+	}
+	if o.done.Steps != 3 {
+		t.Errorf("o.done.Steps = %v, want 3", o.done.Steps)
+	}
+	if !strings.Contains(o.done.Reply, "stopped after 3 steps") {
+		t.Errorf("o.done.Reply = %q, want %q in it", o.done.Reply, "stopped after 3 steps")
 	}
 }
 
