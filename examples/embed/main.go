@@ -61,5 +61,6 @@ func run(ctx context.Context, dir string, out io.Writer) (err error) {
 		}
 		fmt.Fprint(out, e.Text)
 	}
+	fmt.Fprintln(out)
 	return nil
 }
