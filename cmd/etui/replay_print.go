@@ -157,7 +157,7 @@ func printTurns(w io.Writer, report replay.Report) {
 }
 
 // printChanges prints the turns in which a needed tool reaches the model in
-// another way, and with all those in which it is told of other tools.
+// another way, and with all those in which it gets other tools.
 func printChanges(w io.Writer, changes []replay.Change, all bool) {
 	quiet := 0
 	shown := map[string]bool{} // what another provider has changed in the same way
@@ -174,7 +174,7 @@ func printChanges(w io.Writer, changes []replay.Change, all bool) {
 		shown[key] = true
 	}
 	if quiet > 0 {
-		fmt.Fprintf(w, "%d turns in which the model is told of other tools, none of them needed; --turns shows them\n", quiet)
+		fmt.Fprintf(w, "%d turns in which the model gets other tools, none of them needed; --turns shows them\n", quiet)
 	}
 	if len(changes) > 0 {
 		fmt.Fprintln(w)
