@@ -254,8 +254,8 @@ func (j *job) idempotencyKey() string {
 // twice.
 func (t *run) unknown(c chat.Call) chat.Result {
 	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
-	r := tool.Failure("The program ended while %s was running. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
-	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended while it was running. It was not run again.", reached(c))
+	r := tool.Failure("The program ended before %s gave a result. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
+	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended before it gave a result. It was not run again.", reached(c))
 	return r
 }
 

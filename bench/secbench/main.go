@@ -55,6 +55,10 @@ func benchTools(mode string) map[string]benchTool {
 
 func main() {
 	mode := flag.String("sandbox", "auto", "how commands run: auto, strong, landlock or off")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: go run ./bench/secbench [flags] < requests.jsonl\nIt answers each line of JSON on standard input with a line of JSON.")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if err := serve(context.Background(), *mode, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "secbench: %v\n", err)

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log"
 	"net/http"
@@ -25,6 +26,10 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: make bench\nIt measures etui for some minutes and rewrites docs/benchmarks.md; SETS names the folder of the public sets.")
+	}
+	flag.Parse()
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Made by `make bench`. -->\n# Benchmarks\n\n%s, %d cores, %s. Medians; a shared machine, so compare rows rather than trust digits. `make bench` makes this page.\n\n", runtime.Version(), runtime.NumCPU(), cpu())
 	ranking(&b)

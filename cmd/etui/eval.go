@@ -45,13 +45,13 @@ func (a *cli) evalCommand() *cobra.Command {
 		Short: "Measure the ranking on questions whose tools are known",
 		Long: `Measure the ranking on questions whose tools are known.
 
-DIR holds tools.jsonl and queries.jsonl, plain or gzipped, or folders that do:
+DIR holds tools.jsonl and queries.jsonl, plain or gzipped, or folders of such folders:
 
   {"id":"1","name":"get_weather","description":"...","parameters":{...},"group":"weather"}
   {"id":"q1","text":"will it rain?","relevant":["1"],"history":[{"role":"user","text":"..."}]}
 
 A query with an empty "relevant" asks for nothing: "abstained" is the share of
-those that were offered nothing. Lines that cannot be used are reported and
+such queries that got nothing. Lines that cannot be used are reported and
 skipped. Tokens are those of the first --limit tools of each question.
 
 --run writes the rankings to a file, and --score scores such a file:

@@ -116,7 +116,7 @@ func describeSkillList(l admin.SkillList) string {
 // remarks returns what a list says about a skill beside its row.
 func remarks(s admin.SkillStatus) (notes []string) {
 	if s.Error != "" {
-		notes = append(notes, "the last good version is in force: "+home(s.Error))
+		notes = append(notes, "the last good version stays in effect: "+home(s.Error))
 	}
 	if s.Why != "" && s.State != skill.Removed {
 		notes = append(notes, s.Why)

@@ -50,7 +50,9 @@ func run(ctx context.Context, dir string, out io.Writer) (err error) {
 	restart := tool.Func(tool.Definition{Name: "restart_server", Description: "Restart a server.", Groups: []string{"server"}},
 		func(_ context.Context, in struct {
 			Name string `json:"name"`
-		}) (string, error) { return in.Name + " restarts.", nil })
+		}) (string, error) {
+			return in.Name + " restarts.", nil
+		})
 	onCall := func(f chat.Facts) bool { return f.HasRole("oncall") }
 	if err := gateway.Registry.RegisterWithFilter(restart, onCall); err != nil {
 		return err
@@ -61,5 +63,6 @@ func run(ctx context.Context, dir string, out io.Writer) (err error) {
 		}
 		fmt.Fprint(out, e.Text)
 	}
+	fmt.Fprintln(out)
 	return nil
 }

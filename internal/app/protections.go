@@ -37,7 +37,7 @@ func (a *App) protections(ctx context.Context) (list []Finding) {
 		reach += ", but for the addresses below"
 	}
 	add("web", reach+".")
-	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs are given those that their skill names.")
+	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs get only the ones that their skill names.")
 	add("gateway", reachedBy(w))
 	if n := len(w.Config.Visibility.Rules); n > 0 {
 		add("visibility", fmt.Sprintf("%s of visibility: docs/visibility.md.", printable.Count(n, "rule")))

@@ -162,7 +162,7 @@ func (r *reloader) look(ctx context.Context) {
 	}
 	before := r.status.Load()
 	if before.Error != err.Error() {
-		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the rules and skills in force stay", "error", err)
+		r.log.ErrorContext(ctx, "the changed configuration cannot be used; the previous rules and skills stay in effect", "error", err)
 		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
 	}
 }
@@ -197,7 +197,7 @@ func (r *reloader) apply(ctx context.Context) error {
 	for _, warning := range p.unknown(r.registry.Catalog()) {
 		r.log.WarnContext(ctx, "rules", "warning", warning)
 	}
-	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in force", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
+	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
 	if !onlyPolicyDiffers(*r.served, *c) {
 		r.log.WarnContext(ctx, "the configuration changed in more than visibility, policy, toolsets and which skills are allowed; that takes effect at the next start")
 	}
