@@ -15,7 +15,7 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "sandbox/internal/wire", "internal/tracing", "examples"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/tracing", "examples"},
 	{"internal/form", "sandbox", "sandbox/internal/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store/*", "rank", "internal/toolgen", "tool/*"},
@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"rank":      {"chat", "tool", "internal/lexicon"},
 	"selection": {"chat", "tool", "catalog", "rank", "selection/meta"},
 	"rules":     {"chat", "tool", "catalog", "internal/nearest", "internal/shelltext"},
-	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/form", "internal/nearest", "internal/printable"},
+	"skill":     {"chat", "secret", "tool", "catalog", "internal/egress", "internal/filestamp", "internal/form", "internal/nearest", "internal/printable"},
 }
 
 func TestLayers(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,12 +70,7 @@ func (r cleaner) value(v any, depth int) any {
 		return kept
 	case map[string]any:
 		kept := make(map[string]any, min(len(v), maxItems))
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for i, name := range names {
+		for i, name := range slices.Sorted(maps.Keys(v)) {
 			if i == maxItems {
 				kept["…"] = fmt.Sprintf("%d more", len(v)-i)
 				break

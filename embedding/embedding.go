@@ -8,6 +8,7 @@
 package embedding
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -99,12 +100,8 @@ func New(cfg Config) (*Embedder, error) {
 	if cfg.Model == "" {
 		return nil, errors.New("embeddings need the name of a model")
 	}
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = "https://api.openai.com/v1"
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 300 * time.Millisecond
-	}
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, "https://api.openai.com/v1")
+	cfg.Timeout = cmp.Or(cfg.Timeout, 300*time.Millisecond)
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{
 			Transport: http.DefaultTransport.(*http.Transport).Clone(),
@@ -177,12 +174,17 @@ func (e *Embedder) attach(base *selection.Selector) *selection.Selector {
 	a.with = base.WithVectors(vectors, e.config.Weights)
 	e.attached.Store(a)
 	if !complete {
-		select {
-		case e.missing <- struct{}{}:
-		default: // requested already
-		}
+		e.request()
 	}
 	return a.with
+}
+
+// request makes run compute missing vectors soon.
+func (e *Embedder) request() {
+	select {
+	case e.missing <- struct{}{}:
+	default: // requested already
+	}
 }
 
 // textOf returns the text that a tool's vector is computed from.
@@ -273,10 +275,7 @@ func (e *Embedder) run(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, maxPause)
-		select {
-		case e.missing <- struct{}{}:
-		default:
-		}
+		e.request()
 	}
 }
 

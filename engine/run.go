@@ -62,8 +62,8 @@ func (g *Engine) replay(ctx context.Context, a *agent, m Message, key session.Ke
 // does. Every step is stored before the turn goes on; the events that carry
 // steps are not yielded. When the caller stops ranging, the turn is cancelled.
 //
-// A message with Answers takes up the turn that waits for them. With Wait, Send stays
-// until the calls that go on have finished, at most ten minutes each, and yields the
+// A message with Answers resumes the turn that waits for them. With Wait, Send returns
+// when the calls that go on have finished, at most ten minutes each, and yields the
 // turns of their outcomes; other messages of the session run in between.
 func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
@@ -88,9 +88,9 @@ func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 	}
 }
 
-// Resume takes up what was left when the process that ran it ended: turns that have
-// not ended go on, and calls that went on after their turn are told as lost. It returns
-// when all of that is done, or when ctx ends: then turns stay open for the next time.
+// Resume goes on with what an earlier process left: it resumes open turns, and reports
+// calls that went on after their turn as lost. It returns when all of that is done, or
+// when ctx ends: then turns stay open for the next time.
 // Call it once, before or while the engine serves, in the one process that uses the
 // store.
 func (g *Engine) Resume(ctx context.Context) error {
@@ -104,7 +104,7 @@ func (g *Engine) Resume(ctx context.Context) error {
 		workers.Go(func() {
 			for key := range left {
 				if err := g.resume(ctx, key); err != nil {
-					g.config.Log.ErrorContext(ctx, "a turn could not be taken up", "session", key, "error", err)
+					g.config.Log.ErrorContext(ctx, "turn could not be resumed", "session", key, "error", err)
 				}
 			}
 		})
@@ -123,7 +123,7 @@ func (g *Engine) Resume(ctx context.Context) error {
 // maxResuming is how many sessions Resume works on at once.
 const maxResuming = 8
 
-// resume takes up what a process left in a session.
+// resume goes on with what an earlier process left in a session.
 func (g *Engine) resume(ctx context.Context, key session.Key) error {
 	g.running.Add(1)
 	defer g.running.Done()
@@ -155,11 +155,11 @@ func (g *Engine) finish(ctx context.Context, key session.Key) error {
 		return err
 	}
 	a, m, err := g.begun(s)
-	if err != nil { // nobody can take it up: the agent is gone, say
-		s.State.Turn = session.Turn{}
+	if err != nil { // it cannot be resumed: the agent is gone, say
+		s.Turn = session.Turn{}
 		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
 	}
-	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
+	g.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
 	defer r.late.close()
 	begun, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -246,7 +246,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.late.expect()
 			}
 			if e.Done != nil {
-				r.Engine.keep(r.agent, m, e.Done)
+				r.keep(r.agent, m, e.Done)
 			}
 			if !gone && !yield(e, nil) {
 				gone = true
@@ -268,9 +268,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.Engine.running.Add(1)
+	r.running.Add(1)
 	go func() {
-		defer r.Engine.running.Done()
+		defer r.running.Done()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }

@@ -1,9 +1,7 @@
 package hub
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/skill"
 )
 
 // Folder is a folder of this machine. It holds skills as folders, or as archives
@@ -68,7 +67,7 @@ func (f *Folder) Search(ctx context.Context, text string, limit int) ([]Found, e
 			continue
 		}
 		if d.IsDir() {
-			raw, err := readBounded(root, d.Name()+"/"+archive.Manifest, maxManifest)
+			raw, err := skill.ReadFile(root, d.Name()+"/"+archive.Manifest, maxManifest)
 			if err != nil {
 				continue
 			}
@@ -134,12 +133,12 @@ func (f *Folder) Download(ctx context.Context, r *Release, into *os.Root, _ func
 	if d.path == "" {
 		return copyArchive(root, d.url, into)
 	}
-	skill, err := root.OpenRoot(d.url)
+	folder, err := root.OpenRoot(d.url)
 	if err != nil {
 		return err
 	}
-	defer skill.Close()
-	a, err := archive.OpenFolder(skill.FS())
+	defer folder.Close()
+	a, err := archive.OpenFolder(folder.FS())
 	if err != nil {
 		return refused("%w", err)
 	}
@@ -161,21 +160,4 @@ func copyArchive(from *os.Root, name string, into *os.Root) error {
 	defer f.Close()
 	_, err = archive.Write(into, ArchiveName, false, io.LimitReader(f, archive.MaxPacked+1))
 	return err
-}
-
-// readBounded reads a file of at most limit bytes.
-func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
-	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("it is not a file"))
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(raw)) > limit {
-		err = errors.New("the file is too long")
-	}
-	return raw, err
 }

@@ -231,7 +231,7 @@ const registryMeta = "_meta.json"
 func checkFiles(r *Release, folder *os.Root, files map[string]string) error {
 	if r.Content != "" {
 		if content, err := contentHash(folder, files); err != nil || content != r.Content {
-			return errors.New("the files are not those that the registry has judged: the digest of all of them differs")
+			return errors.New("the files differ from the ones that the registry judged: the digest over all of them is another")
 		}
 	}
 	if r.Files == nil {

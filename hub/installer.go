@@ -195,7 +195,7 @@ func (in *Installer) Pin(ctx context.Context, name string, pinned bool) error {
 	})
 }
 
-// alone calls f while nobody else changes the folder.
+// alone calls f with the folder locked.
 func (in *Installer) alone(ctx context.Context, f func(*place) error) error {
 	p, err := enter(ctx, in.c.Folder)
 	if err != nil {

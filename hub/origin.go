@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
 )
 
@@ -60,7 +61,7 @@ type Installed struct {
 
 // readOrigin reads the record of a skill; nil if it has none.
 func readOrigin(root *os.Root, name string) (*Origin, error) {
-	raw, err := readBounded(root, name+"/"+archive.Record, maxOrigin)
+	raw, err := skill.ReadFile(root, name+"/"+archive.Record, maxOrigin)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -154,7 +155,7 @@ func readManifest(text []byte) (name, description string, err error) {
 // checkManifest checks a package's SKILL.md and returns the skill's name. If want
 // is not empty, the name must be that one.
 func checkManifest(folder *os.Root, want string) (string, error) {
-	text, err := readBounded(folder, archive.Manifest, maxManifest)
+	text, err := skill.ReadFile(folder, archive.Manifest, maxManifest)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", archive.Manifest, err)
 	}

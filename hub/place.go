@@ -26,13 +26,13 @@ const (
 // patience is how long a process waits for another's lock.
 const patience = time.Minute
 
-// place is the folder of skills while nobody else changes it.
+// place is the locked folder of skills.
 type place struct {
 	*os.Root
 	lock *flock.Flock
 }
 
-// enter waits until nobody else changes the folder. It then restores what a
+// enter waits for the lock of the folder. It then restores what a
 // process that died was replacing.
 func enter(ctx context.Context, folder string) (*place, error) {
 	if err := ctx.Err(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/hub/internal/archive"
+	"github.com/etui-run/etui/skill"
 )
 
 // SignatureState is what is known about the maker of a skill.
@@ -85,7 +86,7 @@ const (
 // signer is the name in the certificate.
 func (in *Installer) checkSignature(source string, folder *os.Root, files map[string]string) (state SignatureState, signer string, err error) {
 	roots := in.c.Roots[source]
-	raw, err := readBounded(folder, signatureFile, maxSignature)
+	raw, err := skill.ReadFile(folder, signatureFile, maxSignature)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Unsigned, "", nil
 	}

@@ -138,7 +138,7 @@ func same(o *Origin, r *Release) bool {
 	return r.Files == nil || !slices.ContainsFunc(drift(r.Files, o.Files), func(name string) bool { return name != registryMeta })
 }
 
-// unseen returns the flags that nobody has accepted yet. A flag that has only
+// unseen returns the flags that were not accepted yet. A flag that has only
 // moved to another line is not new.
 func unseen(flags, accepted []scan.Flag) (list []scan.Flag) {
 	for _, f := range flags {

@@ -2,7 +2,12 @@ package model
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -24,6 +29,27 @@ func KindOf(status int) error {
 		return ErrRequest
 	}
 	return ErrUnavailable
+}
+
+// Failure describes the error err of a request. An adapter fills e with the model's name
+// and, if the provider refused the request, with what it said. The API key and the values
+// of the headers are removed from the detail.
+func Failure(ctx context.Context, err error, e Error, key string, headers map[string]string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var sending *url.Error
+	if e.Kind == nil {
+		e.Kind, e.Detail = ErrUnavailable, err.Error()
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			e.Detail = "the connection ended before the answer did"
+		case errors.As(err, &sending):
+			e.Detail = sending.Err.Error() // the URL may contain a password
+		}
+	}
+	e.Detail = Detail(e.Detail, append(slices.Collect(maps.Values(headers)), key)...)
+	return &e
 }
 
 // maxDetail limits the provider's words in an error, in bytes.

@@ -1,5 +1,7 @@
 package rank
 
+import "cmp"
+
 // VectorWeights say how much the meaning of a question and a definition counts
 // beside their words. Meanings are compared by the cosine of their vectors.
 type VectorWeights struct {
@@ -20,13 +22,7 @@ type Vectors struct {
 // NewVectors takes vectors by position, which must have length one and must not
 // change any more. A definition without one is ranked by its words.
 func NewVectors(byPosition [][]float32, w VectorWeights) *Vectors {
-	if w.Weight == 0 {
-		w.Weight = 0.5
-	}
-	if w.Threshold == 0 {
-		w.Threshold = 0.4
-	}
-	return &Vectors{byPosition, float32(w.Weight), float32(w.Threshold)}
+	return &Vectors{byPosition, float32(cmp.Or(w.Weight, 0.5)), float32(cmp.Or(w.Threshold, 0.4))}
 }
 
 // addMeanings adds to the scores of admitted definitions what their vectors say.

@@ -33,9 +33,9 @@ const (
 	factCount
 )
 
-func (f fact) String() string {
-	return [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}[f]
-}
+var factNames = [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}
+
+func (f fact) String() string { return factNames[f] }
 
 func (f fact) kind() *cel.Type {
 	switch f {
@@ -65,12 +65,8 @@ func allFacts() []fact {
 }
 
 func factNamed(name string) (fact, bool) {
-	for _, f := range allFacts() {
-		if f.String() == name {
-			return f, true
-		}
-	}
-	return 0, false
+	i := slices.Index(factNames[:], name)
+	return fact(max(i, 0)), i >= 0
 }
 
 // caller provides the facts to a condition. Without a call, call is nil.

@@ -75,6 +75,7 @@ const (
 // Kind is what a list of rules decides. Its text is the list's key in etui.yaml.
 type Kind string
 
+// The kinds.
 const (
 	Visibility Kind = "visibility" // which tools and skills exist for a caller
 	Policy     Kind = "policy"     // whether a call may run

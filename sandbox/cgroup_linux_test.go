@@ -108,7 +108,7 @@ func inOwnCgroup(t *testing.T) {
 		t.Logf("no cgroup of memory and processes can be made: %v", err)
 		return
 	}
-	dir, err := os.MkdirTemp(root, "etui-test-")
+	dir, err := os.MkdirTemp(root, "etui-test-") //nolint:usetesting // a cgroup is made where the kernel has them
 	if err != nil {
 		t.Logf("no cgroup can be made: %v", err)
 		return

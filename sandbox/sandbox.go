@@ -140,7 +140,7 @@ func New(c Config) (*Sandbox, error) {
 
 // Close frees what the sandbox holds in memory. The caller ends its programs first;
 // no program can be started afterwards.
-func (s *Sandbox) Close() error { return s.system.close() }
+func (s *Sandbox) Close() error { return s.close() }
 
 // atLeast reports whether a mode is as strong as another.
 func (m Mode) atLeast(required Mode) bool {
@@ -196,7 +196,7 @@ func (s *Sandbox) Network() error {
 	case m == Strong || m == Landlock:
 		return errors.New("programs have no network here")
 	default:
-		return fmt.Errorf("programs have no network in mode %s of the sandbox; it takes mode strong or landlock", m)
+		return fmt.Errorf("programs have no network in mode %s of the sandbox; use mode strong or landlock", m)
 	}
 }
 

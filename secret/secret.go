@@ -21,6 +21,7 @@ package secret
 import (
 	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -61,3 +62,8 @@ func (v Value) Parts() []Value {
 	}
 	return parts
 }
+
+var telling = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
+
+// Names reports whether the name of a header or a variable says that it holds a secret.
+func Names(name string) bool { return telling.MatchString(name) }

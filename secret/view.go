@@ -3,6 +3,7 @@ package secret
 import (
 	"bytes"
 	"encoding/hex"
+	"html"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -144,23 +145,9 @@ func entity(text []byte) (r rune, n int) {
 	if end < 3 {
 		return 0, 0
 	}
-	name := string(text[1:end])
-	if i := strings.Index("amp  lt   gt   quot apos ", name+" "); i >= 0 && i%5 == 0 {
-		return rune(`&<>"'`[i/5]), end + 1
-	}
-	digits, base := strings.TrimPrefix(name, "#"), rune(10)
-	if digits == name {
+	plain := html.UnescapeString(string(text[:end+1]))
+	if r, n = utf8.DecodeRuneInString(plain); n != len(plain) {
 		return 0, 0
-	}
-	if rest := strings.TrimLeft(digits, "xX"); len(rest) == len(digits)-1 {
-		digits, base = rest, 16
-	}
-	for _, d := range []byte(digits) {
-		value := strings.IndexByte("0123456789abcdef", lower(d))
-		if value < 0 || rune(value) >= base || r > utf8.MaxRune {
-			return 0, 0
-		}
-		r = r*base + rune(value)
 	}
 	return r, end + 1
 }

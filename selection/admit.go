@@ -3,6 +3,7 @@ package selection
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -42,13 +43,12 @@ func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (s *Stage) UnmarshalText(text []byte) error {
-	for _, stage := range Stages() {
-		if stage.String() == string(text) {
-			*s = stage
-			return nil
-		}
+	i := slices.IndexFunc(Stages(), func(stage Stage) bool { return stage.String() == string(text) })
+	if i < 0 {
+		return fmt.Errorf("unknown stage %q", text)
 	}
-	return fmt.Errorf("unknown stage %q", text)
+	*s = Stages()[i]
+	return nil
 }
 
 // Usable reports whether a tool at this stage may be called: it was sent, or

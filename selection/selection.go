@@ -14,6 +14,8 @@
 package selection
 
 import (
+	"cmp"
+
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/rank"
 )
@@ -86,14 +88,8 @@ func (s *Selector) begin(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
 		stages: make([]Stage, s.catalog.Len()),
-		limit:  s.config.Limit, budget: s.config.Budget,
+		limit:  cmp.Or(max(req.Limit, 0), s.config.Limit),
 	}
-	if req.Limit > 0 {
-		sel.limit = req.Limit
-	}
-	if req.Budget > 0 {
-		sel.budget = req.Budget
-	}
-	sel.budget = req.within(sel.budget, s.config.WindowShare)
+	sel.budget = req.within(cmp.Or(max(req.Budget, 0), s.config.Budget), s.config.WindowShare)
 	return sel
 }

@@ -30,7 +30,7 @@ func Example() {
 	}
 	// In a program: http.ListenAndServe("127.0.0.1:3884", server.New(e, server.Config{}))
 	w := httptest.NewRecorder()
-	server.New(e, server.Config{Status: api.Config{Version: "1.0"}}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/readyz", nil))
+	server.New(e, server.Config{Status: api.Config{Version: "1.0"}}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/readyz", nil))
 	fmt.Print(w.Body)
 	// Output: {"status":"ready","service":"etui","version":"1.0","tools":0}
 }
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 		method, path, _ := strings.Cut(r.Pattern, " ")
 		url := "http://localhost" + strings.NewReplacer("{name}", "main", "{change}", "enable").Replace(path)
 		for name, c := range map[string]struct {
-			ctx     context.Context
+			ctx     context.Context //nolint:containedctx // a row of a table
 			header  []string
 			refused int // 0 when it is let in
 		}{

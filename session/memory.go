@@ -92,7 +92,7 @@ func (m *MemoryStore) Open(context.Context) ([]Key, error) {
 	defer m.mu.Unlock()
 	var open []*stored
 	for _, s := range m.sessions {
-		if s.State.Open() {
+		if s.Open() {
 			open = append(open, s)
 		}
 	}

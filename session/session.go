@@ -125,7 +125,7 @@ type Summary struct {
 // ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
 
-// Sent, as a limit, loads the messages that the next turn needs: State.Sent of them, or
+// Sent as a limit loads the messages that the next turn needs: State.Sent of them, or
 // the newest 2,000 when Sent is unknown.
 const Sent = -1
 

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -80,6 +81,36 @@ func (c *Config) Details() Details {
 		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
 	}
 }
+
+// Described is a skill as its config describes it. Providers embed it in their skills.
+type Described struct {
+	name, description string
+	parameters        ParameterSchema
+	// More is what Details returns.
+	More Details
+	// Timeout bounds a call; Redactor hides the config's secrets.
+	Timeout  time.Duration
+	Redactor Redactor
+}
+
+// Describe returns what c says about a skill of a provider.
+func (c *Config) Describe(provider string) Described {
+	more := c.Details()
+	more.Provider = provider
+	return Described{c.Name, c.Description, c.Parameters, more, min(cmp.Or(c.Timeout, DefaultTimeout), MaxTimeout), c.Redactor()}
+}
+
+// Name returns the skill's name.
+func (d *Described) Name() string { return d.name }
+
+// Description returns what the skill does.
+func (d *Described) Description() string { return d.description }
+
+// Parameters returns the schema of the arguments.
+func (d *Described) Parameters() ParameterSchema { return d.parameters }
+
+// Details returns the rest of what is known about the skill.
+func (d *Described) Details() Details { return d.More }
 
 // The bounds of a call's time.
 const (

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 )
@@ -105,11 +106,11 @@ func (r *root) source(file string) string { return path.Join(filepath.ToSlash(r.
 
 // file is what a loader knows of a file. It is immutable.
 type file struct {
-	stamp    stamp
-	sum      uint64 // of its text
-	fresh    bool   // the file was read so soon after a change that the next one may have the same stamp
-	module   string // a second file that the skill is made of
-	beside   stamp  // of module
+	stamp    filestamp.Stamp
+	sum      uint64          // of its text
+	fresh    bool            // the file was read so soon after a change that the next one may have the same stamp
+	module   string          // a second file that the skill is made of
+	beside   filestamp.Stamp // of module
 	names    []string
 	unmet    bool
 	problems Problems
@@ -279,7 +280,7 @@ func (l *Loader) gone(r *root, there []found) (all []outcome) {
 func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []found, again bool) (all []outcome) {
 	there = slices.DeleteFunc(there, func(f found) bool {
 		known := r.files[f.path]
-		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == stampOf(f.info) && known.beside == dir.stamp(known.module)
+		return known != nil && !again && !known.fresh && f.err == nil && known.stamp == filestamp.Of(f.info) && known.beside == dir.stamp(known.module)
 	})
 	texts := make([]reading, len(there))
 	parallel(len(there), func(i int) {
@@ -355,7 +356,7 @@ func (l *Loader) read(r *root, dir *tree, f found, again bool) reading {
 		return reading{file: next, same: same, err: next.problems}
 	}
 	next.sum = maphash.Bytes(seed, text)
-	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(next.stamp.modified) < soon
+	next.fresh = (known == nil || known.stamp != next.stamp) && time.Since(next.stamp.Modified) < soon
 	retry := known != nil && (again && (known.unmet || len(known.problems) > 0) || known.beside != dir.stamp(known.module))
 	if known != nil && known.sum == next.sum && !retry {
 		next.names, next.unmet, next.problems, next.module, next.beside = known.names, known.unmet, known.problems, known.module, known.beside
@@ -448,7 +449,7 @@ func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 func (l *Loader) provided(at *os.Root, c Config) (Skill, error) {
 	c.Folder = at
 	if c.Provider == "" {
-		return toolset{c}, nil
+		return &toolset{c.Describe("")}, nil
 	}
 	p, ok := l.providers[c.Provider]
 	if !ok {

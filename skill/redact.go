@@ -1,10 +1,6 @@
 package skill
 
-import (
-	"regexp"
-
-	"github.com/etui-run/etui/secret"
-)
+import "github.com/etui-run/etui/secret"
 
 // Secret is a text that is never shown.
 type Secret = secret.Value
@@ -22,7 +18,7 @@ func (c *Config) Secrets() []Secret {
 	}
 	for _, values := range []map[string]Secret{c.Headers, c.Env} {
 		for name, value := range values {
-			if sensitive.MatchString(name) {
+			if secret.Names(name) {
 				all = append(all, value.Parts()...)
 			}
 		}
@@ -32,6 +28,3 @@ func (c *Config) Secrets() []Secret {
 
 // Redactor returns a redactor of [Config.Secrets].
 func (c *Config) Redactor() Redactor { return secret.NewRedactor(c.Secrets()...) }
-
-// sensitive matches the names of headers and variables that hold a secret.
-var sensitive = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)

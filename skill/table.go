@@ -239,7 +239,7 @@ func (a Actor) add(c Change, touched map[string]bool, level slog.Level) {
 		case len(d.Unmet) > 0:
 			added.initial, added.why = Loaded, strings.Join(d.Unmet, "; ")
 		case strings.HasPrefix(c.Source, programSource):
-			added.initial, added.why = Loaded, "nobody has enabled it yet"
+			added.initial, added.why = Loaded, "it was not enabled yet"
 		case c.Disabled:
 			added.initial, added.why = Loaded, "its file says enabled: false"
 		}

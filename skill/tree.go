@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/etui-run/etui/internal/filestamp"
 )
 
 // tree is an open Root. Nothing outside its Within is read through it.
@@ -237,40 +239,67 @@ func (f *tree) find(real, at string, e fs.DirEntry) found {
 }
 
 // stamp returns the stamp of a file in the folder, or the zero one.
-func (f *tree) stamp(file string) stamp {
+func (f *tree) stamp(file string) filestamp.Stamp {
 	if file == "" {
-		return stamp{}
+		return filestamp.Stamp{}
 	}
 	info, err := f.within.Stat(filepath.Join(f.at, filepath.FromSlash(file)))
 	if err != nil {
-		return stamp{}
+		return filestamp.Stamp{}
 	}
-	return stampOf(info)
+	return filestamp.Of(info)
 }
 
 // read returns the text of a file of at most so many bytes, and its stamp at that
 // time. It never waits for a writer.
-func (f *tree) read(file found, most int64) ([]byte, stamp, error) {
+func (f *tree) read(file found, most int64) ([]byte, filestamp.Stamp, error) {
 	if err := readable(file.info, most); err != nil {
-		return nil, stampOf(file.info), err
+		return nil, filestamp.Of(file.info), err
 	}
 	r, err := f.within.OpenFile(file.real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, stampOf(file.info), plain(err)
+		return nil, filestamp.Of(file.info), plain(err)
 	}
 	defer func() { _ = r.Close() }()
 	info, err := r.Stat()
 	if err != nil {
-		return nil, stampOf(file.info), plain(err)
+		return nil, filestamp.Of(file.info), plain(err)
 	}
 	if err := readable(info, most); err != nil {
-		return nil, stampOf(info), err
+		return nil, filestamp.Of(info), err
 	}
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
 		err = tooLong(most)
 	}
-	return text, stampOf(info), plain(err)
+	return text, filestamp.Of(info), plain(err)
+}
+
+// ErrTooLong says that a file has more bytes than are read.
+var ErrTooLong = errors.New("the file is too long")
+
+// ReadFile reads a regular file of a skill, without waiting for pipes. Of a file with
+// more than most bytes it returns the beginning and ErrTooLong. Its errors do not name
+// the file.
+func ReadFile(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, plain(err)
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(raw)) > most {
+		return raw[:most], ErrTooLong
+	}
+	return raw, plain(err)
 }
 
 // readable returns why a file must not be read, or nil.
@@ -280,7 +309,7 @@ func readable(info fs.FileInfo, most int64) error {
 		return errors.New("this is a folder, not a file")
 	case !info.Mode().IsRegular():
 		return errors.New("this is not a regular file but a pipe, a socket or a device")
-	case links(info) > 1:
+	case filestamp.Links(info) > 1:
 		return errors.New("the file has another name (a hard link), which may lie outside; copy it instead")
 	case info.Size() > most:
 		return tooLong(most)

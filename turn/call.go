@@ -246,7 +246,7 @@ func (t *run) resolve(j *job) {
 	}
 	entry, stage := t.admit(name)
 	if j.broken && (entry == nil || !stage.Usable()) {
-		j.result = unknown(j.call)
+		j.result = t.unknown(j.call)
 		return
 	}
 	if entry == nil {
@@ -264,7 +264,7 @@ func (t *run) resolve(j *job) {
 	}
 	j.entry = entry
 	if j.broken && entry.Definition.Repeats() == tool.Never {
-		j.result = unknown(j.call)
+		j.result = t.unknown(j.call)
 	}
 }
 

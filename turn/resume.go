@@ -76,7 +76,7 @@ func (a *Answer) reason() string {
 	return text
 }
 
-// ErrSuspended, as the cause with which a host cancels the context of a turn, leaves the
+// ErrSuspended is the cause with which a host cancels the context of a turn to leave the
 // turn open, so that another process can resume it. With any other cause the turn ends.
 var ErrSuspended = errors.New("the turn is suspended")
 
@@ -252,7 +252,8 @@ func (j *job) idempotencyKey() string {
 
 // unknown answers a call that may have run before the process ended, and must not run
 // twice.
-func unknown(c chat.Call) chat.Result {
+func (t *run) unknown(c chat.Call) chat.Result {
+	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
 	r := tool.Failure("The program ended while %s was running. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
 	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended while it was running. It was not run again.", reached(c))
 	return r
@@ -293,7 +294,7 @@ func (t *run) settle() []chat.Message {
 				result = tool.Failure("the call was not approved: a new message came first")
 				t.in.Session.Awaits = without(t.in.Session.Awaits, c.ID)
 			case i == 0 && t.repeats(c) != tool.Safe:
-				result = unknown(c)
+				result = t.unknown(c)
 			}
 			left = append(left, answer(c, result))
 		}
@@ -312,7 +313,7 @@ func (t *run) abandon() {
 		for i, j := range t.round.jobs {
 			result := tool.Failure("the call was not run")
 			if i == 0 {
-				result = unknown(j.call)
+				result = t.unknown(j.call)
 			}
 			left = append(left, answer(j.call, result))
 		}

@@ -161,7 +161,7 @@ func TestResumedAnywhere(t *testing.T) {
 		var c calls
 		tools := []tool.Tool{c.tool("look", tool.Safe), c.tool("pay", tool.Keyed), c.tool("send", tool.Never)}
 		seen, asked := 0, 0
-		s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, script...), turn.Input{Text: "go", Request: json.RawMessage(`{}`)}, func(e turn.Event) bool {
+		s := until(t, newBench(t, turn.Config{}, selection.Config{}, tools, script...), turn.Input{Text: "go", Request: json.RawMessage(`{}`)}, func(turn.Event) bool {
 			seen++
 			return seen > n
 		})

@@ -40,27 +40,21 @@ type benchCaseOf struct {
 	} `json:"check"`
 }
 
+type caseRequest struct {
+	Workspace string      `json:"workspace"`
+	Case      benchCaseOf `json:"case"`
+}
+
 // benchCase answers run_case: it plays the steps of a case, or calls a skill whose
 // service answers as the case says. It is ok if all came out as the case expects.
-func benchCase(ctx context.Context, line json.RawMessage) any {
-	var request struct {
-		Workspace string      `json:"workspace"`
-		Case      benchCaseOf `json:"case"`
-	}
-	if err := json.Unmarshal(line, &request); err != nil {
-		return benchFailure(err)
-	}
+func benchCase(ctx context.Context, request caseRequest) (map[string]any, error) {
 	c := request.Case
 	if c.Dir == "" {
 		c.Dir = "skills"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 100*time.Second)
 	defer cancel()
-	err := errors.Join(c.play(ctx, request.Workspace), c.call(ctx, request.Workspace))
-	if err != nil {
-		return benchFailure(err)
-	}
-	return map[string]any{"ok": true}
+	return nil, errors.Join(c.play(ctx, request.Workspace), c.call(ctx, request.Workspace))
 }
 
 // play changes files while the skills are served, and checks the effect.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,17 +25,15 @@ func benchCapabilities(mode string) []string {
 	return list
 }
 
+type execRequest struct {
+	Cmd, Workspace, Cwd string
+	Timeout             float64 `json:"timeout_s"`
+}
+
 // benchExec answers exec: it runs a command line in the workspace.
-func benchExec(mode string) benchTool {
+func benchExec(mode string) func(context.Context, execRequest) (map[string]any, error) {
 	programs := sync.OnceValues(func() (*sandbox.Sandbox, error) { return sandbox.New(sandbox.Config{Mode: sandbox.Mode(mode)}) })
-	return func(ctx context.Context, line json.RawMessage) any {
-		var request struct {
-			Cmd, Workspace, Cwd string
-			Timeout             float64 `json:"timeout_s"`
-		}
-		if err := json.Unmarshal(line, &request); err != nil {
-			return benchFailure(err)
-		}
+	return func(ctx context.Context, request execRequest) (map[string]any, error) {
 		s, err := programs()
 		if err != nil {
 			return benchRefusal(err)
@@ -63,13 +60,13 @@ func benchExec(mode string) benchTool {
 			return benchRefusal(err)
 		}
 		if err != nil {
-			return benchFailure(err)
+			return nil, err
 		}
 		return map[string]any{
 			"ok": result.Exit == 0, "exit": result.Exit, "output": printable.Text(result.Stdout.String()) + printable.Text(result.Stderr.String()),
 			"refused": false, "error": string(result.Limit), "mode": string(result.Mode),
 			"put_back": done,
-		}
+		}, nil
 	}
 }
 
@@ -78,8 +75,8 @@ func benchNames(workspace string) []string {
 	return []string{filepath.Join(workspace, config.File), filepath.Join(workspace, "skills")}
 }
 
-func benchRefusal(err error) any {
-	return map[string]any{"ok": false, "refused": true, "exit": -1, "error": err.Error()}
+func benchRefusal(err error) (map[string]any, error) {
+	return map[string]any{"refused": true, "exit": -1}, err
 }
 
 // benchFolder is the folder to run in: one of the workspace.

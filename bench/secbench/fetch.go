@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -21,21 +20,19 @@ const (
 	fetchBody = 1 << 20
 )
 
+type fetchRequest struct {
+	URL      string            `json:"url"`
+	Resolver string            `json:"resolver"`
+	DialMap  string            `json:"dial_map"`
+	OwnPort  uint16            `json:"own_port"`
+	Allow    []string          `json:"allow_private"`
+	Headers  map[string]string `json:"headers"`
+}
+
 // benchFetch answers a request for a page: through the guard, with the bench's
 // resolver, and connected to the bench's server instead of the address that has
 // passed.
-func benchFetch(ctx context.Context, line json.RawMessage) any {
-	var q struct {
-		URL      string            `json:"url"`
-		Resolver string            `json:"resolver"`
-		DialMap  string            `json:"dial_map"`
-		OwnPort  uint16            `json:"own_port"`
-		Allow    []string          `json:"allow_private"`
-		Headers  map[string]string `json:"headers"`
-	}
-	if err := json.Unmarshal(line, &q); err != nil {
-		return map[string]any{"ok": false, "error": err.Error()}
-	}
+func benchFetch(ctx context.Context, q fetchRequest) (map[string]any, error) {
 	passed := &passedAddresses{to: q.DialMap, list: []string{}}
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", q.Resolver)
@@ -45,14 +42,15 @@ func benchFetch(ctx context.Context, line json.RawMessage) any {
 	}
 	guard, err := egress.New(egress.Config{Allow: q.Allow, Own: []uint16{q.OwnPort}, Lookup: resolver.LookupNetIP, Dial: passed.dial})
 	if err != nil {
-		return map[string]any{"ok": false, "error": err.Error()}
+		return nil, err
 	}
 	defer guard.CloseIdleConnections()
 	text, err := fetch(ctx, guard, q.URL, q.Headers)
-	if err != nil {
-		return map[string]any{"ok": false, "error": err.Error(), "dialed": passed.all()}
+	answer := map[string]any{"dialed": passed.all()}
+	if err == nil {
+		answer["output"] = text
 	}
-	return map[string]any{"ok": true, "output": text, "dialed": passed.all()}
+	return answer, err
 }
 
 func fetch(ctx context.Context, guard *egress.Guard, url string, headers map[string]string) (string, error) {

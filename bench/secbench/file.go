@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/etui-run/etui/chat"
@@ -26,24 +27,20 @@ type benchFileRequest struct {
 }
 
 // benchFile answers a request with the file tools of the bench's workspace.
-func benchFile(ctx context.Context, line json.RawMessage) any {
-	var q benchFileRequest
-	if err := json.Unmarshal(line, &q); err != nil {
-		return benchFailure(err)
-	}
+func benchFile(ctx context.Context, q benchFileRequest) (map[string]any, error) {
 	files, err := builtin.Open(builtin.FilesConfig{Dir: q.Workspace, Protected: benchNames(q.Workspace)})
 	if err != nil {
-		return benchFailure(err)
+		return nil, err
 	}
 	defer func() { _ = files.Close() }()
 	result, err := q.do(ctx, files)
-	switch {
-	case err != nil:
-		return benchFailure(err)
-	case result.Failed:
-		return map[string]any{"ok": false, "error": result.Text}
+	if err == nil && result.Failed {
+		err = errors.New(result.Text)
 	}
-	return map[string]any{"ok": true, "output": result.Text}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"output": result.Text}, nil
 }
 
 func (q benchFileRequest) do(ctx context.Context, files *builtin.Files) (chat.Result, error) {

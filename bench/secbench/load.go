@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,19 +75,17 @@ func (p *benchProvider) Load(c skill.Config) (skill.Skill, error) {
 	return s, err
 }
 
+type loadRequest struct {
+	Workspace string            `json:"workspace"`
+	Dir       string            `json:"skills_dir"`
+	Env       map[string]string `json:"env"`
+}
+
 // benchLoad loads a folder of skills once.
-func benchLoad(ctx context.Context, line json.RawMessage) any {
-	var request struct {
-		Workspace string            `json:"workspace"`
-		Dir       string            `json:"skills_dir"`
-		Env       map[string]string `json:"env"`
-	}
-	if err := json.Unmarshal(line, &request); err != nil {
-		return benchFailure(err)
-	}
+func benchLoad(ctx context.Context, request loadRequest) (map[string]any, error) {
 	b, err := newBenchSkills(request.Workspace, request.Dir, request.Env, egress.Config{})
 	if err != nil {
-		return benchFailure(err)
+		return nil, err
 	}
 	report := b.loader.Load(ctx)
 	errs, details := []map[string]any{}, map[string]any{}
@@ -98,7 +95,7 @@ func benchLoad(ctx context.Context, line json.RawMessage) any {
 	for _, s := range b.table.ListEnabled() {
 		details[s.Name()] = b.describe(s)
 	}
-	return map[string]any{"ok": true, "loaded": report.Loaded, "errors": errs, "details": details}
+	return map[string]any{"loaded": report.Loaded, "errors": errs, "details": details}, nil
 }
 
 // describe returns the values of a skill that are in effect.

@@ -10,11 +10,31 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 )
 
 // benchTool answers a request, given as its line of JSON.
 type benchTool = func(context.Context, json.RawMessage) any
+
+// answering makes a tool of a function that takes the decoded request. What the
+// function returns beside an error is part of the failure.
+func answering[Q any](do func(context.Context, Q) (map[string]any, error)) benchTool {
+	return func(ctx context.Context, line json.RawMessage) any {
+		var request Q
+		var answer map[string]any
+		err := json.Unmarshal(line, &request)
+		if err == nil {
+			answer, err = do(ctx, request)
+		}
+		all := map[string]any{"ok": err == nil}
+		if err != nil {
+			all["error"] = err.Error()
+		}
+		maps.Copy(all, answer)
+		return all
+	}
+}
 
 // benchTools returns what a security bench can request, by the name in its requests.
 // Commands run in the given mode of the sandbox.
@@ -23,13 +43,13 @@ func benchTools(mode string) map[string]benchTool {
 		"capabilities": func(context.Context, json.RawMessage) any {
 			return map[string]any{"capabilities": benchCapabilities(mode)}
 		},
-		"exec":          benchExec(mode),
-		"file":          benchFile,
-		"load_skills":   benchLoad,
-		"run_case":      benchCase,
-		"fetch":         benchFetch,
-		"install_skill": benchInstall,
-		"remove_skill":  benchRemove,
+		"exec":          answering(benchExec(mode)),
+		"file":          answering(benchFile),
+		"load_skills":   answering(benchLoad),
+		"run_case":      answering(benchCase),
+		"fetch":         answering(benchFetch),
+		"install_skill": answering(benchInstall),
+		"remove_skill":  answering(benchRemove),
 	}
 }
 

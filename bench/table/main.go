@@ -176,7 +176,7 @@ func processes(b *strings.Builder) {
 		var ready []time.Duration
 		var rss []int
 		for i := range 9 {
-			d, kb := start(command(c.args...), home)
+			d, kb := start(command(c.args...))
 			if i > 0 { // the first start makes the database
 				ready, rss = append(ready, d), append(rss, kb)
 			}
@@ -192,7 +192,7 @@ func processes(b *strings.Builder) {
 
 // start runs a gateway until it is ready, and tells how long that took and how
 // much memory it has when it is idle.
-func start(c *exec.Cmd, home string) (time.Duration, int) {
+func start(c *exec.Cmd) (time.Duration, int) {
 	out, err := c.StdoutPipe()
 	if err != nil {
 		log.Fatal(err)

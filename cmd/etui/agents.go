@@ -1,19 +1,17 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
-	"github.com/etui-run/etui/internal/client"
 )
 
 func (a *cli) agentsCommand() *cobra.Command {
@@ -21,13 +19,7 @@ func (a *cli) agentsCommand() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the agents: their models, tools and skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var agents []engine.AgentStatus
-				if err := c.Do(cmd.Context(), http.MethodGet, "/api/agents", nil, &agents); err != nil {
-					return err
-				}
-				return a.printAgents(agents)
-			})
+			return show(cmd.Context(), a, request{path: "/api/agents"}, describeAgents)
 		},
 	}
 	c.AddCommand(list, a.agentsSetCommand())
@@ -54,7 +46,8 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 			if change.Skill == nil && change.Groups == nil && change.Skills == nil {
 				return app.Usagef("nothing to change: give --skill, --groups or --skills")
 			}
-			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.setAgent(cmd.Context(), c, args[0], change) })
+			put := request{http.MethodPut, "/api/agents/" + url.PathEscape(args[0]), change, "change the agent in etui.yaml instead"}
+			return show(cmd.Context(), a, put, func(s engine.AgentStatus) string { return describeAgents([]engine.AgentStatus{s}) })
 		},
 	}
 	c.Flags().StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
@@ -63,34 +56,10 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) setAgent(ctx context.Context, c *client.Client, name string, change engine.Control) error {
-	if c.Here() {
-		return app.Usagef("no gateway is running; change the agent in etui.yaml instead")
-	}
-	var s engine.AgentStatus
-	if err := c.Do(ctx, http.MethodPut, "/api/agents/"+url.PathEscape(name), change, &s); err != nil {
-		return err
-	}
-	if a.json {
-		return json.NewEncoder(a.out).Encode(s)
-	}
-	return a.printAgents([]engine.AgentStatus{s})
-}
-
-func (a *cli) printAgents(agents []engine.AgentStatus) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(agents)
-	}
-	all := func(list string) string {
-		if list == "" {
-			return "all"
-		}
-		return list
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tMODEL\tTOOLS\tGROUPS\tACTIVE SKILL\tSKILLS TOLD\tSTRATEGY")
+func describeAgents(agents []engine.AgentStatus) string {
+	rows := [][]string{{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS TOLD", "STRATEGY"}}
 	for _, s := range agents {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Model, s.Tools, all(s.Groups), s.Skill, all(strings.Join(s.Skills, ",")), s.Strategy)
+		rows = append(rows, []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)})
 	}
-	return w.Flush()
+	return columns(rows)
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/audit"
-	"github.com/etui-run/etui/internal/client"
 )
 
 func (a *cli) auditCommand() *cobra.Command {
@@ -25,16 +21,7 @@ newest 10,000 of each kind, for 90 days.`,
 		Example: "  etui audit --denied\n  etui audit --tool write_file --user alice --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := url.Values{"tool": {f.Tool}, "user": {f.User}, "denied": {strconv.FormatBool(f.Denied)}, "limit": {strconv.Itoa(f.Limit)}}
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var list []audit.Decision
-				if err := c.Do(cmd.Context(), http.MethodGet, "/admin/audit?"+q.Encode(), nil, &list); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(list)
-				}
-				return a.printDecisions(list)
-			})
+			return show(cmd.Context(), a, request{path: "/admin/audit?" + q.Encode()}, describeDecisions)
 		},
 	}
 	c.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool")
@@ -44,10 +31,9 @@ newest 10,000 of each kind, for 90 days.`,
 	return c
 }
 
-func (a *cli) printDecisions(list []audit.Decision) error {
+func describeDecisions(list []audit.Decision) string {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(a.out, "There are no decisions.")
-		return err
+		return "There are no decisions.\n"
 	}
 	rows := [][]string{{"TIME", "TOOL", "USER", "CHANNEL", "DECISION"}}
 	for _, d := range list {
@@ -66,6 +52,5 @@ func (a *cli) printDecisions(list []audit.Decision) error {
 	for i, d := range list {
 		b.WriteString(lines[i+1] + hanging("    ", d.Reason, width()) + hanging("    ", d.Arguments, width()))
 	}
-	_, err := fmt.Fprint(a.out, b.String())
-	return err
+	return b.String()
 }

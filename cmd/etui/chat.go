@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,7 +27,7 @@ import (
 )
 
 func (a *cli) chatCommand() *cobra.Command {
-	var who caller
+	var who api.Message
 	var text string
 	c := &cobra.Command{
 		Use: "chat", Short: "Talk to an agent in the terminal", Args: cobra.NoArgs,
@@ -38,8 +39,8 @@ does. Each start is a new conversation; --session names one that you can continu
   git diff | etui chat -m -
   etui chat --skill oncall`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if who.message.Session == "" {
-				who.message.Session = newSession()
+			if who.Session == "" {
+				who.Session = newSession()
 			}
 			return a.with(cmd.Context(), true, func(c *client.Client) error {
 				if text == "-" {
@@ -50,7 +51,7 @@ does. Each start is a new conversation; --session names one that you can continu
 					text = string(all)
 				}
 				if cmd.Flags().Changed("message") {
-					m, err := who.says(text)
+					m, err := says(who, text)
 					if err != nil {
 						return err
 					}
@@ -61,7 +62,7 @@ does. Each start is a new conversation; --session names one that you can continu
 			})
 		},
 	}
-	who.flags(c)
+	callerFlags(c, &who)
 	c.Flags().StringVarP(&text, "message", "m", "", `the message; "-" reads it from standard input`)
 	return c
 }
@@ -158,7 +159,7 @@ const chatHelp = `/skills         list the skills, and which one is active
 Ctrl-C stops a running answer.`
 
 // converse talks until the input ends.
-func (a *cli) converse(ctx context.Context, c *client.Client, who caller) error {
+func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message) error {
 	prompting := isTerminal(a.out)
 	if prompting {
 		fmt.Fprintf(a.out, "Connected to %s. /help lists the commands.\n", c.Where)
@@ -184,10 +185,10 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who caller) error 
 		case "/help":
 			fmt.Fprintln(a.out, chatHelp)
 		case "/new":
-			who.message.Session = newSession()
+			who.Session = newSession()
 			fmt.Fprintln(a.out, "A new conversation.")
 		case "/skills":
-			err = a.printSkills(ctx, c, who.message.Agent, who.message.Skill)
+			err = a.printSkills(ctx, c, who.Agent, who.Skill)
 		case "/skill":
 			err = a.switchSkill(ctx, c, &who, rest)
 		case "/why":
@@ -204,7 +205,7 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who caller) error 
 				continue
 			}
 			var m api.Message
-			if m, err = who.says(text); err == nil {
+			if m, err = says(who, text); err == nil {
 				m.Wait = true
 				err = a.interruptible(ctx, func(ctx context.Context) error { return a.say(ctx, c, m) })
 			}
@@ -228,17 +229,14 @@ func (a *cli) interruptible(ctx context.Context, f func(context.Context) error) 
 }
 
 // switchSkill makes a skill active for the messages that follow.
-func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *caller, name string) error {
-	if name == "" {
-		name = catalog.Full
-	}
-	m := who.message
+func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *api.Message, name string) error {
+	name = cmp.Or(name, catalog.Full)
+	m := *who
 	m.Skill, m.Text = name, "hi"
-	var x struct{ Funnel []struct{ Left int } }
-	if err := c.Do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/select", m, new(api.Answer)); err != nil {
 		return err
 	}
-	who.message.Skill = name
+	who.Skill = name
 	fmt.Fprintf(a.out, "The skill %s is active.\n", name)
 	return nil
 }
@@ -248,11 +246,8 @@ func (a *cli) printSkills(ctx context.Context, c *client.Client, agent, chosen s
 	if err := c.Do(ctx, http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &s); err != nil {
 		return err
 	}
-	if a.json {
-		return json.NewEncoder(a.out).Encode(s)
-	}
-	if chosen != "" {
-		s.Active = chosen
-	}
-	return a.printToolsets(s)
+	return a.print(s, func() string {
+		s.Active = cmp.Or(chosen, s.Active)
+		return describeToolsets(s)
+	})
 }

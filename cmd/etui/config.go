@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 )
 
 func (a *cli) configCommand() *cobra.Command {
@@ -50,15 +51,13 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return json.NewEncoder(a.out).Encode(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State})
-			}
-			missing := ""
-			if !w.Found {
-				missing = " (does not exist)"
-			}
-			_, err = fmt.Fprintf(a.out, "config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
-			return err
+			return a.print(map[string]any{"config": w.File, "exists": w.Found, "workspace": w.Dir, "state": w.State}, func() string {
+				missing := ""
+				if !w.Found {
+					missing = " (does not exist)"
+				}
+				return fmt.Sprintf("config     %s%s\nworkspace  %s\nstate      %s\n", w.File, missing, w.Dir, w.State)
+			})
 		},
 	}, &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of etui.yaml", Args: cobra.NoArgs,
@@ -94,12 +93,13 @@ func (a *cli) validate(ctx context.Context) error {
 	if err := errors.Join(append(errs, b.Close())...); err != nil {
 		return err
 	}
+	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
 	if a.json {
 		warnings := []string{}
 		for _, warning := range append(b.Warnings, b.Failures()...) {
 			warnings = append(warnings, warning.Error())
 		}
-		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "rules": len(w.Config.Visibility.Rules) + len(w.Config.Policy.Rules), "warnings": warnings})
+		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
 	for _, warning := range append(b.Warnings, b.Failures()...) {
 		fmt.Fprintf(a.err, "warning: %v\n", warning)
@@ -108,6 +108,6 @@ func (a *cli) validate(ctx context.Context) error {
 	if !w.Found {
 		what = "There is no " + w.File + "; the defaults are valid"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d tools, %d skills, %d rules, model %s.\n", what, catalog.Len(), len(catalog.Skills()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules), b.Models())
+	_, err = fmt.Fprintf(a.out, "%s: %s, %s, %s, model %s.\n", what, printable.Count(catalog.Len(), "tool"), printable.Count(skills, "skill"), printable.Count(rules, "rule"), b.Models())
 	return err
 }

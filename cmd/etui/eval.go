@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
@@ -153,10 +151,7 @@ func isSet(dir string) bool {
 
 // evaluate measures one set. Of several, the run files lie in a folder.
 func evaluate(dir string, single bool, flags evalFlags) (evaluation, error) {
-	questions := flags.queries
-	if questions == "" {
-		questions = filepath.Join(dir, "queries.jsonl")
-	}
+	questions := cmp.Or(flags.queries, filepath.Join(dir, "queries.jsonl"))
 	set, err := eval.LoadFiles(filepath.Join(dir, "tools.jsonl"), questions)
 	if err != nil {
 		return evaluation{}, err
@@ -267,22 +262,11 @@ func rankSet(set *eval.Set) map[string][]string {
 	})
 }
 
-// rankAll ranks for all queries, on all processors.
+// rankAll ranks for all queries.
 func rankAll(set *eval.Set, rank func(eval.Query) []string) map[string][]string {
-	lists := make([][]string, len(set.Queries))
-	var done sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for first := range workers {
-		done.Go(func() {
-			for i := first; i < len(lists); i += workers {
-				lists[i] = rank(set.Queries[i])
-			}
-		})
-	}
-	done.Wait()
-	ranked := make(map[string][]string, len(lists))
-	for i, q := range set.Queries {
-		ranked[q.ID] = lists[i]
+	ranked := make(map[string][]string, len(set.Queries))
+	for i, list := range eval.Each(len(set.Queries), func(i int) []string { return rank(set.Queries[i]) }) {
+		ranked[set.Queries[i].ID] = list
 	}
 	return ranked
 }

@@ -54,7 +54,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+join(append(replay.Modes(), replay.Configured))+" (default: all but the last; with --against only that, with --baseline its own)")
+	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with --against only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -67,14 +67,6 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 	flags.BoolVar(&f.table, "table", false, "print a table in Markdown")
 	flags.BoolVar(&f.turns, "turns", false, "print every turn")
 	return c
-}
-
-func join(modes []replay.Mode) string {
-	names := make([]string, len(modes))
-	for i, m := range modes {
-		names[i] = string(m)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
@@ -129,7 +121,7 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 	return least, nil
 }
 
-// conversations finds what is to be replayed.
+// conversations returns the conversations to replay.
 func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []string, f replayFlags) ([]replay.Conversation, error) {
 	switch {
 	case len(files) > 0 && len(f.sessions) > 0:

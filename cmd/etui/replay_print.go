@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/etui-run/etui/internal/replay"
 )
@@ -27,21 +26,15 @@ func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 	}
 	rows := replayRows(before, after)
 	if f.table {
-		return printMarkdown(a.out, rows)
+		_, err := io.WriteString(a.out, markdown(rows))
+		return err
 	}
 	if f.turns {
 		printTurns(a.out, after)
 	}
 	printChanges(a.out, changes, f.turns)
 	fmt.Fprintln(a.out, summary(after.Runs[0]))
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(a.out, languages(after.Runs[len(after.Runs)-1]))
+	_, err := fmt.Fprint(a.out, columns(rows)+languages(after.Runs[len(after.Runs)-1]))
 	return err
 }
 
@@ -81,8 +74,8 @@ func languages(r replay.Run) string {
 	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
-// replayRows is the table of modes, its head first. What stood before a change
-// comes before what stands after it. Dollars are compared with the first row.
+// replayRows is the table of modes, its head first. The rows before a change
+// come before those after it. Dollars are compared with the first row.
 func replayRows(before, after replay.Report) [][]string {
 	rows := [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
 	for _, p := range replay.Providers() {
@@ -127,16 +120,14 @@ func thousands(n int) string {
 	return text
 }
 
-func printMarkdown(w io.Writer, rows [][]string) error {
+func markdown(rows [][]string) (text string) {
 	for i, row := range rows {
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
-			return err
-		}
+		text += "| " + strings.Join(row, " | ") + " |\n"
 		if i == 0 {
-			fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(row)))
+			text += "|" + strings.Repeat("---|", len(row)) + "\n"
 		}
 	}
-	return nil
+	return text
 }
 
 // printTurns prints what became of every turn.
@@ -157,7 +148,7 @@ func printTurns(w io.Writer, report replay.Report) {
 }
 
 // printChanges prints the turns in which a needed tool reaches the model in
-// another way, and with all those in which it is told of other tools.
+// another way; with all set, also the turns in which only other tools changed.
 func printChanges(w io.Writer, changes []replay.Change, all bool) {
 	quiet := 0
 	shown := map[string]bool{} // what another provider has changed in the same way
@@ -174,7 +165,7 @@ func printChanges(w io.Writer, changes []replay.Change, all bool) {
 		shown[key] = true
 	}
 	if quiet > 0 {
-		fmt.Fprintf(w, "%d turns in which the model is told of other tools, none of them needed; --turns shows them\n", quiet)
+		fmt.Fprintf(w, "%d turns in which the model sees other tools, none of them needed; --turns shows them\n", quiet)
 	}
 	if len(changes) > 0 {
 		fmt.Fprintln(w)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,7 +22,7 @@ import (
 )
 
 func (a *cli) selectCommand() *cobra.Command {
-	var who caller
+	var who api.Message
 	var ask asked
 	var all, last bool
 	c := &cobra.Command{
@@ -48,7 +47,7 @@ to try. --last shows what the last message of a conversation got.`,
 			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.explain(cmd.Context(), c, who, text, ask, all) })
 		},
 	}
-	who.flags(c)
+	callerFlags(c, &who)
 	f := c.Flags()
 	f.BoolVar(&all, "all", false, "show every tool and skill, even those that do not match the message")
 	f.BoolVar(&last, "last", false, "show what the last message of the conversation got")
@@ -65,8 +64,8 @@ type asked struct {
 }
 
 // explain prints what a message would get.
-func (a *cli) explain(ctx context.Context, c *client.Client, who caller, text string, ask asked, all bool) error {
-	m, err := who.says(text)
+func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, text string, ask asked, all bool) error {
+	m, err := says(who, text)
 	if err != nil {
 		return err
 	}
@@ -87,12 +86,6 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who caller, text st
 	}
 	_, err = fmt.Fprint(a.out, render(x.Explanation, all, width())+renderRefused(x.Refused, width()))
 	return err
-}
-
-func (a *cli) printJSON(value any) error {
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
 }
 
 // near bounds how many tools are shown that match but were not sent, and how many that

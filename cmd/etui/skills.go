@@ -19,7 +19,6 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/admin"
@@ -64,16 +63,14 @@ func (a *cli) skillsListCommand() *cobra.Command {
 				if err := c.Do(cmd.Context(), http.MethodGet, "/api/skills?agent="+url.QueryEscape(agent), nil, &r.Toolsets); err != nil {
 					return err
 				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(r)
-				}
-				a.printSkillList(r.SkillList)
-				r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
-					return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
-						return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
+				return a.print(r, func() string {
+					r.Toolsets.Skills = slices.DeleteFunc(r.Toolsets.Skills, func(t catalog.Skill) bool {
+						return slices.ContainsFunc(r.Skills, func(s admin.SkillStatus) bool {
+							return s.Name == t.Name && s.Kind == "instructions" && len(s.Tools) == 0
+						})
 					})
+					return describeSkillList(r.SkillList) + describeToolsets(r.Toolsets)
 				})
-				return a.printToolsets(r.Toolsets)
 			})
 		},
 	}
@@ -81,7 +78,8 @@ func (a *cli) skillsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printSkillList(l admin.SkillList) {
+func describeSkillList(l admin.SkillList) string {
+	var b strings.Builder
 	rows := [][]string{{"SKILL", "STATE", "KIND", "RISK", "VERSION", "SOURCE"}}
 	for _, s := range l.Skills {
 		kind := s.Kind
@@ -92,26 +90,27 @@ func (a *cli) printSkillList(l admin.SkillList) {
 	}
 	if len(l.Skills) > 0 {
 		lines := strings.SplitAfter(layout(rows, 5, width()), "\n")
-		fmt.Fprint(a.out, lines[0])
+		b.WriteString(lines[0])
 		for i, s := range l.Skills {
-			fmt.Fprint(a.out, lines[i+1])
+			b.WriteString(lines[i+1])
 			for _, note := range remarks(s) {
-				fmt.Fprintf(a.out, "    %s\n", note)
+				fmt.Fprintf(&b, "    %s\n", note)
 			}
 		}
 	}
 	for _, f := range l.Failed {
-		fmt.Fprintf(a.out, "failed: %s\n", home(f.Error))
+		fmt.Fprintf(&b, "failed: %s\n", home(f.Error))
 	}
 	if l.Trouble != "" {
-		fmt.Fprintf(a.out, "warning: %s\n", l.Trouble)
+		fmt.Fprintf(&b, "warning: %s\n", l.Trouble)
 	}
 	if l.DroppedCalls > 0 {
-		fmt.Fprintf(a.out, "warning: %d calls are missing in the history; they came faster than they could be written\n", l.DroppedCalls)
+		fmt.Fprintf(&b, "warning: %d calls are missing in the history; they came faster than they could be written\n", l.DroppedCalls)
 	}
 	if len(l.Skills)+len(l.Failed) > 0 {
-		fmt.Fprintln(a.out)
+		b.WriteByte('\n')
 	}
+	return b.String()
 }
 
 // remarks returns what a list says about a skill beside its row.
@@ -146,8 +145,8 @@ func remarks(s admin.SkillStatus) (notes []string) {
 	return notes
 }
 
-// printToolsets marks the active one.
-func (a *cli) printToolsets(s api.Toolsets) error {
+// describeToolsets marks the active one.
+func describeToolsets(s api.Toolsets) string {
 	var rows [][]string
 	for _, t := range s.Skills {
 		mark := " "
@@ -156,34 +155,24 @@ func (a *cli) printToolsets(s api.Toolsets) error {
 		}
 		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools ", s.Counts[t.Name]), t.Description})
 	}
-	_, err := fmt.Fprint(a.out, layout(rows, 2, width()))
-	return err
+	return layout(rows, 2, width())
 }
 
 func (a *cli) skillsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show everything about a skill", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var s admin.SkillStatus
-				if err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(s)
-				}
-				a.printSkill(s)
-				return nil
-			})
+			return show(cmd.Context(), a, request{path: skillPath(args[0])}, describeSkill)
 		},
 	}
 }
 
-func (a *cli) printSkill(s admin.SkillStatus) {
-	fmt.Fprintf(a.out, "%s\n  %s\n\n", s.Name, s.Description)
+func describeSkill(s admin.SkillStatus) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  %s\n\n", s.Name, s.Description)
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(a.out, "  %-10s %s\n", label, text)
+			fmt.Fprintf(&b, "  %-10s %s\n", label, text)
 		}
 	}
 	line("state", standing(s))
@@ -212,6 +201,7 @@ func (a *cli) printSkill(s admin.SkillStatus) {
 		printServer(line, serverOf(s))
 	}
 	line("calls", countersText(s.Counters))
+	return b.String()
 }
 
 // serverOf returns the status of the MCP server behind a skill; the zero value for other
@@ -299,16 +289,8 @@ func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Comman
 }
 
 func (a *cli) changeSkill(ctx context.Context, method, path string, change admin.Change) error {
-	return a.with(ctx, false, func(c *client.Client) error {
-		var s admin.SkillStatus
-		if err := c.Do(ctx, method, path, change, &s); err != nil {
-			return err
-		}
-		if a.json {
-			return json.NewEncoder(a.out).Encode(s)
-		}
-		_, err := fmt.Fprintf(a.out, "%s is %s.\n", s.Name, standing(s))
-		return err
+	return show(ctx, a, request{method: method, path: path, body: change}, func(s admin.SkillStatus) string {
+		return fmt.Sprintf("%s is %s.\n", s.Name, standing(s))
 	})
 }
 
@@ -326,30 +308,15 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 				change.Version = version
 				return a.changeSkill(cmd.Context(), http.MethodPost, skillPath(name)+"/use", change)
 			}
-			return a.activate(cmd.Context(), agent, args[0])
+			put := request{http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, "set workflow.default_skill in etui.yaml instead"}
+			return show(cmd.Context(), a, put, func(s api.Toolsets) string {
+				return fmt.Sprintf("The skill %s is active for %s: %d tools.\n", s.Active, s.Agent, s.Tools)
+			})
 		},
 	}
 	why.flags(c)
 	c.Flags().StringVar(&agent, "agent", "", "agent that gets the toolset (default: the first one)")
 	return c
-}
-
-// activate makes a toolset the active one of an agent.
-func (a *cli) activate(ctx context.Context, agent, name string) error {
-	return a.with(ctx, false, func(c *client.Client) error {
-		if c.Here() {
-			return app.Usagef("no gateway is running; set workflow.default_skill in etui.yaml instead")
-		}
-		var s api.Toolsets
-		if err := c.Do(ctx, http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": name}, &s); err != nil {
-			return err
-		}
-		if a.json {
-			return json.NewEncoder(a.out).Encode(s)
-		}
-		_, err := fmt.Fprintf(a.out, "The skill %s is active for %s: %d tools.\n", s.Active, s.Agent, s.Tools)
-		return err
-	})
 }
 
 func (a *cli) skillsApproveCommand() *cobra.Command {
@@ -373,22 +340,12 @@ func (a *cli) skillsReloadCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "reload", Short: "Reload all skill files in a running gateway", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				if c.Here() {
-					return app.Usagef("no gateway is running; a gateway reads all files when it starts")
-				}
-				var r skill.Report
-				if err := c.Do(cmd.Context(), http.MethodPost, "/admin/skills/reload", why.request(), &r); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(r)
-				}
+			reload := request{http.MethodPost, "/admin/skills/reload", why.request(), "a gateway reads all files when it starts"}
+			return show(cmd.Context(), a, reload, func(r skill.Report) (text string) {
 				for _, p := range r.Problems {
-					fmt.Fprintf(a.out, "failed: %v\n", p)
+					text += fmt.Sprintf("failed: %v\n", p)
 				}
-				_, err := fmt.Fprintf(a.out, "%s, %s, %s changed.\n", printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem"), printable.Count(r.Changed, "file"))
-				return err
+				return text + fmt.Sprintf("%s, %s, %s changed.\n", printable.Count(len(r.Loaded), "skill"), printable.Count(len(r.Problems), "problem"), printable.Count(r.Changed, "file"))
 			})
 		},
 	}
@@ -411,16 +368,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 			if len(args) == 1 {
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var calls []audit.Record
-				if err := c.Do(cmd.Context(), http.MethodGet, path, nil, &calls); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(calls)
-				}
-				return a.printCalls(calls)
-			})
+			return show(cmd.Context(), a, request{path: path}, describeCalls)
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "only calls of this user")
@@ -429,10 +377,9 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 	return c
 }
 
-func (a *cli) printCalls(calls []audit.Record) error {
+func describeCalls(calls []audit.Record) string {
 	if len(calls) == 0 {
-		_, err := fmt.Fprintln(a.out, "There are no calls.")
-		return err
+		return "There are no calls.\n"
 	}
 	rows := [][]string{{"TIME", "SKILL", "USER", "CHANNEL", "OUTCOME", "MS", "ARGUMENTS"}}
 	for _, call := range calls {
@@ -441,6 +388,5 @@ func (a *cli) printCalls(calls []audit.Record) error {
 			strconv.FormatFloat(call.Took, 'f', 1, 64), strings.TrimSpace(call.Arguments + " " + call.Error),
 		})
 	}
-	_, err := fmt.Fprint(a.out, layout(rows, 6, width()))
-	return err
+	return layout(rows, 6, width())
 }

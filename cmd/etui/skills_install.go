@@ -57,7 +57,7 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 			for _, err := range errs {
 				fmt.Fprintf(a.err, "etui: %s\n", err)
 			}
-			return a.printFound(found)
+			return a.print(append([]hub.Found{}, found...), func() string { return describeFound(found) })
 		}),
 	}
 	c.Flags().StringVar(&registry, "registry", "", "only this registry")
@@ -65,13 +65,9 @@ func (a *cli) skillsFindCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printFound(found []hub.Found) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(append([]hub.Found{}, found...))
-	}
+func describeFound(found []hub.Found) string {
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(a.out, "No skill matches these words.")
-		return err
+		return "No skill matches these words.\n"
 	}
 	rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "DESCRIPTION"}}
 	for _, f := range found {
@@ -81,8 +77,7 @@ func (a *cli) printFound(found []hub.Found) error {
 		}
 		rows = append(rows, []string{f.Words(), f.Registry, version, printable.OneLine(f.Description)})
 	}
-	_, err := fmt.Fprint(a.out, layout(rows, 3, width()))
-	return err
+	return layout(rows, 3, width())
 }
 
 func (a *cli) skillsInstallCommand() *cobra.Command {
@@ -218,19 +213,16 @@ func (a *cli) skillsInstalledCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return json.NewEncoder(a.out).Encode(append([]hub.Installed{}, list...))
-			}
-			if len(list) == 0 {
-				_, err = fmt.Fprintln(a.out, "No skill is installed.")
-				return err
-			}
-			rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
-			for _, s := range list {
-				rows = append(rows, installedRow(s))
-			}
-			_, err = fmt.Fprint(a.out, layout(rows, 5, width()))
-			return err
+			return a.print(append([]hub.Installed{}, list...), func() string {
+				if len(list) == 0 {
+					return "No skill is installed.\n"
+				}
+				rows := [][]string{{"SKILL", "REGISTRY", "VERSION", "SIGNATURE", "INSTALLED", "NOTES"}}
+				for _, s := range list {
+					rows = append(rows, installedRow(s))
+				}
+				return layout(rows, 5, width())
+			})
 		}),
 	}
 }
@@ -324,9 +316,5 @@ func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 
 // changedSkill prints what was done to a skill.
 func (a *cli) changedSkill(done, name string) error {
-	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"ok": true, "skill": name})
-	}
-	_, err := fmt.Fprintf(a.out, "%s %s.\n", done, name)
-	return err
+	return a.print(map[string]any{"ok": true, "skill": name}, func() string { return done + " " + name + ".\n" })
 }

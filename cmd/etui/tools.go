@@ -2,14 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/turn"
@@ -64,7 +64,7 @@ func (a *cli) toolsListCommand() *cobra.Command {
 					some := inGroup == "" || slices.ContainsFunc(strings.Split(inGroup, ","), func(g string) bool { return slices.Contains(t.Groups, g) })
 					return !some || source != "" && t.Source != source || risk != "" && string(t.Risk) != risk
 				})
-				return a.printTools(list)
+				return a.print(list, func() string { return describeTools(list) })
 			})
 		},
 	}
@@ -74,23 +74,11 @@ func (a *cli) toolsListCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printTools(list []api.Tool) error {
-	if a.json {
-		if list == nil {
-			list = []api.Tool{}
-		}
-		return json.NewEncoder(a.out).Encode(list)
-	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TOOL\tRISK\tGROUPS\tSOURCE\tTOKENS\tDESCRIPTION")
+func describeTools(list []api.Tool) string {
+	rows := [][]string{{"TOOL", "RISK", "GROUPS", "SOURCE", "TOKENS", "DESCRIPTION"}}
 	tokens := 0
-	room := max(width()-75, 35)
 	for _, t := range list {
 		tokens += t.Tokens
-		text := []rune(t.Description)
-		if len(text) > room {
-			text = append(text[:room-1], '…')
-		}
 		name := t.Name
 		switch {
 		case t.Shadowed:
@@ -98,17 +86,13 @@ func (a *cli) printTools(list []api.Tool) error {
 		case t.Filtered:
 			name += " (filtered)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", name, t.Risk, strings.Join(t.Groups, ","), t.Source, t.Tokens, string(text))
+		rows = append(rows, []string{name, string(t.Risk), strings.Join(t.Groups, ","), t.Source, strconv.Itoa(t.Tokens), printable.Line(t.Description, max(width()-75, 35))})
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.out, "%d tools, %d tokens if all were sent\n", len(list), tokens)
-	return err
+	return columns(rows) + fmt.Sprintf("%d tools, %d tokens if all were sent\n", len(list), tokens)
 }
 
 func (a *cli) toolsShowCommand() *cobra.Command {
-	var who caller
+	var who api.Message
 	c := &cobra.Command{
 		Use: "show NAME", Short: "Show a tool with its parameters, and whether a caller may call it", Args: cobra.ExactArgs(1),
 		Example: "  etui tools show write_file --user bob --channel telegram",
@@ -120,25 +104,19 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				}
 				i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == args[0] && !t.Shadowed })
 				if i < 0 {
-					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], func(yield func(string) bool) {
-						for _, t := range list {
-							if !yield(t.Name) {
-								return
-							}
-						}
-					}))
+					names := make([]string, len(list))
+					for i, t := range list {
+						names[i] = t.Name
+					}
+					return app.Usagef("there is no tool %q%s", args[0], nearest.Hint(args[0], slices.Values(names)))
 				}
 				t := list[i]
-				m := who.message
-				m.Roles, m.Attrs = who.roles, who.attrs
 				var call turn.Judgement
-				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", m, &call); err != nil {
+				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(t.Name)+"/judge", who, &call); err != nil {
 					return err
 				}
-				e := json.NewEncoder(a.out)
-				e.SetIndent("", "  ")
 				if a.json {
-					return e.Encode(shownTool{t, call})
+					return a.printJSON(shownTool{t, call})
 				}
 				fmt.Fprintf(a.out, "%s\n  %s\n", t.Name, t.Description)
 				for lang, text := range t.Translations {
@@ -155,11 +133,11 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 				}
 				fmt.Fprintf(a.out, "  %s\n", judged(call))
 				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)
-				return e.Encode(t.Parameters)
+				return a.printJSON(t.Parameters)
 			})
 		},
 	}
-	who.flags(c)
+	callerFlags(c, &who)
 	return c
 }
 
@@ -185,15 +163,14 @@ func judged(j turn.Judgement) string {
 }
 
 func (a *cli) toolsCallCommand() *cobra.Command {
-	var who caller
+	var who api.Message
 	var dry bool
 	c := &cobra.Command{
 		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model; the arguments are a JSON object", Args: cobra.RangeArgs(1, 2),
 		Example: `  etui tools call list_pods '{"namespace":"prod"}'
   etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call := api.CallRequest{Message: who.message, Arguments: json.RawMessage("{}")}
-			call.Roles, call.Attrs = who.roles, who.attrs
+			call := api.CallRequest{Message: who, Arguments: json.RawMessage("{}")}
 			if len(args) == 2 {
 				if !json.Valid([]byte(args[1])) {
 					return app.Usagef("the arguments are not JSON: %s", args[1])
@@ -201,44 +178,34 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 				call.Arguments = json.RawMessage(args[1])
 			}
 			if dry {
-				return a.with(cmd.Context(), false, func(c *client.Client) error { return a.judge(cmd.Context(), c, args[0], call) })
+				judge := request{method: http.MethodPost, path: "/api/tools/" + url.PathEscape(args[0]) + "/judge", body: call}
+				return show(cmd.Context(), a, judge, func(j turn.Judgement) string { return describeJudgement(args[0], j) })
 			}
 			return a.with(cmd.Context(), true, func(c *client.Client) error {
 				var r chat.Result
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
 				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(r)
-				}
-				if r.Failed {
+				if r.Failed && !a.json {
 					return fmt.Errorf("%s failed: %s", args[0], r.Text)
 				}
-				_, err := fmt.Fprintln(a.out, strings.TrimRight(r.Text, "\n"))
-				return err
+				return a.print(r, func() string { return strings.TrimRight(r.Text, "\n") + "\n" })
 			})
 		},
 	}
 	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
-	who.flags(c)
+	callerFlags(c, &who)
 	return c
 }
 
-// judge prints the verdict on a call.
-func (a *cli) judge(ctx context.Context, c *client.Client, name string, call api.CallRequest) error {
-	var j turn.Judgement
-	if err := c.Do(ctx, http.MethodPost, "/api/tools/"+url.PathEscape(name)+"/judge", call, &j); err != nil {
-		return err
-	}
-	if a.json {
-		return json.NewEncoder(a.out).Encode(j)
-	}
-	fmt.Fprintf(a.out, "%s: %s\n", name, judged(j))
+// describeJudgement describes the verdict on a call of a tool.
+func describeJudgement(name string, j turn.Judgement) string {
+	text := fmt.Sprintf("%s: %s\n", name, judged(j))
 	if j.Command != nil {
-		fmt.Fprintf(a.out, "  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), "none"))
+		text += fmt.Sprintf("  programs: %s\n", cmp.Or(strings.Join(j.Command.Programs, ", "), "none"))
 		for _, f := range j.Command.Found {
-			fmt.Fprintf(a.out, "  %s\n", f)
+			text += fmt.Sprintf("  %s\n", f)
 		}
 	}
-	return nil
+	return text
 }

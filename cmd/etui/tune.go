@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,11 +64,7 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if err != nil {
 		return fmt.Errorf("removing the weights: %w", err)
 	}
-	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"weights": rank.DefaultWeights()})
-	}
-	_, err = fmt.Fprintln(a.out, says)
-	return err
+	return a.print(map[string]any{"weights": rank.DefaultWeights()}, func() string { return says + "\n" })
 }
 
 // tune fits weights, reports, and writes them when they are better.
@@ -105,14 +100,10 @@ func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time
 			return err
 		}
 	}
-	if a.json {
-		return json.NewEncoder(a.out).Encode(struct {
-			tune.Report
-			Written string `json:"written,omitempty"`
-		}{report, written})
-	}
-	_, err = fmt.Fprint(a.out, describeTuning(report, written, dry))
-	return err
+	return a.print(struct {
+		tune.Report
+		Written string `json:"written,omitempty"`
+	}{report, written}, func() string { return describeTuning(report, written, dry) })
 }
 
 // lessons are the tools and the questions to learn from: those of a folder, or

@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/api"
 )
 
@@ -59,16 +59,7 @@ func (a *cli) usageShowCommand() *cobra.Command {
 		Use: "show", Short: "Show the record of past turns, newest last", Args: cobra.NoArgs,
 		Example: "  etui usage show --user alice\n  etui usage show --limit 5 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var kept engine.PastTurns
-				if err := c.Do(cmd.Context(), http.MethodGet, who.path(), nil, &kept); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(kept)
-				}
-				return a.printUsage(kept)
-			})
+			return show(cmd.Context(), a, request{path: who.path()}, describeUsage)
 		},
 	}
 	who.flags(c)
@@ -76,7 +67,7 @@ func (a *cli) usageShowCommand() *cobra.Command {
 	return c
 }
 
-func (a *cli) printUsage(kept engine.PastTurns) error {
+func describeUsage(kept engine.PastTurns) string {
 	state := "Turns are not being kept; usage: {keep: true} in etui.yaml would."
 	switch {
 	case kept.Vote:
@@ -85,27 +76,17 @@ func (a *cli) printUsage(kept engine.PastTurns) error {
 		state = "Turns are being kept. They do not vote."
 	}
 	if len(kept.Turns) == 0 {
-		_, err := fmt.Fprintf(a.out, "There are no past turns. %s\n", state)
-		return err
+		return "There are no past turns. " + state + "\n"
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TIME\tAGENT\tUSER\tTOOLS\tQUESTION")
+	rows := [][]string{{"TIME", "AGENT", "USER", "TOOLS", "QUESTION"}}
 	for _, t := range kept.Turns {
 		tools := t.Tools
 		for _, name := range t.Failed {
 			tools = append(tools, name+" (failed)")
 		}
-		text := []rune(t.Text)
-		if room := max(width()-60, 20); len(text) > room {
-			text = append(text[:room-1], '…')
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), string(text))
+		rows = append(rows, []string{t.Time.Local().Format("2006-01-02 15:04"), t.Agent, t.User, strings.Join(tools, ","), printable.Line(t.Text, max(width()-60, 20))})
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(a.out, state)
-	return err
+	return columns(rows) + state + "\n"
 }
 
 func (a *cli) usageExportCommand() *cobra.Command {
@@ -148,16 +129,8 @@ messages do; the turns of all channels are erased.`,
 				return app.Usagef("say whose turns to erase: --user ID, or --everybody")
 			}
 			path := "/api/usage?" + url.Values{"user": {user}, "everybody": {strconv.FormatBool(everybody)}}.Encode()
-			return a.with(cmd.Context(), false, func(c *client.Client) error {
-				var f api.Forgotten
-				if err := c.Do(cmd.Context(), http.MethodDelete, path, nil, &f); err != nil {
-					return err
-				}
-				if a.json {
-					return json.NewEncoder(a.out).Encode(f)
-				}
-				_, err := fmt.Fprintf(a.out, "%d turns erased.\n", f.Erased)
-				return err
+			return show(cmd.Context(), a, request{method: http.MethodDelete, path: path}, func(f api.Forgotten) string {
+				return fmt.Sprintf("%d turns erased.\n", f.Erased)
 			})
 		},
 	}

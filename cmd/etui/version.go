@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -28,11 +27,10 @@ func (a *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return json.NewEncoder(a.out).Encode(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			_, err := fmt.Fprintf(a.out, "etui %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			platform := runtime.GOOS + "/" + runtime.GOARCH
+			return a.print(map[string]string{"version": version(), "go": runtime.Version(), "platform": platform}, func() string {
+				return fmt.Sprintf("etui %s (%s, %s)\n", version(), runtime.Version(), platform)
+			})
 		},
 	}
 }

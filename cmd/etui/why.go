@@ -15,11 +15,9 @@ import (
 )
 
 // why prints what was stored about the last message of a conversation.
-func (a *cli) why(ctx context.Context, c *client.Client, who caller) error {
-	m := who.message
-	m.Roles, m.Attrs = who.roles, who.attrs
+func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error {
 	var turns []engine.Turn
-	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: m}, &turns); err != nil {
+	if err := c.Do(ctx, http.MethodPost, "/api/why", api.Look{Message: who}, &turns); err != nil {
 		return err
 	}
 	switch {
@@ -62,18 +60,18 @@ func renderTurn(t engine.Turn, width int) string {
 			rows = append(rows, []string{mark, s.Tool, score, reason})
 		}
 	}
-	standing := "stands in front of the conversation"
+	before := "sent before the conversation"
 	if c.Mode == selection.Direct {
-		standing = "few enough to send all"
+		before = "few enough to send all"
 	}
-	add("✓", standing, c.Declared)
+	add("✓", before, c.Declared)
 	add("✓", "announced with the message", c.Announced)
 	if c.More > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})
 	}
 	add("·", "", c.Near)
 	for _, skill := range c.Skills {
-		rows = append(rows, []string{"✓", skill, "", "a skill, told with the message"})
+		rows = append(rows, []string{"✓", skill, "", "a skill, announced with the message"})
 	}
 	return head + "\n" + layout(rows, 3, width) + renderRefused(t.Refused, width)
 }

@@ -70,7 +70,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	answer(w, object{"items": items, "nextCursor": nil})
 }
 
-func (s *Server) skill(w http.ResponseWriter, r *http.Request, k Skill) {
+func (s *Server) skill(w http.ResponseWriter, _ *http.Request, k Skill) {
 	var moderation any
 	if k.Verdict != "" && k.Verdict != "clean" {
 		moderation = object{
@@ -84,7 +84,7 @@ func (s *Server) skill(w http.ResponseWriter, r *http.Request, k Skill) {
 	})
 }
 
-func (s *Server) versions(w http.ResponseWriter, r *http.Request, k Skill) {
+func (s *Server) versions(w http.ResponseWriter, _ *http.Request, k Skill) {
 	items := []object{}
 	for _, v := range slices.Backward(k.Versions) {
 		items = append(items, object{"version": v.Number, "createdAt": born, "changelog": "", "changelogSource": "user"})

@@ -79,7 +79,7 @@ func program(name string, text []byte) string {
 
 const opaque = "an archive, which was not looked into"
 
-// isData reports files that instruct nobody.
+// isData reports files that hold data, not instructions.
 func isData(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv", ".tsv", ".svg", ".xsd", ".dtd", ".lock", ".map", ".css", ".ttf", ".sig", ".pem", ".geojson", ".ipynb":

@@ -275,6 +275,6 @@ func (r *rule) findNear(p *page) int {
 }
 
 const (
-	wrapped = 200 // bytes: nobody breaks longer lines of prose
+	wrapped = 200 // bytes: longer lines of prose are not broken by hand
 	nearby  = 6   // lines of prose that belong together
 )

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -85,29 +86,22 @@ func newProviders(out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, 
 
 // modelsOf chooses the models that the environment allows, and says why.
 func modelsOf(getenv func(string) string) (models []config.Model, why string) {
-	base := config.Model{Timeout: config.DefaultTimeout, Retries: config.DefaultRetries}
-	add := func(m config.Model) []config.Model {
-		m.Timeout, m.Retries = base.Timeout, base.Retries
-		return []config.Model{m}
-	}
-	named := func(variable, otherwise string) string {
-		if name := getenv(variable); name != "" {
-			return name
-		}
-		return otherwise
-	}
+	m := config.Model{Name: "offline", Provider: "offline"}
+	why = "no language model is set up"
 	switch key, url := getenv("OPENAI_API_KEY"), getenv("OPENAI_BASE_URL"); {
 	case key != "" || url != "":
 		why = "OPENAI_API_KEY is set"
 		if key == "" {
 			why = "OPENAI_BASE_URL is set"
 		}
-		return add(config.Model{Name: "openai", Provider: "openai", Model: named("OPENAI_MODEL", openaiModel), BaseURL: url, APIKey: secret.Value(key)}), why
+		m = config.Model{Name: "openai", Provider: "openai", Model: cmp.Or(getenv("OPENAI_MODEL"), openaiModel), BaseURL: url, APIKey: secret.Value(key)}
 	case getenv("ANTHROPIC_API_KEY") != "":
-		return add(config.Model{
-			Name: "anthropic", Provider: "anthropic", Model: named("ANTHROPIC_MODEL", anthropicModel),
+		why = "ANTHROPIC_API_KEY is set"
+		m = config.Model{
+			Name: "anthropic", Provider: "anthropic", Model: cmp.Or(getenv("ANTHROPIC_MODEL"), anthropicModel),
 			BaseURL: getenv("ANTHROPIC_BASE_URL"), APIKey: secret.Value(getenv("ANTHROPIC_API_KEY")), Window: 200_000,
-		}), "ANTHROPIC_API_KEY is set"
+		}
 	}
-	return add(config.Model{Name: "offline", Provider: "offline"}), "no language model is set up"
+	m.Timeout, m.Retries = config.DefaultTimeout, config.DefaultRetries
+	return []config.Model{m}, why
 }

@@ -116,7 +116,7 @@ func (a *App) openPeople() (list []Finding) {
 	if w.Config.API.Key == "" {
 		list = gapIn("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
-		list = gapIn("users", "Whoever has the API key can say that it is any user and has any role.", "Give the key only to programs that check who their users are.")
+		list = gapIn("users", "Anyone with the API key can claim to be any user and to have any role.", "Give the key only to programs that check who their users are.")
 	}
 	if !onThisMachine(w.Config.Listen) {
 		list = append(list, gapIn("network", "The gateway speaks plain HTTP: key and messages can be read on the way.", "listen: 127.0.0.1:3884, with a proxy that speaks TLS in front")...)
@@ -188,7 +188,7 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 		list = gapIn("skills", "Programs of skills are given more than others, and can misuse it: "+listed(trusted, 4)+".", "etui skills disable NAME, where you do not trust who made it")
 	}
 	if unsigned := a.unsigned(ctx); len(unsigned) > 0 {
-		list = append(list, gapIn("skills", "Nobody whom you trust has signed "+listed(unsigned, 4)+", from registries.", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
+		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+listed(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
 	}
 	if w.Config.Skills.Model == "install" {
 		list = append(list, gapIn("skills", "A model can install skills from registries.", "skills: {model: find}")...)

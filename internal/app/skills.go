@@ -130,7 +130,7 @@ func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
 // newCalls makes the recorder of calls. Without a store it only reads what is
 // recorded.
 func (a *App) newCalls(stored bool, log *slog.Logger) *audit.Recorder {
-	kept := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.CallLimits{})
+	kept := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.Limits{})
 	a.close = append(a.close, kept.Close)
 	calls := audit.NewRecorder(kept, a.secrets, log)
 	if stored {

@@ -133,7 +133,8 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 		return nil, err
 	}
 	a.guards = append(a.guards, guard)
-	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: outside(dir, skillFolders(w)), Guard: guard, Network: hosts})
+	outside := slices.DeleteFunc(skillFolders(w), func(path string) bool { return within(dir, path) })
+	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: outside, Guard: guard, Network: hosts})
 	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
 }
@@ -169,16 +170,6 @@ func pick(lists map[string][]tool.Tool, i int) map[string]tool.Tool {
 		tools[name] = list[i]
 	}
 	return tools
-}
-
-// outside returns the paths that do not lie in a folder.
-func outside(dir string, paths []string) (list []string) {
-	for _, path := range paths {
-		if below, err := filepath.Rel(dir, path); err != nil || !filepath.IsLocal(below) {
-			list = append(list, path)
-		}
-	}
-	return list
 }
 
 // steady reports whether the file at a path can be used: see [protect.Guard.Steady].

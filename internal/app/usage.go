@@ -22,7 +22,7 @@ func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
 	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
 		return u
 	}
-	turns, err := sqlite.OpenUsage(ctx, file, sqlite.UsageLimits{Age: time.Duration(c.Days) * 24 * time.Hour})
+	turns, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: time.Duration(c.Days) * 24 * time.Hour})
 	if err != nil {
 		a.log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
 		u.Log = brokenLog{err}

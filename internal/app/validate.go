@@ -67,11 +67,7 @@ func (v *Validation) Run(w *Workspace, paths ...string) error {
 
 // workspaceFolders checks the folders that the workspace takes its skills from.
 func (v *Validation) workspaceFolders() error {
-	for _, r := range roots(v.workspace) {
-		dir := r.Dir
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(r.Within, dir)
-		}
+	for _, dir := range skillFolders(v.workspace) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -185,7 +181,9 @@ func (v *Validation) file(folder *os.Root, dir, name string) {
 	}
 	name, err = filepath.Abs(dir)
 	if name = filepath.Base(name); err == nil && v.Strict {
-		err = problems(markdown.Validate(name, file, text))
+		if list := markdown.Validate(name, file, text); len(list) > 0 {
+			err = skill.Problems(list)
+		}
 	}
 	var warnings []skill.Problem
 	if err == nil {
@@ -230,17 +228,8 @@ func (v *Validation) provided(c skill.Config) error {
 	return skill.Problem{Field: "provider", Message: fmt.Sprintf("there is no provider %q%s", c.Provider, nearest.Hint(c.Provider, slices.Values(types)))}
 }
 
-// problems are an error when there are any.
-func problems(list []skill.Problem) error {
-	if len(list) == 0 {
-		return nil
-	}
-	return skill.Problems(list)
-}
-
 // add notes what was found about a file.
 func (v *Validation) add(path string, err error, warnings []skill.Problem) {
-	r := SkillReport{Path: path, OK: err == nil, Errors: []SkillProblem{}, Warnings: []SkillProblem{}}
 	var list skill.Problems
 	var one skill.Problem
 	switch {
@@ -250,11 +239,13 @@ func (v *Validation) add(path string, err error, warnings []skill.Problem) {
 	default:
 		list = skill.Problems{{Message: err.Error()}}
 	}
-	for _, p := range list {
-		r.Errors = append(r.Errors, SkillProblem{p.Line, p.Field, p.Message})
+	v.Reports = append(v.Reports, SkillReport{path, err == nil, reported(list), reported(warnings)})
+}
+
+func reported(list []skill.Problem) []SkillProblem {
+	out := make([]SkillProblem, len(list))
+	for i, p := range list {
+		out[i] = SkillProblem{p.Line, p.Field, p.Message}
 	}
-	for _, p := range warnings {
-		r.Warnings = append(r.Warnings, SkillProblem{p.Line, p.Field, p.Message})
-	}
-	v.Reports = append(v.Reports, r)
+	return out
 }

@@ -46,7 +46,7 @@ func LoadWeights(state string) (rank.Weights, error) {
 	return f.Weights, nil
 }
 
-// Write replaces the weights of a state folder in one step, so that nobody reads half
+// Write replaces the weights of a state folder in one step, so that no reader sees half
 // a file.
 func (f Fitted) Write(state string) error {
 	raw, err := json.MarshalIndent(f, "", "  ")

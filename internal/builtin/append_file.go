@@ -9,6 +9,7 @@ import (
 	"path"
 	"syscall"
 
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/textcode"
 )
 
@@ -66,7 +67,7 @@ func (s spot) append(text string) (added int, size int64, err error) {
 		return 0, 0, fmt.Errorf("%s is not a regular file", path.Base(s.shown))
 	case !s.is(info):
 		return 0, 0, fmt.Errorf("%s was changed by another program meanwhile", path.Base(s.shown))
-	case names(info) > 1:
+	case filestamp.Links(info) > 1:
 		return 0, 0, fmt.Errorf("%s has a second name (a hard link); write the whole file instead", s.shown)
 	case info.Size()+int64(len(text)) > maxScan:
 		return 0, 0, fmt.Errorf("%s has %d bytes; files grow up to 64 MiB", s.shown, info.Size())

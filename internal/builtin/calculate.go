@@ -84,6 +84,14 @@ func rational(r *big.Rat) (number, error) {
 	return number{exact: r}, nil
 }
 
+// both returns the result of an operation: the exact one if both numbers are exact.
+func both(x, y number, exact func(z, x, y *big.Rat) *big.Rat, inexact float64) (number, error) {
+	if x.exact == nil || y.exact == nil {
+		return float(inexact)
+	}
+	return rational(exact(new(big.Rat), x.exact, y.exact))
+}
+
 // parser is a recursive descent parser that computes as it reads.
 type parser struct {
 	text string
@@ -125,15 +133,10 @@ func (p *parser) sum(depth int) (number, error) {
 		if right, err = p.product(depth); err != nil {
 			break
 		}
-		if left.exact == nil || right.exact == nil {
-			if sign != '+' {
-				right.float, right.exact = -right.value(), nil
-			}
-			left, err = float(left.value() + right.value())
-		} else if sign == '+' {
-			left, err = rational(new(big.Rat).Add(left.exact, right.exact))
+		if sign == '+' {
+			left, err = both(left, right, (*big.Rat).Add, left.value()+right.value())
 		} else {
-			left, err = rational(new(big.Rat).Sub(left.exact, right.exact))
+			left, err = both(left, right, (*big.Rat).Sub, left.value()-right.value())
 		}
 	}
 	return left, err
@@ -163,11 +166,7 @@ func (p *parser) product(depth int) (number, error) {
 			}
 			left, err = float(math.Mod(left.value(), right.value()))
 		default:
-			if left.exact == nil || right.exact == nil {
-				left, err = float(left.value() * right.value())
-			} else {
-				left, err = rational(new(big.Rat).Mul(left.exact, right.exact))
-			}
+			left, err = both(left, right, (*big.Rat).Mul, left.value()*right.value())
 		}
 	}
 	return left, err
@@ -183,10 +182,7 @@ func (p *parser) quotient(left, right number) (number, error) {
 	if right.value() == 0 && (right.exact == nil || right.exact.Sign() == 0) {
 		return left, p.fail("division by zero")
 	}
-	if left.exact == nil || right.exact == nil {
-		return float(left.value() / right.value())
-	}
-	return rational(new(big.Rat).Quo(left.exact, right.exact))
+	return both(left, right, (*big.Rat).Quo, left.value()/right.value())
 }
 
 // power parses signs and powers, which are right-associative: -2^2 is -4.
@@ -231,11 +227,7 @@ func (p *parser) value(depth int) (number, error) {
 	switch r := p.peek(); {
 	case r == '(':
 		p.at++
-		v, err := p.sum(depth + 1)
-		if err == nil && p.take(")") == 0 {
-			err = p.fail("a closing bracket is missing")
-		}
-		return v, err
+		return p.closed(p.sum(depth + 1))
 	case r >= '0' && r <= '9' || r == '.':
 		return p.literal()
 	case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == 'π':
@@ -245,6 +237,14 @@ func (p *parser) value(depth int) (number, error) {
 	default:
 		return number{}, p.fail("unexpected %q", r)
 	}
+}
+
+// closed takes the bracket after a value.
+func (p *parser) closed(v number, err error) (number, error) {
+	if err == nil && p.take(")") == 0 {
+		err = p.fail("a closing bracket is missing")
+	}
+	return v, err
 }
 
 func (p *parser) literal() (number, error) {
@@ -277,22 +277,16 @@ var functions = map[string]func(float64) float64{
 }
 
 func (p *parser) name(depth int) (number, error) {
-	end := p.at
-	for end < len(p.text) && (p.text[end] >= 'a' && p.text[end] <= 'z' || p.text[end] >= 'A' && p.text[end] <= 'Z' || p.text[end] >= '0' && p.text[end] <= '9') {
-		end++
-	}
+	rest := strings.TrimLeft(p.text[p.at:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	end := len(p.text) - len(rest)
 	if strings.HasPrefix(p.text[p.at:], "π") {
 		p.at += len("π")
 		return float(math.Pi)
 	}
 	name := strings.ToLower(p.text[p.at:end])
-	switch name {
-	case "pi":
+	if value, ok := map[string]float64{"pi": math.Pi, "e": math.E}[name]; ok {
 		p.at = end
-		return float(math.Pi)
-	case "e":
-		p.at = end
-		return float(math.E)
+		return float(value)
 	}
 	f, single := functions[name]
 	if !single && name != "min" && name != "max" {
@@ -309,10 +303,7 @@ func (p *parser) name(depth int) (number, error) {
 			best = next
 		}
 	}
-	if err == nil && p.take(")") == 0 {
-		err = p.fail("a closing bracket is missing")
-	}
-	if err != nil || !single {
+	if best, err = p.closed(best, err); err != nil || !single {
 		return best, err
 	}
 	v, err := float(f(best.value()))

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/textcode"
 )
 
@@ -95,7 +96,7 @@ func (s spot) open() (*os.File, fs.FileInfo, error) {
 		err = fmt.Errorf("%s is a folder; use list_dir", s.shown)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s is not a regular file", s.shown)
-	case names(info) > 1 && s.namesOf(info) < names(info):
+	case filestamp.Links(info) > 1 && s.namesOf(info) < filestamp.Links(info):
 		err = fmt.Errorf("%s has a second name outside of the workspace (a hard link) and cannot be read; read a copy instead", s.shown)
 	default:
 		return file, info, nil
@@ -107,7 +108,7 @@ func (s spot) open() (*os.File, fs.FileInfo, error) {
 func (p place) namesOf(file fs.FileInfo) (n uint64) {
 	seen := 0
 	_ = fs.WalkDir(p.root.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
-		if seen++; seen > maxWalk || n == names(file) {
+		if seen++; seen > maxWalk || n == filestamp.Links(file) {
 			return fs.SkipAll
 		}
 		if err == nil && e.Type().IsRegular() {

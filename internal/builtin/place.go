@@ -72,7 +72,7 @@ func (f *Files) find(given string) (spot, error) {
 	return s, nil
 }
 
-// findChange resolves a path of the workspace that is to be changed, following links;
+// findChange resolves a path of the workspace for a change, following links;
 // it does not follow the last element if the link itself is meant.
 func (f *Files) findChange(given string, itself bool) (spot, error) {
 	name, err := f.clean(given)

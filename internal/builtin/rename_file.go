@@ -48,7 +48,7 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	return fmt.Sprintf("Moved %s to %s.", from.shown, to.shown), nil
 }
 
-// findRemoval resolves a path that is to be moved or removed. If it is a link, the
+// findRemoval resolves a path for moving or removing it. If it is a link, the
 // link itself is meant.
 func (f *Files) findRemoval(given string) (spot, error) {
 	s, err := f.findChange(given, true)

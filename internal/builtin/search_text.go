@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"github.com/etui-run/etui/internal/filestamp"
 )
 
 type searchInput struct {
@@ -77,7 +79,7 @@ func (h *hits) search(ctx context.Context, s spot, files glob) error {
 		if !e.Type().IsRegular() || files != nil && !files.match(file.within(s)) {
 			return nil
 		}
-		if info, err := e.Info(); err != nil || names(info) > 1 {
+		if info, err := e.Info(); err != nil || filestamp.Links(info) > 1 {
 			return nil //nolint:nilerr // skipped
 		}
 		_ = h.find(file) // unreadable files are skipped

@@ -165,7 +165,10 @@ func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, e
 				return
 			}
 		}
-		if err := lines.Err(); err != nil {
+		switch err := lines.Err(); {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			yield(api.Event{}, fmt.Errorf("the gateway at %s stopped before the reply was complete; it resumes the turn when it starts again", c.Where))
+		case err != nil:
 			yield(api.Event{}, err)
 		}
 	}

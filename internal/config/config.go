@@ -222,7 +222,7 @@ func rulePlaces(r *form.Reader, n *yaml.Node, condition string) (place, whenPlac
 // Tools says which tools etui has.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
-	Disabled []string `yaml:"disabled" help:"Tools that nobody may use: names, or group: and a group."`
+	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group."`
 	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
 	Search   Search   `yaml:"search" help:"Services that web_search asks, in the order of these keys; if one fails, the next one. Without any there is no web_search."`
 }

@@ -2,13 +2,9 @@ package config
 
 import (
 	"reflect"
-	"regexp"
 
 	"github.com/etui-run/etui/secret"
 )
-
-// secretHeader matches the names of headers that hold a secret.
-var secretHeader = regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|secret|session|signature|token`)
 
 // Secrets returns all values of the configuration that must stay hidden, among them
 // headers with telling names.
@@ -29,7 +25,7 @@ func secretsIn(v reflect.Value) (found []secret.Value) {
 		}
 	case reflect.Map:
 		for _, name := range v.MapKeys() {
-			if secretHeader.MatchString(name.String()) {
+			if secret.Names(name.String()) {
 				found = append(found, secretsIn(v.MapIndex(name))...)
 			}
 		}

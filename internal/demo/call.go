@@ -17,39 +17,18 @@ type call struct {
 	args  map[string]string
 }
 
+// verbs are the ways in which tools answer.
+var verbs = map[string]func(*call) (reply, error){
+	"list": (*call).list, "get": (*call).get, "create": (*call).create, "update": (*call).update, "delete": (*call).delete,
+	"do":   func(c *call) (reply, error) { return c.say(c.fill(c.tool.object)), nil },
+	"logs": (*call).logs, "metric": (*call).metric, "weather": (*call).weather, "convert": (*call).convert, "timezone": (*call).timezone,
+	"slots": (*call).slots, "translate": (*call).translate, "language": (*call).language, "summary": (*call).summary,
+}
+
 // answer executes the call.
 func (c *call) answer() (reply, error) {
-	switch c.tool.verb {
-	case "list":
-		return c.list()
-	case "get":
-		return c.get()
-	case "create":
-		return c.create()
-	case "update":
-		return c.update()
-	case "delete":
-		return c.delete()
-	case "do":
-		return c.say(c.fill(c.tool.object)), nil
-	case "logs":
-		return c.logs()
-	case "metric":
-		return c.metric()
-	case "weather":
-		return c.weather()
-	case "convert":
-		return c.convert()
-	case "timezone":
-		return c.timezone()
-	case "slots":
-		return c.slots()
-	case "translate":
-		return c.translate()
-	case "language":
-		return c.language()
-	case "summary":
-		return c.summary()
+	if answer, ok := verbs[c.tool.verb]; ok {
+		return answer(c)
 	}
 	return reply{}, refuse(http.StatusNotImplemented, "%s has no answer", c.tool.name)
 }

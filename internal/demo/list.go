@@ -95,16 +95,14 @@ func mentioning(all []record, value string) []record {
 
 // span handles the arguments about time.
 func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool) {
-	column := dateColumn(k)
+	column := k.firstOf(dateColumns)
 	if column == "" {
 		return nil, false
 	}
 	var from, to time.Time
 	switch arg {
 	case "date", "month":
-		if from, ok = readDate(value, c.now); !ok {
-			return nil, false
-		}
+		from, ok = readDate(value, c.now)
 		to = from.AddDate(0, 0, 1)
 		if arg == "month" {
 			from = from.AddDate(0, 0, 1-from.Day())
@@ -113,24 +111,18 @@ func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool
 			to = end.AddDate(0, 0, 1)
 		}
 	case "since":
-		if from, ok = readSince(value, c.now); !ok {
-			return nil, false
-		}
+		from, ok = readSince(value, c.now)
 		to = c.now.AddDate(100, 0, 0)
 	case "days":
 		days, err := strconv.Atoi(value)
-		if err != nil {
-			return nil, false
-		}
-		to = c.now.AddDate(0, 0, days)
+		to, ok = c.now.AddDate(0, 0, days), err == nil
 	case "expiring_before":
-		if to, ok = readDate(value, c.now); !ok {
-			return nil, false
-		}
-	default:
+		to, ok = readDate(value, c.now)
+	}
+	if !ok {
 		return nil, false
 	}
-	first, last, end := from.Format(minutely), to.Format(minutely), endColumn(k)
+	first, last, end := from.Format(minutely), to.Format(minutely), k.firstOf(endColumns)
 	return func(r record) bool {
 		begins := r.fields[column]
 		ends := begins
@@ -144,23 +136,16 @@ func (c *call) span(k *kind, arg, value string) (keep func(record) bool, ok bool
 // cut truncates a moment to the precision of another one: minute, day or month.
 func cut(moment, like string) string { return moment[:min(len(moment), len(like))] }
 
-// endColumn is the column that says until when a record lasts.
-func endColumn(k *kind) string {
-	for _, column := range k.Columns {
-		if column == "end" || column == "until" {
-			return column
-		}
-	}
-	return ""
-}
+// The columns that date the records of a kind, and that say until when a record lasts.
+var (
+	dateColumns = []string{"date", "start", "time", "began", "due_date", "expires", "changed", "created", "from", "month"}
+	endColumns  = []string{"end", "until"}
+)
 
-// dateColumn is the column that dates the records of a kind.
-func dateColumn(k *kind) string {
-	for _, column := range k.Columns {
-		switch column {
-		case "date", "start", "time", "began", "due_date", "expires", "changed", "created", "from", "month":
-			return column
-		}
+// firstOf returns the first column of a kind that is one of those; empty if none is.
+func (k *kind) firstOf(columns []string) string {
+	if i := slices.IndexFunc(k.Columns, func(c string) bool { return slices.Contains(columns, c) }); i >= 0 {
+		return k.Columns[i]
 	}
 	return ""
 }
@@ -238,13 +223,7 @@ func fits(have, want string) bool {
 }
 
 func keepIf(all []record, keep func(record) bool) []record {
-	var kept []record
-	for _, r := range all {
-		if keep(r) {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(all), func(r record) bool { return !keep(r) })
 }
 
 func distinct(all []record, column string) []string {

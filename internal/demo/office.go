@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -28,12 +29,7 @@ func (c *call) timezone() (reply, error) {
 	for i, arg := range []string{"from", "to"} {
 		h, ok := c.world.Hours[fold(c.args[arg])]
 		if !ok {
-			var known []string
-			for city := range c.world.Hours {
-				known = append(known, city)
-			}
-			slices.Sort(known)
-			return reply{}, unknown("city", c.args[arg], known)
+			return reply{}, unknown("city", c.args[arg], slices.Sorted(maps.Keys(c.world.Hours)))
 		}
 		hours[i] = h
 	}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,22 +111,12 @@ func (c *call) update() (reply, error) {
 		c.world.change(r, column, value)
 	}
 	if status != "" {
-		column := k.status()
+		column := cmp.Or(k.firstOf([]string{"status", "state", "stage"}), "status")
 		r.set(column, status)
 		c.world.change(r, column, status)
 		return single(strings.ToUpper(k.One[:1])+k.One[1:]+" "+r.id+" is now "+status, r), nil
 	}
 	return single("Updated "+k.One+" "+r.id, r), nil
-}
-
-// status is the column that holds the progress of a record.
-func (k *kind) status() string {
-	for _, column := range []string{"status", "state", "stage"} {
-		if slices.Contains(k.Columns, column) {
-			return column
-		}
-	}
-	return "status"
 }
 
 // delete removes the named record; repeating it is not an error.

@@ -140,23 +140,21 @@ func (w *world) ids(spec, name string, now time.Time) []string {
 		}
 		return ids
 	}
-	if prefix, first, ok := strings.Cut(spec, "#"); ok {
-		ids := make([]string, 8)
-		number, _ := strconv.Atoi(first)
-		for i := range ids {
+	prefix, first, numbered := strings.Cut(spec, "#")
+	if !numbered && spec[0] != '@' {
+		return []string{spec}
+	}
+	ids := make([]string, 8)
+	number, _ := strconv.Atoi(first)
+	for i := range ids {
+		if s := seedOf(name).next(i); numbered {
 			ids[i] = prefix + strconv.Itoa(number)
-			number += 1 + seedOf(name).next(i).n(4)
+			number += 1 + s.n(4)
+		} else {
+			ids[i] = w.value(spec, s, now)
 		}
-		return ids
 	}
-	if spec[0] == '@' {
-		ids := make([]string, 8)
-		for i := range ids {
-			ids[i] = w.value(spec, seedOf(name).next(i), now)
-		}
-		return ids
-	}
-	return []string{spec}
+	return ids
 }
 
 // find returns the record that text names: by its whole id, by part of it, or by any

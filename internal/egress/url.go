@@ -88,7 +88,7 @@ func checkURL(u *url.URL) error {
 		}
 	}
 	if address, err := netip.ParseAddr(host); err == nil && address.Is4() == strings.HasPrefix(u.Host, "[") {
-		return errors.New("the URL's host has brackets, which stand around IPv6 addresses only")
+		return errors.New("the URL's host has brackets, which only IPv6 addresses have")
 	}
 	if !isASCII(host) {
 		return checkScript(host)
@@ -171,7 +171,7 @@ func looksNumeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// checkScript checks a name that is not ASCII. It refuses characters that stand for
+// checkScript checks a name that is not ASCII. It refuses characters that represent
 // others, such as digits in circles. The rest is converted to ASCII later (IDNA) and
 // checked again.
 func checkScript(host string) error {
@@ -179,7 +179,7 @@ func checkScript(host string) error {
 		return r >= 0x80 && !unicode.IsLetter(r) && !unicode.IsMark(r) || r < 0x80 && r != '.' && !strings.ContainsRune(letters, r)
 	}
 	if norm.NFKC.String(host) != host || strings.ContainsFunc(host, odd) {
-		return errors.New("the URL's host holds characters that stand for others")
+		return errors.New("the URL's host contains characters that represent others")
 	}
 	return nil
 }

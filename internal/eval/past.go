@@ -10,19 +10,14 @@ import (
 
 // LoadPast reads past questions, one line of JSON each: {"text", "tools": [names]}
 // as `etui usage export` writes them, or {"text", "relevant": [ids]} like queries.
-// Their tools are
-// ids or names. Unusable lines are left out and become Problems.
+// Their tools are ids or names. Unusable lines are left out and become Problems.
 func LoadPast(file string) ([]rank.Asked, []Problem, error) {
 	var s Set
 	var list []rank.Asked
-	err := s.read(file, func(line []byte) error {
-		var row struct {
-			Text            string
-			Tools, Relevant []string
-		}
-		if err := unmarshal(line, &row); err != nil {
-			return err
-		}
+	err := read(&s, file, func(row struct {
+		Text            string
+		Tools, Relevant []string
+	}) error {
 		if row.Text == "" {
 			return errors.New("a past question needs a text")
 		}

@@ -2,7 +2,9 @@ package eval
 
 import (
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // Score is how good rankings are, as means over the questions that have an answer.
@@ -111,6 +113,22 @@ func (s *Score) add(relevant, ranked []string) float64 {
 	return within(5) / n
 }
 
+// Each returns f of the numbers below n, computed on all processors.
+func Each[T any](n int, f func(i int) T) []T {
+	list := make([]T, n)
+	workers := min(runtime.GOMAXPROCS(0), n)
+	var done sync.WaitGroup
+	for first := range workers {
+		done.Go(func() {
+			for i := first; i < n; i += workers {
+				list[i] = f(i)
+			}
+		})
+	}
+	done.Wait()
+	return list
+}
+
 func gain(places []int, k int) float64 {
 	var sum float64
 	for _, p := range places {
@@ -163,14 +181,10 @@ func Mean(scores []Score) Score {
 func LoadRun(file string) (map[string][]string, []Problem, error) {
 	var s Set
 	run := map[string][]string{}
-	err := s.read(file, func(line []byte) error {
-		var row struct {
-			ID     string
-			Ranked []string
-		}
-		if err := unmarshal(line, &row); err != nil {
-			return err
-		}
+	err := read(&s, file, func(row struct {
+		ID     string
+		Ranked []string
+	}) error {
 		run[row.ID] = row.Ranked
 		return nil
 	})

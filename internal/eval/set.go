@@ -13,6 +13,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -82,8 +83,8 @@ func LoadFiles(tools, queries string) (*Set, error) {
 	}
 	s := &Set{Name: filepath.Base(filepath.Dir(abs))}
 	known := map[string]bool{}
-	err = s.read(tools, func(line []byte) error {
-		t, err := readTool(line)
+	err = read(s, tools, func(row toolRow) error {
+		t, err := row.tool()
 		if err != nil {
 			return err
 		}
@@ -98,11 +99,7 @@ func LoadFiles(tools, queries string) (*Set, error) {
 		return nil, err
 	}
 	asked := map[string]bool{}
-	err = s.read(queries, func(line []byte) error {
-		var q Query
-		if err := unmarshal(line, &q); err != nil {
-			return err
-		}
+	err = read(s, queries, func(q Query) error {
 		if q.ID == "" || q.Text == "" {
 			return errors.New("a query needs id and text")
 		}
@@ -121,41 +118,34 @@ func LoadFiles(tools, queries string) (*Set, error) {
 	return s, err
 }
 
-func readTool(line []byte) (Tool, error) {
-	var row struct {
-		ID, Name, Description, Body string
-		Parameters                  json.RawMessage
-		Group                       *string
-		Groups, Aliases, Examples   []string
-		Translations                map[string]string
-	}
-	if err := unmarshal(line, &row); err != nil {
-		return Tool{}, err
-	}
+// toolRow is a line of a file of tools.
+type toolRow struct {
+	ID, Name, Description, Body string
+	Parameters                  json.RawMessage
+	Group                       string
+	Groups, Aliases, Examples   []string
+	Translations                map[string]string
+}
+
+func (row toolRow) tool() (Tool, error) {
 	if row.ID == "" && row.Name == "" {
 		return Tool{}, errors.New("a tool needs an id or a name")
 	}
-	if row.Group != nil && *row.Group != "" {
-		row.Groups = append(row.Groups, *row.Group)
+	if row.Group != "" {
+		row.Groups = append(row.Groups, row.Group)
 	}
 	if bytes.Equal(row.Parameters, []byte("null")) {
 		row.Parameters = nil
 	}
-	t := Tool{ID: row.ID, Definition: tool.Definition{
-		Name: row.Name, Description: row.Description, Parameters: row.Parameters, Groups: row.Groups,
+	return Tool{ID: cmp.Or(row.ID, row.Name), Definition: tool.Definition{
+		Name: cmp.Or(row.Name, row.ID), Description: row.Description, Parameters: row.Parameters, Groups: row.Groups,
 		Aliases: row.Aliases, Examples: row.Examples, Translations: row.Translations, Body: row.Body,
-	}}
-	if t.ID == "" {
-		t.ID = row.Name
-	}
-	if t.Definition.Name == "" {
-		t.Definition.Name = row.ID
-	}
-	return t, nil
+	}}, nil
 }
 
-// read calls take with each line of a file. A line that take refuses is a Problem.
-func (s *Set) read(file string, take func(line []byte) error) error {
+// read calls take with each line of a file. A line that is no such row, or that take
+// refuses, is a Problem.
+func read[T any](s *Set, file string, take func(row T) error) error {
 	r, name, err := open(file)
 	if err != nil {
 		return err
@@ -172,7 +162,12 @@ func (s *Set) read(file string, take func(line []byte) error) error {
 		case len(line) > maxLine:
 			s.Problems = append(s.Problems, Problem{name, n, fmt.Sprintf("the line is longer than %d MB", maxLine>>20)})
 		case len(line) > 0:
-			if err := take(line); err != nil {
+			var row T
+			err := unmarshal(line, &row)
+			if err == nil {
+				err = take(row)
+			}
+			if err != nil {
 				s.Problems = append(s.Problems, Problem{name, n, err.Error()})
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/etui-run/etui/internal/filestamp"
 )
 
 // Limits of what is kept for restoring.
@@ -47,7 +49,7 @@ func (e *entry) same(now *entry) bool {
 	case e.info.Mode()&fs.ModeSymlink != 0:
 		return e.link == now.link
 	}
-	return !e.isDir() && stampOf(e.info) == stampOf(now.info)
+	return !e.isDir() && filestamp.Of(e.info) == filestamp.Of(now.info)
 }
 
 // reading records entries within its limits.

@@ -26,6 +26,8 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/sandbox"
+
+	"github.com/etui-run/etui/internal/filestamp"
 )
 
 // Names are the names that programs outside of etui trust, in a workspace and in the
@@ -242,7 +244,7 @@ func (g *Guard) Steady(abs string) (still func() bool) {
 		}
 		// Programs that began later found the name there and had it sealed.
 		now := g.sealable(name)
-		return first != nil && now != nil && stampOf(first) == stampOf(now)
+		return first != nil && now != nil && filestamp.Of(first) == filestamp.Of(now)
 	}
 }
 
@@ -267,7 +269,7 @@ func (g *Guard) sealable(name string) fs.FileInfo {
 		}
 	}
 	info, err := g.root.Lstat(name)
-	if err != nil || !info.IsDir() && (!info.Mode().IsRegular() || links(info) > 1) {
+	if err != nil || !info.IsDir() && (!info.Mode().IsRegular() || filestamp.Links(info) > 1) {
 		return nil
 	}
 	return info

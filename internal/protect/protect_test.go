@@ -131,7 +131,7 @@ func TestEnd(t *testing.T) {
 		{"links", []string{"remove .git/hooks", "link .git/hooks ../x", "write x/pre-commit evil", "link .envrc x"}, ".git/hooks is as it was before", []string{"x/pre-commit"}},
 		{"hard links", []string{"hard h .git/config", "write h evil"}, ".git/config is as it was before", nil},
 		{"the folder of git moved away", []string{"move .git git", "write .git/config evil", "remove git", "write .git/HEAD ref", "write .git/hooks/pre-commit evil"}, ".git/config is as it was before", []string{"- .git/modules/m/config"}},
-		{"a link for the folder of git", []string{"move .git git", "link .git git"}, ".git was in the place of a folder with protected names", []string{"- .git/config", "- .git/hooks/pre-commit", "- .git/hooks/a.sample", "- .git/modules/m/config", "git/config", "git/hooks/pre-commit", "git/modules/m/config"}},
+		{"a link for the folder of git", []string{"move .git git", "link .git git"}, ".git replaced a folder with protected names", []string{"- .git/config", "- .git/hooks/pre-commit", "- .git/hooks/a.sample", "- .git/modules/m/config", "git/config", "git/hooks/pre-commit", "git/modules/m/config"}},
 		{"closed folders", []string{"write skills/c.yaml evil", "write .vscode/x y", "close skills", "close .vscode"}, "skills/c.yaml", nil},
 		{"harmless settings", []string{"write .git/config " + plainConfig + "[alias]\n\tx = !mine\n[remote \"o\"]\n\turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/o/*\n[branch \"main\"]\n\tremote = o\n"}, "", nil},
 		{"settings that run", []string{"write .git/config " + plainConfig + "[alias]\n\tx = !mine\n[core]\n\tfsmonitor = evil\n"}, ".git/config is as it was before", nil},

@@ -127,7 +127,7 @@ func (r *repair) folder(name string, was *entry) {
 	if now == nil || now.isDir() && (was == nil || was.isDir()) || was.same(now) {
 		return
 	}
-	if r.aside(name, "was in the place of a folder with protected names") {
+	if r.aside(name, "replaced a folder with protected names") {
 		r.restore(name, was)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/etui-run/etui/internal/filestamp"
 )
 
 // Limits of the search for repositories.
@@ -22,7 +24,7 @@ type search struct {
 
 // folder is the result of reading a folder.
 type folder struct {
-	stamp stamp
+	stamp filestamp.Stamp
 	fresh bool // it was read so soon after a change that the next one may have the same stamp
 	git   bool
 	below []string
@@ -43,8 +45,8 @@ func (s *search) repositories(root *os.Root, dir string) (gits []string) {
 			continue
 		}
 		f, ok := known[name]
-		if now := stampOf(info); !ok || f.stamp != now || f.fresh {
-			f = folder{stamp: now, fresh: !now.settled()}
+		if now := filestamp.Of(info); !ok || f.stamp != now || f.fresh {
+			f = folder{stamp: now, fresh: !now.Settled()}
 			f.read(root, name)
 		}
 		s.folders[name] = f

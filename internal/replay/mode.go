@@ -38,17 +38,21 @@ func Modes() []Mode {
 	return append(list, Mode(selection.Auto))
 }
 
+// ModeNames names all modes.
+func ModeNames() string {
+	var names []string
+	for _, m := range append(Modes(), Configured) {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
 // ParseMode reads a mode's name.
 func ParseMode(name string) (Mode, error) {
-	all := append(Modes(), Configured)
-	if slices.Contains(all, Mode(name)) {
+	if slices.Contains(append(Modes(), Configured), Mode(name)) {
 		return Mode(name), nil
 	}
-	names := make([]string, len(all))
-	for i, m := range all {
-		names[i] = string(m)
-	}
-	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, ModeNames())
 }
 
 // apply sets this mode in a configuration.

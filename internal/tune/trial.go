@@ -2,11 +2,10 @@ package tune
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
@@ -30,25 +29,10 @@ func (t *trial) run(w rank.Weights) results {
 	s := selection.New(t.catalog, selection.Config{Weights: w})
 	var all results
 	for _, p := range t.parts {
-		all = append(all, p.run(s.WithVotes(p.past))...)
+		voting := s.WithVotes(p.past)
+		all = append(all, eval.Each(len(p.questions), func(i int) Score { return score(voting, p.questions[i]) })...)
 	}
 	return all
-}
-
-// run ranks for all questions of a part, on all processors.
-func (p part) run(s *selection.Selector) results {
-	scores := make(results, len(p.questions))
-	workers := min(runtime.GOMAXPROCS(0), len(scores))
-	var done sync.WaitGroup
-	for first := range workers {
-		done.Go(func() {
-			for i := first; i < len(scores); i += workers {
-				scores[i] = score(s, p.questions[i])
-			}
-		})
-	}
-	done.Wait()
-	return scores
 }
 
 // depth is how many of the best ranked tools count.

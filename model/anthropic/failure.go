@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -28,26 +26,11 @@ var kinds = map[string]error{
 
 // failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	e := &model.Error{Model: m.config.Name, Kind: model.ErrUnavailable, Detail: err.Error()}
-	var refused *anthropic.Error
-	var sending *url.Error
-	switch {
-	case errors.As(err, &refused):
+	e := model.Error{Model: m.config.Name}
+	if refused := (*anthropic.Error)(nil); errors.As(err, &refused) {
 		e.Status, e.Detail, e.Kind = read(refused)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.Detail = "the connection ended before the answer did"
-	case errors.As(err, &sending):
-		e.Detail = sending.Err.Error() // the URL may contain a password
 	}
-	secrets := []string{m.config.APIKey}
-	for _, value := range m.config.Headers {
-		secrets = append(secrets, value)
-	}
-	e.Detail = model.Detail(e.Detail, secrets...)
-	return e
+	return model.Failure(ctx, err, e, m.config.APIKey, m.config.Headers)
 }
 
 // read returns the API's error message.

@@ -11,82 +11,21 @@ import (
 
 // answers are the cases in which the model answers.
 var answers = []testCase{
-	{
-		name:   "text",
-		script: []Reply{{Text: []string{"It is sunny."}}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantText(t, said, "It is sunny.")
-			wantStop(t, stop, model.Done)
-		},
-	},
+	answering("text", Reply{Text: []string{"It is sunny."}}),
+	answering("characters split across reads", Reply{Text: []string{"Zürich: 晴れ ☀️"}, Split: 1}),
+	answering("nothing", Reply{}),
+	answering("thinking is passed over", Reply{Thinking: "The user asks...", Text: []string{"Sunny."}, Calls: []chat.Call{call("time", `{"a":1}`)}}),
+	answering("a call", Reply{Text: []string{"Let me see."}, Calls: []chat.Call{call("time", `{"zone":"Europe/Zürich"}`)}}),
+	answering("parallel calls", Reply{Calls: []chat.Call{call("time", `{"n":1}`), call("time", `{"n":2}`), call("nonesuch", `{"n":3}`)}}),
+	answering("names that the provider does not allow", Reply{Calls: []chat.Call{call("weather_now", `{"place":"Zürich"}`)}}, call("weather.now", `{"place":"Zürich"}`)),
+	answering("broken arguments are passed on", Reply{Calls: []chat.Call{call("time", `{"zone": "Zürich',}`)}}),
+	answering("the limit of tokens", Reply{Text: []string{"It is su"}, Stop: model.Length}),
+	answering("a call that the limit cut off", Reply{Calls: []chat.Call{call("time", `{"n":1}`), call("time", `{"path":"/tmp/a`)}, Stop: model.Length}, call("time", `{"n":1}`)),
+	answering("a refusal", Reply{Text: []string{"I will not ", "do that."}, Stop: model.Refused}),
 	{
 		name:   "text in pieces",
 		script: []Reply{{Text: []string{"It is ", "sunny ", "in Zürich."}}},
 		test:   testPieces,
-	},
-	{
-		name:   "characters split across reads",
-		script: []Reply{{Text: []string{"Zürich: 晴れ ☀️"}, Split: 1}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantText(t, said, "Zürich: 晴れ ☀️")
-		},
-	},
-	{
-		name:   "nothing",
-		script: []Reply{{}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantText(t, said, "")
-			wantCalls(t, said)
-			wantStop(t, stop, model.Done)
-		},
-	},
-	{
-		name:   "thinking is passed over",
-		script: []Reply{{Thinking: "The user asks...", Text: []string{"Sunny."}, Calls: []chat.Call{call("time", `{"a":1}`)}}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantText(t, said, "Sunny.")
-			wantCalls(t, said, call("time", `{"a":1}`))
-		},
-	},
-	{
-		name:   "a call",
-		script: []Reply{{Text: []string{"Let me see."}, Calls: []chat.Call{call("time", `{"zone":"Europe/Zürich"}`)}}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantText(t, said, "Let me see.")
-			wantCalls(t, said, call("time", `{"zone":"Europe/Zürich"}`))
-			wantStop(t, stop, model.ToolCalls)
-		},
-	},
-	{
-		name:   "parallel calls",
-		script: []Reply{{Calls: []chat.Call{call("time", `{"n":1}`), call("time", `{"n":2}`), call("nonesuch", `{"n":3}`)}}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantCalls(t, said, call("time", `{"n":1}`), call("time", `{"n":2}`), call("nonesuch", `{"n":3}`))
-			wantStop(t, stop, model.ToolCalls)
-		},
-	},
-	{
-		name:   "names that the provider does not allow",
-		script: []Reply{{Calls: []chat.Call{call("weather_now", `{"place":"Zürich"}`)}}},
-		wire:   true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantCalls(t, said, call("weather.now", `{"place":"Zürich"}`))
-		},
-	},
-	{
-		name:   "broken arguments are passed on",
-		script: []Reply{{Calls: []chat.Call{call("time", `{"zone": "Zürich',}`)}}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, _ := answer(t, m, question())
-			wantCalls(t, said, call("time", `{"zone": "Zürich',}`))
-		},
 	},
 	{
 		name: "call, result, answer",
@@ -113,36 +52,20 @@ var answers = []testCase{
 			}
 		},
 	},
-	{
-		name:   "the limit of tokens",
-		script: []Reply{{Text: []string{"It is su"}, Stop: model.Length}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantText(t, said, "It is su")
-			wantStop(t, stop, model.Length)
-		},
-	},
-	{
-		name: "a call that the limit cut off",
-		script: []Reply{{
-			Calls: []chat.Call{call("time", `{"n":1}`), call("time", `{"path":"/tmp/a`)}, Stop: model.Length,
-		}},
-		wire: true,
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantCalls(t, said, call("time", `{"n":1}`))
-			wantStop(t, stop, model.Length)
-		},
-	},
-	{
-		name:   "a refusal",
-		script: []Reply{{Text: []string{"I will not ", "do that."}, Stop: model.Refused}},
-		test: func(t *testing.T, _ *Server, m model.Model) {
-			said, _, stop := answer(t, m, question())
-			wantText(t, said, "I will not do that.")
-			wantStop(t, stop, model.Refused)
-		},
-	},
+}
+
+// answering is a case in which the model says what the reply holds. If calls are given,
+// the provider's protocol changes the reply's calls to them.
+func answering(name string, reply Reply, calls ...chat.Call) testCase {
+	return testCase{name, []Reply{reply}, calls != nil, func(t *testing.T, _ *Server, m model.Model) {
+		said, _, stop := answer(t, m, question())
+		if calls == nil {
+			calls = reply.Calls
+		}
+		wantText(t, said, strings.Join(reply.Text, ""))
+		wantCalls(t, said, calls...)
+		wantStop(t, stop, reply.stop())
+	}}
 }
 
 func testPieces(t *testing.T, _ *Server, m model.Model) {

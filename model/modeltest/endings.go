@@ -11,8 +11,7 @@ import (
 // endings are the cases in which the caller ends an answer.
 var endings = []testCase{
 	{
-		name:   "cancelled before",
-		script: nil,
+		name: "cancelled before",
 		test: func(t *testing.T, s *Server, m model.Model) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -48,12 +47,7 @@ var endings = []testCase{
 		script: []Reply{{Text: []string{"It is "}, Hold: true}},
 		wire:   true,
 		test: func(t *testing.T, s *Server, m model.Model) {
-			for _, err := range m.Stream(t.Context(), question()) {
-				if err != nil {
-					t.Error(err)
-				}
-				break
-			}
+			leave(t, m)
 			wantGone(t, s)
 		},
 	},
@@ -61,16 +55,22 @@ var endings = []testCase{
 		name:   "the loop is left early, another begins",
 		script: []Reply{{Text: []string{"a", "b", "c"}}, {Text: []string{"a", "b", "c"}}},
 		test: func(t *testing.T, _ *Server, m model.Model) {
-			for _, err := range m.Stream(t.Context(), question()) {
-				if err != nil {
-					t.Error(err)
-				}
-				break
-			}
+			leave(t, m)
 			said, _, _ := answer(t, m, question())
 			wantText(t, said, "abc")
 		},
 	},
+}
+
+// leave asks m and leaves the loop at the first event.
+func leave(t *testing.T, m model.Model) {
+	t.Helper()
+	for _, err := range m.Stream(t.Context(), question()) {
+		if err != nil {
+			t.Error(err)
+		}
+		return
+	}
 }
 
 // wantGone waits until the server sees the client disconnect.

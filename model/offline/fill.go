@@ -1,8 +1,10 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,21 +55,21 @@ func parameters(d tool.Definition) []parameter {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b parameter) int {
-		switch {
-		case a.required != b.required && a.required:
-			return -1
-		case a.required != b.required:
-			return 1
-		case begins(a.name) != begins(b.name):
-			// The beginning of a span also comes first in the message.
-			if begins(a.name) {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
+		// The beginning of a span also comes first in the message.
+		return cmp.Or(first(a.required, b.required), first(begins(a.name), begins(b.name)), strings.Compare(a.name, b.name))
 	})
 	return list
+}
+
+// first orders true before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // begins reports whether a parameter is the beginning of a time span or a route.
@@ -118,18 +120,13 @@ func fill(d tool.Definition, text string, now time.Time) (args map[string]any, m
 	return args, missing
 }
 
-func fits(schema *tool.Schema, args map[string]any) bool {
-	raw, err := json.Marshal(args)
-	return err == nil && schema.Validate(raw) == nil
-}
+func fits(schema *tool.Schema, args map[string]any) bool { return problems(schema, args) == 0 }
 
 // breaks reports whether one argument itself is invalid: there are more problems with
 // it than without it.
 func breaks(schema *tool.Schema, rest map[string]any, name string, value any) bool {
-	with := map[string]any{name: value}
-	for k, v := range rest {
-		with[k] = v
-	}
+	with := maps.Clone(rest)
+	with[name] = value
 	return problems(schema, with) > problems(schema, rest)
 }
 
@@ -155,7 +152,11 @@ func (m *message) convert(p *parameter, text string) (any, bool) {
 	case text == "":
 		return nil, false
 	case len(p.Enum) > 0:
-		return enumValue(p, text)
+		i := slices.IndexFunc(p.Enum, func(v any) bool { s, ok := v.(string); return ok && strings.EqualFold(s, text) })
+		if i < 0 {
+			return nil, false
+		}
+		return p.Enum[i], true
 	case p.is("string") && p.isID() && !strings.ContainsAny(text, "0123456789"):
 		return nil, false // IDs contain a digit
 	case p.is("string"):
@@ -181,15 +182,6 @@ func (m *message) convert(p *parameter, text string) (any, bool) {
 			}
 		}
 		return list, len(list) > 0
-	}
-	return nil, false
-}
-
-func enumValue(p *parameter, text string) (any, bool) {
-	for _, v := range p.Enum {
-		if s, ok := v.(string); ok && strings.EqualFold(s, text) {
-			return s, true
-		}
 	}
 	return nil, false
 }

@@ -49,22 +49,10 @@ func read(text string, params []parameter, now time.Time) *message {
 		j := i + size
 		switch {
 		case chat.Wide(r):
-			for j < len(text) {
-				r, size := utf8.DecodeRuneInString(text[j:])
-				if !chat.Wide(r) || r == '，' || r == '。' {
-					break
-				}
-				j += size
-			}
+			j += runOf(text[j:], func(r rune) bool { return chat.Wide(r) && r != '，' && r != '。' })
 			m.words = append(m.words, word{i, j, m.lower[i:j], true})
 		case inWord(r):
-			for j < len(text) {
-				r, size := utf8.DecodeRuneInString(text[j:])
-				if !inWord(r) || chat.Wide(r) {
-					break
-				}
-				j += size
-			}
+			j += runOf(text[j:], func(r rune) bool { return inWord(r) && !chat.Wide(r) })
 			if w := strings.TrimRight(text[i:j], ".-:'"); w != "" {
 				m.words = append(m.words, word{i, i + len(w), m.lower[i : i+len(w)], false})
 			}
@@ -74,19 +62,23 @@ func read(text string, params []parameter, now time.Time) *message {
 	return m
 }
 
+// runOf returns the length of the characters of a kind at the beginning of a text.
+func runOf(text string, kind func(rune) bool) int {
+	return len(text) - len(strings.TrimLeftFunc(text, kind))
+}
+
 func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./@#%+:'", r)
 }
 
 // lower is strings.ToLower for ASCII: bytes keep their places.
 func lower(text string) string {
-	out := []byte(text)
-	for i, c := range out {
-		if 'A' <= c && c <= 'Z' {
-			out[i] = c + 'a' - 'A'
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
 		}
-	}
-	return string(out)
+		return r
+	}, text)
 }
 
 // take marks a part of the text as used and reports whether it was free.

@@ -12,7 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,10 +136,8 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 const candidates = 3
 
 func (m *Model) definition(req model.Request, name string) (tool.Definition, bool) {
-	for _, d := range req.Tools {
-		if d.Name == name {
-			return d, true
-		}
+	if i := slices.IndexFunc(req.Tools, func(d tool.Definition) bool { return d.Name == name }); i >= 0 {
+		return req.Tools[i], true
 	}
 	return m.config.Lookup(name)
 }
@@ -242,12 +240,7 @@ func (l language) nothing(question string) string {
 
 func greeting(text string) bool {
 	text = strings.ToLower(strings.Trim(text, " \t\r\n!.,?~！。，？"))
-	for _, g := range []string{"hi", "hello", "hey", "good morning", "good evening", "hi there", "你好", "您好", "嗨", "早上好", "大家好"} {
-		if text == g {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{"hi", "hello", "hey", "good morning", "good evening", "hi there", "你好", "您好", "嗨", "早上好", "大家好"}, text)
 }
 
 // report describes the results of calls.
@@ -284,7 +277,7 @@ func arguments(messages []chat.Message, id string) string {
 			for name, value := range args {
 				parts = append(parts, name+": "+strings.Trim(string(value), `"`))
 			}
-			sort.Strings(parts)
+			slices.Sort(parts)
 			return " (" + strings.Join(parts, ", ") + ")"
 		}
 	}

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,30 +102,12 @@ func tooLong(code, message string) bool {
 
 // failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	e := &model.Error{Model: m.config.Name, Kind: model.ErrUnavailable, Detail: err.Error()}
-	var refused *refusal
-	var sending *url.Error
-	switch {
-	case errors.As(err, &refused):
+	e := model.Error{Model: m.config.Name}
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		e.Detail = err.Error()
 		e.Status, e.Kind = refused.kind()
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.Detail = "the connection ended before the answer did"
-	case errors.As(err, &sending):
-		e.Detail = sending.Err.Error() // the URL may contain a password
 	}
-	e.Detail = model.Detail(e.Detail, m.secrets()...)
-	return e
-}
-
-func (m *Model) secrets() []string {
-	all := []string{m.config.APIKey}
-	for _, value := range m.config.Headers {
-		all = append(all, value)
-	}
-	return all
+	return model.Failure(ctx, err, e, m.config.APIKey, m.config.Headers)
 }
 
 // malformed is an error for an answer that violates the protocol.

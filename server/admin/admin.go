@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -320,7 +319,7 @@ func hasVersion(e *skill.Entry, version string) error {
 // [audit.Call].
 func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := limitOf(q)
+	limit, err := wire.Limit(q, "calls")
 	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -346,23 +345,11 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 	wire.Reply(w, http.StatusOK, calls)
 }
 
-// limitOf returns how many records a request wants; 0 means the default.
-func limitOf(q url.Values) (int, error) {
-	if q.Get("limit") == "" {
-		return 0, nil
-	}
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || limit < 0 {
-		return 0, errors.New("limit must be a number of calls")
-	}
-	return limit, nil
-}
-
 // Audit answers with which calls were allowed and refused: a list of
 // [audit.Decision].
 func (a *API) Audit(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := limitOf(q)
+	limit, err := wire.Limit(q, "calls")
 	denied := false
 	if text := q.Get("denied"); err == nil && text != "" {
 		if denied, err = strconv.ParseBool(text); err != nil {

@@ -31,7 +31,7 @@ func Example() {
 		return
 	}
 	w := httptest.NewRecorder()
-	admin.New(admin.Config{Table: skills}).List(w, httptest.NewRequest("GET", "/admin/skills", nil))
+	admin.New(admin.Config{Table: skills}).List(w, httptest.NewRequest(http.MethodGet, "/admin/skills", nil))
 	var list admin.SkillList
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
 		fmt.Println(err)
@@ -56,7 +56,7 @@ func newAPI(t *testing.T, cfg admin.Config) *admin.API {
 // ask calls a handler for a skill and a change, and returns the status and the
 // body of the answer.
 func ask(h http.HandlerFunc, query, name, change, body string) (int, string) {
-	r := httptest.NewRequest("POST", "/?"+query, strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/?"+query, strings.NewReader(body))
 	r.SetPathValue("name", name)
 	r.SetPathValue("change", change)
 	w := httptest.NewRecorder()

@@ -28,7 +28,7 @@ func Example() {
 		return
 	}
 	w := httptest.NewRecorder()
-	api.New(e, api.Config{}).Chat(w, httptest.NewRequest("POST", "/api/chat", strings.NewReader(`{"text":"Hello!","user":"ann"}`)))
+	api.New(e, api.Config{}).Chat(w, httptest.NewRequest(http.MethodPost, "/api/chat", strings.NewReader(`{"text":"Hello!","user":"ann"}`)))
 	for line := range strings.Lines(w.Body.String()) {
 		var event api.Event
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
@@ -77,7 +77,7 @@ func newAPI(t *testing.T, change func(*engine.Config), steps ...fake.Step) *api.
 // ask calls a handler for a name, and returns the status and the body of the
 // answer.
 func ask(h http.HandlerFunc, query, name, body string) (int, string) {
-	r := httptest.NewRequest("POST", "/?"+query, strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/?"+query, strings.NewReader(body))
 	r.SetPathValue("name", name)
 	w := httptest.NewRecorder()
 	h(w, r)

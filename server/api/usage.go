@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/usage"
@@ -11,9 +10,9 @@ import (
 // PastTurns answers with the [engine.PastTurns] that the query chooses.
 func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, err := strconv.Atoi(q.Get("limit"))
-	if q.Get("limit") != "" && (err != nil || limit < 0) {
-		wire.Refuse(w, http.StatusBadRequest, "limit must be a number of turns")
+	limit, err := wire.Limit(q, "turns")
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	past, err := a.engine.PastTurns(r.Context(), usage.Filter{Agent: q.Get("agent"), User: q.Get("user"), Limit: limit})

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func Example() {
 		return
 	}
 	w := httptest.NewRecorder()
-	openai.New(e).Completions(w, httptest.NewRequest("POST", "/v1/chat/completions",
+	openai.New(e).Completions(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions",
 		strings.NewReader(`{"model":"main","messages":[{"role":"user","content":"Hello!"}]}`)))
 	_, answer, _ := strings.Cut(w.Body.String(), `"choices":`)
 	fmt.Println(w.Code, answer)
@@ -59,7 +60,7 @@ func newAPI(t *testing.T, steps ...fake.Step) (*openai.API, *fake.Model) {
 
 // complete posts a request and returns the status and the body of the answer.
 func complete(a *openai.API, body string, header ...string) (int, string) {
-	r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -164,7 +165,7 @@ func TestRefusedRequests(t *testing.T) {
 func TestModels(t *testing.T) {
 	a, _ := newAPI(t)
 	w := httptest.NewRecorder()
-	a.Models(w, httptest.NewRequest("GET", "/v1/models", nil))
+	a.Models(w, httptest.NewRequest(http.MethodGet, "/v1/models", nil))
 	for _, agent := range []string{"main", "other"} {
 		if !strings.Contains(w.Body.String(), `"id":"`+agent+`"`) {
 			t.Errorf("no agent %s in %s", agent, w.Body)

@@ -4,11 +4,14 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model"
@@ -66,6 +69,15 @@ func Read(w http.ResponseWriter, r *http.Request, into any) bool {
 		Refuse(w, http.StatusBadRequest, "the request is not the expected JSON: "+err.Error())
 	}
 	return false
+}
+
+// Limit reads how many things a query asks for; 0 means that it does not say.
+func Limit(q url.Values, things string) (int, error) {
+	limit, err := strconv.Atoi(cmp.Or(q.Get("limit"), "0"))
+	if err != nil || limit < 0 {
+		return 0, fmt.Errorf("limit must be a number of %s", things)
+	}
+	return limit, nil
 }
 
 // statuses maps each kind of failure to its HTTP status.

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
@@ -78,34 +77,21 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Parameters == nil {
 		config.Parameters = f.parameters
 	}
-	if config.Timeout == 0 {
-		config.Timeout = skill.DefaultTimeout
-	}
-	details := config.Details()
-	details.Provider = p.Type()
-	return &function{config.Name, config.Description, config.Parameters, config.Timeout, details, f.call}, nil
+	return &function{config.Describe(p.Type()), f.call}, nil
 }
 
 // function is the skill of a function.
 type function struct {
-	name, description string
-	parameters        skill.ParameterSchema
-	timeout           time.Duration
-	details           skill.Details
-	call              func(context.Context, json.RawMessage) (any, error)
+	skill.Described
+	call func(context.Context, json.RawMessage) (any, error)
 }
 
 var _ skill.Detailed = (*function)(nil)
 
-func (f *function) Name() string                      { return f.name }
-func (f *function) Description() string               { return f.description }
-func (f *function) Parameters() skill.ParameterSchema { return f.parameters }
-func (f *function) Details() skill.Details            { return f.details }
-
 // Execute calls the function and returns its result: a string if it is one, or else
 // JSON.
 func (f *function) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, skill.ErrProviderTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, f.Timeout, skill.ErrProviderTimeout)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -113,7 +99,7 @@ func (f *function) Execute(ctx context.Context, args json.RawMessage) (any, erro
 	result, err := f.call(ctx, args)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), skill.ErrProviderTimeout):
-		return nil, fmt.Errorf("%w (%s): %w", skill.ErrProviderTimeout, f.timeout, err)
+		return nil, fmt.Errorf("%w (%s): %w", skill.ErrProviderTimeout, f.Timeout, err)
 	case err != nil:
 		return nil, err
 	}

@@ -14,7 +14,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,51 +59,39 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 		return nil, fmt.Errorf("network: %w", err)
 	}
 	r := &runner{
-		sandbox: p.sandbox, name: c.Name, description: c.Description, parameters: c.Parameters, details: c.Details(),
-		timeout:  min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
-		redactor: c.Redactor(),
-		command:  sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, Network: c.Network, MaxOutput: skill.MaxResult + 1},
+		Described: c.Describe(p.Type()), sandbox: p.sandbox,
+		command: sandbox.Command{Args: c.Command, Dir: dir, Env: map[string]string{}, Network: c.Network, MaxOutput: skill.MaxResult + 1},
 	}
-	r.details.Provider = p.Type()
 	for name, value := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(string(value), "\x00") {
-			return nil, fmt.Errorf("env: %q cannot stand in an environment", name)
+			return nil, fmt.Errorf("env: %q cannot be the name or value of a variable", name)
 		}
 		r.command.Env[name] = string(value)
 	}
 	if err := p.sandbox.Ready(); err != nil {
-		r.details.Unmet = append(r.details.Unmet, err.Error())
+		r.More.Unmet = append(r.More.Unmet, err.Error())
 	}
 	if len(c.Network) > 0 {
 		if err := p.sandbox.Network(); err != nil {
-			r.details.Unmet = append(r.details.Unmet, "network: "+err.Error())
+			r.More.Unmet = append(r.More.Unmet, "network: "+err.Error())
 		}
 	}
-	r.command.Limits.Wall = r.timeout + time.Second // the call's own timeout comes first
+	r.command.Limits.Wall = r.Timeout + time.Second // the call's own timeout comes first
 	return r, nil
 }
 
 // runner is a skill that runs a program for each call.
 type runner struct {
-	sandbox           *sandbox.Sandbox
-	name, description string
-	parameters        skill.ParameterSchema
-	details           skill.Details
-	timeout           time.Duration
-	redactor          skill.Redactor
-	command           sandbox.Command
+	skill.Described
+	sandbox *sandbox.Sandbox
+	command sandbox.Command
 }
 
 var _ skill.Detailed = (*runner)(nil)
 
-func (r *runner) Name() string                      { return r.name }
-func (r *runner) Description() string               { return r.description }
-func (r *runner) Parameters() skill.ParameterSchema { return r.parameters }
-func (r *runner) Details() skill.Details            { return r.details }
-
 // Execute runs the program once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
 	defer cancel()
 	c := r.command
 	c.Stdin = args
@@ -117,7 +104,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case errors.Is(err, sandbox.ErrRefused), errors.Is(err, sandbox.ErrNotFound):
 		return nil, fmt.Errorf("%w: %w", skill.ErrProviderUnavailable, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, r.redactor.Text(err.Error()))
+		return nil, fmt.Errorf("%w: %s", skill.ErrProviderUnavailable, r.Redactor.Text(err.Error()))
 	case result.Limit != "":
 		return nil, fmt.Errorf("%w: it was ended at its limit of %s", skill.ErrExecutionFailed, result.Limit)
 	case result.Exit != 0:
@@ -125,17 +112,17 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case result.Stdout.Dropped > 0:
 		return nil, fmt.Errorf("%w: it wrote more than %d bytes", skill.ErrExecutionFailed, skill.MaxResult)
 	}
-	return skill.Answer(result.Stdout.Bytes(), r.redactor)
+	return skill.Answer(result.Stdout.Bytes(), r.Redactor)
 }
 
 // failure is the error of a program that has failed, as models read it.
 func (r *runner) failure(result sandbox.Result) error {
-	lines := printable.Excerpt(result.Stderr.Bytes(), r.redactor.Text)
+	lines := printable.Excerpt(result.Stderr.Bytes(), r.Redactor.Text)
 	if len(result.Refused) > 0 {
 		lines = strings.TrimPrefix(lines+"\nit was refused "+printable.List(result.Refused)+", which its network does not have", "\n")
 	}
 	if lines == "" {
-		return fmt.Errorf("%w: %s, and no word about why", skill.ErrExecutionFailed, result.Status)
+		return fmt.Errorf("%w: %s without an explanation", skill.ErrExecutionFailed, result.Status)
 	}
 	return fmt.Errorf("%w: %s: %s", skill.ErrExecutionFailed, result.Status, lines)
 }

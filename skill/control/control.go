@@ -23,7 +23,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +36,7 @@ import (
 const (
 	// maxFile bounds the file, in bytes.
 	maxFile = 1 << 20
-	// maxText bounds a reason and an operator's name, in bytes.
+	// maxText bounds a reason and an operator's name, in characters.
 	maxText = 500
 	// maxWait is how long a change waits for the lock.
 	maxWait = 5 * time.Second
@@ -219,7 +218,7 @@ func equal(a, b skill.Decision) bool {
 }
 
 // Change changes the decision about one skill, in the file and in the table. It
-// records the operator and the reason in by and why, at most 500 bytes of each.
+// records the operator and the reason in by and why, at most 500 characters of each.
 func (c *Control) Change(name, by, why string, change func(*skill.Decision)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,7 +241,7 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	}
 	d := said[name]
 	change(&d)
-	d.By, d.Why, d.At = clean(by), clean(why), time.Now().UTC().Truncate(time.Millisecond)
+	d.By, d.Why, d.At = printable.Line(by, maxText), printable.Line(why, maxText), time.Now().UTC().Truncate(time.Millisecond)
 	said[name] = d
 	if d.IsZero() {
 		delete(said, name)
@@ -253,15 +252,6 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	c.seen = c.stat()
 	c.apply(said)
 	return nil
-}
-
-// clean returns a text as one short line.
-func clean(text string) string {
-	text = printable.OneLine(text)
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return text
 }
 
 // mend says what to do about a file that cannot be used.

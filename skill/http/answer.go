@@ -80,7 +80,7 @@ func retryAfter(header http.Header, now time.Time) (wait time.Duration, ok bool)
 
 const (
 	maxErrorBody = 8 << 10 // bytes read of an error's body
-	maxSaid      = 500     // bytes shown of it
+	maxSaid      = 500     // characters shown of it
 )
 
 // said returns the message of an error's body, without secrets, on one line that begins
@@ -98,17 +98,10 @@ func (r *remote) said(body io.Reader) string {
 		}
 	}
 	if json.Valid(raw) && text == string(raw) {
-		text = string(r.redactor.JSON(raw))
+		text = string(r.Redactor.JSON(raw))
 	}
-	if text = shorten(printable.OneLine(r.redactor.Text(text))); text != "" {
+	if text = printable.Line(r.Redactor.Text(text), maxSaid); text != "" {
 		text = ": " + text
 	}
 	return text
-}
-
-func shorten(text string) string {
-	if len(text) <= maxSaid {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxSaid], "") + "…"
 }

@@ -24,7 +24,7 @@ import (
 
 // Execute sends the call and returns the answer: a string if it is one, or else JSON.
 func (r *remote) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, skill.ErrProviderTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, skill.ErrProviderTimeout)
 	defer cancel()
 	if err := r.service.healthy(ctx, r); err != nil {
 		return nil, r.explain(ctx, err)
@@ -63,7 +63,7 @@ func (r *remote) try(ctx context.Context, args json.RawMessage, key string) (any
 	if err != nil {
 		return nil, r.unreached(ctx, err)
 	}
-	return skill.Answer(body, r.redactor)
+	return skill.Answer(body, r.Redactor)
 }
 
 // request makes the request of a call. Secrets are added here, at the last step.
@@ -143,7 +143,7 @@ func (r *remote) unreached(ctx context.Context, err error) error {
 func (r *remote) remember(err error) {
 	var f *failure
 	if errors.As(err, &f) && f.down {
-		text := r.redactor.Text(f.text)
+		text := r.Redactor.Text(f.text)
 		r.service.last.Store(&text)
 	}
 }
@@ -152,7 +152,7 @@ func (r *remote) remember(err error) {
 // the service had the skill's whole time.
 func (r *remote) late(ctx context.Context) *failure {
 	return &failure{
-		kind: skill.ErrProviderTimeout, text: fmt.Sprintf("has not answered in time (at most %s)", r.timeout),
+		kind: skill.ErrProviderTimeout, text: fmt.Sprintf("has not answered in time (at most %s)", r.Timeout),
 		down: errors.Is(context.Cause(ctx), skill.ErrProviderTimeout), lost: true,
 	}
 }
@@ -172,9 +172,9 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	default:
 		return fmt.Errorf("the service at %s: %w", r.endpoint.Host, err)
 	}
-	text := r.redactor.Text(f.text)
+	text := r.Redactor.Text(f.text)
 	if f.lost && r.replay == tool.Never {
-		text += "; nobody knows whether the call was done"
+		text += "; whether the call was done is unknown"
 	}
 	return fmt.Errorf("%w: the service at %s %s", f.kind, r.endpoint.Host, text)
 }

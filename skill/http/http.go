@@ -30,7 +30,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 
@@ -107,11 +106,7 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 	if config.Timeout < 0 || config.Timeout > skill.MaxTimeout {
 		return nil, problem("timeout", fmt.Sprintf("is %s, and at most %s are allowed", config.Timeout, skill.MaxTimeout))
 	}
-	if config.Timeout == 0 {
-		config.Timeout = skill.DefaultTimeout
-	}
-	details := config.Details()
-	details.Provider = p.Type()
+	described := config.Describe(p.Type())
 	if guard, ok := p.transport.(interface {
 		CheckURL(string) (*url.URL, error)
 	}); ok {
@@ -120,13 +115,12 @@ func (p *Provider) Load(config skill.Config) (skill.Skill, error) {
 			return nil, problem("endpoint", err.Error())
 		}
 		if err != nil {
-			details.Warnings = append(details.Warnings, "endpoint: "+err.Error())
+			described.More.Warnings = append(described.More.Warnings, "endpoint: "+err.Error())
 		}
 	}
 	return &remote{
-		provider: p, service: p.service(endpoint, health), endpoint: endpoint,
-		name: config.Name, description: config.Description, parameters: config.Parameters, details: details,
-		timeout: config.Timeout, replay: replayOf(config), headers: config.Headers, redactor: config.Redactor(),
+		Described: described, provider: p, service: p.service(endpoint, health), endpoint: endpoint, headers: config.Headers,
+		replay: tool.Definition{Replay: config.Replay, Risk: config.RiskLevel}.Repeats(),
 	}, nil
 }
 
@@ -145,34 +139,14 @@ func healthURL(endpoint *url.URL, health string) (*url.URL, error) {
 	return egress.ParseURL(health)
 }
 
-func replayOf(config skill.Config) tool.Replay {
-	switch {
-	case config.Replay != "":
-		return config.Replay
-	case config.RiskLevel == tool.Read:
-		return tool.Safe
-	}
-	return tool.Never
-}
-
 // remote is the skill of a service.
 type remote struct {
+	skill.Described
 	provider *Provider
 	service  *service
 	endpoint *url.URL
-
-	name, description string
-	parameters        skill.ParameterSchema
-	details           skill.Details
-	timeout           time.Duration
-	replay            tool.Replay
-	headers           map[string]skill.Secret
-	redactor          skill.Redactor
+	headers  map[string]skill.Secret
+	replay   tool.Replay
 }
 
 var _ skill.Detailed = (*remote)(nil)
-
-func (r *remote) Name() string                      { return r.name }
-func (r *remote) Description() string               { return r.description }
-func (r *remote) Parameters() skill.ParameterSchema { return r.parameters }
-func (r *remote) Details() skill.Details            { return r.details }

@@ -215,7 +215,7 @@ func TestAnswers(t *testing.T) {
 		{answer{200, plain, "\"\xff\"", ""}, skill.ErrExecutionFailed, "UTF-8"},
 		{answer{200, plain, strings.Repeat("[", 100_000), ""}, skill.ErrExecutionFailed, "levels deep"},
 		{answer{200, plain, "bomb", "Content-Encoding: gzip"}, skill.ErrExecutionFailed, "longer than 1048576 bytes"},
-		{answer{200, plain, "short", ""}, skill.ErrProviderUnavailable, "unexpected EOF; nobody knows whether the call was done"},
+		{answer{200, plain, "short", ""}, skill.ErrProviderUnavailable, "unexpected EOF; whether the call was done is unknown"},
 		{answer{302, plain, `{}`, "Location: file:///etc/passwd"}, skill.ErrExecutionFailed, "redirects are not followed"},
 		{answer{307, plain, `{}`, "Location: /elsewhere"}, skill.ErrExecutionFailed, "redirects are not followed"},
 		{answer{400, plain, `{"error":"no such pod"}`, ""}, skill.ErrInvalidParams, "answers 400 Bad Request: no such pod"},
@@ -224,7 +224,7 @@ func TestAnswers(t *testing.T) {
 		{answer{404, "", "", ""}, skill.ErrExecutionFailed, "404 Not Found: is the skill's endpoint right?"},
 		{answer{500, plain, `{"message":"s3cr3t s3cr3t"}`, ""}, skill.ErrExecutionFailed, "500 Internal Server Error: (hidden) (hidden)"},
 		{answer{429, "", "slower", "Retry-After: 3600"}, skill.ErrProviderUnavailable, "429 Too Many Requests: slower"},
-		{answer{502, "", "", ""}, skill.ErrProviderUnavailable, "502 Bad Gateway; nobody knows"},
+		{answer{502, "", "", ""}, skill.ErrProviderUnavailable, "502 Bad Gateway; whether the call was done is unknown"},
 	} {
 		current.Store(&c.answer)
 		s := load(t, p, skill.Config{Endpoint: url + "/?" + fmt.Sprint(c.status), Headers: map[string]skill.Secret{"X-Key": "s3cr3t"}})
@@ -351,7 +351,7 @@ func TestKeyOfTheHost(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	s := load(t, provider(t, guard(t, "127.0.0.1:1")), skill.Config{Endpoint: "http://127.0.0.1:1"})
 	_, err := s.Execute(t.Context(), args)
-	if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "nobody knows") {
+	if !errors.Is(err, skill.ErrProviderUnavailable) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "is unknown") {
 		t.Error(err)
 	}
 }

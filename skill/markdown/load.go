@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/internal/nearest"
@@ -94,10 +92,10 @@ func Read(dir *os.Root, name string) (file string, text []byte, err error) {
 		file, err = documentOf(dir, ".")
 	}
 	if err == nil {
-		text, err = readBounded(dir, file, maxFile)
+		text, err = skill.ReadFile(dir, file, maxFile)
 	}
 	switch {
-	case errors.Is(err, errBound):
+	case errors.Is(err, skill.ErrTooLong):
 		return file, nil, skill.Problem{Message: tooLong}
 	case err != nil:
 		return file, nil, skill.Problem{Message: cmp.Or(file, "SKILL.md") + " cannot be read: " + err.Error()}
@@ -235,8 +233,8 @@ func (s *Skill) Read(_ context.Context, file string) (string, error) {
 		return "", fmt.Errorf("%w: the skill's folder cannot be read: %w", skill.ErrProviderUnavailable, err)
 	}
 	defer func() { _ = root.Close() }()
-	raw, err := readBounded(root, name, maxRead)
-	cut := errors.Is(err, errBound)
+	raw, err := skill.ReadFile(root, name, maxRead)
+	cut := errors.Is(err, skill.ErrTooLong)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		files, _ := others(root)
@@ -267,36 +265,6 @@ func trimRune(raw []byte) []byte {
 		}
 	}
 	return raw
-}
-
-// errBound says that a file is too long.
-var errBound = errors.New("the file is too long")
-
-// readBounded reads a regular file, without waiting for pipes. If the file is longer
-// than the bound, it returns the beginning and errBound.
-func readBounded(root *os.Root, name string, bound int) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, plain(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, plain(err)
-	case info.IsDir():
-		return nil, errors.New("it is a folder")
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, int64(bound)+1))
-	if err != nil {
-		return nil, plain(err)
-	}
-	if len(raw) > bound {
-		return raw[:bound], errBound
-	}
-	return raw, nil
 }
 
 // plain removes this machine's path from an error.

@@ -70,7 +70,7 @@ var classes = []struct {
 	{"imitates the marks of a conversation", anywhere, 400, []string{
 		`<\|?(?:im_start|im_end|endoftext|start_header_id|eot_id|begin_of_text)\|?>|\[/?inst\]|<</?sys>>|<\|(?:system|user|assistant)\|>|</?(?:system|assistant)[-_ ]?(?:prompt|message|reminder|instructions?|override)>|</(?:system|assistant|function_results|tool_result|tool_response)>|<(?:function_calls|invoke name)|#{2,} ?system ?(?:prompt|message|:)`}},
 	{"speaks to the assistant and gives it orders", anywhere, 300, []string{noted, order}},
-	{"claims that the user agrees, or that nobody is to be asked", anywhere, 400, []string{
+	{"claims that the user agrees, or need not be asked", anywhere, 400, []string{
 		`\b(?:users?|humans?|operators?|administrators?|admins?|owners?) (?:has|have|had|is|are|was|were)? ?(?:already|previously|implicitly|pre-?)[ -]?(?:been )?(?:approved|consented|authori[sz]ed|agreed|confirmed|granted|given|accepted|pre-?approved)\b` +
 			`|` + never + ` (?:ask|prompt|request|seek|wait for|require)(?:ing)? (?:the |any |for |users?(?:'s?)? |humans? |further |additional |explicit |(?:for|to) )*(?:permission|confirmation|approval|consent|authori[sz]ation)\b` +
 			`|\bwithout (?:asking|waiting for|seeking|prompting|requesting)(?: for)? (?:the )?users?(?:'s?)? (?:for )?(?:permission|confirmation|approval|consent)\b` +

@@ -17,8 +17,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/etui-run/etui/skill"
 )
@@ -52,13 +50,7 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module: %w", err)
 	}
-	details := c.Details()
-	details.Provider = p.Type()
-	return &runner{
-		name: c.Name, description: c.Description, parameters: c.Parameters, details: details,
-		timeout: min(cmp.Or(c.Timeout, skill.DefaultTimeout), skill.MaxTimeout),
-		module:  newModule(code, memory), places: p.places,
-	}, nil
+	return &runner{c.Describe(p.Type()), newModule(code, memory), p.places}, nil
 }
 
 // read reads the module's file, which lies below the folder of the skill's file.
@@ -69,24 +61,12 @@ func read(c skill.Config) ([]byte, error) {
 	case c.Folder == nil:
 		return nil, errors.New("only a skill that is a file has a folder with modules")
 	}
-	info, err := c.Folder.Stat(c.Module)
+	code, err := skill.ReadFile(c.Folder, c.Module, maxModule)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no file", c.Module)
-	}
-	f, err := c.Folder.Open(c.Module)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	code, err := io.ReadAll(io.LimitReader(f, maxModule+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(code) > maxModule:
+	case errors.Is(err, skill.ErrTooLong):
 		return nil, fmt.Errorf("%s is larger than %d MiB", c.Module, maxModule>>20)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", c.Module, err)
 	case !bytes.HasPrefix(code, []byte("\x00asm\x01\x00\x00\x00")):
 		return nil, fmt.Errorf("%s is not a WebAssembly module (of version 1; components are not taken)", c.Module)
 	}
@@ -95,24 +75,16 @@ func read(c skill.Config) ([]byte, error) {
 
 // runner is a skill that runs a fresh instance of a module for each call.
 type runner struct {
-	name, description string
-	parameters        skill.ParameterSchema
-	details           skill.Details
-	timeout           time.Duration
-	module            *module
-	places            chan struct{}
+	skill.Described
+	module *module
+	places chan struct{}
 }
 
 var _ skill.Detailed = (*runner)(nil)
 
-func (r *runner) Name() string                      { return r.name }
-func (r *runner) Description() string               { return r.description }
-func (r *runner) Parameters() skill.ParameterSchema { return r.parameters }
-func (r *runner) Details() skill.Details            { return r.details }
-
 // Execute runs the module once.
 func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: it was stopped after %s", skill.ErrProviderTimeout, r.Timeout))
 	defer cancel()
 	select {
 	case r.places <- struct{}{}:
@@ -120,7 +92,7 @@ func (r *runner) Execute(ctx context.Context, args json.RawMessage) (any, error)
 	case <-ctx.Done():
 		return nil, ended(ctx)
 	}
-	out, err := r.module.run(ctx, r.name, args)
+	out, err := r.module.run(ctx, r.Name(), args)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, ended(ctx)

@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 			Bad: map[string]skill.Config{
 				"module: it is missing":       bad(nil, func(c *skill.Config) { c.Module = "" }),
 				"module: run.wasm is not a W": bad([]byte("#!/bin/sh"), func(*skill.Config) {}),
-				"module: . is no file":        bad(nil, func(c *skill.Config) { c.Module = "." }),
+				"module: .: it is a folder":   bad(nil, func(c *skill.Config) { c.Module = "." }),
 				"gone.wasm":                   bad(nil, func(c *skill.Config) { c.Module = "gone.wasm" }),
 				"escapes":                     bad(copier(), func(c *skill.Config) { c.Module = "../run.wasm" }),
 				"memory":                      bad(copier(), func(c *skill.Config) { c.Memory = 4096 }),

@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/etui-run/etui/audit"
 )
@@ -19,7 +17,7 @@ import (
 // added. It is safe for concurrent use.
 type Calls struct {
 	path   string
-	limits CallLimits
+	limits Limits
 
 	mu   sync.Mutex // guards file
 	file *Store
@@ -27,30 +25,10 @@ type Calls struct {
 
 var _ audit.Log = (*Calls)(nil)
 
-// CallLimits bound the history of calls. What is beyond them is dropped when calls
-// are added, and not listed.
-type CallLimits struct {
-	// Calls is how many are kept, the newest ones, and how many decisions of either
-	// kind; 0 means 10,000.
-	Calls int
-	// Age is for how long a call is kept; 0 means 90 days.
-	Age time.Duration
-	// Now tells the time; nil means time.Now.
-	Now func() time.Time
-}
-
-// NewCalls returns the history at path. Nothing is opened yet.
-func NewCalls(path string, limits CallLimits) *Calls {
-	if limits.Calls == 0 {
-		limits.Calls = 10_000
-	}
-	if limits.Age == 0 {
-		limits.Age = 90 * 24 * time.Hour
-	}
-	if limits.Now == nil {
-		limits.Now = time.Now
-	}
-	return &Calls{path: path, limits: limits}
+// NewCalls returns the history at path. Nothing is opened yet. The limits bound how
+// many calls are kept, by default 10,000, and how many decisions of either kind.
+func NewCalls(path string, limits Limits) *Calls {
+	return &Calls{path: path, limits: limits.withDefaults(10_000)}
 }
 
 // open returns the file; nil when there is none and it is not to be made.
@@ -78,9 +56,6 @@ func (c *Calls) Close() error {
 	return c.file.Close()
 }
 
-// oldest is the time of the oldest call that may be kept.
-func (c *Calls) oldest() int64 { return c.limits.Now().Add(-c.limits.Age).UnixMilli() }
-
 // Add implements [audit.Log].
 func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
 	file, err := c.open(ctx, true)
@@ -98,34 +73,22 @@ func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE time < ? OR id <= (SELECT max(id) FROM calls) - ?`, c.oldest(), c.limits.Calls)
+		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE time < ? OR id <= (SELECT max(id) FROM calls) - ?`, c.limits.oldest(), c.limits.Most)
 		return err
 	}))
 }
 
 // List implements [audit.Log].
 func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
-	list := []audit.Record{}
+	return list[audit.Record](ctx, c, "a call", `SELECT call FROM calls WHERE time >= ? AND (? = '' OR skill = ?) AND (? = '' OR user = ?) AND (? = '' OR outcome = ?) ORDER BY id DESC LIMIT ?`,
+		c.limits.oldest(), f.Skill, f.Skill, f.User, f.User, f.Outcome, f.Outcome, all(f.Limit))
+}
+
+// list queries the file, if there is one.
+func list[T any](ctx context.Context, c *Calls, what, query string, args ...any) ([]T, error) {
 	file, err := c.open(ctx, false)
 	if err != nil || file == nil {
-		return list, err
+		return []T{}, err
 	}
-	rows, err := file.read.QueryContext(ctx, `SELECT call FROM calls WHERE time >= ? AND (? = '' OR skill = ?) AND (? = '' OR user = ?) AND (? = '' OR outcome = ?) ORDER BY id DESC LIMIT ?`,
-		c.oldest(), f.Skill, f.Skill, f.User, f.User, f.Outcome, f.Outcome, all(f.Limit))
-	if err != nil {
-		return nil, file.explain(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var raw sql.RawBytes
-		var call audit.Record
-		if err := rows.Scan(&raw); err != nil {
-			return nil, file.explain(err)
-		}
-		if err := json.Unmarshal(raw, &call); err != nil {
-			return nil, file.explain(fmt.Errorf("a call: %w", err))
-		}
-		list = append(list, call)
-	}
-	return list, file.explain(rows.Err())
+	return read[T](ctx, file, what, query, args...)
 }

@@ -15,7 +15,7 @@ import (
 func TestCalls(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "calls.db")
 	now := time.UnixMilli(1_800_000_000_000).UTC()
-	limits := sqlite.CallLimits{Calls: 5, Age: time.Hour, Now: func() time.Time { return now }}
+	limits := sqlite.Limits{Most: 5, Age: time.Hour, Now: func() time.Time { return now }}
 	calls := sqlite.NewCalls(path, limits)
 	list := func(c *sqlite.Calls, f audit.Filter) string {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestCalls(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	ctx := t.Context()
 	now := time.UnixMilli(1_800_000_000_000).UTC()
-	calls := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.CallLimits{Calls: 5, Age: time.Hour, Now: func() time.Time { return now }})
+	calls := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.Limits{Most: 5, Age: time.Hour, Now: func() time.Time { return now }})
 	defer calls.Close()
 	for i := range 20 {
 		d := audit.Decision{Time: now.Add(time.Duration(i) * time.Minute), Tool: "look", User: "ann", Allowed: i%10 != 3, Hash: string(rune('a' + i))}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 
 	"github.com/etui-run/etui/audit"
 )
@@ -31,38 +30,17 @@ func (c *Calls) AddDecisions(ctx context.Context, decisions ...audit.Decision) e
 		}
 		for allowed := range kinds {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM decisions WHERE allowed = ? AND id <= (SELECT id FROM decisions WHERE allowed = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-				allowed, allowed, c.limits.Calls); err != nil {
+				allowed, allowed, c.limits.Most); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM decisions WHERE id < (SELECT min(id) FROM decisions WHERE time >= ?)`, c.oldest())
+		_, err := tx.ExecContext(ctx, `DELETE FROM decisions WHERE id < (SELECT min(id) FROM decisions WHERE time >= ?)`, c.limits.oldest())
 		return err
 	}))
 }
 
 // Decisions implements [audit.Log].
 func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) ([]audit.Decision, error) {
-	list := []audit.Decision{}
-	file, err := c.open(ctx, false)
-	if err != nil || file == nil {
-		return list, err
-	}
-	rows, err := file.read.QueryContext(ctx, `SELECT decision FROM decisions WHERE time >= ? AND (? = '' OR tool = ?) AND (? = '' OR user = ?) AND NOT (? AND allowed) ORDER BY id DESC LIMIT ?`,
-		c.oldest(), f.Tool, f.Tool, f.User, f.User, f.Denied, all(f.Limit))
-	if err != nil {
-		return nil, file.explain(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var raw sql.RawBytes
-		var d audit.Decision
-		if err := rows.Scan(&raw); err != nil {
-			return nil, file.explain(err)
-		}
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return nil, file.explain(fmt.Errorf("a decision: %w", err))
-		}
-		list = append(list, d)
-	}
-	return list, file.explain(rows.Err())
+	return list[audit.Decision](ctx, c, "a decision", `SELECT decision FROM decisions WHERE time >= ? AND (? = '' OR tool = ?) AND (? = '' OR user = ?) AND NOT (? AND allowed) ORDER BY id DESC LIMIT ?`,
+		c.limits.oldest(), f.Tool, f.Tool, f.User, f.User, f.Denied, all(f.Limit))
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/etui-run/etui/usage"
 )
@@ -14,46 +12,24 @@ import (
 // Usage keeps past turns in a file of its own. It is safe for concurrent use.
 type Usage struct {
 	file   *Store
-	limits UsageLimits
+	limits Limits
 }
 
 var _ usage.Log = (*Usage)(nil)
 
-// UsageLimits bound a usage log. What is beyond them is dropped when a turn is
-// added, and not listed.
-type UsageLimits struct {
-	// Turns is how many turns of an agent are kept, the newest ones; 0 means 5,000.
-	Turns int
-	// Age is for how long a turn is kept; 0 means 90 days.
-	Age time.Duration
-	// Now tells the time; nil means time.Now.
-	Now func() time.Time
-}
-
-// OpenUsage opens the log at path as [Open] opens the sessions'.
-func OpenUsage(ctx context.Context, path string, limits UsageLimits) (*Usage, error) {
-	if limits.Turns == 0 {
-		limits.Turns = 5000
-	}
-	if limits.Age == 0 {
-		limits.Age = 90 * 24 * time.Hour
-	}
-	if limits.Now == nil {
-		limits.Now = time.Now
-	}
+// OpenUsage opens the log at path as [Open] opens the sessions'. The limits bound how
+// many turns of each agent are kept, by default 5,000.
+func OpenUsage(ctx context.Context, path string, limits Limits) (*Usage, error) {
 	// What is erased is overwritten, too.
 	file, err := open(ctx, path, "usage/*.sql", "secure_delete(on)")
 	if err != nil {
 		return nil, err
 	}
-	return &Usage{file, limits}, nil
+	return &Usage{file, limits.withDefaults(5000)}, nil
 }
 
 // Close closes the file. Nothing may be called after it.
 func (u *Usage) Close() error { return u.file.Close() }
-
-// oldest is the time of the oldest turn that may be kept.
-func (u *Usage) oldest() int64 { return u.limits.Now().Add(-u.limits.Age).UnixMilli() }
 
 // Add implements [usage.Log].
 func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
@@ -65,7 +41,7 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO turns (time, agent, user, turn) VALUES (?, ?, ?, ?)`, t.Time.UnixMilli(), t.Agent, t.User, string(raw))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE time < ? OR agent = ? AND id <= (SELECT id FROM turns WHERE agent = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-				u.oldest(), t.Agent, t.Agent, u.limits.Turns)
+				u.limits.oldest(), t.Agent, t.Agent, u.limits.Most)
 		}
 		return err
 	}))
@@ -73,26 +49,10 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 
 // List implements [usage.Log].
 func (u *Usage) List(ctx context.Context, f usage.Filter) ([]usage.Turn, error) {
-	rows, err := u.file.read.QueryContext(ctx, `SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
-		u.oldest(), f.Agent, f.Agent, f.User, f.User, all(f.Limit))
-	if err != nil {
-		return nil, u.file.explain(err)
-	}
-	defer rows.Close()
-	list := []usage.Turn{}
-	for rows.Next() {
-		var raw sql.RawBytes
-		var t usage.Turn
-		if err := rows.Scan(&raw); err != nil {
-			return nil, u.file.explain(err)
-		}
-		if err := json.Unmarshal(raw, &t); err != nil {
-			return nil, u.file.explain(fmt.Errorf("a turn: %w", err))
-		}
-		list = append(list, t)
-	}
+	list, err := read[usage.Turn](ctx, u.file, "a turn", `SELECT turn FROM turns WHERE time >= ? AND (? = '' OR agent = ?) AND (? = '' OR user = ?) ORDER BY id DESC LIMIT ?`,
+		u.limits.oldest(), f.Agent, f.Agent, f.User, f.User, all(f.Limit))
 	slices.Reverse(list)
-	return list, u.file.explain(rows.Err())
+	return list, err
 }
 
 // Erase implements [usage.Log]. Nothing of the turns is left in the file or its

@@ -17,7 +17,7 @@ func TestUsage(t *testing.T) {
 	ctx := context.Background()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	path := filepath.Join(t.TempDir(), "state", "usage.db")
-	limits := sqlite.UsageLimits{Turns: 3, Age: 24 * time.Hour, Now: func() time.Time { return now }}
+	limits := sqlite.Limits{Most: 3, Age: 24 * time.Hour, Now: func() time.Time { return now }}
 	log, err := sqlite.OpenUsage(ctx, path, limits)
 	if err != nil {
 		t.Fatal(err)

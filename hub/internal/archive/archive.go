@@ -1,4 +1,4 @@
-// Package archive unpacks packages of skills that nobody has checked yet: zip
+// Package archive unpacks unchecked packages of skills: zip
 // and tar.gz archives and folders.
 //
 // [Open] reads the headers and refuses an archive that two programs could read

@@ -61,9 +61,7 @@ func (r record) u64(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 func (r record) is(signature string) bool {
 	return strings.HasPrefix(string(r[:min(4, len(r))]), signature)
 }
-func damaged(format string, a ...any) error {
-	return fmt.Errorf("the zip archive is damaged: "+format, a...)
-}
+func damaged(how string) error { return fmt.Errorf("the zip archive is damaged: %s", how) }
 
 // read reads a part of the file.
 func read(f io.ReaderAt, at, length uint64) (record, error) {

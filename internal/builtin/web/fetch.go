@@ -89,7 +89,7 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 	case resp.StatusCode/100 != 2:
 		return d, refusal(resp)
 	case code != "" && code != "identity": // the client has decoded gzip
-		return d, fmt.Errorf("%s answered with the content encoding %s, which was not requested", d.url.Host, line(code, 100))
+		return d, fmt.Errorf("%s answered with the content encoding %s, which was not requested", d.url.Host, printable.Line(code, 100))
 	}
 	if d.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody)); err != nil && !errors.Is(err, egress.ErrTooLarge) {
 		return d, fmt.Errorf("reading the answer of %s: %w", d.url.Host, plain(err))
@@ -105,10 +105,10 @@ func (f *Fetcher) fetch(ctx context.Context, raw string) (document, error) {
 func refusal(resp *http.Response) error {
 	err := fmt.Errorf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	if wait := resp.Header.Get("Retry-After"); wait != "" {
-		err = fmt.Errorf("%w; it asks to wait (Retry-After): %s", err, line(wait, 40))
+		err = fmt.Errorf("%w; it asks to wait (Retry-After): %s", err, printable.Line(wait, 40))
 	}
 	if to, _ := resp.Location(); to != nil {
-		err = fmt.Errorf("%w, with the location %s", err, line(to.String(), 500))
+		err = fmt.Errorf("%w, with the location %s", err, printable.Line(to.String(), 500))
 	}
 	return err
 }
@@ -134,7 +134,7 @@ func (d document) read(all bool) (string, error) {
 		}
 		fallthrough
 	default:
-		return "", fmt.Errorf("%s is of type %s, which cannot be read as text", d.url, line(d.kind, 100))
+		return "", fmt.Errorf("%s is of type %s, which cannot be read as text", d.url, printable.Line(d.kind, 100))
 	}
 	text, err := d.text()
 	if err != nil {

@@ -48,7 +48,7 @@ func (d document) markdown(all bool) (text string, err error) {
 		return "", fmt.Errorf("the page at %s cannot be read: %w", d.url, err)
 	}
 	text = printable.Text(string(raw)) + next
-	if title = line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
+	if title = printable.Line(title, 300); title != "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "# "+title) {
 		text = "# " + title + "\n\n" + text
 	}
 	return text, nil
@@ -71,7 +71,7 @@ func (d document) refresh(doc *html.Node) string {
 		}
 		_, to, found := strings.Cut(attribute(n, "content"), "=")
 		if next, err := d.url.Parse(strings.Trim(strings.TrimSpace(to), `'"`)); err == nil && found {
-			return "\n\n(The page redirects to " + line(next.String(), 500) + ")"
+			return "\n\n(The page redirects to " + printable.Line(next.String(), 500) + ")"
 		}
 	}
 	return ""

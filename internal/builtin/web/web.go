@@ -7,19 +7,4 @@
 //etui:tools groups=web source=builtin version=1
 package web
 
-import (
-	"strings"
-
-	"github.com/etui-run/etui/internal/printable"
-)
-
 const agent = "etui (+https://github.com/etui-run/etui)"
-
-// line turns a foreign text into one line of at most limit bytes.
-func line(text string, limit int) string {
-	text = printable.OneLine(text)
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
-}
