@@ -157,7 +157,7 @@ func newVictim(t *testing.T) *victim {
 	}
 	p, err := s.Start(t.Context(), sandbox.Command{
 		Args: []string{program, "-test.run=^TestInsideVictim$", token}, Dir: "/",
-		Env: map[string]string{"INSIDE": "TestInsideVictim", "GORACE": noSleep, "A_SECRET": strings.Repeat(token+" ", 20)},
+		Env: map[string]string{"INSIDE": "TestInsideVictim", "GORACE": atOnce, "A_SECRET": strings.Repeat(token+" ", 20)},
 	})
 	if err != nil {
 		t.Fatal(err)

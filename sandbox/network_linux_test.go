@@ -24,10 +24,6 @@ import (
 	"github.com/etui-run/etui/sandbox"
 )
 
-// noSleep spares each program of the tests the second that the race detector sleeps
-// when it ends.
-const noSleep = "atexit_sleep_ms=0"
-
 // inside is a command that runs one of the tests of this file as a program.
 func inside(t testing.TB, test string, args ...string) sandbox.Command {
 	t.Helper()
@@ -41,10 +37,14 @@ func inside(t testing.TB, test string, args ...string) sandbox.Command {
 	}
 	c := p.command("")
 	c.Args = append([]string{"./tests", "-test.run=^" + test + "$", "-test.v=false"}, args...)
-	c.Env, c.Network = map[string]string{"INSIDE": test, "GORACE": noSleep}, []string{"api.test"}
+	c.Env, c.Network = map[string]string{"INSIDE": test, "GORACE": atOnce}, []string{"api.test"}
 	c.Limits.ProcessMemory = 1 << 50 // the race detector wants a great deal of addresses
 	return c
 }
+
+// atOnce makes a test binary that was built with -race end at once: otherwise it sleeps
+// for a second.
+const atOnce = "atexit_sleep_ms=0"
 
 // isInside reports whether a test is the program.
 func isInside(t *testing.T) bool { return os.Getenv("INSIDE") == t.Name() }

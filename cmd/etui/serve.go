@@ -52,7 +52,6 @@ func (a *cli) serve(ctx context.Context) error {
 		return err
 	}
 	a.greet(s, time.Since(began))
-	releaseMemory() // what starting took is not needed again
 	var heeding sync.WaitGroup
 	heeding.Go(func() { a.heed(ctx, s, stop) })
 	err = s.Run(ctx, func() { fmt.Fprintln(a.err, "etui: stopping; running turns may end first") })

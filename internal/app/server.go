@@ -88,6 +88,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { s.reloader.run(watching) })
 	watchers.Go(func() { s.skills.run(watching) })
+	releaseMemory()
 	var err error
 	select {
 	case err = <-failed:
