@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"sync"
 	"testing"
 	"time"
@@ -139,8 +140,9 @@ func TestOpenRefuses(t *testing.T) {
 
 // TestReadOnly: a file or folder that cannot be written is said, not half used.
 func TestReadOnly(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root may write everything")
+	if os.Getuid() == 0 { // root may write everything: the test runs as another user
+		asOrdinaryUser(t)
+		return
 	}
 	for name, modes := range map[string][2]os.FileMode{"file": {0o400, 0o700}, "folder": {0o600, 0o500}} {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +159,28 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("Open: %v", err)
 			}
 		})
+	}
+}
+
+// asOrdinaryUser runs the test that calls it again in a process of the user nobody.
+func asOrdinaryUser(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "tests")
+	if out, err := exec.Command("cp", os.Args[0], program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, path := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const nobody = 65534
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
 	}
 }
 
