@@ -114,6 +114,7 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
+	pending  sync.Map       // of pending, while the session awaits the outcome
 	running  sync.WaitGroup // turns, and what is being stored after them
 }
 
@@ -173,6 +174,9 @@ func New(cfg Config) (*Engine, error) {
 		}
 		if _, twice := g.agents[a.Name]; twice {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
+		}
+		if err := known(a.Mode, &a.Strategy); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}

@@ -528,11 +528,11 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("waits for %+v, ran %d times", waits, ran)
 	}
 	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
-	text, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
+	text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
 	if err != nil || text != "Done." || ran != 1 {
 		t.Errorf("%q, %v, ran %d times", text, err, ran)
 	}
-	if _, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
@@ -104,12 +103,19 @@ func (g *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
 	}
 }
 
-// storeOutcome stores an outcome as a message of its own. The caller has the session to
+// pending names a call of this process that goes on after its turn.
+type pending struct {
+	session session.Key
+	call    string
+}
+
+// storeOutcome stores an outcome that its session awaits. The caller has the session to
 // itself.
 func (g *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
-	s = o.Arrived(s)
-	if s.Sent > 0 {
-		s.Sent++
+	if !s.Waits(o.Call.ID, session.Outcome) {
+		return s, nil // its call was not stored, its session was deleted, or it came before
 	}
-	return s, g.config.Store.Append(ctx, key, s, chat.Message{Role: chat.User, Note: o.Note(), Time: g.config.Now()})
+	g.pending.Delete(pending{key, o.Call.ID})
+	s, told := o.Arrived(s, g.config.Now())
+	return s, g.config.Store.Append(ctx, key, s, told...)
 }

@@ -61,7 +61,7 @@ type Message struct {
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
-	Answers []turn.Answer `json:"answers,omitempty"`
+	Answers []session.Answer `json:"answers,omitempty"`
 	// outcome, instead of a text, is the result of a call that outlived its turn.
 	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
@@ -77,14 +77,14 @@ func (g *Engine) ready(m Message) (*agent, Message, error) {
 	switch {
 	case len(m.Text) > g.config.MaxMessage:
 		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), g.config.MaxMessage)
-	case m.Text == "" && m.Answers == nil:
+	case m.Text == "" && len(m.Answers) == 0:
 		return nil, m, ErrEmpty
-	case m.Text != "" && m.Answers != nil:
+	case m.Text != "" && len(m.Answers) > 0:
 		return nil, m, errors.New("a message has a text or answers, not both")
 	}
 	m.Answers = slices.Clone(m.Answers)
 	for i := range m.Answers {
-		m.Answers[i].Reason = secrets.Text(m.Answers[i].Reason)
+		m.Answers[i].By, m.Answers[i].Reason = secrets.Text(m.Answers[i].By), secrets.Text(m.Answers[i].Reason)
 	}
 	a, err := g.addressed(m)
 	return a, m, err
@@ -95,6 +95,9 @@ func (g *Engine) ready(m Message) (*agent, Message, error) {
 func (g *Engine) addressed(m Message) (*agent, error) {
 	a, err := g.agent(m.Agent)
 	if err != nil {
+		return nil, err
+	}
+	if err := known(m.Mode, m.Strategy); err != nil {
 		return nil, err
 	}
 	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
@@ -116,6 +119,23 @@ func (g *Engine) addressed(m Message) (*agent, error) {
 	return a, nil
 }
 
+// known refuses a mode or a strategy that does not exist.
+func known(mode selection.Mode, strategy *prompt.Strategy) error {
+	if _, err := selection.ParseMode(string(mode)); err != nil {
+		return fmt.Errorf("%w%s", err, nearest.Hint(string(mode), func(yield func(string) bool) {
+			for _, m := range selection.Modes() {
+				if !yield(string(m)) {
+					return
+				}
+			}
+		}))
+	}
+	if strategy != nil && (*strategy < prompt.Full || *strategy > prompt.Custom) {
+		return fmt.Errorf("unknown strategy %d: it is full, lite or custom", int(*strategy))
+	}
+	return nil
+}
+
 // cleanSaid hides secrets in a message of a conversation that the client sends.
 func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 	secrets := g.config.Turn.Secrets.Redactor()
@@ -133,12 +153,13 @@ func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 }
 
 // stored returns the record of a message for the time that its turn is open: all but the
-// text and the conversation, which are stored as messages.
+// text and the conversation, which are stored as messages, and the skill, which is
+// stored with the session and may change during the turn.
 func (g *Engine) stored(m Message) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
-	m.Text, m.Answers, m.Wait = "", nil, false
+	m.Text, m.Skill, m.Answers, m.Wait = "", "", nil, false
 	raw, _ := json.Marshal(m) // texts, numbers and lists of them
 	return raw
 }
@@ -165,7 +186,7 @@ func (g *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: g.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: g.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
 			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/chat"
@@ -14,9 +15,9 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// ErrNothingAwaited says that a message answers calls of a session in which none awaits
-// an answer.
-var ErrNothingAwaited = errors.New("nothing awaits an answer in this session")
+// ErrNothingAwaited says that a message answers a call that awaits no answer in this
+// session.
+var ErrNothingAwaited = errors.New("it awaits no answer in this session")
 
 func (g *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
 	return g.loadLast(ctx, a, m, session.Sent)
@@ -81,7 +82,7 @@ func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 			if outcome == nil {
 				return
 			}
-			next := m
+			next := r.asked
 			next.Text, next.outcome, next.Answers = "", outcome, nil
 			ok = r.enter(ctx, next, math.MaxInt, yield)
 		}
@@ -137,7 +138,7 @@ func (g *Engine) resume(ctx context.Context, key session.Key) error {
 		return err
 	}
 	for _, a := range s.Awaits {
-		if a.For != session.Outcome {
+		if _, here := g.pending.Load(pending{key, a.Call}); here || a.For != session.Outcome {
 			continue
 		}
 		if s.State, err = g.storeOutcome(ctx, key, s.State, turn.Lost(a)); err != nil {
@@ -155,9 +156,10 @@ func (g *Engine) finish(ctx context.Context, key session.Key) error {
 		return err
 	}
 	a, m, err := g.begun(s)
-	if err != nil { // nobody can take it up: the agent is gone, say
-		s.State.Turn = session.Turn{}
-		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
+	if err != nil { // the agent is gone, say
+		g.config.Log.ErrorContext(ctx, "the open turn is closed: it cannot be taken up", "session", key, "error", err)
+		state, left := turn.Close(s, "its turn could not be taken up", g.config.Now())
+		return g.config.Store.Append(ctx, key, state, left...)
 	}
 	g.config.Log.InfoContext(ctx, "turn taken up", "session", key, "agent", a.Name)
 	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
@@ -180,6 +182,9 @@ func (g *Engine) begun(s session.Session) (*agent, Message, error) {
 		return nil, m, fmt.Errorf("the message of the open turn cannot be read: %w", err)
 	}
 	a, err := g.agent(m.Agent)
+	if err == nil {
+		err = known(m.Mode, m.Strategy)
+	}
 	return a, m, err
 }
 
@@ -188,6 +193,7 @@ type running struct {
 	*Engine
 	agent *agent
 	key   session.Key
+	asked Message // whose turn runs: not the one with the answers, but the one that they answer
 	late  *late
 }
 
@@ -204,23 +210,37 @@ func (r *running) enter(ctx context.Context, m Message, waiting int, yield func(
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up.
-		if err = r.finish(ctx, r.key); err == nil {
-			s, err = r.load(ctx, r.agent, m)
+		failed := r.finish(ctx, r.key)
+		if s, err = r.load(ctx, r.agent, m); err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
+			err = failed
 		}
 	}
-	if err == nil && m.Answers != nil {
+	if err == nil && m.outcome != nil && (s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
+		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome) // no turn of its own
+		return err == nil || yield(turn.Event{}, err) && false
+	}
+	if err == nil && len(m.Answers) > 0 {
 		m, err = r.answered(s, m)
 	}
 	if err != nil {
 		return yield(turn.Event{}, err) && false
+	}
+	r.asked = m
+	if m.outcome != nil {
+		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
 	}
 	return r.run(ctx, m, s, yield)
 }
 
 // answered returns the message that a session's turn began with, with the answers.
 func (g *Engine) answered(s session.Session, m Message) (Message, error) {
-	if turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
-		return m, ErrNothingAwaited
+	for i, said := range m.Answers {
+		if turn.PhaseOf(s) != turn.Waiting || !s.Waits(said.Call, session.Approval) {
+			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
+		}
+		if slices.ContainsFunc(m.Answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
+			return m, fmt.Errorf("call %q has two answers", said.Call)
+		}
 	}
 	_, begun, err := g.begun(s)
 	begun.Answers = m.Answers
@@ -243,6 +263,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			return !gone && yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
+				r.pending.Store(pending{r.key, e.Result.CallID}, nil)
 				r.late.expect()
 			}
 			if e.Done != nil {
