@@ -114,23 +114,13 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
-	pending  sync.Map       // of pending, while the session awaits the outcome
-	running  sync.WaitGroup // turns, and what is being stored after them
+	pending  sync.Map // of pending, while the session awaits the outcome
+	running  work     // turns, and what is being stored after them
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
 // to the gateway meanwhile.
-func (g *Engine) Wait(ctx context.Context) {
-	idle := make(chan struct{})
-	go func() {
-		g.running.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
-}
+func (g *Engine) Wait(ctx context.Context) { g.running.wait(ctx) }
 
 // agent is an Agent at work.
 type agent struct {

@@ -88,9 +88,9 @@ func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
 		g.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
 		return
 	}
-	g.running.Add(1)
+	g.running.begin()
 	go func() {
-		defer g.running.Done()
+		defer g.running.end()
 		defer a.past.waiting.Add(-1)
 		a.past.add(t)
 	}()

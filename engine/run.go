@@ -73,8 +73,8 @@ func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 			yield(turn.Event{}, err)
 			return
 		}
-		g.running.Add(1)
-		defer g.running.Done()
+		g.running.begin()
+		defer g.running.end()
 		r := &running{Engine: g, agent: a, key: g.key(a, m), late: newLate(m.Wait)}
 		defer func() { g.storeLate(r.key, r.late.close()) }()
 		for ok := r.enter(ctx, m, g.config.MaxWaiting, yield); ok; {
@@ -126,8 +126,8 @@ const maxResuming = 8
 
 // resume takes up what a process left in a session.
 func (g *Engine) resume(ctx context.Context, key session.Key) error {
-	g.running.Add(1)
-	defer g.running.Done()
+	g.running.begin()
+	defer g.running.end()
 	leave, err := g.queues.enter(ctx, key, math.MaxInt)
 	if err != nil {
 		return err
@@ -289,9 +289,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.Engine.running.Add(1)
+	r.Engine.running.begin()
 	go func() {
-		defer r.Engine.running.Done()
+		defer r.Engine.running.end()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }
