@@ -71,12 +71,12 @@ type Message struct {
 
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
-func (g *Engine) ready(m Message) (*agent, Message, error) {
-	secrets := g.config.Turn.Secrets.Redactor()
+func (e *Engine) ready(m Message) (*agent, Message, error) {
+	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
-	case len(m.Text) > g.config.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), g.config.MaxMessage)
+	case len(m.Text) > e.config.MaxMessage:
+		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), e.config.MaxMessage)
 	case m.Text == "" && len(m.Answers) == 0:
 		return nil, m, ErrEmpty
 	case m.Text != "" && len(m.Answers) > 0:
@@ -86,14 +86,14 @@ func (g *Engine) ready(m Message) (*agent, Message, error) {
 	for i := range m.Answers {
 		m.Answers[i].By, m.Answers[i].Reason = secrets.Text(m.Answers[i].By), secrets.Text(m.Answers[i].Reason)
 	}
-	a, err := g.addressed(m)
+	a, err := e.addressed(m)
 	return a, m, err
 }
 
 // addressed finds the agent of a message and refuses names that do not exist. A
 // hint contains no name that the caller may not see.
-func (g *Engine) addressed(m Message) (*agent, error) {
-	a, err := g.agent(m.Agent)
+func (e *Engine) addressed(m Message) (*agent, error) {
+	a, err := e.agent(m.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func (g *Engine) addressed(m Message) (*agent, error) {
 		named = append(named, m.Skill)
 	}
 	for _, skill := range named {
-		if g.checkSkill(skill) != nil {
-			return nil, unknownSkill(skill, slices.Collect(g.seen(a, m).OfferedSkills()))
+		if e.checkSkill(skill) != nil {
+			return nil, unknownSkill(skill, slices.Collect(e.seen(a, m).OfferedSkills()))
 		}
 	}
-	if _, unknown := g.Catalog().Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+	if _, unknown := e.Catalog().Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
 		var usable []string
-		for _, e := range g.seen(a, m).Usable() {
-			usable = append(usable, e.Definition.Name)
+		for _, entry := range e.seen(a, m).Usable() {
+			usable = append(usable, entry.Definition.Name)
 		}
 		return nil, fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], slices.Values(usable)))
 	}
@@ -137,8 +137,8 @@ func known(mode selection.Mode, strategy *prompt.Strategy) error {
 }
 
 // cleanSaid hides secrets in a message of a conversation that the client sends.
-func (g *Engine) cleanSaid(m chat.Message) chat.Message {
-	secrets := g.config.Turn.Secrets.Redactor()
+func (e *Engine) cleanSaid(m chat.Message) chat.Message {
+	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)
 	m.Calls = slices.Clone(m.Calls)
 	for i := range m.Calls {
@@ -155,7 +155,7 @@ func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 // stored returns the record of a message for the time that its turn is open: all but the
 // text and the conversation, which are stored as messages, and the skill, which is
 // stored with the session and may change during the turn.
-func (g *Engine) stored(m Message) json.RawMessage {
+func (e *Engine) stored(m Message) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
@@ -165,19 +165,19 @@ func (g *Engine) stored(m Message) json.RawMessage {
 }
 
 // seen is what the sender of a message may see in a new conversation.
-func (g *Engine) seen(a *agent, m Message) *selection.Selection {
-	in := g.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: g.key(a, m)})
-	return g.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
+func (e *Engine) seen(a *agent, m Message) *selection.Selection {
+	in := e.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: e.key(a, m)})
+	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
 
 // input makes what a turn may know of a message that is ready.
-func (g *Engine) input(a *agent, m Message, s session.Session) turn.Input {
+func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	now := a.controls.load()
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
 	skill := s.Skill
-	if g.checkSkill(skill) != nil {
+	if e.checkSkill(skill) != nil {
 		skill = now.skill // the session chose none, or it is gone
 	}
 	strategy := a.Strategy
@@ -186,10 +186,10 @@ func (g *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Unstored: m.History != nil, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: g.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
-			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
+			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: e.config.Now(),
 		},
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
