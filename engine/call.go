@@ -14,14 +14,14 @@ import (
 // message, whose text is not needed. The result has a text for the sender, also
 // when the call failed; the error says what failed. A tool that does not exist,
 // or that the sender may not use, is [turn.ErrNoTool].
-func (g *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
-	a, in, err := g.silent(ctx, m)
+func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
+	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		return chat.Result{}, err
 	}
 	result, err := a.runner.Call(ctx, in, tool, args)
-	if errors.Is(err, turn.ErrNoTool) && g.config.Skills != nil {
-		if _, why := g.config.Skills.Get(tool); errors.Is(why, skill.ErrDisabled) {
+	if errors.Is(err, turn.ErrNoTool) && e.config.Skills != nil {
+		if _, why := e.config.Skills.Get(tool); errors.Is(why, skill.ErrDisabled) {
 			return chat.Result{Text: why.Error(), Failed: true}, why
 		}
 	}
@@ -30,8 +30,8 @@ func (g *Engine) Call(ctx context.Context, m Message, tool string, args json.Raw
 
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out
 // what depends on them.
-func (g *Engine) Judge(ctx context.Context, m Message, tool string, args json.RawMessage) (turn.Judgement, error) {
-	a, in, err := g.silent(ctx, m)
+func (e *Engine) Judge(ctx context.Context, m Message, tool string, args json.RawMessage) (turn.Judgement, error) {
+	a, in, err := e.silent(ctx, m)
 	switch {
 	case err != nil:
 		return turn.Judgement{}, err
@@ -43,12 +43,12 @@ func (g *Engine) Judge(ctx context.Context, m Message, tool string, args json.Ra
 
 // silent finds the agent of a message whose text does not matter, and what a turn
 // may know of it.
-func (g *Engine) silent(ctx context.Context, m Message) (*agent, turn.Input, error) {
+func (e *Engine) silent(ctx context.Context, m Message) (*agent, turn.Input, error) {
 	m.Text = ""
-	a, err := g.addressed(m)
+	a, err := e.addressed(m)
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
-	s, err := g.load(ctx, a, m)
-	return a, g.input(a, m, s), err
+	s, err := e.load(ctx, a, m)
+	return a, e.input(a, m, s), err
 }

@@ -43,8 +43,8 @@ type Control struct {
 
 // Control changes an agent from the next turn on: all that the change says or, when
 // a name does not exist, nothing.
-func (g *Engine) Control(agent string, c Control) error {
-	a, err := g.agent(agent)
+func (e *Engine) Control(agent string, c Control) error {
+	a, err := e.agent(agent)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (g *Engine) Control(agent string, c Control) error {
 		full := catalog.Full
 		c.Skill = &full
 	}
-	if err := g.checkControl(c); err != nil {
+	if err := e.checkControl(c); err != nil {
 		return err
 	}
 	a.controls.changing.Lock()
@@ -72,25 +72,25 @@ func (g *Engine) Control(agent string, c Control) error {
 }
 
 // SetSkill changes only the active toolset of an agent.
-func (g *Engine) SetSkill(agent, skill string) error {
-	return g.Control(agent, Control{Skill: &skill})
+func (e *Engine) SetSkill(agent, skill string) error {
+	return e.Control(agent, Control{Skill: &skill})
 }
 
 // checkControl refuses names that do not exist.
-func (g *Engine) checkControl(c Control) error {
+func (e *Engine) checkControl(c Control) error {
 	named := c.Skills
 	if c.Skill != nil {
 		named = append([]string{*c.Skill}, named...)
 	}
 	for _, skill := range named {
-		if err := g.checkSkill(skill); err != nil {
+		if err := e.checkSkill(skill); err != nil {
 			return err
 		}
 	}
 	if c.Groups == nil {
 		return nil
 	}
-	known := g.Catalog().GroupNames()
+	known := e.Catalog().GroupNames()
 	for _, name := range groupNames(*c.Groups) {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("group %q: %w%s", name, ErrUnknown, nearest.Hint(name, slices.Values(known)))
@@ -121,12 +121,12 @@ func (c *controls) filter(include, exclude []string) (in, out []string) {
 	return include, out
 }
 
-func (g *Engine) checkSkill(name string) error {
-	if _, ok := g.Catalog().Skill(name); ok {
+func (e *Engine) checkSkill(name string) error {
+	if _, ok := e.Catalog().Skill(name); ok {
 		return nil
 	}
 	var all []string
-	for _, t := range g.Catalog().Skills() {
+	for _, t := range e.Catalog().Skills() {
 		all = append(all, t.Name)
 	}
 	return unknownSkill(name, all)

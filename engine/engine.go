@@ -114,22 +114,13 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	queues   queues
-	running  sync.WaitGroup // turns, and what is being stored after them
+	pending  sync.Map // of pending, while the session awaits the outcome
+	running  work     // turns, and what is being stored after them
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
 // to the gateway meanwhile.
-func (g *Engine) Wait(ctx context.Context) {
-	idle := make(chan struct{})
-	go func() {
-		g.running.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
-}
+func (e *Engine) Wait(ctx context.Context) { e.running.wait(ctx) }
 
 // agent is an Agent at work.
 type agent struct {
@@ -160,91 +151,94 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Turn.Log = cfg.Log
-	g := &Engine{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Embedder != nil {
-		g.selector = cfg.Embedder.Follow(g.selector)
+		e.selector = cfg.Embedder.Follow(e.selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
-		cfg.Registry.Watch(func(*catalog.Catalog) { g.selector() })
+		cfg.Registry.Watch(func(*catalog.Catalog) { e.selector() })
 		cfg.Turn.Embedder = cfg.Embedder
 	}
 	for _, a := range cfg.Agents {
 		if a.Name == "" || a.Model == nil {
 			return nil, errors.New("an agent needs a name and a model")
 		}
-		if _, twice := g.agents[a.Name]; twice {
+		if _, twice := e.agents[a.Name]; twice {
 			return nil, fmt.Errorf("the agent %q is defined twice", a.Name)
+		}
+		if err := known(a.Mode, &a.Strategy); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}
-		live.runner = turn.New(a.Model, live.past.voting(g.selector), builder, cfg.Turn)
+		live.runner = turn.New(a.Model, live.past.voting(e.selector), builder, cfg.Turn)
 		live.controls.value.Store(&controls{groups: a.Groups, skill: a.Skill, skills: slices.Clone(a.Skills)})
-		g.agents[a.Name] = live
-		if g.awaits(a) {
+		e.agents[a.Name] = live
+		if e.awaits(a) {
 			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
-		if err := g.Control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
+		if err := e.Control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
-	return g, nil
+	return e, nil
 }
 
 // awaits reports whether an agent names a skill that is missing in the catalog and
 // may return: it is known and not enabled, or some file cannot be read.
-func (g *Engine) awaits(a Agent) bool {
-	if g.config.Skills == nil {
+func (e *Engine) awaits(a Agent) bool {
+	if e.config.Skills == nil {
 		return false
 	}
-	now := g.config.Skills.Snapshot()
+	now := e.config.Skills.Snapshot()
 	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
-		_, there := g.Catalog().Skill(name)
+		_, there := e.Catalog().Skill(name)
 		_, known := now.Get(name)
 		return name != "" && !there && (known || len(now.Failed()) > 0)
 	})
 }
 
 // Agents returns the names of the agents, the default one first.
-func (g *Engine) Agents() []string {
-	names := make([]string, len(g.config.Agents))
-	for i, a := range g.config.Agents {
+func (e *Engine) Agents() []string {
+	names := make([]string, len(e.config.Agents))
+	for i, a := range e.config.Agents {
 		names[i] = a.Name
 	}
 	return names
 }
 
 // Catalog returns what exists now.
-func (g *Engine) Catalog() *catalog.Catalog { return g.config.Registry.Catalog() }
+func (e *Engine) Catalog() *catalog.Catalog { return e.config.Registry.Catalog() }
 
 // Secrets returns what is hidden in messages, and must be in answers.
-func (g *Engine) Secrets() *secret.Known { return g.config.Turn.Secrets }
+func (e *Engine) Secrets() *secret.Known { return e.config.Turn.Secrets }
 
 // MaxMessage returns how long a message may be, in bytes.
-func (g *Engine) MaxMessage() int { return g.config.MaxMessage }
+func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 
 // Now returns the time by the engine's clock.
-func (g *Engine) Now() time.Time { return g.config.Now() }
+func (e *Engine) Now() time.Time { return e.config.Now() }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
 // read.
-func (g *Engine) Ready(ctx context.Context) error {
-	_, err := g.config.Store.List(ctx, 1)
+func (e *Engine) Ready(ctx context.Context) error {
+	_, err := e.config.Store.List(ctx, 1)
 	return err
 }
 
-func (g *Engine) agent(name string) (*agent, error) {
+func (e *Engine) agent(name string) (*agent, error) {
 	if name == "" {
-		name = g.config.Agents[0].Name
+		name = e.config.Agents[0].Name
 	}
-	a, ok := g.agents[name]
+	a, ok := e.agents[name]
 	if !ok {
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, nearest.Hint(name, maps.Keys(g.agents)))
+		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, nearest.Hint(name, maps.Keys(e.agents)))
 	}
 	return a, nil
 }
 
-func (g *Engine) key(a *agent, m Message) session.Key {
+func (e *Engine) key(a *agent, m Message) session.Key {
 	return route.Key(route.Place{
 		Agent: a.Name, Channel: m.Channel, Account: m.Account, Peer: m.User, Chat: m.Chat, Session: m.Session,
-	}, g.config.Scope, g.config.Links)
+	}, e.config.Scope, e.config.Links)
 }

@@ -534,7 +534,7 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("ran = %v, want 0", ran)
 	}
 	must(t, g.Resume(t.Context())) // a new process: the turn goes on waiting
-	text, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
+	text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: waits[0].Call, Approved: true, By: "ann"}}})
 	if err != nil {
 		t.Fatalf("unexpected error: %v", err)
 	}
@@ -544,7 +544,7 @@ func TestApproval(t *testing.T) {
 	if ran != 1 {
 		t.Errorf("ran = %v, want 1", ran)
 	}
-	if _, err := send(g, t.Context(), engine.Message{Answers: []turn.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
+	if _, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); !errors.Is(err, engine.ErrNothingAwaited) {
 		t.Errorf("answered twice: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,7 +158,7 @@ func storedResults(t *testing.T, dir string) []string {
 	var names []string
 	for _, m := range loaded(t, dir).Messages {
 		if m.Result != nil {
-			names = append(names, m.Result.Name)
+			names = append(names, strings.ReplaceAll(m.Result.Name, "call_tool", "pay"))
 		}
 	}
 	return names
@@ -215,7 +216,7 @@ func TestChild(t *testing.T) {
 			return name + " is done", err
 		})
 	}
-	must(t, r.Register(act("look", tool.Read, ""), act("check", tool.Read, ""), act("pay", tool.Write, tool.Keyed), act("send", tool.Write, "")))
+	must(t, r.Register(act("look", tool.Read, ""), act("list", tool.Read, ""), act("check", tool.Read, ""), act("pay", tool.Write, tool.Keyed), act("send", tool.Write, "")))
 	e, err := engine.New(engine.Config{Registry: r, Store: killing{store, k}, Agents: []engine.Agent{{Name: "main", Model: worker{}}}})
 	must(t, err)
 	if do == "resume" {
@@ -227,7 +228,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// worker is a model that looks, then pays, checks and sends, and then is done.
+// worker is a model that looks and lists at once, then pays by call_tool, takes up a
+// skill, checks and sends, and then is done.
 type worker struct{}
 
 func (worker) Info() model.Info { return model.Info{Name: "worker"} }
@@ -240,13 +242,14 @@ func (worker) Stream(_ context.Context, req model.Request) iter.Seq2[model.Event
 				answers++
 			}
 		}
-		rounds := [][]string{{"look"}, {"pay", "check", "send"}}
+		rounds := [][]string{{"look", "list"}, {"call_tool", "use_skill", "check", "send"}}
+		args := map[string]string{"call_tool": `{"name":"pay"}`, "use_skill": `{"name":"full"}`}
 		if answers >= len(rounds) {
 			_ = yield(model.Event{Text: "All done."}, nil) && yield(model.Event{Stop: model.Done}, nil)
 			return
 		}
 		for i, name := range rounds[answers] {
-			if !yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf("%d.%d", answers, i), Name: name, Arguments: []byte("{}")}}, nil) {
+			if !yield(model.Event{Call: &chat.Call{ID: fmt.Sprintf("%d.%d", answers, i), Name: name, Arguments: []byte(cmp.Or(args[name], "{}"))}}, nil) {
 				return
 			}
 		}

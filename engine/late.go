@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
@@ -84,32 +83,39 @@ func (l *late) close() []turn.Outcome {
 
 // storeLate stores outcomes in their session, for its next turn to see, as soon as the
 // session is free.
-func (g *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
+func (e *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
-	leave, err := g.queues.enter(ctx, key, math.MaxInt)
+	leave, err := e.queues.enter(ctx, key, math.MaxInt)
 	if err == nil {
 		defer leave()
 		var s session.Session
-		s, err = g.config.Store.Load(ctx, key, 1)
+		s, err = e.config.Store.Load(ctx, key, 1)
 		for i := 0; err == nil && i < len(outcomes); i++ {
-			s.State, err = g.storeOutcome(ctx, key, s.State, outcomes[i])
+			s.State, err = e.storeOutcome(ctx, key, s.State, outcomes[i])
 		}
 	}
 	if err != nil {
-		g.config.Log.Error("the outcome of a call could not be stored", "session", key, "error", err)
+		e.config.Log.Error("the outcome of a call could not be stored", "session", key, "error", err)
 	}
 }
 
-// storeOutcome stores an outcome as a message of its own. The caller has the session to
+// pending names a call of this process that goes on after its turn.
+type pending struct {
+	session session.Key
+	call    string
+}
+
+// storeOutcome stores an outcome that its session awaits. The caller has the session to
 // itself.
-func (g *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
-	s = o.Arrived(s)
-	if s.Sent > 0 {
-		s.Sent++
+func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
+	if !s.Waits(o.Call.ID, session.Outcome) {
+		return s, nil // its call was not stored, its session was deleted, or it came before
 	}
-	return s, g.config.Store.Append(ctx, key, s, chat.Message{Role: chat.User, Note: o.Note(), Time: g.config.Now()})
+	e.pending.Delete(pending{key, o.Call.ID})
+	s, told := o.Arrived(s, e.config.Now())
+	return s, e.config.Store.Append(ctx, key, s, told...)
 }

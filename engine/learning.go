@@ -68,12 +68,12 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 
 // keep records what a turn was asked and which tools answered, if turns are kept
 // and this one used a tool. The turn does not wait for it.
-func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
-	l := g.config.Learning
+func (e *Engine) keep(a *agent, m Message, done *turn.Done) {
+	l := e.config.Learning
 	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
 		return
 	}
-	t := usage.Turn{Time: g.config.Now(), Agent: a.Name, User: m.User, Text: usage.Clean(m.Text)}
+	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: m.User, Text: usage.Clean(m.Text)}
 	for _, used := range done.Used {
 		list := &t.Tools
 		if used.Failed {
@@ -85,12 +85,12 @@ func (g *Engine) keep(a *agent, m Message, done *turn.Done) {
 	}
 	if a.past.waiting.Add(1) > maxUnkept {
 		a.past.waiting.Add(-1)
-		g.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
+		e.config.Log.Warn("a turn is not kept: too many turns are waiting to be added", "agent", a.Name)
 		return
 	}
-	g.running.Add(1)
+	e.running.begin()
 	go func() {
-		defer g.running.Done()
+		defer e.running.end()
 		defer a.past.waiting.Add(-1)
 		a.past.add(t)
 	}()
@@ -157,14 +157,14 @@ type PastTurns struct {
 }
 
 // PastTurns returns the record of past turns.
-func (g *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, error) {
-	l := g.config.Learning
+func (e *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, error) {
+	l := e.config.Learning
 	past := PastTurns{Keep: l.Keep, Vote: l.Keep && l.Vote, Turns: []usage.Turn{}}
 	if l.Log == nil {
 		return past, nil
 	}
 	if f.Agent != "" {
-		if _, err := g.agent(f.Agent); err != nil {
+		if _, err := e.agent(f.Agent); err != nil {
 			return past, err
 		}
 	}
@@ -175,12 +175,12 @@ func (g *Engine) PastTurns(ctx context.Context, f usage.Filter) (PastTurns, erro
 
 // Forget erases all past turns of a user, or of everybody, with their votes. It
 // returns how many there were.
-func (g *Engine) Forget(ctx context.Context, user string, everybody bool) (int, error) {
-	if g.config.Learning.Log == nil {
+func (e *Engine) Forget(ctx context.Context, user string, everybody bool) (int, error) {
+	if e.config.Learning.Log == nil {
 		return 0, nil
 	}
-	n, err := g.config.Learning.Log.Erase(ctx, user, everybody)
-	for _, a := range g.agents {
+	n, err := e.config.Learning.Log.Erase(ctx, user, everybody)
+	for _, a := range e.agents {
 		a.past.mu.Lock()
 		a.past.count()
 		a.past.mu.Unlock()

@@ -61,7 +61,7 @@ type Message struct {
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
-	Answers []turn.Answer `json:"answers,omitempty"`
+	Answers []session.Answer `json:"answers,omitempty"`
 	// outcome, instead of a text, is the result of a call that outlived its turn.
 	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
@@ -71,30 +71,33 @@ type Message struct {
 
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
-func (g *Engine) ready(m Message) (*agent, Message, error) {
-	secrets := g.config.Turn.Secrets.Redactor()
+func (e *Engine) ready(m Message) (*agent, Message, error) {
+	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
-	case len(m.Text) > g.config.MaxMessage:
-		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), g.config.MaxMessage)
-	case m.Text == "" && m.Answers == nil:
+	case len(m.Text) > e.config.MaxMessage:
+		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), e.config.MaxMessage)
+	case m.Text == "" && len(m.Answers) == 0:
 		return nil, m, ErrEmpty
-	case m.Text != "" && m.Answers != nil:
+	case m.Text != "" && len(m.Answers) > 0:
 		return nil, m, errors.New("a message has a text or answers, not both")
 	}
 	m.Answers = slices.Clone(m.Answers)
 	for i := range m.Answers {
-		m.Answers[i].Reason = secrets.Text(m.Answers[i].Reason)
+		m.Answers[i].By, m.Answers[i].Reason = secrets.Text(m.Answers[i].By), secrets.Text(m.Answers[i].Reason)
 	}
-	a, err := g.addressed(m)
+	a, err := e.addressed(m)
 	return a, m, err
 }
 
 // addressed finds the agent of a message and refuses names that do not exist. A
 // hint contains no name that the caller may not see.
-func (g *Engine) addressed(m Message) (*agent, error) {
-	a, err := g.agent(m.Agent)
+func (e *Engine) addressed(m Message) (*agent, error) {
+	a, err := e.agent(m.Agent)
 	if err != nil {
+		return nil, err
+	}
+	if err := known(m.Mode, m.Strategy); err != nil {
 		return nil, err
 	}
 	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
@@ -102,23 +105,40 @@ func (g *Engine) addressed(m Message) (*agent, error) {
 		named = append(named, m.Skill)
 	}
 	for _, skill := range named {
-		if g.checkSkill(skill) != nil {
-			return nil, unknownSkill(skill, slices.Collect(g.seen(a, m).OfferedSkills()))
+		if e.checkSkill(skill) != nil {
+			return nil, unknownSkill(skill, slices.Collect(e.seen(a, m).OfferedSkills()))
 		}
 	}
-	if _, unknown := g.Catalog().Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
+	if _, unknown := e.Catalog().Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
 		var usable []string
-		for _, e := range g.seen(a, m).Usable() {
-			usable = append(usable, e.Definition.Name)
+		for _, entry := range e.seen(a, m).Usable() {
+			usable = append(usable, entry.Definition.Name)
 		}
 		return nil, fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], slices.Values(usable)))
 	}
 	return a, nil
 }
 
+// known refuses a mode or a strategy that does not exist.
+func known(mode selection.Mode, strategy *prompt.Strategy) error {
+	if _, err := selection.ParseMode(string(mode)); err != nil {
+		return fmt.Errorf("%w%s", err, nearest.Hint(string(mode), func(yield func(string) bool) {
+			for _, m := range selection.Modes() {
+				if !yield(string(m)) {
+					return
+				}
+			}
+		}))
+	}
+	if strategy != nil && (*strategy < prompt.Full || *strategy > prompt.Custom) {
+		return fmt.Errorf("unknown strategy %d: it is full, lite or custom", int(*strategy))
+	}
+	return nil
+}
+
 // cleanSaid hides secrets in a message of a conversation that the client sends.
-func (g *Engine) cleanSaid(m chat.Message) chat.Message {
-	secrets := g.config.Turn.Secrets.Redactor()
+func (e *Engine) cleanSaid(m chat.Message) chat.Message {
+	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)
 	m.Calls = slices.Clone(m.Calls)
 	for i := range m.Calls {
@@ -133,30 +153,31 @@ func (g *Engine) cleanSaid(m chat.Message) chat.Message {
 }
 
 // stored returns the record of a message for the time that its turn is open: all but the
-// text and the conversation, which are stored as messages.
-func (g *Engine) stored(m Message) json.RawMessage {
+// text and the conversation, which are stored as messages, and the skill, which is
+// stored with the session and may change during the turn.
+func (e *Engine) stored(m Message) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
-	m.Text, m.Answers, m.Wait = "", nil, false
+	m.Text, m.Skill, m.Answers, m.Wait = "", "", nil, false
 	raw, _ := json.Marshal(m) // texts, numbers and lists of them
 	return raw
 }
 
 // seen is what the sender of a message may see in a new conversation.
-func (g *Engine) seen(a *agent, m Message) *selection.Selection {
-	in := g.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: g.key(a, m)})
-	return g.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
+func (e *Engine) seen(a *agent, m Message) *selection.Selection {
+	in := e.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: e.key(a, m)})
+	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
 
 // input makes what a turn may know of a message that is ready.
-func (g *Engine) input(a *agent, m Message, s session.Session) turn.Input {
+func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	now := a.controls.load()
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
 	skill := s.Skill
-	if g.checkSkill(skill) != nil {
+	if e.checkSkill(skill) != nil {
 		skill = now.skill // the session chose none, or it is gone
 	}
 	strategy := a.Strategy
@@ -165,10 +186,10 @@ func (g *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	return turn.Input{
-		Session: s, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: g.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Session: s, Unstored: m.History != nil, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: chat.Facts{
 			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
-			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: g.config.Now(),
+			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: e.config.Now(),
 		},
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,

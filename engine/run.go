@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/chat"
@@ -14,21 +15,21 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-// ErrNothingAwaited says that a message answers calls of a session in which none awaits
-// an answer.
-var ErrNothingAwaited = errors.New("nothing awaits an answer in this session")
+// ErrNothingAwaited says that a message answers a call that awaits no answer in this
+// session.
+var ErrNothingAwaited = errors.New("it awaits no answer in this session")
 
-func (g *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
-	return g.loadLast(ctx, a, m, session.Sent)
+func (e *Engine) load(ctx context.Context, a *agent, m Message) (session.Session, error) {
+	return e.loadLast(ctx, a, m, session.Sent)
 }
 
 // loadLast loads the session of a message with its newest messages.
-func (g *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
-	key := g.key(a, m)
+func (e *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (session.Session, error) {
+	key := e.key(a, m)
 	if m.History != nil {
-		return g.replay(ctx, a, m, key), nil
+		return e.replay(ctx, a, m, key), nil
 	}
-	s, err := g.config.Store.Load(ctx, key, limit)
+	s, err := e.config.Store.Load(ctx, key, limit)
 	if err != nil {
 		return s, fmt.Errorf("loading the session: %w", err)
 	}
@@ -42,14 +43,14 @@ const maxReplayed = 200
 // replay makes the session of a conversation that the client tells: the same
 // selections for the same earlier questions, so that the same bytes come first
 // in every request.
-func (g *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
+func (e *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
 	s := session.Session{Key: key}
 	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
-		said = g.cleanSaid(said)
+		said = e.cleanSaid(said)
 		if said.Role == chat.User {
 			earlier := m
 			earlier.Text = said.Text
-			in := g.input(a, earlier, s)
+			in := e.input(a, earlier, s)
 			in.Again = true
 			said, s.State = a.runner.Replay(ctx, in)
 		}
@@ -65,23 +66,23 @@ func (g *Engine) replay(ctx context.Context, a *agent, m Message, key session.Ke
 // A message with Answers resumes the turn that waits for them. With Wait, Send returns
 // when the calls that go on have finished, at most ten minutes each, and yields the
 // turns of their outcomes; other messages of the session run in between.
-func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
+func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		a, m, err := g.ready(m)
+		a, m, err := e.ready(m)
 		if err != nil {
 			yield(turn.Event{}, err)
 			return
 		}
-		g.running.Add(1)
-		defer g.running.Done()
-		r := &running{Engine: g, agent: a, key: g.key(a, m), late: newLate(m.Wait)}
-		defer func() { g.storeLate(r.key, r.late.close()) }()
-		for ok := r.enter(ctx, m, g.config.MaxWaiting, yield); ok; {
+		e.running.begin()
+		defer e.running.end()
+		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
+		defer func() { e.storeLate(r.key, r.late.close()) }()
+		for ok := r.enter(ctx, m, e.config.MaxWaiting, yield); ok; {
 			outcome := r.late.next(ctx)
 			if outcome == nil {
 				return
 			}
-			next := m
+			next := r.asked
 			next.Text, next.outcome, next.Answers = "", outcome, nil
 			ok = r.enter(ctx, next, math.MaxInt, yield)
 		}
@@ -93,8 +94,8 @@ func (g *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 // when ctx ends: then turns stay open for the next time.
 // Call it once, before or while the engine serves, in the one process that uses the
 // store.
-func (g *Engine) Resume(ctx context.Context) error {
-	keys, err := g.config.Store.Open(ctx)
+func (e *Engine) Resume(ctx context.Context) error {
+	keys, err := e.config.Store.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for open turns: %w", err)
 	}
@@ -103,8 +104,8 @@ func (g *Engine) Resume(ctx context.Context) error {
 	for range min(maxResuming, len(keys)) {
 		workers.Go(func() {
 			for key := range left {
-				if err := g.resume(ctx, key); err != nil {
-					g.config.Log.ErrorContext(ctx, "turn could not be resumed", "session", key, "error", err)
+				if err := e.resume(ctx, key); err != nil {
+					e.config.Log.ErrorContext(ctx, "turn could not be resumed", "session", key, "error", err)
 				}
 			}
 		})
@@ -124,43 +125,44 @@ func (g *Engine) Resume(ctx context.Context) error {
 const maxResuming = 8
 
 // resume goes on with what an earlier process left in a session.
-func (g *Engine) resume(ctx context.Context, key session.Key) error {
-	g.running.Add(1)
-	defer g.running.Done()
-	leave, err := g.queues.enter(ctx, key, math.MaxInt)
+func (e *Engine) resume(ctx context.Context, key session.Key) error {
+	e.running.begin()
+	defer e.running.end()
+	leave, err := e.queues.enter(ctx, key, math.MaxInt)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s, err := g.config.Store.Load(ctx, key, session.Sent)
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil {
 		return err
 	}
 	for _, a := range s.Awaits {
-		if a.For != session.Outcome {
+		if _, here := e.pending.Load(pending{key, a.Call}); here || a.For != session.Outcome {
 			continue
 		}
-		if s.State, err = g.storeOutcome(ctx, key, s.State, turn.Lost(a)); err != nil {
+		if s.State, err = e.storeOutcome(ctx, key, s.State, turn.Lost(a)); err != nil {
 			return err
 		}
 	}
-	return g.finish(ctx, key)
+	return e.finish(ctx, key)
 }
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
 // the session to itself.
-func (g *Engine) finish(ctx context.Context, key session.Key) error {
-	s, err := g.config.Store.Load(ctx, key, session.Sent)
+func (e *Engine) finish(ctx context.Context, key session.Key) error {
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
 	}
-	a, m, err := g.begun(s)
-	if err != nil { // it cannot be resumed: the agent is gone, say
-		s.Turn = session.Turn{}
-		return errors.Join(err, g.config.Store.Append(ctx, key, s.State))
+	a, m, err := e.begun(s)
+	if err != nil { // the agent is gone, say
+		e.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
+		state, left := turn.Close(s, "its turn could not be resumed", e.config.Now())
+		return e.config.Store.Append(ctx, key, state, left...)
 	}
-	g.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
-	r := &running{Engine: g, agent: a, key: key, late: newLate(false)}
+	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
+	r := &running{Engine: e, agent: a, key: key, late: newLate(false)}
 	defer r.late.close()
 	begun, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -174,12 +176,15 @@ func (g *Engine) finish(ctx context.Context, key session.Key) error {
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.
-func (g *Engine) begun(s session.Session) (*agent, Message, error) {
+func (e *Engine) begun(s session.Session) (*agent, Message, error) {
 	var m Message
 	if err := json.Unmarshal(s.Turn.Request, &m); err != nil {
 		return nil, m, fmt.Errorf("the message of the open turn cannot be read: %w", err)
 	}
-	a, err := g.agent(m.Agent)
+	a, err := e.agent(m.Agent)
+	if err == nil {
+		err = known(m.Mode, m.Strategy)
+	}
 	return a, m, err
 }
 
@@ -188,6 +193,7 @@ type running struct {
 	*Engine
 	agent *agent
 	key   session.Key
+	asked Message // whose turn runs: not the one with the answers, but the one that they answer
 	late  *late
 }
 
@@ -204,25 +210,39 @@ func (r *running) enter(ctx context.Context, m Message, waiting int, yield func(
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up.
-		if err = r.finish(ctx, r.key); err == nil {
-			s, err = r.load(ctx, r.agent, m)
+		failed := r.finish(ctx, r.key)
+		if s, err = r.load(ctx, r.agent, m); err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
+			err = failed
 		}
 	}
-	if err == nil && m.Answers != nil {
+	if err == nil && m.outcome != nil && (s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
+		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome) // no turn of its own
+		return err == nil || yield(turn.Event{}, err) && false
+	}
+	if err == nil && len(m.Answers) > 0 {
 		m, err = r.answered(s, m)
 	}
 	if err != nil {
 		return yield(turn.Event{}, err) && false
 	}
+	r.asked = m
+	if m.outcome != nil {
+		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
+	}
 	return r.run(ctx, m, s, yield)
 }
 
 // answered returns the message that a session's turn began with, with the answers.
-func (g *Engine) answered(s session.Session, m Message) (Message, error) {
-	if turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
-		return m, ErrNothingAwaited
+func (e *Engine) answered(s session.Session, m Message) (Message, error) {
+	for i, said := range m.Answers {
+		if turn.PhaseOf(s) != turn.Waiting || !s.Waits(said.Call, session.Approval) {
+			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
+		}
+		if slices.ContainsFunc(m.Answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
+			return m, fmt.Errorf("call %q has two answers", said.Call)
+		}
 	}
-	_, begun, err := g.begun(s)
+	_, begun, err := e.begun(s)
 	begun.Answers = m.Answers
 	return begun, err
 }
@@ -243,6 +263,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			return !gone && yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
+				r.pending.Store(pending{r.key, e.Result.CallID}, nil)
 				r.late.expect()
 			}
 			if e.Done != nil {
@@ -268,9 +289,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.running.Add(1)
+	r.Engine.running.begin()
 	go func() {
-		defer r.running.Done()
+		defer r.Engine.running.end()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }

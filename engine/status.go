@@ -29,21 +29,21 @@ type AgentStatus struct {
 }
 
 // AgentStatus returns the status of an agent.
-func (g *Engine) AgentStatus(name string) (AgentStatus, error) {
-	a, err := g.agent(name)
+func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
+	a, err := e.agent(name)
 	if err != nil {
 		return AgentStatus{}, err
 	}
 	now := a.controls.load()
 	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: g.Catalog().Len(),
+		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: e.Catalog().Len(),
 		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
-		Mode: g.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
+		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}
 	if now.groups != "" {
-		s.Tools = len(g.Catalog().Groups(now.groups))
+		s.Tools = len(e.Catalog().Groups(now.groups))
 	}
-	if c := g.config.Turn.Chooser; c != nil {
+	if c := e.config.Turn.Chooser; c != nil {
 		counts := c.Counts()
 		s.Chooser = &counts
 	}

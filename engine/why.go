@@ -13,8 +13,8 @@ import (
 
 // Select makes the selection that a message would get now, without running a
 // turn or storing anything.
-func (g *Engine) Select(ctx context.Context, m Message) (*selection.Selection, error) {
-	a, in, err := g.asked(ctx, m)
+func (e *Engine) Select(ctx context.Context, m Message) (*selection.Selection, error) {
+	a, in, err := e.asked(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -23,27 +23,27 @@ func (g *Engine) Select(ctx context.Context, m Message) (*selection.Selection, e
 
 // Explain is Select and tells which of the selected tools the policy would not let
 // the sender call.
-func (g *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, []turn.Judgement, error) {
-	a, in, err := g.asked(ctx, m)
+func (e *Engine) Explain(ctx context.Context, m Message) (*selection.Selection, []turn.Judgement, error) {
+	a, in, err := e.asked(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}
 	sel := a.runner.Select(ctx, in)
 	var sent []string
-	for _, e := range slices.Concat(sel.Declared, sel.Announced) {
-		sent = append(sent, e.Definition.Name)
+	for _, entry := range slices.Concat(sel.Declared, sel.Announced) {
+		sent = append(sent, entry.Definition.Name)
 	}
 	return sel, refused(ctx, a, in, sent), nil
 }
 
 // asked finds the agent of a message, and what a turn may know of it.
-func (g *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, error) {
-	a, m, err := g.ready(m)
+func (e *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, error) {
+	a, m, err := e.ready(m)
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
-	s, err := g.load(ctx, a, m)
-	return a, g.input(a, m, s), err
+	s, err := e.load(ctx, a, m)
+	return a, e.input(a, m, s), err
 }
 
 // maxTurns is how many turns Why returns at most.
@@ -69,13 +69,13 @@ type Turn struct {
 //
 // The answer is for operators, unless own is set: then tools that the sender may
 // not use are left out, in names and in counts, and rule names are withheld.
-func (g *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, error) {
+func (e *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, error) {
 	m.History = nil
-	a, in, err := g.silent(ctx, m)
+	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	past, err := g.loadLast(ctx, a, m, maxLooked)
+	past, err := e.loadLast(ctx, a, m, maxLooked)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (g *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, e
 		skills := slices.Collect(sel.OfferedSkills())
 		shown = func(c selection.Compact) selection.Compact {
 			return c.Only(func(name string) bool {
-				e, ok := sel.Catalog().Get(name)
-				return ok && sel.Stage(e).Usable()
+				entry, ok := sel.Catalog().Get(name)
+				return ok && sel.Stage(entry).Usable()
 			}, func(name string) bool { return slices.Contains(skills, name) })
 		}
 	}
@@ -101,7 +101,7 @@ func (g *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, e
 		}
 		t := Turn{Text: m.Text, Time: m.Time}
 		if err := json.Unmarshal(m.Why, &t.Selection); err != nil {
-			g.config.Log.WarnContext(ctx, "the record of a selection cannot be read", "session", in.Session.Key, "error", err)
+			e.config.Log.WarnContext(ctx, "the record of a selection cannot be read", "session", in.Session.Key, "error", err)
 			continue
 		}
 		t.Selection = shown(t.Selection)

@@ -64,6 +64,23 @@ type Turn struct {
 	Request json.RawMessage `json:"request,omitempty"`
 	// Resumed counts how often the turn was resumed.
 	Resumed int `json:"resumed,omitempty"`
+	// Once are the IDs of the calls of the last round that must not run twice, as
+	// their tools said before they ran.
+	Once []string `json:"once,omitempty"`
+	// Answers are what people have said about the calls of the turn.
+	Answers []Answer `json:"answers,omitempty"`
+}
+
+// Answer is a person's decision on a call that awaits approval.
+type Answer struct {
+	// Call is the ID of the call.
+	Call string `json:"call"`
+	// Approved lets the call run; otherwise the model learns that it may not.
+	Approved bool `json:"approved"`
+	// By names the person, for the record; Reason is for the record and the model. Both
+	// may be empty.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Await is a call that waits for something from outside.
@@ -73,6 +90,14 @@ type Await struct {
 	Tool string `json:"tool"`
 	// For is what the call waits for.
 	For Awaited `json:"for"`
+	// Note is an outcome that came while a turn was open. It becomes a message when
+	// that turn ends.
+	Note string `json:"note,omitempty"`
+}
+
+// Waits reports whether a call waits for something.
+func (s State) Waits(call string, what Awaited) bool {
+	return slices.ContainsFunc(s.Awaits, func(a Await) bool { return a.Call == call && a.For == what && a.Note == "" })
 }
 
 // Awaited is what a call waits for.
@@ -109,6 +134,8 @@ type Front struct {
 func (s State) Clone() State {
 	s.Declared = slices.Clone(s.Declared)
 	s.Turn.Request = slices.Clone(s.Turn.Request)
+	s.Turn.Once = slices.Clone(s.Turn.Once)
+	s.Turn.Answers = slices.Clone(s.Turn.Answers)
 	s.Awaits = slices.Clone(s.Awaits)
 	return s
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 )
 
 // Every call passes here, however it is made: first admit finds the tool that it
@@ -46,7 +47,7 @@ func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
 }
 
 // allow judges a call that is about to run. The error tells the model why it may not.
-func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *Answer) error {
+func (t *run) allow(ctx context.Context, e *catalog.Entry, args json.RawMessage, said *session.Answer) error {
 	record := t.record(e)
 	if err := fits(e, args); err != nil { // the policy does not see a call that cannot run
 		record.Stage, record.Reason = StageArguments, err.Error()
@@ -82,14 +83,14 @@ func fileArguments(file string) json.RawMessage {
 
 // judge asks the policy and records its decision. Where the policy says ask, a person's
 // answer decides, if there is one.
-func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision, said *Answer) error {
+func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision, answer *session.Answer) error {
 	d := t.decide(ctx, a)
-	asked := d.Effect == rules.Ask && a.Entry != nil && t.config.Approvals
+	asked := d.Effect == rules.Ask && a.Entry != nil && t.waits
 	if asked {
-		if said == nil {
+		if answer == nil {
 			return errAwaits
 		}
-		d.Effect, d.Reason = said.effect(), said.reason()
+		d.Effect, d.Reason = verdict(*answer)
 	}
 	record.Rule, record.Reason = d.Rule, d.Reason
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
@@ -100,7 +101,7 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 	case record.Allowed:
 		return nil
 	case asked:
-		return fmt.Errorf("%s was not called: %s", record.Tool, said.reason())
+		return fmt.Errorf("%s was not called: %s", record.Tool, d.Reason)
 	}
 	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }

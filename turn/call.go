@@ -43,16 +43,23 @@ type job struct {
 // intend begins the round of an answer's calls. It stores the answer before the first
 // call runs, unless all calls may run twice.
 func (t *run) intend(answer chat.Message) {
+	t.state.Turn.Once = nil
+	safe := true
 	for i := range answer.Calls {
 		// Some models leave IDs out, and some start again with each answer, but a
 		// result must find its call.
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
-			answer.Calls[i].ID = t.newID(i)
+			answer.Calls[i].ID = t.newID(answer.Calls, i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
+		replay := t.repeats(answer.Calls[i])
+		safe = safe && replay == tool.Safe
+		if replay == tool.Never {
+			t.state.Turn.Once = append(t.state.Turn.Once, answer.Calls[i].ID)
+		}
 	}
 	t.round = &round{answer: answer, jobs: t.jobs(answer.Calls)}
-	if slices.ContainsFunc(answer.Calls, func(c chat.Call) bool { return t.repeats(c) != tool.Safe }) {
+	if !safe {
 		t.keepIntent()
 	}
 }
@@ -89,7 +96,7 @@ func (t *run) keepIntent() {
 // parallel, all others one by one and in order. It reports whether the turn goes on.
 func (t *run) call() bool {
 	var results []chat.Message // not stored yet
-	for rest := t.round.jobs; len(rest) > 0; {
+	for rest := t.round.jobs; len(rest) > 0 && !t.suspended(); {
 		if t.stopped || t.ctx.Err() != nil {
 			for _, j := range rest {
 				results = append(results, answer(j.call, tool.Failure("the turn was cancelled before this call was run")))
@@ -100,8 +107,7 @@ func (t *run) call() bool {
 		rest = rest[len(batch):]
 		t.runAll(batch)
 		if t.suspended() {
-			t.fail(context.Cause(t.ctx)) // what the batch did counts as unknown
-			return false
+			break // what the batch did counts as unknown
 		}
 		for _, j := range batch {
 			if !j.awaits {
@@ -116,6 +122,10 @@ func (t *run) call() bool {
 			t.remember(results...)
 			results = nil
 		}
+	}
+	if t.suspended() {
+		t.fail(context.Cause(t.ctx))
+		return false
 	}
 	if !t.round.stored {
 		results = append([]chat.Message{t.round.answer}, results...)
@@ -155,7 +165,7 @@ func (t *run) result(j *job) chat.Message {
 	if j.entry != nil {
 		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
 	}
-	if j.result.Pending && t.in.Late != nil {
+	if j.result.Pending {
 		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), For: session.Outcome})
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
@@ -163,7 +173,7 @@ func (t *run) result(j *job) chat.Message {
 
 // used reports whether a call of the conversation has an ID.
 func (t *run) used(id string) bool {
-	return slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
+	return slices.ContainsFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == id }) || slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
 }
 
 func usedBefore(calls []chat.Call, id string) bool {
@@ -171,9 +181,9 @@ func usedBefore(calls []chat.Call, id string) bool {
 }
 
 // newID makes an ID that no call of the conversation has.
-func (t *run) newID(i int) string {
+func (t *run) newID(calls []chat.Call, i int) string {
 	for n := len(t.prompt.Messages); ; n++ {
-		if id := fmt.Sprintf("call_%d_%d", n, i+1); !t.used(id) {
+		if id := fmt.Sprintf("call_%d_%d", n, i+1); !t.used(id) && !usedBefore(calls, id) {
 			return id
 		}
 	}
@@ -263,7 +273,7 @@ func (t *run) resolve(j *job) {
 		return
 	}
 	j.entry = entry
-	if j.broken && entry.Definition.Repeats() == tool.Never {
+	if j.broken && (entry.Definition.Repeats() == tool.Never || slices.Contains(t.state.Turn.Once, j.call.ID)) {
 		j.result = t.unknown(j.call)
 	}
 }
@@ -306,6 +316,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 		if j.result = t.execute(j, progress); j.awaits {
 			return
 		}
+		j.result.Pending = j.result.Pending && t.in.Late != nil
 		t.logCall(j)
 	}
 	j.result = t.hide(j.result)
@@ -347,8 +358,12 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	if t.in.Late != nil {
 		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
 	}
+	at := *t // the policy may take longer than the call may, while the turn goes on
 	result, err := wait(ctx, func() (chat.Result, error) {
-		if err := t.allow(ctx, j.entry, args, t.in.answer(j.call.ID)); err != nil {
+		if err := at.allow(ctx, j.entry, args, at.said(j.call.ID)); err != nil {
+			return chat.Result{}, err
+		}
+		if err := ctx.Err(); err != nil { // the model has read that the call failed
 			return chat.Result{}, err
 		}
 		return j.entry.Run(tool.WithHost(ctx, host), args)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rules"
@@ -31,7 +31,7 @@ const (
 // PhaseOf derives the phase from what is stored of a session.
 func PhaseOf(s session.Session) Phase {
 	open := unanswered(s.Messages)
-	approval := slices.ContainsFunc(open, func(c chat.Call) bool { return awaits(s.State, c.ID, session.Approval) })
+	approval := slices.ContainsFunc(open, func(c chat.Call) bool { return s.Waits(c.ID, session.Approval) })
 	switch {
 	case s.Turn.ID != "" && approval, s.Turn.ID == "" && len(s.Awaits) > 0:
 		return Waiting
@@ -43,29 +43,11 @@ func PhaseOf(s session.Session) Phase {
 	return Asked
 }
 
-// Answer is a person's decision on a call that awaits approval.
-type Answer struct {
-	// Call is the ID of the call.
-	Call string `json:"call"`
-	// Approved lets the call run; otherwise the model learns that it may not.
-	Approved bool `json:"approved"`
-	// By names the person, for the record; Reason is for the record and the model. Both
-	// may be empty.
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
-}
-
-func (a *Answer) effect() rules.Effect {
+// verdict returns what a person's answer means, and why.
+func verdict(a session.Answer) (effect rules.Effect, text string) {
+	effect, text = rules.Deny, "declined"
 	if a.Approved {
-		return rules.Allow
-	}
-	return rules.Deny
-}
-
-func (a *Answer) reason() string {
-	text := "declined"
-	if a.Approved {
-		text = "approved"
+		effect, text = rules.Allow, "approved"
 	}
 	if a.By != "" {
 		text += " by " + a.By
@@ -73,7 +55,7 @@ func (a *Answer) reason() string {
 	if a.Reason != "" {
 		text += ": " + a.Reason
 	}
-	return text
+	return effect, text
 }
 
 // ErrSuspended is the cause with which a host cancels the context of a turn to leave the
@@ -85,57 +67,41 @@ func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspe
 // errAwaits: the call waits for an answer.
 var errAwaits = errors.New("the call awaits approval")
 
-// answer returns what a person said to a call; nil when nobody has.
-func (in Input) answer(call string) *Answer {
-	for i := range in.Answers {
-		if in.Answers[i].Call == call {
-			return &in.Answers[i]
+// said returns what a person said about a call of the turn; nil when nobody has.
+func (t *run) said(call string) *session.Answer {
+	for i, a := range t.state.Turn.Answers {
+		if a.Call == call {
+			return &t.state.Turn.Answers[i]
 		}
 	}
 	return nil
 }
 
-// Outcome is the result of a call that went on after its turn.
-type Outcome struct {
-	Call   chat.Call
-	Result chat.Result
-}
-
-// Lost returns the outcome of a call whose process ended.
-func Lost(a session.Await) Outcome {
-	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
-}
-
-// maxOutcome is how many bytes of an outcome become part of the conversation.
-const maxOutcome = 32 << 10
-
-// Note returns the outcome in the host's words to the model.
-func (o Outcome) Note() string {
-	ended := "finished"
-	if o.Result.Failed {
-		ended = "failed"
+// Close ends the open turn of a session without running it. It returns the state and
+// the messages to store: results for the calls that have none, and the outcomes that
+// came meanwhile.
+func Close(s session.Session, why string, now time.Time) (session.State, []chat.Message) {
+	var left []chat.Message
+	for i, c := range unanswered(s.Messages) {
+		result := tool.Failure("the call was not run: %s", why)
+		switch {
+		case s.Waits(c.ID, session.Approval):
+			result = tool.Failure("the call was not approved: %s", why)
+		case i == 0:
+			result = unknown(c)
+		}
+		left = append(left, answer(c, result))
 	}
-	text := fmt.Sprintf("[%s, which was still running, has %s]\n%s", o.Call.Name, ended, o.Result.Text)
-	if len(text) > maxOutcome {
-		text = strings.ToValidUTF8(text[:maxOutcome], "") + "\n(cut)"
-	}
-	return text
+	state, told := closed(s.State, now)
+	return counted(state, append(left, told...))
 }
 
-// Arrived returns a session's state after the outcome. A host that runs no turn for it
-// stores that state with a message that has the [Outcome.Note].
-func (o Outcome) Arrived(s session.State) session.State {
+// closed returns a state without its open turn, and the outcomes that came meanwhile.
+func closed(s session.State, now time.Time) (session.State, []chat.Message) {
 	s = s.Clone()
-	s.Awaits = without(s.Awaits, o.Call.ID)
-	return s
-}
-
-func without(list []session.Await, call string) []session.Await {
-	return slices.DeleteFunc(slices.Clone(list), func(a session.Await) bool { return a.Call == call })
-}
-
-func awaits(s session.State, call string, what session.Awaited) bool {
-	return slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.Call == call && a.For == what })
+	s.Turn = session.Turn{}
+	s.Awaits = slices.DeleteFunc(s.Awaits, func(a session.Await) bool { return a.For == session.Approval })
+	return tell(s, now)
 }
 
 // resumes reports whether the input takes up the session's open turn.
@@ -183,15 +149,15 @@ func (t *run) resume() {
 	t.in = t.know(t.in)
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
-	t.opened = true
 	kept, at := t.in.kept, lastRound(t.in.kept)
 	if at < 0 || len(unanswered(kept)) == 0 {
 		at = len(kept)
 	}
 	if err := t.prompts(kept[:at], chat.Message{Time: t.in.Facts.Time}); err != nil {
-		t.fail(err)
+		t.fail(err) // nothing has run, so the turn stays open
 		return
 	}
+	t.opened = true
 	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
 	t.count()
 	if at < len(kept) {
@@ -236,9 +202,13 @@ func (t *run) reopen(answer chat.Message) {
 	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
 	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
 	first := t.round.jobs[0]
-	first.broken = !awaits(t.state, first.call.ID, session.Approval)
+	said := t.said(first.call.ID)
+	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved)
 	for _, said := range t.in.Answers {
-		t.state.Awaits = without(t.state.Awaits, said.Call)
+		if t.state.Waits(said.Call, session.Approval) {
+			t.state.Awaits = without(t.state.Awaits, said.Call)
+			t.state.Turn.Answers = append(t.state.Turn.Answers, said)
+		}
 	}
 }
 
@@ -251,9 +221,13 @@ func (j *job) idempotencyKey() string {
 }
 
 // unknown answers a call that may have run before the process ended, and must not run
-// twice.
+// twice. The operator learns it from the log.
 func (t *run) unknown(c chat.Call) chat.Result {
 	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
+	return unknown(c)
+}
+
+func unknown(c chat.Call) chat.Result {
 	r := tool.Failure("The program ended before %s gave a result. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
 	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended before it gave a result. It was not run again.", reached(c))
 	return r
@@ -267,7 +241,7 @@ func (t *run) wait(jobs []*job, results []chat.Message) {
 			continue
 		}
 		a := session.Await{Call: j.call.ID, Tool: j.entry.Definition.Name, For: session.Approval}
-		if !awaits(t.state, a.Call, a.For) {
+		if !t.state.Waits(a.Call, a.For) {
 			t.state.Awaits = append(t.state.Awaits, a)
 		}
 		t.done.Awaits = append(t.done.Awaits, a)
@@ -282,45 +256,26 @@ func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.stopped = true
 }
 
-// settle returns results for the unanswered calls of an open turn that a new message
-// replaces. They are stored with the new question.
+// settle closes the open turn that a new message replaces. What it returns is stored
+// with the new question.
 func (t *run) settle() []chat.Message {
 	var left []chat.Message
-	if t.in.Session.Turn.ID != "" {
-		for i, c := range unanswered(t.in.Session.Messages) {
-			result := tool.Failure("the call was not run: a new message came first")
-			switch {
-			case awaits(t.in.Session.State, c.ID, session.Approval):
-				result = tool.Failure("the call was not approved: a new message came first")
-				t.in.Session.Awaits = without(t.in.Session.Awaits, c.ID)
-			case i == 0 && t.repeats(c) != tool.Safe:
-				result = t.unknown(c)
-			}
-			left = append(left, answer(c, result))
-		}
-		t.in.Session.Messages = append(slices.Clip(t.in.Session.Messages), left...)
+	if s := &t.in.Session; s.Turn.ID != "" {
+		s.State, left = Close(*s, "a new message came first", t.in.Facts.Time)
+		s.Messages = append(slices.Clip(s.Messages), left...)
 	}
 	if t.in.Outcome != nil {
-		t.in.Session.State = t.in.Outcome.Arrived(t.in.Session.State)
+		t.in.Session.Awaits = without(t.in.Session.Awaits, t.in.Outcome.Call.ID)
 	}
 	return left
 }
 
 // abandon ends a turn that was resumed too often.
 func (t *run) abandon() {
-	var left []chat.Message
-	if t.round != nil {
-		for i, j := range t.round.jobs {
-			result := tool.Failure("the call was not run")
-			if i == 0 {
-				result = t.unknown(j.call)
-			}
-			left = append(left, answer(j.call, result))
-		}
-		t.round = nil
-	}
 	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.state.Turn.Resumed)
-	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed, "calls", len(left))
+	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed)
+	_, left := Close(session.Session{Messages: t.in.kept}, "its turn was given up", t.in.Facts.Time)
+	t.round = nil
 	if len(left) > 0 && !t.remember(left...) {
 		return
 	}

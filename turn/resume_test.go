@@ -271,7 +271,7 @@ func TestApproval(t *testing.T) {
 				t.Fatalf("the phase is %s", turn.PhaseOf(s))
 			}
 			// Nothing changes before somebody answers, in whatever process.
-			again := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []turn.Answer{{Call: "other"}}})
+			again := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []session.Answer{{Call: "other"}}})
 			if again.done == nil {
 				t.Fatalf("the turn is not done: %v", again.err)
 			}
@@ -281,12 +281,12 @@ func TestApproval(t *testing.T) {
 			if did.ran["act"] != 0 {
 				t.Fatalf("did.ran[\"act\"] = %v, want 0", did.ran["act"])
 			}
-			answer := turn.Answer{Call: "1", Approved: c.approved, By: "ann"}
+			answer := session.Answer{Call: "1", Approved: c.approved, By: "ann"}
 			if !c.approved {
 				answer.Reason = "too late"
 			}
 			b := newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"})
-			o = run(b, t.Context(), turn.Input{Session: s, Answers: []turn.Answer{answer}})
+			o = run(b, t.Context(), turn.Input{Session: s, Answers: []session.Answer{answer}})
 			if o.done == nil {
 				t.Fatalf("the turn is not done: %v", o.err)
 			}
@@ -313,7 +313,7 @@ func TestApprovedOnce(t *testing.T) {
 	tools := []tool.Tool{did.tool("act", tool.Never)}
 	cfg := turn.Config{Decide: asking, Approvals: true}
 	s := until(t, newBench(t, cfg, selection.Config{}, tools, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, func(turn.Event) bool { return false })
-	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []turn.Answer{{Call: "1", Approved: true}}}, isResult)
+	s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: true}}}, isResult)
 	o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
 	if did.ran["act"] != 1 {
 		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])

@@ -55,7 +55,7 @@ type Config struct {
 	// concurrent use. Nil allows every call, and so does the Decide method of a nil
 	// [rules.Rules].
 	Decide func(ctx context.Context, a rules.Attempt) rules.Decision
-	// Approvals makes a call that Decide answers with ask wait for an [Answer], as long
+	// Approvals makes a call that Decide answers with ask wait for an answer, as long
 	// as that takes: the turn ends for now. Without it such a call is refused.
 	Approvals bool
 	// Audit records each decision about a call, with the arguments. It must return at
@@ -127,11 +127,13 @@ type Input struct {
 	Outcome *Outcome
 	// Answers, instead of a text, are what people say about the calls that await
 	// approval.
-	Answers []Answer
+	Answers []session.Answer
 	// Request is the host's own record of the message, from which it can build this
 	// Input again. It is stored with the turn. An Input without text, outcome and
 	// answers resumes the session's open turn.
 	Request json.RawMessage
+	// Unstored marks a conversation whose steps nobody stores. No call can wait there.
+	Unstored bool
 	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
 	// all.
 	Groups string
@@ -304,6 +306,7 @@ type run struct {
 	round    *round // the calls in progress; nil when the model's answer comes next
 	called   int    // calls of the turn before the round
 	opened   bool   // the turn is stored
+	waits    bool   // calls may wait for approval
 	done     Done
 	stopped  bool
 	begun    time.Time
@@ -312,7 +315,7 @@ type run struct {
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now()}
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
 	if in.resumes() {
 		t.resume()
 		return t
@@ -372,8 +375,9 @@ func (t *run) emit(e Event) bool {
 // fail ends the turn with an error.
 func (t *run) fail(err error) {
 	if t.opened && !t.suspended() {
-		t.state.Turn = session.Turn{}
-		t.store()
+		var told []chat.Message
+		t.state, told = closed(t.state, t.in.Facts.Time)
+		t.store(told...)
 	}
 	if !t.stopped {
 		t.stopped = true
@@ -405,6 +409,10 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 		if e.Stop != "" {
 			t.done.Stop = e.Stop
 		}
+	}
+	if t.suspended() { // the answer may be cut off
+		t.fail(context.Cause(t.ctx))
+		return answer, false
 	}
 	return answer, true
 }
@@ -442,8 +450,9 @@ func (t *run) store(messages ...chat.Message) bool {
 
 func (t *run) finish(answer chat.Message) {
 	t.done.Reply = answer.Text
-	t.state.Turn = session.Turn{}
-	if t.remember(answer) {
+	var told []chat.Message
+	t.state, told = closed(t.state, t.in.Facts.Time)
+	if t.remember(append([]chat.Message{answer}, told...)...) {
 		t.emit(Event{Done: &t.done})
 	}
 }

@@ -1,0 +1,266 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+const mainKey = session.Key("agent:main:main")
+
+// slow is a tool whose calls go on until the test finishes them.
+type slow struct {
+	mu       sync.Mutex
+	finishes []func(chat.Result)
+	users    []string
+}
+
+func (s *slow) tool() tool.Tool {
+	return tool.Func(tool.Definition{Name: "slow", Description: "Work slowly"}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+		finish, ok := tool.Later(ctx)
+		if ok {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.finishes = append(s.finishes, finish)
+		}
+		return chat.Result{Text: "It is running.", Pending: true}, nil
+	})
+}
+
+// who is a tool that notes for whom it runs.
+func (s *slow) who() tool.Tool {
+	return tool.Func(tool.Definition{Name: "who", Description: "Tell who asks", Risk: tool.Read}, func(ctx context.Context, _ struct{}) (string, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.users = append(s.users, tool.Caller(ctx).User)
+		return "noted", nil
+	})
+}
+
+func (s *slow) finish(i int, text string) {
+	s.mu.Lock()
+	finish := s.finishes[i]
+	s.mu.Unlock()
+	finish(tool.Text(text))
+}
+
+func idle(t *testing.T, g *engine.Engine) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	g.Wait(ctx)
+	must(t, ctx.Err())
+}
+
+func call(id, name string) fake.Step {
+	return fake.Step{Calls: []chat.Call{fake.Call(id, name, "{}")}}
+}
+
+// askFor lets the calls of one tool wait for approval.
+func askFor(name string) turn.Config {
+	return turn.Config{Approvals: true, Decide: func(_ context.Context, a rules.Attempt) rules.Decision {
+		if a.Entry != nil && a.Entry.Definition.Name == name {
+			return rules.Decision{Effect: rules.Ask}
+		}
+		return rules.Decision{Effect: rules.Allow}
+	}}
+}
+
+func load(t *testing.T, store session.Store) session.Session {
+	t.Helper()
+	s, err := store.Load(t.Context(), mainKey, 0)
+	must(t, err)
+	return s
+}
+
+func notes(s session.Session, text string) int {
+	n := 0
+	for _, m := range s.Messages {
+		n += strings.Count(m.Note, text)
+	}
+	return n
+}
+
+// An outcome that comes while an approval is awaited does not disturb it.
+func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []bool{false, true} {
+		var s slow
+		store := &session.MemoryStore{}
+		g, _ := newEngine(t, func(c *engine.Config) {
+			must(t, c.Registry.Register(s.tool()))
+			c.Store, c.Turn = store, askFor("get_weather")
+		}, call("1", "slow"), call("2", "get_weather"), fake.Step{Text: "Done."}, fake.Step{Text: "Late."})
+		for e, err := range g.Send(t.Context(), engine.Message{Text: "go", Wait: wait}) {
+			must(t, err)
+			if e.Done != nil && len(e.Done.Awaits) == 1 {
+				for range 2 { // a tool that finishes twice
+					s.finish(0, "the outcome")
+				}
+			}
+		}
+		idle(t, g)
+		if phase := turn.PhaseOf(load(t, store)); phase != turn.Waiting {
+			t.Fatalf("wait %v: the phase is %s", wait, phase)
+		}
+		text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "2", Approved: true}}})
+		if err != nil || text != "Done." {
+			t.Errorf("wait %v: %q, %v", wait, text, err)
+		}
+		if last := load(t, store); notes(last, "the outcome") != 1 || last.Open() {
+			t.Errorf("wait %v: told %d times, %+v", wait, notes(last, "the outcome"), last.State)
+		}
+	}
+}
+
+// Outcomes that come at once, twice, or after their session was deleted.
+func TestOutcomesAtOnce(t *testing.T) {
+	t.Parallel()
+	var s slow
+	store := &session.MemoryStore{}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool()))
+		c.Store = store
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "slow", "{}"), fake.Call("2", "slow", "{}"), fake.Call("3", "slow", "{}")}}, fake.Step{Text: "ok"})
+	_, err := send(g, t.Context(), engine.Message{Text: "go"})
+	must(t, err)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() { s.finish(i/2, "outcome") })
+	}
+	idle(t, g) // while outcomes come
+	all.Wait()
+	idle(t, g)
+	if last := load(t, store); notes(last, "outcome") != 2 || len(last.Awaits) != 1 {
+		t.Errorf("told %d times, %+v", notes(last, "outcome"), last.Awaits)
+	}
+	must(t, store.Delete(t.Context(), mainKey))
+	s.finish(2, "outcome")
+	idle(t, g)
+	if n := len(load(t, store).Messages); n > 0 {
+		t.Errorf("the deleted session is back with %d messages", n)
+	}
+}
+
+// Resume tells no call as lost that goes on in this process.
+func TestResumeWhileServing(t *testing.T) {
+	t.Parallel()
+	var s slow
+	store := &session.MemoryStore{}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool()))
+		c.Store = store
+	}, call("1", "slow"), fake.Step{Text: "ok"})
+	_, err := send(g, t.Context(), engine.Message{Text: "go"})
+	must(t, err)
+	must(t, g.Resume(t.Context()))
+	s.finish(0, "outcome")
+	idle(t, g)
+	if last := load(t, store); notes(last, "unknown") != 0 || notes(last, "outcome") != 1 || last.Open() {
+		t.Errorf("%+v", last.Messages)
+	}
+}
+
+// A lost outcome does not hide the calls of the open turn of its session.
+func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "done"})
+	must(t, store.Append(t.Context(), mainKey, session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}, Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
+		chat.Message{Role: chat.User, Text: "go"},
+		chat.Message{Role: chat.Assistant, Calls: []chat.Call{fake.Call("1", "slow", "{}")}}, chat.Message{Role: chat.Tool, Result: &chat.Result{CallID: "1", Name: "slow", Text: "running", Pending: true}},
+		chat.Message{Role: chat.Assistant, Calls: []chat.Call{fake.Call("2", "get_weather", "{}"), fake.Call("3", "echo", `{"word":"hi"}`)}}))
+	must(t, g.Resume(t.Context()))
+	sent := m.Requests()[0].Messages
+	if len(sent) != 6 || !strings.Contains(sent[4].Result.Text, "unknown") || sent[5].Result.Text != "hi" {
+		t.Errorf("the model was sent %+v", sent)
+	}
+	if last := load(t, store); last.Open() || notes(last, "slow, which was still running, has failed") != 1 {
+		t.Errorf("%+v", last)
+	}
+}
+
+// The turn of an outcome belongs to the one who asked, not to the one who approved.
+func TestOutcomeAfterAnApproval(t *testing.T) {
+	t.Parallel()
+	var s slow
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool(), s.who()))
+		c.Turn = askFor("slow")
+	}, call("1", "slow"), fake.Step{Text: "It runs."}, call("2", "who"), fake.Step{Text: "Done."})
+	_, err := send(g, t.Context(), engine.Message{Text: "go", User: "ann", Chat: "c", Channel: "web"})
+	must(t, err)
+	for e, err := range g.Send(t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, User: "boss", Roles: []string{"admin"}, Chat: "c", Channel: "web", Wait: true}) {
+		must(t, err)
+		if e.Done != nil && len(s.users) == 0 {
+			s.finish(0, "outcome")
+		}
+	}
+	if !slices.Equal(s.users, []string{"ann"}) {
+		t.Errorf("it ran for %q", s.users)
+	}
+}
+
+// Answers that fit no waiting call change nothing.
+func TestAnswersRefused(t *testing.T) {
+	t.Parallel()
+	store := &session.MemoryStore{}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Turn = store, askFor("get_weather") }, call("1", "get_weather"), fake.Step{Text: "Done."})
+	_, err := send(g, t.Context(), engine.Message{Text: "go"})
+	must(t, err)
+	before := load(t, store)
+	for range 5 { // more often than a turn is resumed
+		for _, c := range []struct {
+			m    engine.Message
+			want error
+		}{
+			{engine.Message{Answers: []session.Answer{}}, engine.ErrEmpty},
+			{engine.Message{Answers: []session.Answer{{Call: "2", Approved: true}}}, engine.ErrNothingAwaited},
+			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "2"}}}, engine.ErrNothingAwaited},
+			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "1"}}}, nil},
+			{engine.Message{Text: "yes", Answers: []session.Answer{{Call: "1", Approved: true}}}, nil},
+			{engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}, History: []chat.Message{}}, engine.ErrNothingAwaited},
+		} {
+			if _, err := send(g, t.Context(), c.m); err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v, want %v", c.m, err, c.want)
+			}
+		}
+	}
+	if after := load(t, store); len(after.Messages) != len(before.Messages) || after.Turn.Resumed != 0 || turn.PhaseOf(after) != turn.Waiting {
+		t.Errorf("%+v", after)
+	}
+	if text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); err != nil || text != "Done." {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A conversation that the client tells stores nothing and waits for nothing.
+func TestToldConversationCannotWait(t *testing.T) {
+	t.Parallel()
+	var s slow
+	store := &session.MemoryStore{}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool()))
+		c.Store, c.Turn = store, askFor("get_weather")
+	}, call("1", "get_weather"), call("2", "slow"), fake.Step{Text: "Done."})
+	text, err := send(g, t.Context(), engine.Message{Text: "go", History: []chat.Message{}, Wait: true})
+	if err != nil || text != "Done." {
+		t.Errorf("%q, %v", text, err)
+	}
+	list, err := store.List(t.Context(), 0)
+	if err != nil || len(list) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// work counts what is under way. Unlike a sync.WaitGroup it may begin again while
+// somebody waits for its end, because the outcome of a call can come at any time. The
+// zero value is ready to use.
+type work struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n becomes 0; nil when nobody waits
+}
+
+func (w *work) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n++
+}
+
+func (w *work) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.n--; w.n == 0 && w.idle != nil {
+		close(w.idle)
+		w.idle = nil
+	}
+}
+
+// wait returns when nothing is under way, or when ctx ends.
+func (w *work) wait(ctx context.Context) {
+	w.mu.Lock()
+	if w.n == 0 {
+		w.mu.Unlock()
+		return
+	}
+	if w.idle == nil {
+		w.idle = make(chan struct{})
+	}
+	idle := w.idle
+	w.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}

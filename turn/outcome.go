@@ -1,0 +1,86 @@
+package turn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+)
+
+// Outcome is the result of a call that went on after its turn.
+type Outcome struct {
+	Call   chat.Call
+	Result chat.Result
+}
+
+// Lost returns the outcome of a call whose process ended.
+func Lost(a session.Await) Outcome {
+	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
+}
+
+// maxOutcome is how many bytes of an outcome become part of the conversation.
+const maxOutcome = 32 << 10
+
+// Note returns the outcome in the host's words to the model.
+func (o Outcome) Note() string {
+	ended := "finished"
+	if o.Result.Failed {
+		ended = "failed"
+	}
+	text := fmt.Sprintf("[%s, which was still running, has %s]\n%s", reached(o.Call), ended, o.Result.Text)
+	if len(text) > maxOutcome {
+		text = strings.ToValidUTF8(text[:maxOutcome], "") + "\n(cut)"
+	}
+	return text
+}
+
+// Arrived returns what a host that runs no turn for the outcome stores: the session's
+// state after it, and the message that tells it. While a turn is open, a message would
+// come between its calls and their results, so the state keeps the outcome until then.
+// An outcome that the session does not await changes nothing.
+func (o Outcome) Arrived(s session.State, now time.Time) (session.State, []chat.Message) {
+	if !s.Waits(o.Call.ID, session.Outcome) {
+		return s, nil
+	}
+	s = s.Clone()
+	for i := range s.Awaits {
+		if a := &s.Awaits[i]; a.Call == o.Call.ID && a.For == session.Outcome {
+			a.Note = o.Note()
+		}
+	}
+	if s.Turn.ID != "" {
+		return s, nil
+	}
+	return counted(tell(s, now))
+}
+
+// tell makes messages of the outcomes that a state keeps.
+func tell(s session.State, now time.Time) (session.State, []chat.Message) {
+	var told []chat.Message
+	var left []session.Await
+	for _, a := range s.Awaits {
+		if a.Note != "" {
+			told = append(told, chat.Message{Role: chat.User, Note: a.Note, Time: now})
+		} else {
+			left = append(left, a)
+		}
+	}
+	s.Awaits = left
+	return s, told
+}
+
+// counted adds messages to the count of a state that has one.
+func counted(s session.State, messages []chat.Message) (session.State, []chat.Message) {
+	if s.Sent > 0 {
+		s.Sent += len(messages)
+	}
+	return s, messages
+}
+
+func without(list []session.Await, call string) []session.Await {
+	return slices.DeleteFunc(slices.Clone(list), func(a session.Await) bool { return a.Call == call })
+}
