@@ -289,9 +289,9 @@ func (r *running) take(o turn.Outcome) {
 	if r.late.hand(o) {
 		return
 	}
-	r.Engine.running.begin()
+	r.running.begin()
 	go func() {
-		defer r.Engine.running.end()
+		defer r.running.end()
 		r.storeLate(r.key, []turn.Outcome{o})
 	}()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/etui-run/etui/chat"
@@ -41,6 +42,7 @@ func until(t *testing.T, b *bench, in turn.Input, stop func(turn.Event) bool) se
 
 // calls counts how often tools ran, and by which keys.
 type calls struct {
+	mu   sync.Mutex // reads run in parallel
 	ran  map[string]int
 	keys []string
 }
@@ -51,6 +53,8 @@ func (c *calls) tool(name string, replay tool.Replay) tool.Tool {
 		risk = tool.Read
 	}
 	return tool.Func(tool.Definition{Name: name, Description: "Do " + name, Risk: risk, Replay: replay}, func(ctx context.Context, _ struct{}) (string, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if c.ran == nil {
 			c.ran = map[string]int{}
 		}
