@@ -32,7 +32,7 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.secrets.Set(w.File, w.Config.Secrets()...) // which may stand in other keys, too
+			a.secrets.Set(w.File, w.Config.Secrets()...) // other keys may hold them, too
 			out := a.secrets.Writer(a.out)
 			if a.json {
 				var fields map[string]any
