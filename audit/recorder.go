@@ -120,7 +120,7 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Record, error) {
 	return r.log.List(ctx, f)
 }
 
-// Run writes records until ctx ends, and then those that are still queued.
+// Run writes records until ctx ends, then writes the queued rest and returns.
 func (r *Recorder) Run(ctx context.Context) {
 	for {
 		select {
@@ -135,7 +135,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// batch redacts a record and those that are queued behind it.
+// batch redacts a record and the records queued behind it.
 func (r *Recorder) batch(first *raw) (records []Record, decisions []Decision) {
 	for w := first; ; w = <-r.queue {
 		clean := r.cleaner()
