@@ -2,33 +2,63 @@
 # make test   set up what the tests need, and run them
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
+# make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
+# make release  build archives, packages and the container image in dist/
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+GO      := $(shell sed -n 's/^go //p' go.mod)
 LINT    := bin/golangci-lint
 
-.PHONY: run test check bench build generate lexicon picture
+.PHONY: run test check bench chaos build generate lexicon picture release release-check
 
 run: build
 	bin/etui demo
 
-build:
+build: needs-go
 	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
+
+# What users install, in dist/: the same commit and Go give the same bytes. PLATFORMS is
+# a part of linux/amd64,linux/arm64,darwin/amd64,darwin/arm64.
+RELEASE   ?= $(if $(filter v%,$(VERSION)),$(VERSION),v0.0.0-$(VERSION))
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
+release: needs-go
+	go -C tools/release run . -version $(RELEASE) -time $$(git log -1 --format=%ct) -platforms $(PLATFORMS) -out dist
+
+# Builds twice, the second time in a copy with empty caches of the build, and compares.
+release-check: release
+	@rm -rf dist.copy && mkdir dist.copy && git ls-files -z | tar -c --null -T - | tar -x -C dist.copy
+	GOCACHE=$$PWD/dist.copy/cache go -C dist.copy/tools/release run . -version $(RELEASE) -time $$(git log -1 --format=%ct) -platforms $(PLATFORMS) -out dist
+	diff dist/SHA256SUMS dist.copy/dist/SHA256SUMS && rm -rf dist.copy && echo 'make release-check: two builds gave the same bytes'
 
 # What the tests need from npm: OpenAI's own client, which drives the gateway, the
 # compiler of the example module, an MCP server, and the clients of registries.
 FROM_NPM := cmd/etui/testdata/openai examples/wasm skill/mcp/testdata/npm hub/hubtest/testdata/clients
 
+# The packages that make test tests.
+PACKAGES ?= ./...
+
 # The race detector makes every process sleep for a second before it ends, and the
-# scripts alone start hundreds.
-test: $(FROM_NPM:%=%/node_modules)
-	GORACE=atexit_sleep_ms=0 go test -race ./...
+# scripts alone start hundreds. It needs a C compiler; without one the tests run without it.
+test: needs-node $(FROM_NPM:%=%/node_modules)
+	@race=-race; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
+	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
+	set -x; GORACE=atexit_sleep_ms=0 go test $$race $(PACKAGES)
 	cd examples/embed && go vet ./... && go test ./...
 
-%/node_modules: %/package-lock.json
-	@command -v npm >/dev/null || { echo 'make test needs Node.js and npm: apt-get install nodejs npm' >&2; exit 1; }
-	npm ci --prefix $* --no-audit --no-fund --ignore-scripts
+%/node_modules: %/package-lock.json | needs-node
+	npm ci --prefix $* --no-audit --no-fund --ignore-scripts --loglevel error
 	@touch $@
+
+# What the commands need is checked before anything else.
+.PHONY: needs-go needs-node
+needs-go:
+	@command -v go >/dev/null || { echo 'etui is built with Go $(GO) or later, which is not installed: see https://go.dev/doc/install' >&2; exit 1; }
+	@v=$$(go env GOVERSION); printf '%s\n' go$(GO) $$v | sort -VC || { echo "etui is built with Go $(GO) or later, and this is $$v: see https://go.dev/doc/install" >&2; exit 1; }
+
+needs-node: needs-go
+	@command -v npm >/dev/null && command -v node >/dev/null || { echo 'make test needs Node.js 18 or later and npm: apt-get install nodejs npm' >&2; exit 1; }
+	@v=$$(node --version); printf '%s\n' v18 $$v | sort -VC || { echo "make test needs Node.js 18 or later, and this is $$v" >&2; exit 1; }
 
 check: $(LINT)
 	go build ./...
@@ -50,6 +80,10 @@ picture: build
 
 bench: build
 	go run ./bench/table
+
+# Kills etui at random moments while clients talk to it: some minutes.
+chaos: build
+	go run ./bench/chaos
 
 # The words that the ranking knows, made anew from their sources.
 lexicon:

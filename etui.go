@@ -14,8 +14,8 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -26,6 +26,9 @@ type Config struct {
 	// Agents answer messages; the first one does when a message names none. An agent
 	// without a Model asks the model that [New] got. None means one agent, "main".
 	Agents []engine.Agent
+	// Groups are the groups whose tools an agent has that names none itself, as in
+	// "file,shell"; empty means all. A group that no tool is in has no tools.
+	Groups string
 	// Tools are available to everybody. [Gateway.Registry] takes more at any time, also
 	// with a filter.
 	Tools []tool.Tool
@@ -45,7 +48,7 @@ type Config struct {
 	Turn turn.Config
 	// Store keeps the sessions; nil keeps them in memory. The caller owns it and closes
 	// it after the gateway.
-	Store session.Store
+	Store store.Store
 	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
@@ -91,6 +94,7 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		if agents[i].Model == nil {
 			agents[i].Model = m
 		}
+		agents[i].Groups = cmp.Or(agents[i].Groups, cfg.Groups)
 	}
 	var err error
 	g.Engine, err = engine.New(engine.Config{

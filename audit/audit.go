@@ -2,9 +2,11 @@
 // which arguments, how it went and how long it took. It also keeps which calls of
 // tools were allowed or refused, and why.
 //
-// Arguments are stored short, and without anything that looks like a secret. Nothing
-// here blocks a caller: records that cannot be written soon enough are dropped and
-// counted.
+// Arguments are stored short, and without anything that looks like a secret; so is every
+// other text. Records that cannot be written soon enough are dropped, counted and
+// reported, first those of the user who makes most of them. What [Decision.Weighty]
+// names is never dropped: it waits for room, and if the log cannot store it, it goes to
+// the program's log.
 package audit
 
 import (
@@ -54,4 +56,7 @@ type Log interface {
 	AddDecisions(ctx context.Context, decisions ...Decision) error
 	// Decisions returns decisions, newest first.
 	Decisions(ctx context.Context, f DecisionFilter) ([]Decision, error)
+	// Erase deletes the records of a user. Of their decisions it keeps what an audit
+	// needs: see [Decision.Anonymous]. It returns how many of each there were.
+	Erase(ctx context.Context, user string) (records, decisions int, err error)
 }

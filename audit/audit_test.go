@@ -1,10 +1,14 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +20,9 @@ import (
 
 func TestRedact(t *testing.T) {
 	var known secret.Known
-	known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short")
+	if err := known.Set("test", "tr0ub4dor", "tr0ub4dor&3", "short"); err != nil {
+		t.Fatal(err)
+	}
 	keep := func(args string, err error) audit.Record {
 		log := &shelf{}
 		r := audit.NewRecorder(log, &known, nil)
@@ -61,7 +67,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add(`{"a":["b",{"password":1}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
 		var known secret.Known
-		known.Set("test", "s3cret-value")
+		if err := known.Set("test", "s3cret-value"); err != nil {
+			t.Fatal(err)
+		}
 		raw, err := json.Marshal(map[string]string{"in": in + "s3cret-value" + in})
 		if err != nil {
 			t.Skip()
@@ -94,6 +102,18 @@ type shelf struct {
 func (s *shelf) AddDecisions(_ context.Context, d ...audit.Decision) error {
 	s.decisions = append(s.decisions, d...)
 	return s.err
+}
+
+func (s *shelf) Erase(_ context.Context, user string) (records, decisions int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c.User == user {
+			records++
+		}
+	}
+	s.calls = slices.DeleteFunc(s.calls, func(c audit.Record) bool { return c.User == user })
+	return records, 0, nil
 }
 
 func (s *shelf) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
@@ -131,7 +151,7 @@ func TestRecorder(t *testing.T) {
 		if i%10 == 0 {
 			outcome, err = "timeout", errors.New("took too long")
 		}
-		r.Record(audit.Record{Skill: "s", Outcome: outcome, Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
+		r.Record(audit.Record{Skill: "s", Outcome: outcome, User: fmt.Sprint(i % 10), Tool: fmt.Sprint(i)}, json.RawMessage(`{"token":"x"}`), time.Duration(1+i%100)*time.Millisecond, err)
 	}
 	c := r.Counters("s")
 	is(t, "calls", c.Calls, n)
@@ -159,4 +179,133 @@ func TestRecorder(t *testing.T) {
 	r.Run(ctx)
 	is(t, "dropped with a full log", r.Dropped(), n-1024+1)
 	is(t, "calls of another skill", r.Counters("other").Calls, 0)
+}
+
+// TestFlood: records of one caller, however many and long, neither push out what others do
+// nor what the policy decides, and what is dropped is reported.
+func TestFlood(t *testing.T) {
+	log, out := &shelf{}, &bytes.Buffer{}
+	r := audit.NewRecorder(log, nil, slog.New(slog.NewTextHandler(out, nil)))
+	for i := range 5000 {
+		r.Decide(audit.Decision{User: "mallory", Tool: fmt.Sprint("guess", i), Stage: "unknown"}, nil)
+	}
+	r.Decide(audit.Decision{User: "ann", Tool: "look", Allowed: true}, nil)
+	r.Decide(audit.Decision{User: "mallory", Tool: "wipe", Stage: "policy"}, nil)
+	r.Decide(audit.Decision{User: "mallory", Tool: "wipe", Allowed: true, Risk: "destructive"}, nil)
+	r.Decide(audit.Decision{User: "mallory", Tool: "exec", Allowed: true, Rule: "rule admins"}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Run(ctx)
+	var kept []string
+	for _, d := range log.decisions {
+		if !strings.HasPrefix(d.Tool, "guess") {
+			kept = append(kept, d.User+" "+d.Tool)
+		}
+	}
+	if want := []string{"ann look", "mallory wipe", "mallory wipe", "mallory exec"}; !slices.Equal(kept, want) {
+		t.Errorf("the log has %q, want %q", kept, want)
+	}
+	is(t, "stored guesses", len(log.decisions)-len(kept), 512)
+	if !strings.Contains(out.String(), "call records were dropped") || !strings.Contains(out.String(), fmt.Sprintf("dropped=%d", 5000-512)) {
+		t.Errorf("the drops are not reported: %s", out)
+	}
+}
+
+// TestWeightyDecisionsAreNotLost: while the queue is full they wait, and what the log cannot
+// store goes to the program's log, without secrets.
+func TestWeightyDecisionsAreNotLost(t *testing.T) {
+	var known secret.Known
+	if err := known.Set("test", "tr0ub4dor&3"); err != nil {
+		t.Fatal(err)
+	}
+	log, out := &shelf{wait: make(chan struct{})}, &bytes.Buffer{}
+	r := audit.NewRecorder(log, &known, slog.New(slog.NewTextHandler(out, nil)))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	const n = 3000
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		for range n {
+			r.Decide(audit.Decision{User: "mallory", Tool: "wipe", Stage: "policy"}, nil)
+		}
+	}()
+	close(log.wait)
+	<-all
+	stop()
+	<-done
+	is(t, "stored", len(log.decisions), n)
+	is(t, "dropped", r.Dropped(), 0)
+	log.err = errors.New("disk full")
+	r.Decide(audit.Decision{User: "ann", Tool: "wipe", Stage: "policy"}, json.RawMessage(`{"path":"tr0ub4dor&3"}`))
+	r.Run(ctx)
+	if text := out.String(); !strings.Contains(text, "a decision could not be stored") || !strings.Contains(text, "user=ann") || strings.Contains(text, "tr0ub4dor") {
+		t.Errorf("the program's log: %s", text)
+	}
+}
+
+// TestEveryTextIsShort: no field of a record can fill the disk.
+func TestEveryTextIsShort(t *testing.T) {
+	for _, size := range []int{10_000, 9 << 20} {
+		log := &shelf{}
+		r := audit.NewRecorder(log, nil, nil)
+		var d audit.Decision
+		var c audit.Record
+		for _, v := range []reflect.Value{reflect.ValueOf(&d).Elem(), reflect.ValueOf(&c).Elem()} {
+			for i := range v.NumField() {
+				if v.Field(i).Kind() == reflect.String {
+					v.Field(i).SetString(strings.Repeat("x", size))
+				}
+			}
+		}
+		args, _ := json.Marshal(map[string]string{"a": strings.Repeat("x", size)})
+		r.Decide(d, args)
+		r.Record(c, args, 0, errors.New(strings.Repeat("x", size)))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r.Run(ctx)
+		for _, kept := range []any{log.decisions[0], log.calls[0]} {
+			if raw, err := json.Marshal(kept); err != nil || len(raw) > 8<<10 {
+				t.Errorf("with texts of %d bytes, %T has %d bytes, %v", size, kept, len(raw), err)
+			}
+		}
+	}
+}
+
+// TestEraseReachesTheQueue: what is not written yet is erased, too, and later records stay.
+func TestEraseReachesTheQueue(t *testing.T) {
+	log := &shelf{}
+	r := audit.NewRecorder(log, nil, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	r.Record(audit.Record{Skill: "s", User: "ann"}, nil, 0, nil)
+	r.Record(audit.Record{Skill: "s", User: "bob"}, nil, 0, nil)
+	done := make(chan struct{})
+	go func() { defer close(done); r.Run(ctx) }()
+	records, _, err := r.Erase(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records != 1 {
+		t.Errorf("%d records were erased, want 1", records)
+	}
+	r.Record(audit.Record{Skill: "s", User: "cid"}, nil, 0, nil)
+	stop()
+	<-done
+	var users []string
+	for _, c := range log.calls {
+		users = append(users, c.User)
+	}
+	if want := []string{"bob", "cid"}; !slices.Equal(users, want) {
+		t.Errorf("the log has calls of %q, want %q", users, want)
+	}
+}
+
+// TestAnonymous: an audit keeps when what was decided by which rule, not about whom.
+func TestAnonymous(t *testing.T) {
+	d := audit.Decision{Agent: "main", Channel: "web", Chat: "c", User: "ann", Session: "agent:main:dm:ann", Tool: "write_file", Source: "src", Hash: "h", Arguments: "{}", Stage: "policy", Rule: "r", Reason: "ann may not"}
+	want := audit.Decision{Agent: "main", Channel: "web", Tool: "write_file", Source: "src", Hash: "h", Stage: "policy", Rule: "r"}
+	if got := d.Anonymous(); got != want {
+		t.Errorf("got %+v", got)
+	}
 }

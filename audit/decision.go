@@ -24,15 +24,74 @@ type Decision struct {
 	Source  string `json:"source,omitempty"`
 	Version string `json:"version,omitempty"`
 	Hash    string `json:"hash,omitempty"`
+	// Risk is that of the tool: read, write or destructive. It is empty where the call
+	// reached none, and in decisions of earlier versions.
+	Risk string `json:"risk,omitempty"`
 	// Arguments are as in [Record].
 	Arguments string `json:"arguments,omitempty"`
 	Allowed   bool   `json:"allowed"`
+	// Kind is OK for an allowed call. For a refused one it is not_found, disabled,
+	// hidden, invalid_params or denied, by Stage. [Recorder] sets it.
+	Kind string `json:"kind"`
 	// Stage is where the call was refused: unknown, one of the selection's stages,
 	// arguments or policy. It is empty when the call was allowed.
 	Stage string `json:"stage,omitempty"`
 	// Rule is the rule that decided, with its place; Reason explains the decision.
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// kind returns the kind of a decision. Hidden is whatever exists and is enabled, but may
+// not be used by this caller, in this agent or with this skill or request.
+func (d Decision) kind() string {
+	switch {
+	case d.Allowed:
+		return OK
+	case d.Stage == "unknown":
+		return "not_found"
+	case d.Stage == "enabled":
+		return "disabled"
+	case d.Stage == "arguments":
+		return "invalid_params"
+	case d.Stage == "policy":
+		return "denied"
+	}
+	return "hidden"
+}
+
+// The classes of decisions. A log bounds each by itself, so that many of one class do not
+// push out those of another.
+const (
+	ClassAllowed     = "allowed"
+	ClassDestructive = "destructive" // allowed calls of destructive tools
+	ClassDenied      = "denied"      // by the policy
+	ClassRefused     = "refused"     // for another reason: there is no such tool, for this caller
+)
+
+// Class returns the class of the decision.
+func (d Decision) Class() string {
+	switch {
+	case d.Allowed && d.Risk == "destructive":
+		return ClassDestructive
+	case d.Allowed:
+		return ClassAllowed
+	case d.Stage == "policy":
+		return ClassDenied
+	}
+	return ClassRefused
+}
+
+// Weighty reports whether the decision must not be lost under load: a rule decided, or the
+// call of a destructive tool may run.
+func (d Decision) Weighty() bool {
+	return d.Rule != "" || d.Class() == ClassDestructive || d.Class() == ClassDenied
+}
+
+// Anonymous returns the decision without the caller and what they wrote: when which tool
+// was called, through which agent and channel, and which rule allowed or refused it.
+func (d Decision) Anonymous() Decision {
+	d.User, d.Chat, d.Session, d.Arguments, d.Reason = "", "", "", "", ""
+	return d
 }
 
 // DecisionFilter chooses decisions; its empty fields match all.
@@ -45,13 +104,13 @@ type DecisionFilter struct {
 }
 
 // Decide records a decision with the arguments of its call. Like [Recorder.Record] it
-// never blocks. Without a log it does nothing.
+// does not block, but for a weighty decision while 2,048 records wait to be written: then
+// it waits for room, at most ten seconds. Without a log it does nothing.
 func (r *Recorder) Decide(d Decision, args json.RawMessage) {
 	if r == nil || r.log == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	d.Kind = d.kind()
 	r.enqueue(&raw{decision: &d, args: args})
 }
 
@@ -63,5 +122,45 @@ func (r *Recorder) Decisions(ctx context.Context, f DecisionFilter) ([]Decision,
 	if f.Limit <= 0 {
 		f.Limit = 100
 	}
-	return r.log.Decisions(ctx, f)
+	decisions, err := r.log.Decisions(ctx, f)
+	for i := range decisions { // those of earlier versions have none
+		decisions[i].Kind = decisions[i].kind()
+	}
+	return decisions, err
+}
+
+// erasure asks for what is stored of a user to be erased.
+type erasure struct {
+	user string
+	done chan erased
+}
+
+type erased struct {
+	records, decisions int
+	err                error
+}
+
+// Erase erases what is stored of a user, as [Log.Erase] does, and what waits to be
+// written. [Recorder.Run] must be running. Without a log there is nothing.
+func (r *Recorder) Erase(ctx context.Context, user string) (records, decisions int, err error) {
+	if r == nil || r.log == nil {
+		return 0, 0, nil
+	}
+	e := erasure{user, make(chan erased, 1)}
+	select {
+	case r.erasures <- e:
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	}
+	done := <-e.done // within maxWriting
+	return done.records, done.decisions, done.err
+}
+
+// erase writes what is queued, of which some may be the user's, and erases.
+func (r *Recorder) erase(user string) (e erased) {
+	r.flush()
+	ctx, cancel := context.WithTimeout(context.Background(), maxWriting)
+	defer cancel()
+	e.records, e.decisions, e.err = r.log.Erase(ctx, user)
+	return e
 }

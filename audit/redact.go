@@ -19,6 +19,7 @@ const (
 	maxArguments = 2 << 10 // bytes, all together
 	maxRead      = 64 << 10
 	maxText      = 200 // bytes of one text
+	maxSession   = 512 // bytes of a session's key
 	maxItems     = 20  // of a list or an object
 	maxDepth     = 6
 	maxError     = 300 // bytes of an error's text
@@ -88,6 +89,7 @@ func (r cleaner) value(v any, depth int) any {
 
 // line returns a text cleaned, cut and in one line.
 func (r cleaner) line(text string) string {
+	text = cut(text, maxRead) // what is looked through
 	return cut(r.text(strings.Join(strings.Fields(text), " ")), maxError)
 }
 

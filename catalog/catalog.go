@@ -144,16 +144,6 @@ func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
 	return visible
 }
 
-// AllDefinitions returns every definition in effect, including those that filters and
-// rules hide. It is for operators and debugging, never for a model.
-func (c *Catalog) AllDefinitions() []tool.Definition {
-	all := make([]tool.Definition, len(c.entries))
-	for i, e := range c.entries {
-		all[i] = e.Definition
-	}
-	return all
-}
-
 func byPosition(a, b *Entry) int { return a.position - b.position }
 
 // build indexes a list in which a later entry replaces an earlier one of the same

@@ -90,21 +90,17 @@ func (e *Entry) Schema() (*tool.Schema, error) {
 	return e.schema.schema, e.schema.err
 }
 
-// Call runs the tool for any caller: visibility is checked before. Arguments that do
-// not match the schema never reach the tool: then the error is a [*tool.Mismatch] or
-// says that they are not JSON. A panic in the tool becomes a [*PanicError].
-func (e *Entry) Call(ctx context.Context, args json.RawMessage) (chat.Result, error) {
-	schema, err := e.Schema()
-	if err != nil {
-		return chat.Result{}, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err)
+// Normalize returns arguments in the form of a [tool.Normalizer]. Call it before the rules
+// judge a call, with the context in which the tool will run.
+func (e *Entry) Normalize(ctx context.Context, args json.RawMessage) json.RawMessage {
+	if n, ok := e.tool.(tool.Normalizer); ok {
+		return n.Normalize(ctx, args)
 	}
-	if err := schema.Validate(args); err != nil {
-		return chat.Result{}, err
-	}
-	return e.Run(ctx, args)
+	return args
 }
 
-// Run is Call without validating the arguments.
+// Run runs the tool for any caller. The caller has checked the visibility and validated
+// the arguments before. A panic in the tool becomes a [*PanicError].
 func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,12 +110,15 @@ func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Resu
 	return e.tool.Call(ctx, args)
 }
 
-// PanicError is the error of a tool that panicked.
+// PanicError is the error of a tool that panicked, or of what runs it.
 type PanicError struct {
-	Tool  string
+	Tool  string // may be empty
 	Value any
 }
 
 func (e *PanicError) Error() string {
+	if e.Tool == "" {
+		return "the call failed unexpectedly"
+	}
 	return fmt.Sprintf("tool %s failed unexpectedly", e.Tool)
 }

@@ -200,7 +200,6 @@ func (r *Registry) update(skills []Skill, rules Rules) (unknown []UnknownTarget,
 	for _, s := range r.own {
 		_, missing := c.Members(s)
 		for _, target := range missing {
-			r.log.Warn("skill names an unknown tool", "skill", s.Name, "tool", target)
 			unknown = append(unknown, UnknownTarget{s.Name, target})
 		}
 	}

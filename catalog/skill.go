@@ -10,6 +10,10 @@ import (
 // Full is the skill of all tools. It always exists.
 const Full = "full"
 
+// None is a name that, alone in a list of skills in which an empty list means all, means
+// no skill. No skill has this name.
+const None = "none"
+
 // Skill is a skill as the model sees it: a toolset, which is a choice of tools that
 // are the only ones shown while the skill is active, or instructions, or both.
 type Skill struct {
@@ -61,6 +65,9 @@ func (s Skill) Read(ctx context.Context, file string) (text string, err error) {
 func (s Skill) Check() error {
 	if s.Name == "" {
 		return fmt.Errorf("a skill has no name")
+	}
+	if s.Name == None {
+		return fmt.Errorf("no skill can have the name %q: in lists of skills it means that there are none", None)
 	}
 	if slices.Contains(s.Channels, "") {
 		return fmt.Errorf("the skill %q: a channel is empty", s.Name)

@@ -32,8 +32,11 @@ type Message struct {
 	// time, the tools announced with this message. It is stored with the message, so
 	// that later requests repeat the same bytes.
 	Note string `json:"note,omitempty"`
-	// Tools are the names of the tools that Note announces.
+	// Tools are the names of the tools that Note announces or names.
 	Tools []string `json:"tools,omitempty"`
+	// Files are the pictures and PDFs that came with a user's message. What is stored of them in
+	// the message has no Data: a store keeps the bytes once, under their SHA256.
+	Files []File `json:"files,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []Call `json:"calls,omitempty"`
 	// Result is the result of a call; only in messages of role [Tool].
@@ -42,6 +45,13 @@ type Message struct {
 	// unknown. It is for operators: it names tools that the user may not see. Models
 	// never see it.
 	Why json.RawMessage `json:"why,omitempty"`
+	// User is who wrote a user's message, as [Facts.Record] has it, and Channel where it
+	// came from; empty when unknown. Models never see them.
+	User    string `json:"user,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	// Refused ends a turn that the model's provider refused, as one that does not fit
+	// the model's window. Text tells what happened. Later requests leave the turn out.
+	Refused bool `json:"refused,omitempty"`
 	// Time is when the message was created; zero when unknown. Models never see it.
 	Time time.Time `json:"time,omitzero"`
 }
@@ -72,6 +82,9 @@ type Result struct {
 	// Pending means that the work goes on after the call: Text tells the model so,
 	// and the outcome arrives later as a message of its own.
 	Pending bool `json:"pending,omitempty"`
+	// Unknown means that the call failed before it gave a result, so that it may have
+	// done its work or not.
+	Unknown bool `json:"unknown,omitempty"`
 	// Images are pictures that the model sees beside Text, in the turn of the call.
 	// They are not stored, and a model without vision reads only Text.
 	Images []File `json:"-"`
@@ -88,27 +101,60 @@ type View struct {
 	Error string `json:"error,omitempty"`
 }
 
-// File is a file that a tool gives to the user.
+// PDF is the media type of PDFs, which a message may have beside pictures.
+const PDF = "application/pdf"
+
+// File is a file that a tool gives to the user, or a picture or PDF of a user's message.
 type File struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type,omitempty"`
 	Data      []byte `json:"data,omitempty"`
+	// Size and SHA256, in hexadecimal, describe the bytes of a message's file, also
+	// where Data is left out. Other files have neither.
+	Size   int    `json:"size,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// WithoutData returns files without their bytes.
+func WithoutData(files []File) []File {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Data = nil
+	}
+	return files
 }
 
 // Facts are what is known about one question: the caller, the place and the time.
 // Visibility depends on them and on nothing else. The zero value is an unknown caller.
 type Facts struct {
-	Agent   string            `json:"agent,omitempty"`
-	Channel string            `json:"channel,omitempty"`
-	Chat    string            `json:"chat,omitempty"`
-	User    string            `json:"user,omitempty"`
-	Roles   []string          `json:"roles,omitempty"`
-	Session string            `json:"session,omitempty"`
-	Skill   string            `json:"skill,omitempty"`
-	Attrs   map[string]string `json:"attrs,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	Chat    string `json:"chat,omitempty"`
+	// User is the name of a person, or what the channel calls somebody else.
+	User string `json:"user,omitempty"`
+	// Sender is the user in records that last. No two senders have the same, whatever
+	// their channels call them; empty means User.
+	Sender string   `json:"sender,omitempty"`
+	Roles  []string `json:"roles,omitempty"`
+	// Groups are the groups of people that the user belongs to.
+	Groups []string `json:"user_groups,omitempty"`
+	// PlatformRoles are the roles that the channel's platform itself knows, such as
+	// administrator of the chat.
+	PlatformRoles []string          `json:"platform_roles,omitempty"`
+	Session       string            `json:"session,omitempty"`
+	Skill         string            `json:"skill,omitempty"`
+	Attrs         map[string]string `json:"attrs,omitempty"`
 	// Time is the moment of the question. It is never read from a clock, so that a
 	// decision can be repeated.
 	Time time.Time `json:"time,omitzero"`
+}
+
+// Record returns the user as records that last have it.
+func (f Facts) Record() string {
+	if f.Sender != "" {
+		return f.Sender
+	}
+	return f.User
 }
 
 // HasRole reports whether the caller has the role.

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
@@ -119,7 +120,11 @@ func New(cfg Config) (*Embedder, error) {
 		outage: outage{log: cfg.Log}, missing: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 	}
 	e.known = e.load()
-	go e.run(ctx)
+	go func() {
+		defer close(e.done)
+		defer panics.Log(cfg.Log, "looking up the vectors of tools")
+		e.run(ctx)
+	}()
 	return e, nil
 }
 
@@ -250,7 +255,6 @@ func (e *Embedder) ask(ctx context.Context, text string) []float32 {
 
 // run computes missing vectors until ctx ends.
 func (e *Embedder) run(ctx context.Context) {
-	defer close(e.done)
 	if e.config.ReadOnly {
 		return
 	}

@@ -176,15 +176,22 @@ func TestMeaningIsFound(t *testing.T) {
 			"do I need an umbrella":   "get_forecast",                       // no word in common
 			"the next letter":         "send_mail add_numbers get_forecast", // words and meaning
 			"hello":                   "add_numbers",                        // this service's idea of it
-			"add numbers, and a mail": "send_mail add_numbers",
+			"add numbers, and a mail": "add_numbers send_mail",
 		} {
 			if got := b.ask(text); got != want {
 				t.Errorf("%q: %q, want %q", text, got, want)
 			}
 		}
 		x := b.follow().Select(selection.Request{Query: "umbrella for the next days", Vector: b.Vector(t.Context(), "umbrella", false)}).Explain()
-		if v := x.Tools[0]; v.Tool != "get_forecast" || v.Meaning <= 0 || v.Meaning >= v.Score {
-			t.Errorf("explained as %+v", v)
+		v := x.Tools[0]
+		if v.Tool != "get_forecast" {
+			t.Errorf("v.Tool = %q, want %q", v.Tool, "get_forecast")
+		}
+		if v.Meaning <= 0 {
+			t.Errorf("v.Meaning = %v, want more than 0", v.Meaning)
+		}
+		if v.Meaning >= v.Score {
+			t.Errorf("v.Meaning = %v, want less than %v", v.Meaning, v.Score)
 		}
 		sum := x.Tools[0].Meaning
 		for _, term := range x.Tools[0].Terms {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/turn"
 )
@@ -15,17 +17,60 @@ import (
 // when the call failed; the error says what failed. A tool that does not exist,
 // or that the sender may not use, is [turn.ErrNoTool].
 func (e *Engine) Call(ctx context.Context, m Message, tool string, args json.RawMessage) (chat.Result, error) {
+	e.running.begin()
+	defer e.running.end()
+	if e.stopping.Load() {
+		return chat.Result{}, ErrStopping
+	}
+	ctx, cancel := e.suspendable(ctx)
+	defer cancel()
 	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		return chat.Result{}, err
 	}
 	result, err := a.runner.Call(ctx, in, tool, args)
 	if errors.Is(err, turn.ErrNoTool) && e.config.Skills != nil {
-		if _, why := e.config.Skills.Get(tool); errors.Is(why, skill.ErrDisabled) {
+		if _, why := e.config.Skills.Get(tool); errors.Is(why, skill.ErrDisabled) && e.wouldSee(in, tool) {
 			return chat.Result{Text: why.Error(), Failed: true}, why
 		}
 	}
 	return result, err
+}
+
+// wouldSee reports whether the caller could see a skill that is not in the catalog now,
+// if it were.
+func (e *Engine) wouldSee(in turn.Input, name string) bool {
+	entry, ok := e.config.Skills.Snapshot().Get(name)
+	if !ok {
+		return false
+	}
+	r := catalog.NewRegistry(nil)
+	r.SetRules(e.Catalog().Rules())
+	if r.Register(skill.AsTool(entry.Skill)) != nil {
+		return false
+	}
+	_, stage := selection.New(r.Catalog(), e.config.Selection).Admit(selection.Request{Facts: in.Facts, Groups: in.Groups}, name)
+	return stage == selection.Sent || stage > selection.Visibility
+}
+
+// Seen returns what a caller may see in a new conversation, and which skills the model
+// may use for it.
+func (e *Engine) Seen(f chat.Facts) (*selection.Selection, error) {
+	a, err := e.agent(f.Agent)
+	if err != nil {
+		return nil, err
+	}
+	now := a.controls.load()
+	return e.selector().Select(selection.Request{Facts: f, Groups: now.groups, IncludeSkills: now.skills}), nil
+}
+
+// SeenBy returns what the sender of a message, whose text is not needed, may see.
+func (e *Engine) SeenBy(ctx context.Context, m Message) (*selection.Selection, error) {
+	_, in, err := e.silent(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups}), nil
 }
 
 // Judge returns what would become of a call; nothing runs. Nil arguments leave out
@@ -44,11 +89,15 @@ func (e *Engine) Judge(ctx context.Context, m Message, tool string, args json.Ra
 // silent finds the agent of a message whose text does not matter, and what a turn
 // may know of it.
 func (e *Engine) silent(ctx context.Context, m Message) (*agent, turn.Input, error) {
-	m.Text = ""
+	m, err := e.told(m)
+	if err != nil {
+		return nil, turn.Input{}, err
+	}
+	m.Text, m.Files = "", nil
 	a, err := e.addressed(m)
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
-	s, err := e.load(ctx, a, m)
-	return a, e.input(a, m, s), err
+	in, err := e.loaded(ctx, a, m)
+	return a, in, err
 }

@@ -36,8 +36,9 @@ type Control struct {
 	// means all. Tools that it loses leave its sessions at once; the front of their
 	// requests is rebuilt with the next question.
 	Groups *string `json:"groups,omitempty"`
-	// Skills are the only skills that the model sees; an empty list means all. A
-	// message that names skills gets those of them that are in this list.
+	// Skills are the only skills that the model sees; an empty list means all, and
+	// [catalog.None] alone means none. A message that names skills gets those of them
+	// that are in this list.
 	Skills []string `json:"skills,omitzero"`
 }
 
@@ -78,7 +79,10 @@ func (e *Engine) SetSkill(agent, skill string) error {
 
 // checkControl refuses names that do not exist.
 func (e *Engine) checkControl(c Control) error {
-	named := c.Skills
+	named, err := namesOf(c.Skills)
+	if err != nil {
+		return err
+	}
 	if c.Skill != nil {
 		named = append([]string{*c.Skill}, named...)
 	}
@@ -97,6 +101,18 @@ func (e *Engine) checkControl(c Control) error {
 		}
 	}
 	return nil
+}
+
+// namesOf returns the names in a list of skills: [catalog.None] is none, and an error
+// beside others.
+func namesOf(skills []string) ([]string, error) {
+	if !slices.Contains(skills, catalog.None) {
+		return skills, nil
+	}
+	if len(skills) > 1 {
+		return nil, fmt.Errorf("%q means no skill, and cannot be in a list with others: %s", catalog.None, strings.Join(skills, ", "))
+	}
+	return nil, nil
 }
 
 func groupNames(list string) []string {

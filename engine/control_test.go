@@ -30,7 +30,7 @@ func declared(r model.Request) string {
 // TestControl: a change applies from the next turn on, also in sessions that have
 // begun.
 func TestControl(t *testing.T) {
-	g, m := newEngine(t, nil, fake.Step{}, fake.Step{}, fake.Step{})
+	g, m := newEngine(t, nil, fake.Step{}, fake.Step{}, fake.Step{}, fake.Step{}, fake.Step{})
 	for i, c := range []struct {
 		groups string
 		skills []string
@@ -40,6 +40,8 @@ func TestControl(t *testing.T) {
 		{"", []string{}, "echo get_weather", true},
 		{"world", []string{catalog.Full}, "get_weather", false},
 		{" talk , world", []string{}, "echo get_weather", true},
+		{"talk", []string{catalog.None}, "echo", false},
+		{"talk,world", []string{}, "echo get_weather", true},
 	} {
 		must(t, g.Control("main", engine.Control{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
@@ -66,10 +68,11 @@ func TestControl(t *testing.T) {
 func TestRefusedControl(t *testing.T) {
 	g, _ := newEngine(t, nil)
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:     g.Control("main", engine.Control{Groups: new("talk,wrld")}),
-		`skill "talkin": not found; did you mean "talking"?`: g.Control("main", engine.Control{Skills: []string{"talkin"}}),
-		`agent "mian": not found; did you mean "main"?`:      g.Control("mian", engine.Control{Groups: new("")}),
-		`skill "nope": not found`:                            g.Control("main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
+		`group "wrld": not found; did you mean "world"?`:                            g.Control("main", engine.Control{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`:                        g.Control("main", engine.Control{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:                             g.Control("mian", engine.Control{Groups: new("")}),
+		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Control("main", engine.Control{Skills: []string{catalog.None, "talking"}}),
+		`skill "nope": not found`:                                                   g.Control("main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)

@@ -7,17 +7,22 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
@@ -27,6 +32,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -40,8 +46,8 @@ type Config struct {
 	// Skills are all skills, enabled or not; nil means that the catalog's toolsets
 	// are all there is. An agent may name one that is unavailable now.
 	Skills *skill.Table
-	// Store keeps the sessions; nil keeps them in memory.
-	Store session.Store
+	// Store keeps the sessions and the inbox; nil keeps them in memory.
+	Store store.Store
 	// Selection bounds what is sent.
 	Selection selection.Config
 	// Learning says what is kept of past turns and learnt from them.
@@ -52,16 +58,25 @@ type Config struct {
 	// Turn bounds how turns run. Its Log and Embedder are set from this Config's. Its
 	// Secrets are hidden in messages, too.
 	Turn turn.Config
-	// Scope says how finely direct messages are kept apart; empty means
-	// [route.ChannelPeer].
+	// Calls is the history of calls, for [Engine.ForgetUser]; nil means that there is
+	// none.
+	Calls *audit.Recorder
+	// Users returns the people whom etui knows while a catalog is in effect; nil means
+	// that there are none. It is called for each message and each call of a tool, with the
+	// catalog whose rules judge it.
+	Users func(now *catalog.Catalog) *identity.Users
+	// Scope says how finely direct messages are kept apart; empty means [route.Peer].
 	Scope route.Scope
-	// Links name the same person on several channels, see [route.Key].
-	Links map[string]string
 	// MaxMessage is how long a message may be, in bytes; 0 means 256 KiB.
 	MaxMessage int
 	// MaxWaiting is how many messages of one session may wait for their turn; 0
 	// means 32. One more is refused with [ErrBusy].
 	MaxWaiting int
+	// MaxTurns is how many turns may run at once, of all sessions and of clients that
+	// keep their conversation themselves; 0 means 256. As many more messages may wait; the
+	// next one is refused with [ErrBusy]. People come before the clock, and of people the
+	// ones with the fewest running turns.
+	MaxTurns int
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives what operators should know; nil discards.
@@ -82,10 +97,13 @@ type Agent struct {
 	// Skill is the toolset that is active until another is chosen; empty means
 	// [catalog.Full].
 	Skill string
-	// Skills are the only skills that the model sees; none means all.
+	// Skills are the only skills that the model sees; an empty list means all, and
+	// [catalog.None] alone means none.
 	Skills []string
-	// Strategy is how much context its turns are given.
-	Strategy prompt.Strategy
+	// Strategy is how much context its turns are given. NoMemory and NoRuntime leave
+	// the memory and the runtime facts out, under the strategy custom.
+	Strategy            prompt.Strategy
+	NoMemory, NoRuntime bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
 	// HistoryTokens bounds how much of a conversation is sent, see
@@ -100,10 +118,20 @@ type Agent struct {
 var (
 	// ErrTooLong: the message is longer than MaxMessage.
 	ErrTooLong = errors.New("the message is too long")
+	// ErrInvalid: the message says of its sender what cannot be.
+	ErrInvalid = errors.New("the message is not valid")
 	// ErrEmpty: the message has no text.
 	ErrEmpty = errors.New("the message is empty")
-	// ErrBusy: too many messages of the session are waiting.
-	ErrBusy = errors.New("too many messages are waiting in this session")
+	// ErrBusy: too many messages are waiting.
+	ErrBusy = errors.New("too many messages are waiting")
+	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
+	ErrStopping = errors.New("etui is stopping")
+	// ErrStore: the store did not take the message, or a step of its turn.
+	ErrStore = errors.New("the database is unavailable")
+	// ErrKeyReused: another message of the sender has the same idempotency key.
+	ErrKeyReused = errors.New("the idempotency key belongs to another message")
+	// ErrParked: the turn of the message failed unexpectedly, again and again.
+	ErrParked = errors.New("the message was given up")
 	// ErrUnknown: the message names an agent, skill or tool that does not exist.
 	ErrUnknown = errors.New("not found")
 )
@@ -113,14 +141,42 @@ type Engine struct {
 	config   Config
 	selector func() *selection.Selector
 	agents   map[string]*agent
-	queues   queues
+	holder   string          // this process, in the inbox
+	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
+	suspend  context.CancelCauseFunc
+	stopping atomic.Bool  // nothing new is accepted
+	here     atomic.Int64 // messages that run or wait
+	sessions lines        // the mailboxes that are worked on
+	turns    lines        // all turns, under one key
+	looks    lines        // callers who look at conversations, under one key
+	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
-	running  work     // turns, and what is being stored after them
+	meter    meter
+	running  work // turns, and what is being stored after them
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
 // to the gateway meanwhile.
 func (e *Engine) Wait(ctx context.Context) { e.running.wait(ctx) }
+
+// maxStoring is how long Stop waits for turns that it has suspended: a tool may not heed
+// that.
+const maxStoring = 5 * time.Second
+
+// Stop accepts nothing new, and lets what was accepted end. When ctx ends, it suspends
+// the turns that still run: they stay open in the store, and what waits stays in the
+// inbox, for the next [Engine.Resume]. It returns how many messages stay, when the last
+// turn has stored what it had done. Nothing can be sent any more.
+func (e *Engine) Stop(ctx context.Context) (left int) {
+	e.stopping.Store(true)
+	e.running.wait(ctx)
+	left = int(e.here.Load())
+	e.suspend(turn.ErrSuspended)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStoring)
+	defer cancel()
+	e.running.wait(ctx)
+	return left
+}
 
 // agent is an Agent at work.
 type agent struct {
@@ -136,13 +192,16 @@ func New(cfg Config) (*Engine, error) {
 		return nil, errors.New("an engine needs a registry and at least one agent")
 	}
 	if cfg.Store == nil {
-		cfg.Store = &session.MemoryStore{}
+		cfg.Store = &store.Memory{}
 	}
 	if cfg.MaxMessage == 0 {
 		cfg.MaxMessage = 256 << 10
 	}
 	if cfg.MaxWaiting == 0 {
 		cfg.MaxWaiting = 32
+	}
+	if cfg.MaxTurns == 0 {
+		cfg.MaxTurns = 256
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -151,7 +210,8 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Turn.Log = cfg.Log
-	e := &Engine{config: cfg, agents: map[string]*agent{}, selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)
 		// A change of the registry computes the vectors, so that the next turn need not.
@@ -194,7 +254,7 @@ func (e *Engine) awaits(a Agent) bool {
 	return slices.ContainsFunc(append([]string{a.Skill}, a.Skills...), func(name string) bool {
 		_, there := e.Catalog().Skill(name)
 		_, known := now.Get(name)
-		return name != "" && !there && (known || len(now.Failed()) > 0)
+		return name != "" && name != catalog.None && !there && (known || len(now.Failed()) > 0)
 	})
 }
 
@@ -220,9 +280,12 @@ func (e *Engine) MaxMessage() int { return e.config.MaxMessage }
 func (e *Engine) Now() time.Time { return e.config.Now() }
 
 // Ready returns an error when the engine cannot answer: when the store cannot be
-// read.
+// read, or [ErrStopping].
 func (e *Engine) Ready(ctx context.Context) error {
-	_, err := e.config.Store.List(ctx, 1)
+	if e.stopping.Load() {
+		return ErrStopping
+	}
+	_, err := e.config.Store.List(ctx, session.Filter{Limit: 1})
 	return err
 }
 
@@ -232,13 +295,7 @@ func (e *Engine) agent(name string) (*agent, error) {
 	}
 	a, ok := e.agents[name]
 	if !ok {
-		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, nearest.Hint(name, maps.Keys(e.agents)))
+		return nil, fmt.Errorf("agent %q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(e.Agents())), "; the agents are "+strings.Join(e.Agents(), ", ")))
 	}
 	return a, nil
-}
-
-func (e *Engine) key(a *agent, m Message) session.Key {
-	return route.Key(route.Place{
-		Agent: a.Name, Channel: m.Channel, Account: m.Account, Peer: m.User, Chat: m.Chat, Session: m.Session,
-	}, e.config.Scope, e.config.Links)
 }

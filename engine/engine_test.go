@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -71,7 +72,7 @@ func send(g *engine.Engine, ctx context.Context, m engine.Message) (text string,
 }
 
 func TestSessionsAreKeptApart(t *testing.T) {
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Scope = store, route.ChannelPeer }, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	for _, message := range []engine.Message{{Text: "a", User: "ann", Channel: "web"}, {Text: "b", User: "ann", Channel: "web"}, {Text: "c", User: "bob", Channel: "web"}} {
 		if _, err := send(g, t.Context(), message); err != nil {
@@ -85,7 +86,7 @@ func TestSessionsAreKeptApart(t *testing.T) {
 	if n := len(requests[2].Messages); n != 1 {
 		t.Errorf("bob's first question comes with %d messages, want 1", n)
 	}
-	list, err := store.List(t.Context(), 0)
+	list, err := store.List(t.Context(), session.Filter{})
 	must(t, err)
 	if len(list) != 2 {
 		t.Errorf("sessions: %+v", list)
@@ -199,6 +200,52 @@ func TestTooManyWaiting(t *testing.T) {
 	}
 }
 
+// TestTooManyTurns: as many turns wait as run, whatever session they belong to.
+func TestTooManyTurns(t *testing.T) {
+	hold := make(chan struct{})
+	g, _ := newEngine(t, func(c *engine.Config) { c.MaxTurns = 1 }, fake.Step{Text: "1", Wait: hold}, fake.Step{Text: "2"})
+	errs := make(chan error, 3)
+	for i := range 3 {
+		m := engine.Message{Text: "x", History: []chat.Message{}}
+		if i == 0 {
+			m = engine.Message{Text: "x", Session: "s"}
+		}
+		go func() {
+			_, err := send(g, t.Context(), m)
+			errs <- err
+		}()
+	}
+	if err := <-errs; !errors.Is(err, engine.ErrBusy) || !strings.Contains(err.Error(), "in all sessions") {
+		t.Errorf("the third message: %v", err)
+	}
+	close(hold)
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNothingIsStoredUnasked: a message whose sender has gone when its turn comes leaves
+// nothing behind.
+func TestNothingIsStoredUnasked(t *testing.T) {
+	store := &store.Memory{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = store })
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // a select that chose at random would let about ten of them in
+		if _, err := send(g, gone, engine.Message{Text: "hello"}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a sender who has gone gets %v", err)
+		}
+	}
+	if got := len(load(t, store).Messages); got != 0 {
+		t.Errorf("%d messages are stored", got)
+	}
+	if got := len(m.Requests()); got != 0 {
+		t.Errorf("the model was asked %d times", got)
+	}
+}
+
 func TestSkillSwitch(t *testing.T) {
 	g, m := newEngine(t, nil, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
 	ask := func(message engine.Message) string {
@@ -300,12 +347,15 @@ func TestLateOutcome(t *testing.T) {
 			}
 		}
 		last := m.Requests()[2].Messages
-		if text != "It is running. It is done." || !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
-			t.Errorf("said %q, asked %+v", text, last[len(last)-1])
+		if text != "It is running. It is done." {
+			t.Errorf("text = %q, want %q", text, "It is running. It is done.")
+		}
+		if !strings.Contains(last[len(last)-1].Note, "[slow, which was still running, has finished]\n42") {
+			t.Errorf("last[len(last)-1].Note: %q does not contain %q", last[len(last)-1].Note, "[slow, which was still running, has finished]\n42")
 		}
 	})
 	t.Run("stored", func(t *testing.T) {
-		store := &session.MemoryStore{}
+		store := &store.Memory{}
 		g, m := newEngine(t, func(c *engine.Config) { setUp(c); c.Store = store }, call, fake.Step{Text: "It is running."}, fake.Step{Text: "It was 42."})
 		if _, err := send(g, t.Context(), engine.Message{Text: "go"}); err != nil {
 			t.Fatal(err)
@@ -323,16 +373,19 @@ func TestLateOutcome(t *testing.T) {
 }
 
 func TestEverythingThatWasDoneIsStored(t *testing.T) {
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store },
 		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`)}}, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
 	if _, err := send(g, t.Context(), engine.Message{Text: "go"}); !errors.Is(err, model.ErrUnavailable) {
 		t.Fatal(err)
 	}
-	list, _ := store.List(t.Context(), 0)
+	list, _ := store.List(t.Context(), session.Filter{})
 	s, _ := store.Load(t.Context(), list[0].Key, 0)
-	if len(s.Messages) != 3 || s.Messages[2].Result.Text != "a" {
-		t.Errorf("stored %+v", s.Messages)
+	if len(s.Messages) != 3 {
+		t.Fatalf("len(s.Messages) = %v, want 3: %+v", len(s.Messages), s.Messages)
+	}
+	if s.Messages[2].Result.Text != "a" {
+		t.Errorf("s.Messages[2].Result.Text = %q, want %q", s.Messages[2].Result.Text, "a")
 	}
 }
 
@@ -368,7 +421,7 @@ func TestStatelessRequestsShareTheirBeginning(t *testing.T) {
 // TestWhatWasDoneIsStoredWhenTheCallerHasGone: the caller leaves while a call
 // runs; its result is still stored.
 func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = store },
 		fake.Step{Calls: []chat.Call{fake.Call("1", "echo", `{"word":"a"}`), fake.Call("2", "get_weather", `{}`)}}, fake.Step{Text: "never asked"})
 	for e, err := range g.Send(t.Context(), engine.Message{Text: "go"}) {
@@ -377,7 +430,7 @@ func TestWhatWasDoneIsStoredWhenTheCallerHasGone(t *testing.T) {
 			break
 		}
 	}
-	list, err := store.List(t.Context(), 0)
+	list, err := store.List(t.Context(), session.Filter{})
 	must(t, err)
 	s, err := store.Load(t.Context(), list[0].Key, 0)
 	must(t, err)
@@ -475,7 +528,7 @@ func TestCallOfADisabledSkill(t *testing.T) {
 // A message to a session whose process ended takes the open turn up first.
 func TestOpenTurnGoesFirst(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "one"}, fake.Step{Text: "two"})
 	must(t, store.Append(t.Context(), "agent:main:main", session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}}, chat.Message{Role: chat.User, Text: "first"}))
 	if text, err := send(g, t.Context(), engine.Message{Text: "second"}); err != nil || text != "two" {
@@ -493,7 +546,7 @@ func TestOpenTurnGoesFirst(t *testing.T) {
 // An outcome that the ended process never delivered is told as lost.
 func TestLostOutcome(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "I see."})
 	must(t, store.Append(t.Context(), "agent:main:main", session.State{Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
 		chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Text: "It is running."}))

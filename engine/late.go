@@ -2,30 +2,36 @@ package engine
 
 import (
 	"context"
-	"math"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
-// maxWait is how long Send waits for the outcome of a call that goes on. After that
-// the outcome is stored when it comes.
-const maxWait = 10 * time.Minute
+const (
+	// maxWait is how long Send waits for the outcome of a call that goes on. After that
+	// the outcome is stored when it comes.
+	maxWait = 10 * time.Minute
+	// maxStore is how long storing outcomes may take once the session is free.
+	maxStore = time.Minute
+)
 
 // late hands the outcomes of calls that go on after their turn to a sender that waits
 // for them. Nobody else waits meanwhile: the session is free.
 type late struct {
 	mu      sync.Mutex
 	closed  bool
-	missing int               // outcomes that are still to come
-	arrived chan turn.Outcome // those that come in larger numbers are stored at once
+	missing int             // outcomes that are still to come
+	arrived chan store.Item // those that come in larger numbers are stored at once
 }
 
 // newLate returns a late for a sender that waits, or does not.
 func newLate(wait bool) *late {
-	return &late{closed: !wait, arrived: make(chan turn.Outcome, 64)}
+	return &late{closed: !wait, arrived: make(chan store.Item, 64)}
 }
 
 // expect counts a call that goes on.
@@ -36,7 +42,7 @@ func (l *late) expect() {
 }
 
 // hand gives an outcome to the sender, and reports whether it waits.
-func (l *late) hand(o turn.Outcome) bool {
+func (l *late) hand(o store.Item) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -51,7 +57,7 @@ func (l *late) hand(o turn.Outcome) bool {
 }
 
 // next waits for an outcome; nil when none will be handed over.
-func (l *late) next(ctx context.Context) *turn.Outcome {
+func (l *late) next(ctx context.Context) *store.Item {
 	l.mu.Lock()
 	waits := !l.closed && l.missing > 0
 	l.missing--
@@ -70,38 +76,38 @@ func (l *late) next(ctx context.Context) *turn.Outcome {
 }
 
 // close ends the handing over, and returns what nobody has taken.
-func (l *late) close() []turn.Outcome {
+func (l *late) close() []store.Item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	var left []turn.Outcome
+	var left []store.Item
 	for len(l.arrived) > 0 {
 		left = append(left, <-l.arrived)
 	}
 	return left
 }
 
-// storeLate stores outcomes in their session, for its next turn to see, as soon as the
-// session is free.
-func (e *Engine) storeLate(key session.Key, outcomes []turn.Outcome) {
-	if len(outcomes) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
-	defer cancel()
-	leave, err := e.queues.enter(ctx, key, math.MaxInt)
-	if err == nil {
-		defer leave()
-		var s session.Session
-		s, err = e.config.Store.Load(ctx, key, 1)
-		for i := 0; err == nil && i < len(outcomes); i++ {
-			s.State, err = e.storeOutcome(ctx, key, s.State, outcomes[i])
-		}
-	}
-	if err != nil {
-		e.config.Log.Error("the outcome of a call could not be stored", "session", key, "error", err)
+// storeLate stores outcomes of the inbox in their session, for its next turn to see, as
+// soon as the session is free. It does not wait for that, but Engine.Wait does. Any
+// number of messages may come first: each of them ends.
+func (e *Engine) storeLate(items ...store.Item) {
+	for _, i := range items {
+		place, _ := e.sessions.join(string(i.Session), i.User, i.Priority, unbounded) // it never fails
+		e.running.begin()
+		go func() {
+			defer e.running.end()
+			defer panics.Log(e.config.Log, "waiting to store the outcome of a call")
+			if place.wait(e.life) != nil {
+				place.leave() // it stays in the inbox
+				return
+			}
+			e.later(i, errLate, place)
+		}()
 	}
 }
+
+// errLate is why the outcome of a call waits in the inbox.
+var errLate = errors.New("the outcome of a call came")
 
 // pending names a call of this process that goes on after its turn.
 type pending struct {
@@ -109,13 +115,14 @@ type pending struct {
 	call    string
 }
 
-// storeOutcome stores an outcome that its session awaits. The caller has the session to
-// itself.
-func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome) (session.State, error) {
-	if !s.Waits(o.Call.ID, session.Outcome) {
-		return s, nil // its call was not stored, its session was deleted, or it came before
+// storeOutcome stores an outcome that its session awaits, and ends its item; 0 means that
+// it has none. The caller has the session to itself.
+func (e *Engine) storeOutcome(ctx context.Context, key session.Key, s session.State, o turn.Outcome, item int64) (session.State, error) {
+	end := store.End{ID: item, Result: resultOf(nil, nil)}
+	if s.Waits(o.Call.ID, session.Outcome) { // else its call was not stored, its session was deleted, or it came before
+		e.pending.Delete(pending{key, o.Call.ID})
+		s, end.Messages = o.Arrived(s, e.config.Now())
+		end.Session, end.State = key, s
 	}
-	e.pending.Delete(pending{key, o.Call.ID})
-	s, told := o.Arrived(s, e.config.Now())
-	return s, e.config.Store.Append(ctx, key, s, told...)
+	return s, e.write(ctx, end)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
@@ -98,7 +99,7 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []bool{false, true} {
 		var s slow
-		store := &session.MemoryStore{}
+		store := &store.Memory{}
 		g, _ := newEngine(t, func(c *engine.Config) {
 			must(t, c.Registry.Register(s.tool()))
 			c.Store, c.Turn = store, askFor("get_weather")
@@ -119,8 +120,12 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 		if err != nil || text != "Done." {
 			t.Errorf("wait %v: %q, %v", wait, text, err)
 		}
-		if last := load(t, store); notes(last, "the outcome") != 1 || last.Open() {
-			t.Errorf("wait %v: told %d times, %+v", wait, notes(last, "the outcome"), last.State)
+		last := load(t, store)
+		if notes(last, "the outcome") != 1 {
+			t.Errorf("notes(last, \"the outcome\") = %v, want 1", notes(last, "the outcome"))
+		}
+		if last.Open() {
+			t.Error("last.Open() is true")
 		}
 	}
 }
@@ -129,7 +134,7 @@ func TestOutcomeWhileApprovalIsAwaited(t *testing.T) {
 func TestOutcomesAtOnce(t *testing.T) {
 	t.Parallel()
 	var s slow
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) {
 		must(t, c.Registry.Register(s.tool()))
 		c.Store = store
@@ -143,8 +148,12 @@ func TestOutcomesAtOnce(t *testing.T) {
 	idle(t, g) // while outcomes come
 	all.Wait()
 	idle(t, g)
-	if last := load(t, store); notes(last, "outcome") != 2 || len(last.Awaits) != 1 {
-		t.Errorf("told %d times, %+v", notes(last, "outcome"), last.Awaits)
+	last := load(t, store)
+	if notes(last, "outcome") != 2 {
+		t.Errorf("notes(last, \"outcome\") = %v, want 2", notes(last, "outcome"))
+	}
+	if len(last.Awaits) != 1 {
+		t.Fatalf("len(last.Awaits) = %v, want 1: %+v", len(last.Awaits), last.Awaits)
 	}
 	must(t, store.Delete(t.Context(), mainKey))
 	s.finish(2, "outcome")
@@ -158,7 +167,7 @@ func TestOutcomesAtOnce(t *testing.T) {
 func TestResumeWhileServing(t *testing.T) {
 	t.Parallel()
 	var s slow
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) {
 		must(t, c.Registry.Register(s.tool()))
 		c.Store = store
@@ -168,15 +177,22 @@ func TestResumeWhileServing(t *testing.T) {
 	must(t, g.Resume(t.Context()))
 	s.finish(0, "outcome")
 	idle(t, g)
-	if last := load(t, store); notes(last, "unknown") != 0 || notes(last, "outcome") != 1 || last.Open() {
-		t.Errorf("%+v", last.Messages)
+	last := load(t, store)
+	if notes(last, "unknown") != 0 {
+		t.Errorf("notes(last, \"unknown\") = %v, want 0", notes(last, "unknown"))
+	}
+	if notes(last, "outcome") != 1 {
+		t.Errorf("notes(last, \"outcome\") = %v, want 1", notes(last, "outcome"))
+	}
+	if last.Open() {
+		t.Error("last.Open() is true")
 	}
 }
 
 // A lost outcome does not hide the calls of the open turn of its session.
 func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "done"})
 	must(t, store.Append(t.Context(), mainKey, session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}, Awaits: []session.Await{{Call: "1", Tool: "slow", For: session.Outcome}}},
 		chat.Message{Role: chat.User, Text: "go"},
@@ -184,11 +200,21 @@ func TestLostOutcomeOfAnOpenTurn(t *testing.T) {
 		chat.Message{Role: chat.Assistant, Calls: []chat.Call{fake.Call("2", "get_weather", "{}"), fake.Call("3", "echo", `{"word":"hi"}`)}}))
 	must(t, g.Resume(t.Context()))
 	sent := m.Requests()[0].Messages
-	if len(sent) != 6 || !strings.Contains(sent[4].Result.Text, "unknown") || sent[5].Result.Text != "hi" {
-		t.Errorf("the model was sent %+v", sent)
+	if len(sent) != 6 {
+		t.Fatalf("len(sent) = %v, want 6: %+v", len(sent), sent)
 	}
-	if last := load(t, store); last.Open() || notes(last, "slow, which was still running, has failed") != 1 {
-		t.Errorf("%+v", last)
+	if !strings.Contains(sent[4].Result.Text, "unknown") {
+		t.Errorf("sent[4].Result.Text: %q does not contain %q", sent[4].Result.Text, "unknown")
+	}
+	if sent[5].Result.Text != "hi" {
+		t.Errorf("sent[5].Result.Text = %q, want %q", sent[5].Result.Text, "hi")
+	}
+	last := load(t, store)
+	if last.Open() {
+		t.Error("last.Open() is true")
+	}
+	if notes(last, "slow, which was still running, has failed") != 1 {
+		t.Errorf("notes(last, \"slow, which was still running, has failed\") = %v, want 1", notes(last, "slow, which was still running, has failed"))
 	}
 }
 
@@ -216,7 +242,7 @@ func TestOutcomeAfterAnApproval(t *testing.T) {
 // Answers that fit no waiting call change nothing.
 func TestAnswersRefused(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Turn = store, askFor("get_weather") }, call("1", "get_weather"), fake.Step{Text: "Done."})
 	_, err := send(g, t.Context(), engine.Message{Text: "go"})
 	must(t, err)
@@ -238,8 +264,15 @@ func TestAnswersRefused(t *testing.T) {
 			}
 		}
 	}
-	if after := load(t, store); len(after.Messages) != len(before.Messages) || after.Turn.Resumed != 0 || turn.PhaseOf(after) != turn.Waiting {
-		t.Errorf("%+v", after)
+	after := load(t, store)
+	if len(after.Messages) != len(before.Messages) {
+		t.Fatalf("len(after.Messages) = %v, want len(before.Messages): %+v", len(after.Messages), after.Messages)
+	}
+	if after.Turn.Resumed != 0 {
+		t.Errorf("after.Turn.Resumed = %v, want 0", after.Turn.Resumed)
+	}
+	if turn.PhaseOf(after) != turn.Waiting {
+		t.Errorf("turn.PhaseOf(after) = %v, want %v", turn.PhaseOf(after), turn.Waiting)
 	}
 	if text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "1", Approved: true}}}); err != nil || text != "Done." {
 		t.Errorf("%q, %v", text, err)
@@ -250,7 +283,7 @@ func TestAnswersRefused(t *testing.T) {
 func TestToldConversationCannotWait(t *testing.T) {
 	t.Parallel()
 	var s slow
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) {
 		must(t, c.Registry.Register(s.tool()))
 		c.Store, c.Turn = store, askFor("get_weather")
@@ -259,8 +292,92 @@ func TestToldConversationCannotWait(t *testing.T) {
 	if err != nil || text != "Done." {
 		t.Errorf("%q, %v", text, err)
 	}
-	list, err := store.List(t.Context(), 0)
-	if err != nil || len(list) > 0 {
-		t.Errorf("%+v, %v", list, err)
+	list, err := store.List(t.Context(), session.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) > 0 {
+		t.Fatalf("len(list) = %v, want none: %+v", len(list), list)
+	}
+}
+
+// TestOutcomeBehindManyMessages: an outcome is stored, however many messages wait.
+func TestOutcomeBehindManyMessages(t *testing.T) {
+	t.Parallel()
+	var s slow
+	store := &store.Memory{}
+	hold := make(chan struct{})
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool()))
+		c.Store, c.MaxWaiting = store, 1
+	}, call("1", "slow"), fake.Step{Text: "Running."}, fake.Step{Text: "2", Wait: hold}, fake.Step{Text: "3"})
+	_, err := send(g, t.Context(), engine.Message{Text: "go"})
+	must(t, err)
+	errs := make(chan error, 3)
+	for range 3 { // one runs, one waits, one is refused
+		go func() {
+			_, err := send(g, t.Context(), engine.Message{Text: "more"})
+			errs <- err
+		}()
+	}
+	if err := <-errs; !errors.Is(err, engine.ErrBusy) {
+		t.Fatalf("the third message: %v", err)
+	}
+	s.finish(0, "the outcome")
+	close(hold)
+	must(t, <-errs)
+	must(t, <-errs)
+	idle(t, g)
+	if got := notes(load(t, store), "the outcome"); got != 1 {
+		t.Errorf("the outcome is stored %d times", got)
+	}
+}
+
+// TestOutcomeOfACallerWhoLeft: an outcome that is handed to a caller who leaves is
+// stored.
+func TestOutcomeOfACallerWhoLeft(t *testing.T) {
+	t.Parallel()
+	var s slow
+	store := &store.Memory{}
+	hold := make(chan struct{})
+	g, _ := newEngine(t, func(c *engine.Config) {
+		must(t, c.Registry.Register(s.tool()))
+		c.Store = store
+	}, call("1", "slow"), fake.Step{Text: "Running."}, fake.Step{Text: "other", Wait: hold})
+	ctx, leave := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	replied := make(chan struct{})
+	go func() {
+		var failed error
+		for e, err := range g.Send(ctx, engine.Message{Text: "go", Wait: true}) {
+			if e.Done != nil {
+				close(replied)
+			}
+			failed = errors.Join(failed, err)
+		}
+		waited <- failed
+	}()
+	<-replied
+	other := make(chan error, 1)
+	began := make(chan struct{})
+	go func() { // has the session while the outcome comes
+		var failed error
+		for e, err := range g.Send(t.Context(), engine.Message{Text: "other"}) {
+			if e.Selection != nil {
+				close(began)
+			}
+			failed = errors.Join(failed, err)
+		}
+		other <- failed
+	}()
+	<-began
+	s.finish(0, "the outcome")
+	leave()
+	<-waited
+	close(hold)
+	must(t, <-other)
+	idle(t, g)
+	if got := notes(load(t, store), "the outcome"); got != 1 {
+		t.Errorf("the outcome is stored %d times", got)
 	}
 }

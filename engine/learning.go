@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
 )
@@ -68,12 +71,16 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 
 // keep records what a turn was asked and which tools answered, if turns are kept
 // and this one used a tool. The turn does not wait for it.
-func (e *Engine) keep(a *agent, m Message, done *turn.Done) {
+func (e *Engine) keep(a *agent, m Message, key session.Key, done *turn.Done) {
 	l := e.config.Learning
 	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
 		return
 	}
-	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: m.User, Text: usage.Clean(m.Text)}
+	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: e.sender(m).Record(), Channel: m.Channel, Text: usage.Clean(m.Text)}
+	if m.History == nil {
+		sum := sha256.Sum256([]byte(key))
+		t.Session = hex.EncodeToString(sum[:8])
+	}
 	for _, used := range done.Used {
 		list := &t.Tools
 		if used.Failed {
@@ -92,7 +99,7 @@ func (e *Engine) keep(a *agent, m Message, done *turn.Done) {
 	go func() {
 		defer e.running.end()
 		defer a.past.waiting.Add(-1)
-		a.past.add(t)
+		_ = e.guard(context.Background(), "adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
 }
 

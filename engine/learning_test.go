@@ -101,7 +101,7 @@ func TestTurnsAreKeptAndVote(t *testing.T) {
 
 func TestUsageIsAChoice(t *testing.T) {
 	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
-	own := again
+	own := again // in her session, where both tools were called
 	own.User = "alice"
 	for name, c := range map[string]struct {
 		usage engine.Learning
@@ -112,7 +112,7 @@ func TestUsageIsAChoice(t *testing.T) {
 		"nothing is kept":   {engine.Learning{Vote: true}, again, 0, ""},
 		"nothing votes":     {engine.Learning{Keep: true}, again, 1, ""},
 		"not for others":    {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, again, 1, ""},
-		"for the user only": {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weather"},
+		"for the user only": {engine.Learning{Keep: true, Vote: true, OwnOnly: true}, own, 1, "get_weatherecho"},
 	} {
 		log := &turns{}
 		c.usage.Log = log

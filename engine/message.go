@@ -10,6 +10,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -22,22 +23,34 @@ type Message struct {
 	Agent string `json:"agent,omitempty"`
 	// Text is what the user says.
 	Text string `json:"text"`
-	// Channel, Chat, Account and User are where it comes from. Session is a name
-	// that the client chose for the conversation; without one, the conversation is
-	// found from the rest.
-	Channel string            `json:"channel,omitempty"`
-	Chat    string            `json:"chat,omitempty"`
-	Account string            `json:"account,omitempty"`
-	Session string            `json:"session,omitempty"`
-	User    string            `json:"user,omitempty"`
-	Roles   []string          `json:"roles,omitempty"`
-	Attrs   map[string]string `json:"attrs,omitempty"`
+	// Files are pictures that belong to the text, see [Pictures]: PNG, JPEG, GIF or WebP,
+	// and PDFs.
+	// Name and Data count, the rest follows from the bytes.
+	Files []chat.File `json:"files,omitempty"`
+	// Channel, Chat, Account and User are where it comes from: User is what the channel
+	// calls the sender, or the name of a person where the client names its users, see
+	// [identity.Direct]. As, instead of Channel and User, is an identity such as
+	// telegram:42, or the name of a user of the configuration. Session is a name that the
+	// client chose for the conversation; without one, the conversation is found from the
+	// rest.
+	Channel string `json:"channel,omitempty"`
+	Chat    string `json:"chat,omitempty"`
+	Account string `json:"account,omitempty"`
+	Session string `json:"session,omitempty"`
+	User    string `json:"user,omitempty"`
+	As      string `json:"as,omitempty"`
+	// Roles and Attrs are what the client states of the sender. They add to what the
+	// configuration says. PlatformRoles are the roles that the channel's platform knows.
+	Roles         []string          `json:"roles,omitempty"`
+	PlatformRoles []string          `json:"platform_roles,omitempty"`
+	Attrs         map[string]string `json:"attrs,omitempty"`
 	// Skill, when not empty, is the active toolset from this message on.
 	Skill string `json:"skill,omitempty"`
 	// Strategy overrides the agent's for this message.
 	Strategy *prompt.Strategy `json:"strategy,omitempty"`
 	// IncludeSkills, when not empty, names the only skills that the model sees;
-	// ExcludeSkills names skills that it does not see. Any strategy but lite.
+	// [catalog.None] alone means no skill. ExcludeSkills names skills that it does not
+	// see. Any strategy but lite.
 	IncludeSkills []string `json:"include_skills,omitempty"`
 	ExcludeSkills []string `json:"exclude_skills,omitempty"`
 	// NoMemory and NoRuntime leave the memory and the runtime facts out, under the
@@ -56,12 +69,24 @@ type Message struct {
 	// Mode, when not empty, overrides the agent's for this message. A change of mode
 	// rebuilds the front of the session.
 	Mode selection.Mode `json:"mode,omitempty"`
+	// Settings are how the model's answers are to be.
+	Settings model.Settings `json:"settings,omitzero"`
 	// History, when not nil, is the conversation so far as the client sends it:
 	// then the store is neither read nor written. [Learning] applies all the same.
 	History []chat.Message `json:"history,omitzero"`
 	// Answers are what people say about the calls that await approval. The message has
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
+	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
+	// same key, to the same engine, within [store.Kept] after its end, gets the result of
+	// the first time. It is free text of at most 200 bytes; empty means none. A message
+	// that has a key is answered even when its sender has gone; a turn without one is
+	// cancelled then. It means nothing for a message with a History, which is not stored.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// Background marks a message for which nobody waits: it comes after those of people.
+	Background bool `json:"background,omitempty"`
+	// guest distinguishes a sender who has no name from all others.
+	guest string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
 	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
@@ -72,15 +97,22 @@ type Message struct {
 // ready is the door for messages: it hides the secrets of one, since it will be
 // stored and repeated, finds its agent, and refuses what cannot be answered.
 func (e *Engine) ready(m Message) (*agent, Message, error) {
+	m, err := e.told(m)
+	if err != nil {
+		return nil, m, err
+	}
 	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > e.config.MaxMessage:
 		return nil, m, fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(m.Text), e.config.MaxMessage)
-	case m.Text == "" && len(m.Answers) == 0:
+	case m.Text == "" && len(m.Files) == 0 && len(m.Answers) == 0:
 		return nil, m, ErrEmpty
-	case m.Text != "" && len(m.Answers) > 0:
+	case (m.Text != "" || len(m.Files) > 0) && len(m.Answers) > 0:
 		return nil, m, errors.New("a message has a text or answers, not both")
+	}
+	if m, err = withPictures(m); err != nil {
+		return nil, m, err
 	}
 	m.Answers = slices.Clone(m.Answers)
 	for i := range m.Answers {
@@ -90,33 +122,58 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 	return a, m, err
 }
 
-// addressed finds the agent of a message and refuses names that do not exist. A
-// hint contains no name that the caller may not see.
+// addressed finds the agent of a message and refuses a mode, a strategy or a setting that
+// does not exist.
 func (e *Engine) addressed(m Message) (*agent, error) {
 	a, err := e.agent(m.Agent)
+	if err == nil {
+		err = known(m.Mode, m.Strategy)
+	}
+	if wrong := m.Settings.Check(); err == nil && wrong != nil {
+		err = fmt.Errorf("%w: %w", ErrInvalid, wrong)
+	}
+	return a, err
+}
+
+// named refuses the names of tools and skills that do not exist for the sender of a
+// message in its session. What is hidden from the sender does not exist: the answer is
+// the same, and no hint names it.
+func (e *Engine) named(a *agent, m Message, s session.Session) error {
+	included, err := namesOf(m.IncludeSkills)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := known(m.Mode, m.Strategy); err != nil {
-		return nil, err
+	skills, tools := slices.Concat(included, m.ExcludeSkills), slices.Concat(m.Include, m.Exclude)
+	skill := m.Skill
+	if skill != "" {
+		skills = append(skills, skill)
 	}
-	named := slices.Concat(m.IncludeSkills, m.ExcludeSkills)
-	if m.Skill != "" {
-		named = append(named, m.Skill)
+	if len(skills)+len(tools) == 0 {
+		return nil
 	}
-	for _, skill := range named {
-		if e.checkSkill(skill) != nil {
-			return nil, unknownSkill(skill, slices.Collect(e.seen(a, m).OfferedSkills()))
+	m.Skill = ""
+	seen := e.seen(a, m, s)
+	for _, name := range skills {
+		if e.checkSkill(name) != nil || slices.Contains(seen.HiddenSkills, name) {
+			return unknownSkill(name, slices.Collect(seen.OfferedSkills()))
 		}
 	}
-	if _, unknown := e.Catalog().Members(catalog.Skill{Tools: slices.Concat(m.Include, m.Exclude)}); len(unknown) > 0 {
-		var usable []string
-		for _, entry := range e.seen(a, m).Usable() {
-			usable = append(usable, entry.Definition.Name)
-		}
-		return nil, fmt.Errorf("tool %q: %w%s", unknown[0], ErrUnknown, nearest.Hint(unknown[0], slices.Values(usable)))
+	if m.Skill = skill; skill != "" && len(tools) > 0 {
+		seen = e.seen(a, m, s)
 	}
-	return a, nil
+	for _, target := range tools {
+		members, _ := seen.Catalog().Members(catalog.Skill{Tools: []string{target}})
+		if !slices.ContainsFunc(members, seen.Visible) {
+			return fmt.Errorf("tool %q: %w%s", target, ErrUnknown, nearest.Hint(target, func(yield func(string) bool) {
+				for entry := range seen.Catalog().All() {
+					if seen.Visible(entry) && !yield(entry.Definition.Name) {
+						return
+					}
+				}
+			}))
+		}
+	}
+	return nil
 }
 
 // known refuses a mode or a strategy that does not exist.
@@ -140,6 +197,7 @@ func known(mode selection.Mode, strategy *prompt.Strategy) error {
 func (e *Engine) cleanSaid(m chat.Message) chat.Message {
 	secrets := e.config.Turn.Secrets.Redactor()
 	m.Text, m.Note = secrets.Text(m.Text), secrets.Text(m.Note)
+	m.Files = chat.WithoutData(m.Files)
 	m.Calls = slices.Clone(m.Calls)
 	for i := range m.Calls {
 		m.Calls[i].Arguments = secrets.JSON(m.Calls[i].Arguments)
@@ -153,21 +211,26 @@ func (e *Engine) cleanSaid(m chat.Message) chat.Message {
 }
 
 // stored returns the record of a message for the time that its turn is open: all but the
-// text and the conversation, which are stored as messages, and the skill, which is
+// text, the pictures and the conversation, which are stored as messages, and the skill, which is
 // stored with the session and may change during the turn.
 func (e *Engine) stored(m Message) json.RawMessage {
 	if m.History != nil {
 		return nil
 	}
-	m.Text, m.Skill, m.Answers, m.Wait = "", "", nil, false
+	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
 	raw, _ := json.Marshal(m) // texts, numbers and lists of them
 	return raw
 }
 
-// seen is what the sender of a message may see in a new conversation.
-func (e *Engine) seen(a *agent, m Message) *selection.Selection {
-	in := e.input(a, Message{Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles, Attrs: m.Attrs}, session.Session{Key: e.key(a, m)})
-	return e.selector().Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
+// seen is what the sender of a message may see in a session, whatever the message asks
+// for.
+func (e *Engine) seen(a *agent, m Message, s session.Session) *selection.Selection {
+	in, now := e.input(a, m, s), e.selector()
+	if in.Current != nil {
+		known := in.Current(now.Catalog())
+		in.Facts.User, in.Facts.Roles, in.Facts.Groups, in.Facts.Attrs = known.User, known.Roles, known.Groups, known.Attrs
+	}
+	return now.Select(selection.Request{Facts: in.Facts, Groups: in.Groups})
 }
 
 // input makes what a turn may know of a message that is ready.
@@ -176,24 +239,29 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
+	facts := e.facts(m, e.Catalog())
+	facts.Agent, facts.Session, facts.Time = a.Name, string(s.Key), e.config.Now()
 	skill := s.Skill
-	if e.checkSkill(skill) != nil {
-		skill = now.skill // the session chose none, or it is gone
+	if e.checkSkill(skill) != nil || skill != now.skill && e.selector().HidesSkill(facts, now.groups, skill) {
+		skill = now.skill // the session chose none, or it is gone, or for others
 	}
+	facts.Skill = skill
 	strategy := a.Strategy
 	if m.Strategy != nil {
 		strategy = *m.Strategy
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
-	return turn.Input{
-		Session: s, Unstored: m.History != nil, Text: m.Text, Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
-		Facts: chat.Facts{
-			Agent: a.Name, Channel: m.Channel, Chat: m.Chat, User: m.User, Roles: m.Roles,
-			Session: string(s.Key), Skill: skill, Attrs: m.Attrs, Time: e.config.Now(),
-		},
+	in := turn.Input{
+		Settings: m.Settings,
+		Session:  s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, IncludeMemory: !m.NoMemory, IncludeRuntime: !m.NoRuntime, DateOnly: m.History != nil,
+			Instructions: m.Instructions, IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
 		},
 	}
+	if e.config.Users != nil { // they may change
+		in.Current = func(now *catalog.Catalog) chat.Facts { return e.facts(m, now) }
+	}
+	return in
 }

@@ -2,60 +2,126 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
-// queues lets the messages of one session in one by one, in the order in which
-// they came. The zero value is ready to use. A session that nobody waits for
-// takes no memory.
-type queues struct {
+// lines let those in who share a key, so many at once: first the ones with the lowest
+// priority, of these the ones of whom the fewest are in, and of these the one that came
+// first. The zero value lets them in one by one. A key that nobody waits for takes no
+// memory. Nothing can wake up too late: leaving and joining exclude each other, and a
+// place is handed on by the one that leaves.
+type lines struct {
+	width int // how many are in at once under one key; 0 means 1
+
 	mu   sync.Mutex
-	open map[session.Key]*queue
+	open map[string]*line
 }
 
-// queue is one session's. Senders on a channel are served in order.
-type queue struct {
-	turn chan struct{} // holds a value while a turn runs
-	here int           // how many run or wait
+// line is the line of one key.
+type line struct {
+	in      map[string]int // how many are in, by who they are
+	total   int            // of them
+	waiting []*place       // in the order in which they came
 }
 
-// enter waits for the session to be free. It fails when more than waiting
-// others wait already, or when ctx ends.
-func (q *queues) enter(ctx context.Context, key session.Key, waiting int) (leave func(), err error) {
+// place is a place in a line.
+type place struct {
+	lines    *lines
+	key, who string
+	priority store.Priority
+	turn     chan struct{} // closed when it is in
+}
+
+// depth returns how many are in and how many wait, under all keys.
+func (q *lines) depth() (in, waiting int) {
 	q.mu.Lock()
-	s := q.open[key]
-	if s == nil {
-		if q.open == nil {
-			q.open = map[session.Key]*queue{}
-		}
-		s = &queue{turn: make(chan struct{}, 1)}
-		q.open[key] = s
+	defer q.mu.Unlock()
+	for _, l := range q.open {
+		in, waiting = in+l.total, waiting+len(l.waiting)
 	}
-	if s.here > waiting {
-		q.mu.Unlock()
+	return in, waiting
+}
+
+// join takes a place. It fails with [ErrBusy] when so many others wait already. The
+// caller leaves it at the end, whether it came in or not.
+func (q *lines) join(key, who string, priority store.Priority, waiting int) (*place, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.open[key]
+	if l == nil {
+		if q.open == nil {
+			q.open = map[string]*line{}
+		}
+		l = &line{in: map[string]int{}}
+		q.open[key] = l
+	}
+	if l.total >= max(q.width, 1) && len(l.waiting) >= waiting {
 		return nil, ErrBusy
 	}
-	s.here++
-	q.mu.Unlock()
-	gone := func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if s.here--; s.here == 0 {
-			delete(q.open, key)
+	p := &place{q, key, who, priority, make(chan struct{})}
+	l.waiting = append(l.waiting, p)
+	q.admit(l)
+	return p, nil
+}
+
+// admit lets in as many as there is room for. The caller holds the lock.
+func (q *lines) admit(l *line) {
+	for l.total < max(q.width, 1) && len(l.waiting) > 0 {
+		next := 0
+		for i, p := range l.waiting {
+			if b := l.waiting[next]; p.priority < b.priority || p.priority == b.priority && l.in[p.who] < l.in[b.who] {
+				next = i
+			}
 		}
+		p := l.waiting[next]
+		l.waiting = slices.Delete(l.waiting, next, next+1)
+		l.total++
+		l.in[p.who]++
+		close(p.turn)
 	}
+}
+
+// wait returns when the place is in. It returns the cause of ctx when ctx ends, also if
+// both come at once.
+func (p *place) wait(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
-		if ctx.Err() != nil { // both came at once
-			<-s.turn
-			gone()
-			return nil, ctx.Err()
-		}
-		return func() { <-s.turn; gone() }, nil
+	case <-p.turn:
 	case <-ctx.Done():
-		gone()
-		return nil, ctx.Err()
 	}
+	return context.Cause(ctx)
+}
+
+// leave gives the place up, and lets the next one in.
+func (p *place) leave() {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	l := p.lines.open[p.key]
+	if at := slices.Index(l.waiting, p); at >= 0 {
+		l.waiting = slices.Delete(l.waiting, at, at+1)
+	} else {
+		l.total--
+		if l.in[p.who]--; l.in[p.who] == 0 {
+			delete(l.in, p.who)
+		}
+		p.lines.admit(l)
+	}
+	if l.total == 0 && len(l.waiting) == 0 {
+		delete(p.lines.open, p.key)
+	}
+}
+
+// enter joins and waits. It fails as both do.
+func (q *lines) enter(ctx context.Context, key, who string, priority store.Priority, waiting int) (leave func(), err error) {
+	p, err := q.join(key, who, priority, waiting)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.wait(ctx); err != nil {
+		p.leave()
+		return nil, err
+	}
+	return p.leave, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
@@ -27,7 +28,7 @@ import (
 
 // failing is a store whose nth Append fails, before or after it has stored.
 type failing struct {
-	session.Store
+	store.Store
 	mu     sync.Mutex
 	at, n  int
 	stores bool
@@ -54,7 +55,7 @@ func TestStoreFails(t *testing.T) {
 	for at := 1; at <= 6; at++ {
 		for _, stores := range []bool{false, true} {
 			ran := 0
-			store := &failing{Store: &session.MemoryStore{}, at: at, stores: stores}
+			store := &failing{Store: &store.Memory{}, at: at, stores: stores}
 			g, _ := newEngine(t, func(c *engine.Config) {
 				must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(context.Context, struct{}) (string, error) { ran++; return "acted", nil })))
 				c.Agents[0].Model = scripted(acting)
@@ -81,11 +82,26 @@ func TestStoreFails(t *testing.T) {
 					}
 				}
 			}
-			if ran > len(results) || s.Open() {
-				t.Errorf("write %d, stored %v: ran %d times, %d results, %+v", at, stores, ran, len(results), s.State)
+			if ran > len(results) {
+				t.Errorf("ran = %v, want at most %v", ran, len(results))
+			}
+			if s.Open() {
+				t.Error("s.Open() is true")
 			}
 		}
 	}
+}
+
+func (f *failing) Finish(ctx context.Context, e store.End) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n++; f.n != f.at {
+		return f.Store.Finish(ctx, e)
+	}
+	if f.stores {
+		return errors.Join(errStore, f.Store.Finish(ctx, e))
+	}
+	return errStore
 }
 
 // scripted is a model that answers a request with what a function makes of it.
@@ -112,15 +128,22 @@ func TestTurnOfNobody(t *testing.T) {
 	unknown, err := json.Marshal(engine.Message{Strategy: &strategy})
 	must(t, err)
 	for _, request := range []string{`{"agent":"gone"}`, `{"agent":`, ``, string(unknown)} {
-		store := &session.MemoryStore{}
+		store := &store.Memory{}
 		g, m := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Text: "hello"})
 		must(t, store.Append(t.Context(), mainKey, session.State{Turn: session.Turn{ID: "t", Request: []byte(request)}},
 			chat.Message{Role: chat.User, Text: "go"}, chat.Message{Role: chat.Assistant, Calls: []chat.Call{fake.Call("1", "get_weather", "{}"), fake.Call("2", "echo", "{}")}}))
 		if text, err := send(g, t.Context(), engine.Message{Text: "hi"}); err != nil || text != "hello" {
 			t.Errorf("%s: %q, %v", request, text, err)
 		}
-		if sent := m.Requests()[0].Messages; len(sent) != 5 || !strings.Contains(sent[2].Result.Text, "unknown") || !strings.Contains(sent[3].Result.Text, "not run") {
-			t.Errorf("%s: the model was sent %+v", request, sent)
+		sent := m.Requests()[0].Messages
+		if len(sent) != 5 {
+			t.Fatalf("len(sent) = %v, want 5: %+v", len(sent), sent)
+		}
+		if !strings.Contains(sent[2].Result.Text, "unknown") {
+			t.Errorf("sent[2].Result.Text: %q does not contain %q", sent[2].Result.Text, "unknown")
+		}
+		if !strings.Contains(sent[3].Result.Text, "not run") {
+			t.Errorf("sent[3].Result.Text: %q does not contain %q", sent[3].Result.Text, "not run")
 		}
 		if last := load(t, store); last.Open() {
 			t.Errorf("%s: %+v", request, last.State)
@@ -131,7 +154,7 @@ func TestTurnOfNobody(t *testing.T) {
 // A message whose session has an open turn that fails is answered all the same.
 func TestOpenTurnFails(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, _ := newEngine(t, func(c *engine.Config) { c.Store = store }, fake.Step{Err: errors.New("the model is away")}, fake.Step{Text: "hello"})
 	must(t, store.Append(t.Context(), mainKey, session.State{Turn: session.Turn{ID: "t", Request: []byte("{}")}}, chat.Message{Role: chat.User, Text: "go"}))
 	if text, err := send(g, t.Context(), engine.Message{Text: "hi"}); err != nil || text != "hello" {
@@ -143,7 +166,7 @@ func TestOpenTurnFails(t *testing.T) {
 // message had named another one.
 func TestResumedSkill(t *testing.T) {
 	t.Parallel()
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	g, m := newEngine(t, func(c *engine.Config) { c.Store, c.Turn = store, askFor("get_weather") },
 		fake.Step{Calls: []chat.Call{fake.Call("2", "use_skill", `{"name":"full"}`), fake.Call("3", "get_weather", "{}")}}, fake.Step{Text: "done"})
 	_, err := send(g, t.Context(), engine.Message{Text: "go", Skill: "talking"})
@@ -153,8 +176,14 @@ func TestResumedSkill(t *testing.T) {
 	}
 	text, err := send(g, t.Context(), engine.Message{Answers: []session.Answer{{Call: "3", Approved: true}}})
 	sent := m.Requests()[1].Messages
-	if err != nil || text != "done" || sent[len(sent)-1].Result.Text != "sunny" {
-		t.Errorf("%q, %v, %+v", text, err, sent[len(sent)-1].Result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != "done" {
+		t.Errorf("text = %q, want %q", text, "done")
+	}
+	if sent[len(sent)-1].Result.Text != "sunny" {
+		t.Errorf("sent[len(sent)-1].Result.Text = %q, want %q", sent[len(sent)-1].Result.Text, "sunny")
 	}
 }
 
@@ -210,6 +239,9 @@ func TestRequestsBeginAlike(t *testing.T) {
 	var last []byte
 	requests, broken, counted := 0, 0, 0
 	answer := func(req model.Request) fake.Step {
+		if isSummary(req) {
+			return fake.Step{Text: "They talked."}
+		}
 		next := sent(req)
 		if requests++; !bytes.HasPrefix(next, last) {
 			broken++

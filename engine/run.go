@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -29,39 +31,38 @@ func (e *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (
 	if m.History != nil {
 		return e.replay(ctx, a, m, key), nil
 	}
+	if err := checkKey(key); err != nil {
+		return session.Session{}, err
+	}
 	s, err := e.config.Store.Load(ctx, key, limit)
+	if err == nil && len(s.Messages) == 0 && !s.Open() {
+		var found bool
+		if found, err = e.takeOver(ctx, e.place(a, m), m.User, key); found {
+			s, err = e.config.Store.Load(ctx, key, limit)
+		}
+	}
 	if err != nil {
-		return s, fmt.Errorf("loading the session: %w", err)
+		return s, fmt.Errorf("loading the session: %w: %w", ErrStore, err)
 	}
 	return s, nil
 }
 
-// maxReplayed is how many messages of a conversation that the client tells are
-// looked at: each question among them is selected for again.
-const maxReplayed = 200
-
-// replay makes the session of a conversation that the client tells: the same
-// selections for the same earlier questions, so that the same bytes come first
-// in every request.
-func (e *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
-	s := session.Session{Key: key}
-	for _, said := range m.History[max(0, len(m.History)-maxReplayed):] {
-		said = e.cleanSaid(said)
-		if said.Role == chat.User {
-			earlier := m
-			earlier.Text = said.Text
-			in := e.input(a, earlier, s)
-			in.Again = true
-			said, s.State = a.runner.Replay(ctx, in)
-		}
-		s.Messages = append(s.Messages, said)
+func checkKey(key session.Key) error {
+	if len(key) > maxKey {
+		return fmt.Errorf("%w: the names of its agent, session, channel and user have %d bytes together, at most %d are accepted", ErrInvalid, len(key), maxKey)
 	}
-	return s
+	return nil
 }
 
-// Send runs the turn of a message and yields what happens, as [turn.Runner.Run]
+// Send accepts a message, runs its turn and yields what happens, as [turn.Runner.Run]
 // does. Every step is stored before the turn goes on; the events that carry
-// steps are not yielded. When the caller stops ranging, the turn is cancelled.
+// steps are not yielded.
+//
+// A message is accepted once it is in the inbox. From then on it is answered once, in
+// order, whatever happens to this process: what this one does not finish, the next one
+// takes up, see [Engine.Resume]. When the caller stops ranging, the turn is cancelled,
+// unless the message has an IdempotencyKey: then the turn goes on, and Send returns when
+// it has ended. A message with a History is not stored and belongs to its caller alone.
 //
 // A message with Answers resumes the turn that waits for them. With Wait, Send returns
 // when the calls that go on have finished, at most ten minutes each, and yields the
@@ -76,22 +77,22 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		e.running.begin()
 		defer e.running.end()
 		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
-		defer func() { e.storeLate(r.key, r.late.close()) }()
-		for ok := r.enter(ctx, m, e.config.MaxWaiting, yield); ok; {
-			outcome := r.late.next(ctx)
-			if outcome == nil {
+		defer func() { e.storeLate(r.late.close()...) }()
+		waiting, cancel := e.suspendable(ctx)
+		defer cancel()
+		for ok := r.enter(ctx, m, yield); ok; {
+			item := r.late.next(waiting)
+			if item == nil {
 				return
 			}
-			next := r.asked
-			next.Text, next.outcome, next.Answers = "", outcome, nil
-			ok = r.enter(ctx, next, math.MaxInt, yield)
+			ok = r.enterLate(ctx, *item, yield)
 		}
 	}
 }
 
-// Resume goes on with what an earlier process left: it resumes open turns, and reports
-// calls that went on after their turn as lost. It returns when all of that is done, or
-// when ctx ends: then turns stay open for the next time.
+// Resume goes on with what an earlier process left: it resumes open turns, works on what
+// waits in the inbox, and reports calls that went on after their turn as lost. It returns
+// when all of that is done, or when ctx ends: then the rest is left for the next time.
 // Call it once, before or while the engine serves, in the one process that uses the
 // store.
 func (e *Engine) Resume(ctx context.Context) error {
@@ -99,13 +100,23 @@ func (e *Engine) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for open turns: %w", err)
 	}
+	waiting, err := e.config.Store.Mailboxes(ctx, e.holder)
+	if err != nil {
+		return fmt.Errorf("looking for messages that wait: %w", err)
+	}
+	for _, key := range waiting {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
 	left := make(chan session.Key)
 	var workers sync.WaitGroup
 	for range min(maxResuming, len(keys)) {
 		workers.Go(func() {
+			defer panics.Log(e.config.Log, "resuming turns") // each turn has its own
 			for key := range left {
-				if err := e.resume(ctx, key); err != nil {
-					e.config.Log.ErrorContext(ctx, "turn could not be resumed", "session", key, "error", err)
+				if err := e.guard(ctx, "resuming a turn", key, func() error { return e.resume(ctx, key) }); err != nil && !errors.Is(err, turn.ErrSuspended) {
+					e.config.Log.ErrorContext(ctx, "a session could not be resumed", "session", key, "error", err)
 				}
 			}
 		})
@@ -124,32 +135,87 @@ func (e *Engine) Resume(ctx context.Context) error {
 // maxResuming is how many sessions Resume works on at once.
 const maxResuming = 8
 
+// unbounded is how many may wait where nothing may be refused: what waits was accepted.
+const unbounded = math.MaxInt
+
 // resume goes on with what an earlier process left in a session.
 func (e *Engine) resume(ctx context.Context, key session.Key) error {
 	e.running.begin()
 	defer e.running.end()
-	leave, err := e.queues.enter(ctx, key, math.MaxInt)
+	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s, err := e.config.Store.Load(ctx, key, session.Sent)
+	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
+	defer cancel()
+	for _, left := range []func() error{
+		func() error { return e.lost(ctx, key) },
+		func() error { return e.finish(ctx, key) },
+		func() error { return e.leftovers(ctx, key, 0) },
+	} {
+		if err := left(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lost reports the calls of ended processes that went on after their turn, except for
+// those whose outcome is in the inbox.
+func (e *Engine) lost(ctx context.Context, key session.Key) error {
+	s, err := e.config.Store.Load(ctx, key, 1)
+	if err != nil || len(s.Awaits) == 0 {
+		return err
+	}
+	waiting, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting})
 	if err != nil {
 		return err
+	}
+	for _, i := range waiting {
+		if _, m, err := e.message(i); err == nil && m.outcome != nil {
+			e.pending.Store(pending{key, m.outcome.Call.ID}, nil)
+		}
 	}
 	for _, a := range s.Awaits {
 		if _, here := e.pending.Load(pending{key, a.Call}); here || a.For != session.Outcome {
 			continue
 		}
-		if s.State, err = e.storeOutcome(ctx, key, s.State, turn.Lost(a)); err != nil {
+		if s.State, err = e.storeOutcome(ctx, key, s.State, turn.Lost(a), 0); err != nil {
 			return err
 		}
 	}
-	return e.finish(ctx, key)
+	return nil
+}
+
+// leftovers works on the items that ended processes have left in a session, in their
+// order, up to an item; 0 means on all. The open turn of the session comes first. The
+// caller has the session to itself.
+func (e *Engine) leftovers(ctx context.Context, key session.Key, upTo int64) error {
+	for {
+		left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if err := e.finish(ctx, key); err != nil { // it may be the item's own turn
+			return err
+		}
+		switch now, err := e.item(ctx, left[0].ID); {
+		case errors.Is(err, store.ErrEnded) || err == nil && now.State != store.Waiting:
+			continue
+		case err != nil || now.ID == upTo:
+			return err
+		default:
+			if err := e.takeUp(ctx, now, true); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
-// the session to itself.
+// the session to itself. An error means that the turn is still open; that a turn failed
+// is none.
 func (e *Engine) finish(ctx context.Context, key session.Key) error {
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
@@ -158,21 +224,14 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 	a, m, err := e.begun(s)
 	if err != nil { // the agent is gone, say
 		e.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
-		state, left := turn.Close(s, "its turn could not be resumed", e.config.Now())
-		return e.config.Store.Append(ctx, key, state, left...)
+		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
+		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Session: key, State: state, Messages: left})
 	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
-	r := &running{Engine: e, agent: a, key: key, late: newLate(false)}
+	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
-	begun, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(turn.ErrSuspended) })()
-	var failed error
-	r.run(begun, m, s, func(_ turn.Event, err error) bool {
-		failed = errors.Join(failed, err)
-		return true
-	})
-	return failed
+	r.run(ctx, m, s, silent)
+	return r.kept
 }
 
 // begun returns the agent and the message of a session's open turn, without its text.
@@ -188,48 +247,244 @@ func (e *Engine) begun(s session.Session) (*agent, Message, error) {
 	return a, m, err
 }
 
+// suspendable returns a context like ctx that ends with [turn.ErrSuspended] as its cause
+// when the engine stops, or when one of others ends.
+func (e *Engine) suspendable(ctx context.Context, others ...context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var stops []func() bool
+	for _, other := range append(others, e.life) {
+		stops = append(stops, context.AfterFunc(other, func() { cancel(turn.ErrSuspended) }))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+	}
+}
+
 // running is a message under way in its session.
 type running struct {
 	*Engine
 	agent *agent
 	key   session.Key
-	asked Message // whose turn runs: not the one with the answers, but the one that they answer
 	late  *late
+	item  store.Item // in the inbox; its ID is 0 for a message that is not stored
+	kept  error      // why the item still waits; nil when it has ended
+	gone  bool       // the caller
 }
 
-// enter waits for the session and runs the turn of a message in it. It reports whether
-// the turn ended well and the caller still ranges.
-func (r *running) enter(ctx context.Context, m Message, waiting int, yield func(turn.Event, error) bool) bool {
-	if m.History == nil { // else nothing is loaded or stored that others wait for
-		leave, err := r.queues.enter(ctx, r.key, waiting)
-		if err != nil {
-			return yield(turn.Event{}, err) && false
+// enter accepts a message, waits for the session and runs its turn. It reports whether the
+// turn ended well and the caller still ranges.
+func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+	place, err := r.join(m)
+	if err != nil {
+		return yield(turn.Event{}, err) && false
+	}
+	defer r.here.Add(-1)
+	if place == nil {
+		return r.alone(ctx, m, yield)
+	}
+	if m.IdempotencyKey != "" {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := r.suspendable(ctx)
+	defer cancel()
+	fresh := false
+	if err = checkKey(r.key); err == nil {
+		r.item, fresh, err = r.accept(ctx, r.key, m)
+	}
+	if err != nil || r.item.State != store.Waiting {
+		place.leave()
+		if err == nil {
+			return repeat(r.item, yield)
 		}
-		defer leave()
+		return yield(turn.Event{}, err) && false
 	}
-	s, err := r.load(ctx, r.agent, m)
-	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
-		// The process that ran it ended, and nobody has taken it up.
-		failed := r.finish(ctx, r.key)
-		if s, err = r.load(ctx, r.agent, m); err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
-			err = failed
-		}
+	// With a key, another sender of the message may have come to the session first.
+	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "", yield)
+}
+
+// enterLate does the same with an outcome of the inbox, for the sender who waits for it.
+func (r *running) enterLate(ctx context.Context, item store.Item, yield func(turn.Event, error) bool) bool {
+	_, m, err := r.message(item)
+	if err != nil {
+		return yield(turn.Event{}, err) && false
 	}
-	if err == nil && m.outcome != nil && (s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
-		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome) // no turn of its own
-		return err == nil || yield(turn.Event{}, err) && false
+	m.Wait = true
+	place, _ := r.sessions.join(string(r.key), item.User, item.Priority, unbounded) // it never fails
+	r.here.Add(1)
+	defer r.here.Add(-1)
+	waiting, cancel := r.suspendable(ctx)
+	defer cancel()
+	if err := place.wait(waiting); err != nil {
+		place.leave()
+		r.storeLate(item) // the caller has gone: the outcome is stored without a turn
+		return yield(turn.Event{}, stopped(err)) && false
 	}
-	if err == nil && len(m.Answers) > 0 {
-		m, err = r.answered(s, m)
+	r.item = item
+	return r.next(waiting, place, m, true, yield)
+}
+
+// join takes a place in the session for a message; nil for one that is not stored. It
+// counts the message until the caller takes it from here.
+func (r *running) join(m Message) (*place, error) {
+	switch {
+	case r.stopping.Load():
+		return nil, ErrStopping
+	case r.here.Add(1) > 2*int64(r.config.MaxTurns):
+		r.here.Add(-1)
+		return nil, fmt.Errorf("%w in all sessions; try again in a moment", ErrBusy)
+	case m.History != nil:
+		return nil, nil
+	}
+	place, err := r.sessions.join(string(r.key), r.sender(m).Record(), priority(m), r.config.MaxWaiting)
+	if err != nil {
+		r.here.Add(-1)
+		return nil, fmt.Errorf("%w in this session", err)
+	}
+	return place, nil
+}
+
+// alone runs the turn of a message that is not stored.
+func (r *running) alone(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+	ctx, cancel := r.suspendable(ctx)
+	defer cancel()
+	leave, err := r.turns.enter(ctx, "", r.sender(m).Record(), priority(m), unbounded)
+	if errors.Is(err, turn.ErrSuspended) {
+		err = ErrStopping
 	}
 	if err != nil {
 		return yield(turn.Event{}, err) && false
 	}
-	r.asked = m
+	defer leave()
+	return r.answer(ctx, m, yield)
+}
+
+// errLeft is [ErrStopping] for the sender of an accepted message.
+var errLeft = fmt.Errorf("%w; the message is kept, and the next start answers it", ErrStopping)
+
+// stopped is the error of a sender whose accepted message the engine leaves because it
+// stops.
+func stopped(err error) error {
+	if errors.Is(err, turn.ErrSuspended) {
+		return errLeft
+	}
+	return err
+}
+
+// next waits for the session of an accepted message, and answers it. Then it leaves the
+// place. Alone says that no other sender can have had the message answered before.
+func (r *running) next(ctx context.Context, place *place, m Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+	leave := place.leave
+	defer func() { leave() }()
+	err := place.wait(ctx)
+	end := func() {}
+	if err == nil {
+		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
+	}
+	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
+		end()
+		err = turn.ErrSuspended
+	}
+	if err != nil {
+		return r.unasked(ctx, err, yield)
+	}
+	defer end()
+	err = r.guard(ctx, "running a turn", r.key, func() error {
+		ended, err := r.catchUp(ctx, alone)
+		switch {
+		case err != nil:
+			r.kept = err
+			yield(turn.Event{}, stopped(fmt.Errorf("%w: %w", ErrStore, err)))
+		case ended != nil:
+			ok = repeat(*ended, yield)
+		default:
+			ok = r.answer(ctx, m, yield)
+		}
+		return nil
+	})
+	if err != nil {
+		r.kept = err
+		yield(turn.Event{}, err)
+	}
+	if r.kept != nil && r.item.ID != 0 && !errors.Is(r.kept, turn.ErrSuspended) {
+		leave = func() {}
+		r.later(r.item, r.kept, place)
+	}
+	return ok
+}
+
+// unasked is for a message whose turn has not come when its sender goes or the engine
+// stops. In the first case it leaves nothing behind.
+func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event, error) bool) bool {
+	if !errors.Is(why, turn.ErrSuspended) {
+		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, why)}); err != nil {
+			r.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", r.item.ID, "error", err)
+		}
+	}
+	return yield(turn.Event{}, stopped(why)) && false
+}
+
+// catchUp works on what ended processes have left in the session before the item. It
+// returns the item if it has ended.
+func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) {
+	if err := r.leftovers(ctx, r.key, r.item.ID); err != nil || alone {
+		return nil, err
+	}
+	now, err := r.Engine.item(ctx, r.item.ID)
+	if err != nil || now.State != store.Waiting {
+		return &now, err
+	}
+	now.Holder = r.holder
+	return nil, r.config.Store.Update(ctx, now)
+}
+
+// answer answers a message: with a turn, unless there is a shorter way. The caller has
+// the session to itself.
+func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+	s, err := r.load(ctx, r.agent, m)
+	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
+		// The process that ran it ended, and nobody has taken it up.
+		if err = r.finish(ctx, r.key); err == nil {
+			s, err = r.load(ctx, r.agent, m)
+		}
+	}
+	if err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	if m.outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
+		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome, r.item.ID) // no turn of its own
+		r.kept = err
+		return err == nil || yield(turn.Event{}, err) && false
+	}
+	switch {
+	case m.outcome != nil: // the names were checked before
+	case len(m.Answers) > 0:
+		m, err = r.answered(s, m)
+	default:
+		err = r.named(r.agent, m, s)
+	}
+	if err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	if m.Text == Compact {
+		return r.compact(ctx, m, s, yield)
+	}
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
 	}
 	return r.run(ctx, m, s, yield)
+}
+
+// refuse ends a message with an error, unless the store failed: then it waits.
+func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, error) bool) bool {
+	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) {
+		r.kept, err = err, stopped(err)
+	} else if r.item.ID != 0 {
+		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+	}
+	return yield(turn.Event{}, err) && false
 }
 
 // answered returns the message that a session's turn began with, with the answers.
@@ -243,55 +498,84 @@ func (e *Engine) answered(s session.Session, m Message) (Message, error) {
 		}
 	}
 	_, begun, err := e.begun(s)
-	begun.Answers = m.Answers
+	begun.Answers, begun.IdempotencyKey = m.Answers, m.IdempotencyKey
 	return begun, err
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (r *running) run(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	in := r.input(r.agent, m, s)
+	in.Item = r.item.ID
 	if m.History == nil {
-		in.Late = func(call chat.Call, result chat.Result) { r.take(turn.Outcome{Call: call, Result: result}) }
+		in.Late = func(call chat.Call, result chat.Result) { r.take(m, turn.Outcome{Call: call, Result: result}) }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	gone := false // the caller; what was done is still to be stored
+	var failed error
+	ended := false // the item, or there is none
+	watched := r.meter.watch(r.agent.Name, r.config.Now)
+	defer func() { watched.end(failed) }()
 	for e, err := range r.agent.runner.Run(ctx, in) {
+		failed = err
+		watched.see(e)
 		switch {
 		case err != nil:
 			r.config.Log.InfoContext(ctx, "turn failed", "agent", r.agent.Name, "session", s.Key, "error", err)
-			return !gone && yield(turn.Event{}, err) && false
+			switch {
+			case errors.Is(context.Cause(ctx), turn.ErrSuspended):
+				if r.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
+					err = ErrStopping
+				}
+			case !ended && m.History == nil:
+				r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+			}
+			return !r.gone && yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Result != nil && e.Result.Pending {
 				r.pending.Store(pending{r.key, e.Result.CallID}, nil)
 				r.late.expect()
 			}
 			if e.Done != nil {
-				r.keep(r.agent, m, e.Done)
+				r.keep(r.agent, m, s.Key, e.Done)
 			}
-			if !gone && !yield(e, nil) {
-				gone = true
-				cancel()
+			if !r.gone && !yield(e, nil) {
+				if r.gone = true; m.IdempotencyKey == "" {
+					cancel()
+				}
 			}
 		case m.History == nil:
-			// What was done is stored even when the caller has gone.
-			if err := r.config.Store.Append(context.WithoutCancel(ctx), s.Key, e.Step.State, e.Step.Messages...); err != nil {
-				return !gone && yield(turn.Event{}, fmt.Errorf("storing the session: %w", err)) && false
+			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
+			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
+				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
+			}
+			if err := r.write(ctx, end); err != nil {
+				r.kept = err
+				return !r.gone && yield(turn.Event{}, err) && false
 			}
 		}
 	}
-	return !gone
+	return !r.gone
 }
 
 // take receives the outcome of a call that went on. It may come before the turn of the
-// call has ended.
-func (r *running) take(o turn.Outcome) {
-	if r.late.hand(o) {
-		return
-	}
+// call has ended. The outcome is a message of the inbox: for the sender, who may wait for
+// it, or for the next turn of the session to see.
+func (r *running) take(asked Message, o turn.Outcome) {
 	r.running.begin()
 	go func() {
 		defer r.running.end()
-		r.storeLate(r.key, []turn.Outcome{o})
+		err := r.guard(context.Background(), "storing the outcome of a call", r.key, func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
+			defer cancel()
+			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.outcome = "", nil, nil, "", o.Storable()
+			item, _, err := r.accept(ctx, r.key, asked)
+			if err == nil && !r.late.hand(item) {
+				r.storeLate(item)
+			}
+			return err
+		})
+		if err != nil {
+			r.config.Log.Error("the outcome of a call could not be stored", "session", r.key, "error", err)
+		}
 	}()
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/turn"
 )
@@ -9,6 +10,9 @@ import (
 type AgentStatus struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
+	// Models are its model and those to fall back on, in order, as earlier requests
+	// found them.
+	Models []model.Health `json:"models"`
 	// Skill is the active toolset of sessions that chose none.
 	Skill string `json:"skill"`
 	// Groups are the groups whose tools it has; empty means all. Tools is their
@@ -36,7 +40,7 @@ func (e *Engine) AgentStatus(name string) (AgentStatus, error) {
 	}
 	now := a.controls.load()
 	s := AgentStatus{
-		Name: a.Name, Model: a.Model.Info().Name, Skill: now.skill, Groups: now.groups, Tools: e.Catalog().Len(),
+		Name: a.Name, Model: a.Model.Info().Name, Models: model.HealthOf(a.Model), Skill: now.skill, Groups: now.groups, Tools: e.Catalog().Len(),
 		Skills: append([]string{}, now.skills...), Strategy: a.Strategy.String(),
 		Mode: e.config.Selection.Asked(a.Mode), CacheBreaks: a.runner.CacheBreaks(),
 	}

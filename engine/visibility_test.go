@@ -124,6 +124,48 @@ func TestTenants(t *testing.T) {
 	}
 }
 
+// TestHiddenSkillIsActive: a skill that one member of a chat has chosen, and that is hidden
+// from another, is neither named to the other nor takes the other's tools away. It stays
+// chosen for those who see it.
+func TestHiddenSkillIsActive(t *testing.T) {
+	r := tenants(t)
+	if _, err := r.SetSkills(catalog.Skill{Name: "takeover", Description: "Plan the takeover", Tools: []string{"restart_server"}}); err != nil {
+		t.Fatal(err)
+	}
+	g, m := newEngine(t, func(c *engine.Config) { c.Registry = r },
+		fake.Step{Text: "ok"},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "list_tickets", `{}`), fake.Call("2", "restart_server", `{}`)}}, fake.Step{Text: "ok"},
+		fake.Step{Text: "ok"})
+	ann := engine.Message{User: "ann", Channel: "irc", Chat: "ops", Roles: []string{"user", "admin"}, Text: "plan it"}
+	bob := engine.Message{User: "bob", Channel: "irc", Chat: "ops", Roles: []string{"user"}, Text: "list the tickets"}
+	ann.Skill = "takeover"
+	_, err := send(g, t.Context(), ann)
+	must(t, err)
+	named := ""
+	for e, err := range g.Send(t.Context(), bob) {
+		must(t, err)
+		if e.Done != nil {
+			named += e.Done.Skill
+		}
+		if e.Result != nil {
+			named += " " + e.Result.Text
+		}
+	}
+	if strings.Contains(named, "takeover") || !strings.Contains(named, "did list_tickets") || strings.Contains(named, "did restart_server") {
+		t.Errorf("bob reads %q", named)
+	}
+	ann.Skill = ""
+	for e, err := range g.Send(t.Context(), ann) {
+		must(t, err)
+		if e.Done != nil && e.Done.Skill != "takeover" {
+			t.Errorf("the skill that ann chose has become %q", e.Done.Skill)
+		}
+	}
+	if n := len(m.Requests()); n != 4 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 // The model never sees a skill when the caller may see none of its tools.
 func TestSkillsOfHiddenTools(t *testing.T) {
 	for name, recommends := range map[string]bool{"all skills": false, "recommended skills": true} {
@@ -241,4 +283,86 @@ func TestRulesChangeWithinASession(t *testing.T) {
 	if tools := model.Requests()[2].Tools; len(tools) == 0 || slices.ContainsFunc(tools, func(d tool.Definition) bool { return d.Name == "list_tickets" }) {
 		t.Errorf("declared after the change: %v", tools)
 	}
+}
+
+// TestHiddenReadsLikeUnknown: wherever a caller names a tool or a skill, a hidden one and
+// one that does not exist get the same answer.
+func TestHiddenReadsLikeUnknown(t *testing.T) {
+	list, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: []string{"restart_server", "skill:servers"}, When: `!("admin" in user.roles)`}}, nil)
+	must(t, err)
+	engineFor := func(t *testing.T, steps ...fake.Step) (*engine.Engine, *fake.Model) {
+		r := catalog.NewRegistry(nil)
+		must(t, r.Register(
+			tool.Func(tool.Definition{Name: "restart_server", Description: "Restart a server", Groups: []string{"power"}}, func(context.Context, struct{}) (string, error) { return "", nil }),
+			tool.Func(tool.Definition{Name: "list_tickets", Description: "List the tickets", Groups: []string{"desk"}, Risk: tool.Read}, func(context.Context, struct{}) (string, error) { return "", nil })))
+		_, err := r.Update([]catalog.Skill{{Name: "servers", Description: "Look after a server", Tools: []string{"restart_server"}}, {Name: "desk", Description: "Tickets", Tools: []string{"list_tickets"}}}, list)
+		must(t, err)
+		return newEngine(t, func(cfg *engine.Config) { cfg.Registry, cfg.Selection = r, selection.Config{Mode: selection.Bridge} }, steps...)
+	}
+	asks := func(change func(m *engine.Message, name string)) func(t *testing.T, name string, roles []string) string {
+		return func(t *testing.T, name string, roles []string) string {
+			m := engine.Message{Text: "hello", User: "bob", Roles: roles}
+			change(&m, name)
+			g, _ := engineFor(t, fake.Step{Text: "hi"})
+			_, selected := g.Select(t.Context(), m)
+			_, sent := send(g, t.Context(), m)
+			_, called := g.Call(t.Context(), m, "list_tickets", json.RawMessage(`{}`))
+			_, looked := g.Why(t.Context(), m, 1, true)
+			return fmt.Sprint(selected, sent, called, looked)
+		}
+	}
+	calls := func(tool, args string) func(t *testing.T, name string, roles []string) string {
+		return func(t *testing.T, name string, roles []string) string {
+			g, model := engineFor(t, fake.Step{Calls: []chat.Call{fake.Call("1", strings.ReplaceAll(tool, "NAME", name), strings.ReplaceAll(args, "NAME", name))}}, fake.Step{Text: "done"})
+			_, err := send(g, t.Context(), engine.Message{Text: "hello", User: "bob", Roles: roles})
+			must(t, err)
+			messages := model.Requests()[1].Messages
+			return asJSON(t, messages[len(messages)-1].Result)
+		}
+	}
+	for _, c := range []struct {
+		where           string
+		hidden, unknown string
+		answer          func(t *testing.T, name string, roles []string) string
+	}{
+		{"include", "restart_server", "qqq_zzzzzz", asks(func(m *engine.Message, name string) { m.Include = []string{"list_tickets", name} })},
+		{"include a group", "group:power", "group:qqqqq", asks(func(m *engine.Message, name string) { m.Include = []string{"list_tickets", name} })},
+		{"exclude", "restart_server", "qqq_zzzzzz", asks(func(m *engine.Message, name string) { m.Exclude = []string{name} })},
+		{"exclude a group", "group:power", "group:qqqqq", asks(func(m *engine.Message, name string) { m.Exclude = []string{name} })},
+		{"skill", "servers", "qqqqqqq", asks(func(m *engine.Message, name string) { m.Skill = name })},
+		{"include skills", "servers", "qqqqqqq", asks(func(m *engine.Message, name string) { m.IncludeSkills = []string{name} })},
+		{"exclude skills", "servers", "qqqqqqq", asks(func(m *engine.Message, name string) { m.ExcludeSkills = []string{name} })},
+		{"a call", "restart_server", "qqq_zzzzzz", calls("NAME", `{}`)},
+		{"a call of a skill", "servers", "qqqqqqq", calls("NAME", `{}`)},
+		{"call_tool", "restart_server", "qqq_zzzzzz", calls("call_tool", `{"name":"NAME","arguments":{}}`)},
+		{"call_tool of a skill", "servers", "qqqqqqq", calls("call_tool", `{"name":"NAME","arguments":{}}`)},
+		{"describe_tool", "restart_server", "qqq_zzzzzz", calls("describe_tool", `{"name":"NAME"}`)},
+		{"find_tools", "restart_server", "qqq_zzzzzz", calls("find_tools", `{"queries":["NAME"]}`)},
+		{"find_tools for a skill", "servers", "qqqqqqq", calls("find_tools", `{"queries":["NAME"]}`)},
+		{"use_skill", "servers", "qqqqqqq", calls("use_skill", `{"name":"NAME"}`)},
+		{"a file of use_skill", "servers", "qqqqqqq", calls("use_skill", `{"name":"NAME","file":"a.md"}`)},
+		{"a direct call", "restart_server", "qqq_zzzzzz", func(t *testing.T, name string, roles []string) string {
+			g, _ := engineFor(t)
+			result, err := g.Call(t.Context(), engine.Message{User: "bob", Roles: roles}, name, json.RawMessage(`{}`))
+			return asJSON(t, result) + fmt.Sprint(err)
+		}},
+	} {
+		answer := func(name string, roles ...string) string {
+			return strings.ReplaceAll(c.answer(t, name, roles), name, "NAME")
+		}
+		hidden, unknown := answer(c.hidden), answer(c.unknown)
+		if hidden != unknown {
+			t.Errorf("%s tells them apart:\nhidden   %s\nunknown  %s", c.where, hidden, unknown)
+		}
+		if visible := answer(c.hidden, "admin"); visible == hidden {
+			t.Errorf("%s: an admin gets the same answer: %s", c.where, visible)
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	must(t, err)
+	return string(text)
 }

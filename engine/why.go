@@ -42,8 +42,17 @@ func (e *Engine) asked(ctx context.Context, m Message) (*agent, turn.Input, erro
 	if err != nil {
 		return nil, turn.Input{}, err
 	}
+	in, err := e.loaded(ctx, a, m)
+	return a, in, err
+}
+
+// loaded returns what a turn of a message may know, in its session.
+func (e *Engine) loaded(ctx context.Context, a *agent, m Message) (turn.Input, error) {
 	s, err := e.load(ctx, a, m)
-	return a, e.input(a, m, s), err
+	if err == nil {
+		err = e.named(a, m, s)
+	}
+	return e.input(a, m, s), err
 }
 
 // maxTurns is how many turns Why returns at most.
@@ -71,10 +80,19 @@ type Turn struct {
 // not use are left out, in names and in counts, and rule names are withheld.
 func (e *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, error) {
 	m.History = nil
+	m, err := e.told(m)
+	if err != nil {
+		return nil, err
+	}
 	a, in, err := e.silent(ctx, m)
 	if err != nil {
 		return nil, err
 	}
+	leave, err := e.look(ctx, in.Facts.Record())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	past, err := e.loadLast(ctx, a, m, maxLooked)
 	if err != nil {
 		return nil, err

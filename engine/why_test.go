@@ -11,12 +11,13 @@ import (
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // TestWhy: what a message got is stored with it. Operators see all of it, the caller
 // only what the caller may see, and the model nothing.
 func TestWhy(t *testing.T) {
-	store := &session.MemoryStore{}
+	store := &store.Memory{}
 	unseen := func(r model.Request) error {
 		if raw, err := json.Marshal(r); err != nil || strings.Contains(string(raw), "admin_only") || strings.Contains(string(raw), `"why"`) {
 			t.Errorf("the model received: %s (%v)", raw, err)
@@ -37,15 +38,21 @@ func TestWhy(t *testing.T) {
 		return turns
 	}
 	last := ask(ann, 0, false)
-	if len(last) != 1 || last[0].Text != "what is the weather" {
-		t.Fatalf("the last: %+v", last)
+	if len(last) != 1 {
+		t.Fatalf("len(last) = %v, want 1: %+v", len(last), last)
+	}
+	if last[0].Text != "what is the weather" {
+		t.Fatalf("last[0].Text = %q, want %q", last[0].Text, "what is the weather")
 	}
 	if got := last[0].Selection.Announced[0].Tool; got != "get_weather" {
 		t.Errorf("the last message was given %s", got)
 	}
 	all := ask(ann, 9, false)
-	if len(all) != 2 || len(all[1].Selection.Near) != 1 {
-		t.Fatalf("all: %+v", all)
+	if len(all) != 2 {
+		t.Fatalf("len(all) = %v, want 2: %+v", len(all), all)
+	}
+	if len(all[1].Selection.Near) != 1 {
+		t.Fatalf("len(all[1].Selection.Near) = %v, want 1: %+v", len(all[1].Selection.Near), all[1].Selection.Near)
 	}
 	if near := all[1].Selection.Near[0]; near.Tool != "admin_only" || *near.Stage != selection.Visibility {
 		t.Errorf("near: %+v", near)
@@ -63,11 +70,15 @@ func TestWhy(t *testing.T) {
 	if got, want := own[1].Selection.Tools, all[1].Selection.Tools-1; got != want {
 		t.Errorf("the caller sees %d tools, want %d", got, want)
 	}
-	if none := ask(engine.Message{User: "bob", Channel: "web"}, 0, false); none == nil || len(none) != 0 {
-		t.Errorf("another's: %+v", none)
+	none := ask(engine.Message{User: "bob", Channel: "web"}, 0, false)
+	if none == nil {
+		t.Errorf("none = %v, want another than nil", none)
+	}
+	if len(none) != 0 {
+		t.Fatalf("len(none) = %v, want 0: %+v", len(none), none)
 	}
 	key := func() session.Key {
-		list, err := store.List(t.Context(), 1)
+		list, err := store.List(t.Context(), session.Filter{Limit: 1})
 		must(t, err)
 		return list[0].Key
 	}()

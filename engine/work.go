@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// work counts what is under way. Unlike a sync.WaitGroup it may begin again while
-// somebody waits for its end, because the outcome of a call can come at any time. The
-// zero value is ready to use.
+// work counts running tasks. Unlike with a sync.WaitGroup, a task may begin while a
+// caller waits for the end of all, because the outcome of a call can come at any time.
+// The zero value is ready to use.
 type work struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n becomes 0; nil when nobody waits
+	idle chan struct{} // closed when n becomes 0; nil if no caller waits
 }
 
 func (w *work) begin() {
@@ -29,7 +29,7 @@ func (w *work) end() {
 	}
 }
 
-// wait returns when nothing is under way, or when ctx ends.
+// wait returns when no task is running, or when ctx ends.
 func (w *work) wait(ctx context.Context) {
 	w.mu.Lock()
 	if w.n == 0 {

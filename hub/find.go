@@ -6,9 +6,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // patienceFind is how long a source may take to answer a search.
@@ -29,9 +30,14 @@ func (in *Installer) Find(ctx context.Context, source, text string, limit int) (
 	lists, errs := make([][]Found, len(asked)), make([]error, len(asked))
 	ctx, cancel := context.WithTimeout(ctx, patienceFind)
 	defer cancel()
-	var running sync.WaitGroup
+	var running panics.Group
 	for i, s := range asked {
-		running.Go(func() { lists[i], errs[i] = s.Search(ctx, text, limit) })
+		running.Go(func() {
+			errs[i] = panics.Try(func() (err error) {
+				lists[i], err = s.Search(ctx, text, limit)
+				return err
+			})
+		})
 	}
 	running.Wait()
 	all := slices.Concat(lists...)

@@ -23,6 +23,15 @@ type Folder struct {
 // NewFolder returns the source of a folder.
 func NewFolder(name, dir string) *Folder { return &Folder{name: name, dir: dir} }
 
+// IsFile reports whether words name a file here and not a skill of a source.
+func IsFile(words string) bool {
+	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
+		return true
+	}
+	info, err := os.Stat(words)
+	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
+}
+
 // NewFile returns the source of one archive or of one skill's folder, of any
 // name.
 func NewFile(file string) (*Folder, error) {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,8 @@ import (
 
 // Options say how to install a skill.
 type Options struct {
-	// Force replaces a skill that exists, or whose files were changed.
+	// Force replaces a skill that exists, or whose files were changed, and lets an
+	// update that names the skill go back to a lower version.
 	Force bool
 	// Accept accepts flags and the verdict Suspicious.
 	Accept bool
@@ -159,13 +161,13 @@ func (in *Installer) check(ctx context.Context, from *os.Root, source string, r 
 	if err := checkFiles(r, folder, files); err != nil {
 		return nil, err
 	}
-	name, err := checkManifest(folder, r.Name)
+	name, version, err := checkManifest(folder, r.Name)
 	if err != nil {
 		return nil, err
 	}
 	signature, signer, err := in.checkSignature(source, folder, files)
 	return &Origin{
-		Registry: source, Location: r.Location, Name: name, Owner: r.Owner, Version: r.Version, Digest: digest, Files: files,
+		Registry: source, Location: r.Location, Name: name, Owner: r.Owner, Version: cmp.Or(r.Version, version), Digest: digest, Files: files,
 		Signature: signature, Signer: signer, Verdict: r.Verdict, Installed: in.c.Now().UTC().Truncate(time.Second),
 	}, err
 }

@@ -113,8 +113,26 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := done.Origin
-	if o.Registry != "hub" || o.Owner != "acme" || o.Version != "1.0.0" || !strings.HasPrefix(o.Digest, "sha256:") || len(o.Files) != 2 || o.Verdict != hub.Clean || o.Signature != hub.Unsigned {
-		t.Errorf("origin %+v", o)
+	if o.Registry != "hub" {
+		t.Errorf("o.Registry = %q, want %q", o.Registry, "hub")
+	}
+	if o.Owner != "acme" {
+		t.Errorf("o.Owner = %q, want %q", o.Owner, "acme")
+	}
+	if o.Version != "1.0.0" {
+		t.Errorf("o.Version = %q, want %q", o.Version, "1.0.0")
+	}
+	if !strings.HasPrefix(o.Digest, "sha256:") {
+		t.Errorf("o.Digest: %q does not begin with %q", o.Digest, "sha256:")
+	}
+	if len(o.Files) != 2 {
+		t.Fatalf("len(o.Files) = %v, want 2: %+v", len(o.Files), o.Files)
+	}
+	if o.Verdict != hub.Clean {
+		t.Errorf("o.Verdict = %v, want %v", o.Verdict, hub.Clean)
+	}
+	if o.Signature != hub.Unsigned {
+		t.Errorf("o.Signature = %v, want %v", o.Signature, hub.Unsigned)
 	}
 	h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/references/words.md")
 
@@ -157,11 +175,11 @@ func TestLife(t *testing.T) {
 		t.Error(got)
 	}
 	h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/new.md")
-	if err := h.Remove(t.Context(), "greet"); err != nil {
+	if err := h.Remove(t.Context(), "greet", hub.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	h.want()
-	if err := h.Remove(t.Context(), "greet"); !errors.Is(err, skill.ErrNotFound) {
+	if err := h.Remove(t.Context(), "greet", hub.Options{}); !errors.Is(err, skill.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
 }
@@ -187,8 +205,17 @@ func TestVerdicts(t *testing.T) {
 	malicious.Verdict = "malicious"
 	h.server.Set(malicious)
 	list, err := h.Update(t.Context(), hub.Options{})
-	if err != nil || len(list) != 1 || list[0].State != hub.Withdrew || !errors.Is(list[0].Err, hub.ErrRefused) {
-		t.Errorf("malicious: %+v, %v", list, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 {
+		t.Fatalf("len(list) = %v, want 1: %+v", len(list), list)
+	}
+	if list[0].State != hub.Withdrew {
+		t.Errorf("list[0].State = %v, want %v", list[0].State, hub.Withdrew)
+	}
+	if !errors.Is(list[0].Err, hub.ErrRefused) {
+		t.Errorf("%v is not %v", list[0].Err, hub.ErrRefused)
 	}
 	h.want()
 	if _, err := h.get("hub", "greet", hub.Options{Accept: true, Force: true}); !errors.Is(err, hub.ErrRefused) {
@@ -283,8 +310,11 @@ func TestSources(t *testing.T) {
 		t.Errorf("the older index: %+v, %v", done, err)
 	}
 	found, errs := h.Find(t.Context(), "", "greets people", 10)
-	if len(errs) > 0 || len(found) == 0 {
-		t.Errorf("find: %+v, %v", found, errs)
+	if len(errs) > 0 {
+		t.Fatalf("len(errs) = %v, want none: %+v", len(errs), errs)
+	}
+	if len(found) == 0 {
+		t.Fatalf("len(found) = %v, want another than 0: %+v", len(found), found)
 	}
 	if _, err := h.get("git", "acme/skills", hub.Options{}); !errors.Is(err, hub.ErrRefused) || !strings.Contains(err.Error(), "handed, other") {
 		t.Errorf("one of two: %v", err)
@@ -416,4 +446,96 @@ func TestAtOnce(t *testing.T) {
 		t.Errorf("%d have installed it", installed)
 	}
 	h.want("greet/.skill-origin.json", "greet/SKILL.md")
+}
+
+// TestNoWayBack: an update takes no lower version unless somebody asks for it by name.
+func TestNoWayBack(t *testing.T) {
+	says := func(own string) string {
+		if own == "" {
+			return hubtest.Manifest("greet", "Greets people.")
+		}
+		return strings.Replace(hubtest.Manifest("greet", "Greets people."), "---\n", "---\nmetadata: {version: "+own+"}\n", 1)
+	}
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	for name, c := range map[string]struct {
+		from, to         string // versions of the registry
+		ownFrom, ownTo   string // versions in the SKILL.md
+		state, mentioned string
+	}{
+		"higher":                      {"1.9.0", "1.10.0", "", "", hub.Updated, ""},
+		"lower":                       {"1.10.0", "1.9.0", "", "", hub.Skipped, "1.9.0, and 1.10.0 is installed"},
+		"a release after its rc":      {"2.0.0-rc.2", "2.0.0", "", "", hub.Updated, ""},
+		"an rc after its release":     {"2.0.0", "2.0.0-rc.2", "", "", hub.Skipped, "2.0.0-rc.2, and 2.0.0 is installed"},
+		"a lower rc":                  {"2.0.0-rc.10", "2.0.0-rc.9", "", "", hub.Skipped, "2.0.0-rc.9, and 2.0.0-rc.10 is installed"},
+		"a new build":                 {"1.0.0+1", "1.0.0+0", "", "", hub.Updated, ""},
+		"an old package, republished": {"1.0.0", "1.1.0", "3.1", "3.0", hub.Skipped, "1.1.0 (3.0 in its SKILL.md), and 1.0.0 (3.1 in its SKILL.md) is installed"},
+		"an old package, replaced":    {"1.0.0", "1.0.0", "3.1", "3.0", hub.Skipped, "1.0.0 (3.0 in its SKILL.md), and 1.0.0 (3.1 in its SKILL.md) is installed"},
+		"no version any more":         {"1.0.0", "1.1.0", "3.1", "", hub.Skipped, "1.1.0, and 1.0.0 (3.1 in its SKILL.md) is installed"},
+		"a commit":                    {"9.0.0", commit, "", "", hub.Updated, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := begin(t, greet(version(c.from, "greet", "SKILL.md", says(c.ownFrom), "old.md", "old")))
+			if _, err := h.get("hub", "greet", hub.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			h.server.Set(greet(version(c.to, "greet", "SKILL.md", says(c.ownTo), "new.md", "new")))
+			// Force alone replaces changed files; it does not ask for an older skill.
+			for _, o := range []hub.Options{{}, {Force: true}} {
+				got, err := h.Update(t.Context(), o)
+				if err != nil || len(got) != 1 {
+					t.Fatal(got, err)
+				}
+				if got[0].State != c.state {
+					t.Errorf("%+v: the state is %s, want %s: %v", o, got[0].State, c.state, got[0].Err)
+				}
+				if c.state == hub.Updated {
+					return
+				}
+				if !errors.Is(got[0].Err, hub.ErrOlder) {
+					t.Errorf("%+v: %v is not %v", o, got[0].Err, hub.ErrOlder)
+				}
+				if want := c.mentioned + "; to go back: etui skills update greet --force"; !strings.Contains(got[0].Why, want) {
+					t.Errorf("%+v: %q does not contain %q", o, got[0].Why, want)
+				}
+				h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/old.md")
+			}
+			got, err := h.Update(t.Context(), hub.Options{Force: true}, "greet")
+			if err != nil || len(got) != 1 {
+				t.Fatal(got, err)
+			}
+			if got[0].State != hub.Updated {
+				t.Errorf("asked by name: the state is %s: %v", got[0].State, got[0].Err)
+			}
+			h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/new.md")
+		})
+	}
+}
+
+// TestTagMovesBack: a tag of Git that moves to an older package updates nothing.
+func TestTagMovesBack(t *testing.T) {
+	h := begin(t)
+	put := func(own, more string) {
+		manifest := strings.Replace(hubtest.Manifest("greet", "Greets people."), "---\n", "---\nmetadata: {version: "+own+"}\n", 1)
+		h.server.SetRepository("acme/skills", map[string]string{"greet/SKILL.md": manifest, "greet/" + more: more})
+	}
+	put("1.2.0", "old.md")
+	if _, err := h.Install(t.Context(), h.git, hub.Ref{Owner: "acme/skills", Name: "greet", Version: "stable"}, hub.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	put("1.1.0", "new.md")
+	if err := os.WriteFile(filepath.Join(h.dir, "greet/old.md"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := h.Update(t.Context(), hub.Options{})
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	if !errors.Is(got[0].Err, hub.ErrOlder) {
+		t.Errorf("%v is not %v", got[0].Err, hub.ErrOlder)
+	}
+	const want = "stable (1.1.0 in its SKILL.md), and stable (1.2.0 in its SKILL.md) is installed; to go back: etui skills update greet --force, which also replaces the files that were changed here: old.md"
+	if !strings.Contains(got[0].Why, want) {
+		t.Errorf("%q does not contain %q", got[0].Why, want)
+	}
+	h.want("greet/.skill-origin.json", "greet/SKILL.md", "greet/old.md")
 }

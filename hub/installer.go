@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
 
@@ -168,12 +169,17 @@ func installed(p *place, name string) (Installed, error) {
 	return one, err
 }
 
-// Remove removes an installed skill, also when its files were changed. It leaves
-// a skill alone that was not installed from a source.
-func (in *Installer) Remove(ctx context.Context, name string) error {
+// Remove removes an installed skill. If its files were changed, it returns ErrChanged,
+// unless Options.Force is set. It leaves a skill alone that was not installed from a
+// source.
+func (in *Installer) Remove(ctx context.Context, name string, o Options) error {
 	return in.alone(ctx, func(p *place) error {
-		if _, err := installed(p, name); err != nil {
+		one, err := installed(p, name)
+		if err != nil {
 			return err
+		}
+		if len(one.Changed) > 0 && !o.Force {
+			return fmt.Errorf("%s: %w: %s; remove them, too, with --force", name, ErrChanged, printable.List(one.Changed))
 		}
 		if err := p.take(name); err != nil {
 			return fmt.Errorf("removing the skill %s: %w", name, err)

@@ -33,7 +33,8 @@ type Origin struct {
 	Location string `json:"source"`
 	Name     string `json:"slug"`
 	Owner    string `json:"owner,omitempty"`
-	Version  string `json:"version,omitempty"`
+	// Version is the source's, or else the one in the SKILL.md.
+	Version string `json:"version,omitempty"`
 	// Wanted is the version that was asked for; empty means the newest.
 	Wanted string `json:"wanted,omitempty"`
 	// Digest is the SHA-256 of the archive, as sha256: and hexadecimal; empty for
@@ -152,12 +153,12 @@ func readManifest(text []byte) (name, description string, err error) {
 	return d.Name, d.Description, err
 }
 
-// checkManifest checks a package's SKILL.md and returns the skill's name. If want
-// is not empty, the name must be that one.
-func checkManifest(folder *os.Root, want string) (string, error) {
+// checkManifest checks a package's SKILL.md and returns the skill's name and version. If
+// want is not empty, the name must be that one.
+func checkManifest(folder *os.Root, want string) (name, version string, err error) {
 	text, err := skill.ReadFile(folder, archive.Manifest, maxManifest)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", archive.Manifest, err)
+		return "", "", fmt.Errorf("%s: %w", archive.Manifest, err)
 	}
 	d, _, err := markdown.Parse("", text)
 	length := len([]rune(d.Description))
@@ -174,7 +175,7 @@ func checkManifest(folder *os.Root, want string) (string, error) {
 		err = fmt.Errorf("the description has %d characters, at most %d are allowed", length, maxDescription)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", archive.Manifest, err)
+		return "", "", fmt.Errorf("%s: %w", archive.Manifest, err)
 	}
-	return d.Name, nil
+	return d.Name, d.Version, nil
 }

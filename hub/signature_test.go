@@ -152,8 +152,14 @@ func TestSignatures(t *testing.T) {
 		if err == nil && (c.state == hub.Unsigned && c.roots != nil) != (len(done.Origin.Accepted) == 1) {
 			t.Errorf("%s: accepted %v", name, done.Origin.Accepted)
 		}
-		if err != nil || done.Origin.Signature != c.state || (c.state == hub.Verified) != (done.Origin.Signer == "ACME Skills") {
-			t.Errorf("%s: %+v, %v", name, done, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done.Origin.Signature != c.state {
+			t.Errorf("done.Origin.Signature = %v, want %v", done.Origin.Signature, c.state)
+		}
+		if (c.state == hub.Verified) != (done.Origin.Signer == "ACME Skills") {
+			t.Errorf("(c.state == hub.Verified) = %v, want %v", (c.state == hub.Verified), (done.Origin.Signer == "ACME Skills"))
 		}
 	}
 }

@@ -169,6 +169,9 @@ var (
 	// ErrChanged means that its files were changed after it was installed;
 	// Options.Force replaces them.
 	ErrChanged = errors.New("its files were changed here")
+	// ErrOlder means that its source now gives a lower version than the one that is
+	// installed; Options.Force takes it in an update that names the skill.
+	ErrOlder = errors.New("its source gives a lower version")
 	// ErrRefused means that the package is malicious, damaged or not the one that
 	// was described.
 	ErrRefused = errors.New("refused")

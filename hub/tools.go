@@ -18,7 +18,7 @@ const perSource = 8
 // Finder is the tool find_skills.
 type Finder struct {
 	Installer *Installer
-	// Loaded finds loaded skills that the caller may use; they come first. May be
+	// Loaded finds loaded skills that the caller may see; they come first. May be
 	// nil.
 	Loaded func(ctx context.Context, text string) []Found
 }
@@ -42,11 +42,8 @@ func (f *Finder) findSkills(ctx context.Context, in findInput) (string, error) {
 	}
 	found, errs := f.Installer.Find(ctx, "", in.Query, perSource)
 	for _, s := range found {
-		state := ""
-		if s.Installed {
-			state = " (installed)"
-		}
-		fmt.Fprintf(&text, "%s: %s%s - %s\n", s.Registry, versioned(s.Words(), s.Version), state, printable.Line(s.Description, maxExcerpt))
+		// Whether one is installed stays unsaid: it may be hidden from the caller.
+		fmt.Fprintf(&text, "%s: %s - %s\n", s.Registry, versioned(s.Words(), s.Version), printable.Line(s.Description, maxExcerpt))
 	}
 	none := text.Len() == 0
 	for _, err := range errs {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/hub/internal/archive"
 	"github.com/etui-run/etui/hub/scan"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/markdown"
 )
 
 // The states of an update.
@@ -36,10 +41,12 @@ type Outcome struct {
 // Update brings skills to their newest version; without names, all that were
 // installed from a source. A skill that cannot be updated does not stop the
 // others. Skills whose files were changed here are skipped unless Options.Force
-// is set. Pinned skills are removed when they turn out to be malicious, and
+// is set, and so are skills whose source gives a lower version, unless they are
+// also among the names. Pinned skills are removed when they turn out to be malicious, and
 // otherwise left alone.
 func (in *Installer) Update(ctx context.Context, o Options, names ...string) ([]Outcome, error) {
-	if len(names) == 0 {
+	named := len(names) > 0
+	if !named {
 		list, err := in.List(ctx)
 		if err != nil {
 			return nil, err
@@ -53,7 +60,7 @@ func (in *Installer) Update(ctx context.Context, o Options, names ...string) ([]
 	var outcomes []Outcome
 	for _, name := range names {
 		out := Outcome{Name: name, State: Failed}
-		err := in.alone(ctx, func(p *place) error { return in.update(ctx, p, &out, o) })
+		err := in.alone(ctx, func(p *place) error { return in.update(ctx, p, &out, o, named) })
 		if err != nil {
 			out.Err, out.Why = err, err.Error()
 		}
@@ -65,8 +72,8 @@ func (in *Installer) Update(ctx context.Context, o Options, names ...string) ([]
 	return outcomes, nil
 }
 
-// update updates one skill.
-func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Options) error {
+// update updates one skill. named reports that somebody asked for this one.
+func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Options, named bool) error {
 	one, err := installed(p, out.Name)
 	if err != nil {
 		return err
@@ -103,9 +110,12 @@ func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Optio
 	case intact && len(drift(old.Files, origin.Files)) == 0:
 		out.State = Current
 		return nil
+	case older(p, old, origin) && (!o.Force || !named):
+		out.State = Skipped
+		return lower(p, one, origin)
 	case len(one.Changed) > 0 && !o.Force:
 		out.State = Skipped
-		return fmt.Errorf("%s: %w: %s; replace them with --force", out.Name, ErrChanged, strings.Join(one.Changed, ", "))
+		return fmt.Errorf("%s: %w: %s; replace them with --force", out.Name, ErrChanged, printable.List(one.Changed))
 	}
 	if err := consent(release, origin, unseen(flags, old.Accepted), o); err != nil {
 		out.State = Skipped
@@ -119,6 +129,47 @@ func (in *Installer) update(ctx context.Context, p *place, out *Outcome, o Optio
 		out.State = Updated
 	}
 	return err
+}
+
+// older reports that a fresh skill has a lower version than the installed one, in its
+// source or in its SKILL.md: a source may give an old package under a new number, and a
+// tag of Git may move back.
+func older(p *place, old, origin *Origin) bool {
+	return !isCommit(old.Version) && !isCommit(origin.Version) && skill.CompareVersions(origin.Version, old.Version) < 0 ||
+		skill.CompareVersions(ownVersion(p, fresh), ownVersion(p, old.Name)) < 0
+}
+
+// isCommit reports a commit of Git, which is neither higher nor lower than another.
+func isCommit(version string) bool {
+	return len(version) == 40 && strings.Trim(version, "0123456789abcdef") == ""
+}
+
+// ownVersion returns the version that the SKILL.md in a folder gives; empty if it gives
+// none or cannot be read.
+func ownVersion(p *place, folder string) string {
+	text, err := skill.ReadFile(p.Root, folder+"/"+archive.Manifest, maxManifest)
+	if err != nil {
+		return ""
+	}
+	d, _, _ := markdown.Parse(folder, text)
+	return d.Version
+}
+
+// lower is the refusal of an older skill.
+func lower(p *place, one Installed, origin *Origin) error {
+	describe := func(o *Origin, folder string) string {
+		version, own := cmp.Or(o.Version, "no version"), ownVersion(p, folder)
+		if own != "" && own != o.Version {
+			version += " (" + own + " in its SKILL.md)"
+		}
+		return printable.Line(version, maxExcerpt)
+	}
+	text := ""
+	if len(one.Changed) > 0 {
+		text = ", which also replaces the files that were changed here: " + printable.List(one.Changed)
+	}
+	return fmt.Errorf("%s: %w: %s, and %s is installed; to go back: etui skills update %[1]s --force%[5]s",
+		one.Name, ErrOlder, describe(origin, fresh), describe(one.Origin, one.Name), text)
 }
 
 // sourceOf returns the source of an installed skill.

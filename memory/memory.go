@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -38,7 +37,8 @@ type Note struct {
 
 // Store reads the memory of one workspace.
 type Store struct {
-	dir string
+	workspace string
+	none      Memory
 
 	mu      sync.Mutex
 	stamps  [3]stamp
@@ -47,35 +47,42 @@ type Store struct {
 
 // stamp identifies a version of a file.
 type stamp struct {
-	path    string
+	name    string
 	size    int64
 	changed time.Time
 }
 
 // New returns the store of a workspace, which need not exist.
-func New(workspace string) *Store { return &Store{dir: filepath.Join(workspace, "memory")} }
+func New(workspace string) *Store { return &Store{workspace: workspace} }
 
 // Load returns the memory of a day. It returns the same pointer until the size or time
-// of a file changes.
+// of a file changes. It reads nothing outside of the workspace and follows no link to a
+// file: a program that may write the workspace chooses what is there.
 func (s *Store) Load(now time.Time) (*Memory, error) {
-	yesterday := now.AddDate(0, 0, -1)
-	days := [2]time.Time{yesterday, now}
+	root, err := os.OpenRoot(s.workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &s.none, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the memory: %w", err)
+	}
+	defer root.Close()
+	days := [2]time.Time{now.AddDate(0, 0, -1), now}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stamps := [3]stamp{look(filepath.Join(s.dir, "MEMORY.md"))}
+	stamps := [3]stamp{look(root, "memory/MEMORY.md")}
 	for i, day := range days {
-		stamps[i+1] = look(s.path(day))
+		stamps[i+1] = look(root, "memory/"+day.Format("200601/20060102")+".md")
 	}
 	if s.current != nil && stamps == s.stamps {
 		return s.current, nil
 	}
 	m := &Memory{}
-	var err error
-	if m.LongTerm, err = read(stamps[0]); err != nil {
+	if m.LongTerm, err = read(root, stamps[0]); err != nil {
 		return nil, err
 	}
 	for i, day := range days {
-		text, err := read(stamps[i+1])
+		text, err := read(root, stamps[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -87,30 +94,26 @@ func (s *Store) Load(now time.Time) (*Memory, error) {
 	return m, nil
 }
 
-func (s *Store) path(day time.Time) string {
-	return filepath.Join(s.dir, day.Format("200601"), day.Format("20060102")+".md")
-}
-
 // look returns the stamp of a regular file. Anything else, even a link, counts as a
 // missing file.
-func look(path string) stamp {
-	info, err := os.Lstat(path)
+func look(root *os.Root, name string) stamp {
+	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return stamp{path: path, size: -1}
+		return stamp{name: name, size: -1}
 	}
-	return stamp{path, info.Size(), info.ModTime()}
+	return stamp{name, info.Size(), info.ModTime()}
 }
 
-func read(s stamp) (string, error) {
+func read(root *os.Root, s stamp) (string, error) {
 	if s.size <= 0 {
 		return "", nil
 	}
-	f, err := os.OpenFile(s.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
+	f, err := root.OpenFile(s.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
+	if errors.Is(err, fs.ErrPermission) {
 		return "", fmt.Errorf("reading the memory: %w", err)
+	}
+	if err != nil { // it is gone, or leads out of the workspace by now
+		return "", nil
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {

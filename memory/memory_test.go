@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,8 +55,12 @@ func TestLoad(t *testing.T) {
 	if load(t, s, now) != m {
 		t.Error("nothing changed, and it was read again")
 	}
-	if tomorrow := load(t, s, now.AddDate(0, 0, 1)); len(tomorrow.Notes) != 1 || tomorrow.Notes[0].Text != "today" {
-		t.Errorf("tomorrow: %+v", tomorrow)
+	tomorrow := load(t, s, now.AddDate(0, 0, 1))
+	if len(tomorrow.Notes) != 1 {
+		t.Fatalf("len(tomorrow.Notes) = %v, want 1: %+v", len(tomorrow.Notes), tomorrow.Notes)
+	}
+	if tomorrow.Notes[0].Text != "today" {
+		t.Errorf("tomorrow.Notes[0].Text = %q, want %q", tomorrow.Notes[0].Text, "today")
 	}
 }
 
@@ -78,5 +83,13 @@ func TestLongAndLinkedFiles(t *testing.T) {
 	}
 	if m := load(t, s, now); m.LongTerm != "" {
 		t.Errorf("a link out of the workspace was read: %q", m.LongTerm)
+	}
+	elsewhere := t.TempDir()
+	write(t, elsewhere, "MEMORY.md", "secret")
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "memory")), os.Symlink(filepath.Join(elsewhere, "memory"), filepath.Join(dir, "memory"))); err != nil {
+		t.Fatal(err)
+	}
+	if m := load(t, s, now); m.LongTerm != "" {
+		t.Errorf("a folder out of the workspace was read: %q", m.LongTerm)
 	}
 }

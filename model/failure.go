@@ -18,8 +18,12 @@ func KindOf(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return ErrAuth
-	case http.StatusTooManyRequests, http.StatusPaymentRequired:
+	case http.StatusTooManyRequests:
 		return ErrRateLimited
+	case http.StatusPaymentRequired:
+		return ErrBilling
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return ErrNoModel
 	case http.StatusRequestEntityTooLarge:
 		return ErrTooLong
 	case http.StatusRequestTimeout:
@@ -47,6 +51,9 @@ func Failure(ctx context.Context, err error, e Error, key string, headers map[st
 		case errors.As(err, &sending):
 			e.Detail = sending.Err.Error() // the URL may contain a password
 		}
+	}
+	if errors.Is(e.Kind, ErrTooLong) {
+		e.Window = statedWindow(e.Detail)
 	}
 	e.Detail = Detail(e.Detail, append(slices.Collect(maps.Values(headers)), key)...)
 	return &e

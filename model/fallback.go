@@ -4,29 +4,39 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 )
 
 // Fallback returns a model that asks the first model and, if that fails before the
-// first event, the next one.
+// first event, the next one. Models that rest after earlier failures come last: see
+// [Watch], which Fallback applies to models that are not watched.
 //
-// It continues after [ErrUnavailable], [ErrRateLimited] and [ErrAuth], which concern
-// one provider. It does not continue after [ErrRequest] and [ErrTooLong]: the other
-// models would refuse the same request, and the mistake would go unnoticed. Nor does
-// it continue when ctx has ended or after the first event: two models cannot share an
-// answer.
+// It continues after [ErrUnavailable], [ErrRateLimited], [ErrAuth], [ErrBilling] and
+// [ErrNoModel], which concern one provider. After [ErrTooLong] it continues with models
+// of a larger window. It does not continue after [ErrRequest]: the other models would
+// refuse the same request, and the mistake would go unnoticed. Nor does it continue when
+// ctx has ended or after the first event: two models cannot share an answer.
 //
-// Info is the first model's, with the smallest known window, so that every request
-// fits all models. If all fail, the error names each of them and errors.Is finds every
+// Info is the first model's, with the smallest known window and the longest answer, so
+// that every request fits all models. If all fail, the error names each of them and errors.Is finds every
 // kind. Without others, Fallback returns the first model itself.
 func Fallback(first Model, others ...Model) Model {
 	if len(others) == 0 {
 		return first
 	}
-	return &fallback{append([]Model{first}, others...)}
+	f := &fallback{}
+	for _, m := range append([]Model{first}, others...) {
+		w, ok := m.(*Watched)
+		if !ok {
+			w = Watch(m)
+		}
+		f.models = append(f.models, w)
+	}
+	return f
 }
 
-type fallback struct{ models []Model }
+type fallback struct{ models []*Watched }
 
 var _ Model = (*fallback)(nil)
 
@@ -36,6 +46,7 @@ func (f *fallback) Info() Info {
 		if w := m.Info().Window; w > 0 && (info.Window == 0 || w < info.Window) {
 			info.Window = w
 		}
+		info.Answer = max(info.Answer, m.Info().Answer)
 	}
 	return info
 }
@@ -43,8 +54,16 @@ func (f *fallback) Info() Info {
 func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var failed failures
-		for _, m := range f.models {
-			failure := relay(m.Stream(ctx, req), yield)
+		tooSmall := -1 // the largest window that the request did not fit
+		for m, others := range f.order() {
+			if m.Info().Window <= tooSmall {
+				continue
+			}
+			asking := ctx
+			if others {
+				asking = context.WithValue(ctx, hasOthers{}, true)
+			}
+			failure := relay(m.Stream(asking, req), yield)
 			if failure == nil {
 				return
 			}
@@ -53,13 +72,41 @@ func (f *fallback) Stream(ctx context.Context, req Request) iter.Seq2[Event, err
 				return
 			}
 			failed = append(failed, failure)
-			if errors.Is(failure, ErrRequest) || errors.Is(failure, ErrTooLong) {
+			if errors.Is(failure, ErrRequest) {
 				break
+			}
+			if errors.Is(failure, ErrTooLong) {
+				tooSmall = max(tooSmall, m.Info().Window)
 			}
 		}
 		yield(Event{}, failed.join())
 	}
 }
+
+// order yields the models in the order in which they are asked, each with whether one
+// that does not rest follows it. Those that rest come last.
+func (f *fallback) order() iter.Seq2[*Watched, bool] {
+	return func(yield func(*Watched, bool) bool) {
+		var resting []*Watched
+		for i, m := range f.models {
+			switch {
+			case !m.take():
+				resting = append(resting, m)
+			case !yield(m, slices.ContainsFunc(f.models[i+1:], (*Watched).awake)):
+				return
+			}
+		}
+		for _, m := range resting {
+			if !yield(m, false) {
+				return
+			}
+		}
+	}
+}
+
+// hasOthers is the key of a context whose request another model can answer: it is not
+// worth waiting for this one's rate limit.
+type hasOthers struct{}
 
 // relay yields a stream. If the stream fails before its first event, relay returns the
 // error instead.

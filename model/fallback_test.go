@@ -29,6 +29,8 @@ func TestFallback(t *testing.T) {
 		{"unavailable", failing(model.ErrUnavailable), "second", nil, true},
 		{"rate limited", failing(model.ErrRateLimited), "second", nil, true},
 		{"the key is wrong", failing(model.ErrAuth), "second", nil, true},
+		{"the account has no credit", failing(model.ErrBilling), "second", nil, true},
+		{"the model does not exist", failing(model.ErrNoModel), "second", nil, true},
 		{"the request is wrong", failing(model.ErrRequest), "", model.ErrRequest, false},
 		{"the request is too long", failing(model.ErrTooLong), "", model.ErrTooLong, false},
 		{"it failed after some text", fake.New(fake.Step{Text: "some", Err: &model.Error{Kind: model.ErrUnavailable}}), "some", model.ErrUnavailable, false},
@@ -73,8 +75,12 @@ func TestFallbackCancelled(t *testing.T) {
 func TestFallbackInfo(t *testing.T) {
 	a, b, c := fake.New(), fake.New(), fake.New()
 	b.Window, c.Window = 200_000, 8000
-	if got := model.Fallback(a, b, c).Info(); got.Name != "fake" || got.Window != 8000 {
-		t.Errorf("got %+v", got)
+	got := model.Fallback(a, b, c).Info()
+	if got.Name != "fake" {
+		t.Errorf("got.Name = %q, want %q", got.Name, "fake")
+	}
+	if got.Window != 8000 {
+		t.Errorf("got.Window = %v, want 8000", got.Window)
 	}
 	if model.Fallback(a) != model.Model(a) {
 		t.Error("one model is not itself")

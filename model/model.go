@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -41,6 +43,12 @@ type Info struct {
 	// Window is the maximum number of tokens of a request and its answer together; 0
 	// means unknown.
 	Window int
+	// Answer is the maximum number of tokens of an answer, when the request sets none; 0
+	// means unknown.
+	Answer int
+	// Offline reports that it is no language model: it calls tools, and writes no text of
+	// its own.
+	Offline bool
 	// CacheLife is how long the provider caches the beginning of a request for later
 	// requests that begin in the same way; 0 means that it has no prompt cache.
 	CacheLife time.Duration
@@ -66,8 +74,8 @@ type Request struct {
 	// in Tools or announced in a message. Language models find this out by reading;
 	// the offline model cannot.
 	Ranked []string
-	// MaxTokens bounds the answer; 0 leaves it to the model.
-	MaxTokens int
+	// Settings are how the answer is to be.
+	Settings
 }
 
 // Event is a piece of an answer. Exactly one field is set, except that the
@@ -122,13 +130,20 @@ func (u *Tokens) Add(v Tokens) {
 var (
 	// ErrAuth: the key is missing, wrong or not allowed to use the model.
 	ErrAuth = errors.New("the provider refused the key")
-	// ErrRateLimited: too many requests, or no quota left.
+	// ErrRateLimited: too many requests for now.
 	ErrRateLimited = errors.New("the provider's rate limit is reached")
 	// ErrTooLong: the request does not fit the model's window.
 	ErrTooLong = errors.New("the request is too long for the model")
-	// ErrRequest: the provider did not understand the request or does not know the
-	// model.
+	// ErrRequest: the provider did not understand the request.
 	ErrRequest = errors.New("the provider refused the request")
+	// ErrBilling: the account has no credit or quota left, which waiting does not change.
+	ErrBilling = errors.New("the provider's account has no credit left")
+	// ErrNoModel: the provider does not know the model, or there is no provider at the
+	// address.
+	ErrNoModel = errors.New("the provider does not have the model")
+	// ErrUnsupported: the model does not know one of the request's [Settings]; the error
+	// wraps a [*SettingError].
+	ErrUnsupported = errors.New("the model cannot answer as asked")
 	// ErrUnavailable: the provider is unreachable, has failed or was too slow.
 	ErrUnavailable = errors.New("the provider is not available")
 )
@@ -143,6 +158,11 @@ type Error struct {
 	Kind error
 	// Detail is the provider's message, shortened and without secrets.
 	Detail string
+	// RetryAfter is how long the provider asks to wait; 0 when it does not say.
+	RetryAfter time.Duration
+	// Window is the model's window as the provider states it in an error of kind
+	// ErrTooLong, in tokens; 0 when it states none.
+	Window int
 }
 
 func (e *Error) Error() string {
@@ -183,14 +203,39 @@ func Answer(stream iter.Seq2[Event, error]) (chat.Message, Tokens, Stop, error) 
 	return m, usage, stop, nil
 }
 
-// UserText is the text of a user's message as a model reads it: the host's note, an
-// empty line, the text. Note or text may be missing.
+// UserText is the text of a user's message as a model reads it: the host's note, the
+// text, and a line for each picture or PDF. A part may be missing; empty lines separate them.
+// Models that see pictures get [Seen] instead.
 func UserText(m chat.Message) string {
-	switch {
-	case m.Note == "":
-		return m.Text
-	case m.Text == "":
-		return m.Note
+	parts := []string{m.Note, m.Text}
+	for _, f := range m.Files {
+		kind, why := "picture", "this model cannot see pictures"
+		if f.MediaType == chat.PDF {
+			kind, why = "file", "this model cannot read PDFs"
+		}
+		if f.Data == nil {
+			why = "an earlier " + kind + " that is not shown again"
+		}
+		name := ""
+		if f.Name != "" {
+			name = f.Name + ", "
+		}
+		parts = append(parts, fmt.Sprintf("[%s %s%s, %d kB: %s]", kind, name, f.MediaType, (f.Size+999)/1000, why))
 	}
-	return m.Note + "\n\n" + m.Text
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+}
+
+// Seen returns a user's message as a model that sees pictures and reads PDFs gets it: the
+// text, and the files whose bytes are sent. The text has a line for each other file.
+func Seen(m chat.Message) (text string, files []chat.File) {
+	var unseen []chat.File
+	for _, f := range m.Files {
+		if f.Data == nil {
+			unseen = append(unseen, f)
+		} else {
+			files = append(files, f)
+		}
+	}
+	m.Files = unseen
+	return UserText(m), files
 }

@@ -62,8 +62,8 @@ func TestDetail(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	for status, want := range map[int]error{
-		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrRateLimited,
-		403: model.ErrAuth, 404: model.ErrRequest, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
+		0: model.ErrUnavailable, 200: model.ErrUnavailable, 301: model.ErrRequest, 400: model.ErrRequest, 401: model.ErrAuth, 402: model.ErrBilling,
+		403: model.ErrAuth, 404: model.ErrNoModel, 405: model.ErrNoModel, 408: model.ErrUnavailable, 413: model.ErrTooLong, 429: model.ErrRateLimited, 500: model.ErrUnavailable, 529: model.ErrUnavailable,
 	} {
 		if got := model.KindOf(status); !errors.Is(got, want) {
 			t.Errorf("KindOf(%d) = %v, want %v", status, got, want)

@@ -21,15 +21,15 @@ func retryPolicy(cfg TransportConfig) retrypolicy.RetryPolicy[*http.Response] {
 	return failsafehttp.NewRetryPolicyBuilder().
 		WithMaxRetries(cfg.Retries).
 		WithDelayFunc(func(e failsafe.ExecutionAttempt[*http.Response]) time.Duration {
-			if wait, ok := retryAfter(e.LastResult(), time.Now()); ok {
+			if wait, ok := RetryAfter(e.LastResult(), time.Now()); ok {
 				return wait
 			}
 			return cfg.backoff(e.Retries())
 		}).
 		AbortIf(func(resp *http.Response, err error) bool {
 			var untrusted *tls.CertificateVerificationError
-			wait, ok := retryAfter(resp, time.Now())
-			return ok && wait > cfg.MaxWait || errors.Is(err, errSlow) || errors.As(err, &untrusted)
+			wait, ok := RetryAfter(resp, time.Now())
+			return ok && wait > cfg.MaxWait || limited(resp) || errors.Is(err, errSlow) || errors.As(err, &untrusted)
 		}).
 		OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[*http.Response]) {
 			if resp := e.LastResult(); resp != nil {
@@ -48,9 +48,14 @@ func (cfg TransportConfig) backoff(retries int) time.Duration {
 	return wait + time.Duration(rand.Float64()*float64(wait)/5)
 }
 
-// retryAfter reads the Retry-After header: seconds or a date (RFC 9110, section
-// 10.2.3).
-func retryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
+// limited reports whether a rate limit refused a request that another model can answer.
+func limited(resp *http.Response) bool {
+	return resp != nil && resp.StatusCode == http.StatusTooManyRequests && resp.Request != nil && resp.Request.Context().Value(hasOthers{}) != nil
+}
+
+// RetryAfter reads the Retry-After header of a failure: seconds or a date (RFC 9110,
+// section 10.2.3).
+func RetryAfter(resp *http.Response, now time.Time) (time.Duration, bool) {
 	if resp == nil || resp.StatusCode < http.StatusBadRequest {
 		return 0, false
 	}

@@ -66,7 +66,9 @@ func (cfg TransportConfig) withDefaults() TransportConfig {
 		cfg.Retries = 0
 	}
 	if cfg.Base == nil {
-		cfg.Base = http.DefaultTransport.(*http.Transport).Clone()
+		base := http.DefaultTransport.(*http.Transport).Clone()
+		base.MaxIdleConnsPerHost = base.MaxIdleConns // all of them, because an adapter has one host
+		cfg.Base = base
 	}
 	return cfg
 }

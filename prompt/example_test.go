@@ -13,7 +13,7 @@ import (
 func ExampleBuilder_BuildMessagesWithOptions() {
 	b := prompt.New(prompt.Config{Instructions: "You are Etta."})
 	history := []chat.Message{{Role: chat.User, Text: "hello"}, {Role: chat.Assistant, Text: "Hello!"}}
-	question := prompt.NewMessage("what can you do?", "", chat.Facts{User: "ann"}, nil, prompt.Options{})
+	question := prompt.NewMessage("what can you do?", "", chat.Facts{User: "ann"}, nil, nil, prompt.Options{})
 	p, err := b.BuildMessagesWithOptions(new(catalog.Catalog), history, question, prompt.Options{Strategy: prompt.Lite})
 	identity, _, _ := strings.Cut(p.System, "\n")
 	fmt.Println(identity, len(p.Messages), p.Messages[2].Note, err)

@@ -1,25 +1,142 @@
 package prompt
 
 import (
+	"math"
 	"slices"
 
 	"github.com/etui-run/etui/chat"
 )
 
-// maxSent is how many messages are sent. If there are more, half of them are dropped at
-// once.
+// maxSent is how many messages are sent. If there are more, half of them are left out
+// at once.
 const maxSent = 2000
 
-// bytesPerToken turns a limit in tokens into one in bytes, so that a history
-// need not be read to be measured. English has about four, Chinese about three.
-const bytesPerToken = 3
+// BytesPerToken turns a limit in tokens into one in bytes, so that a history need not
+// be read to be measured. English has about four, Chinese and code about three.
+const BytesPerToken = 3
+
+// pictureTokens is what a picture counts: about what providers count for a large one.
+const pictureTokens = 1600
+
+// A PDF counts a token for so many of its bytes, at least as a picture and at most
+// maxPDFTokens: its pages are not counted.
+const (
+	pdfBytesPerToken = 30
+	maxPDFTokens     = 50_000
+)
+
+func fileTokens(f chat.File) int {
+	if f.MediaType != chat.PDF {
+		return pictureTokens
+	}
+	return min(max(f.Size/pdfBytesPerToken, pictureTokens), maxPDFTokens)
+}
+
+// Cut bounds how much of a conversation is sent, beside [Config.HistoryTokens].
+type Cut struct {
+	// Next is how many bytes follow the history: those of the question and a summary.
+	Next int
+	// Room is how many bytes the history and Next may have together; 0 means unknown.
+	// HistoryTokens says what is usually sent, Room what the model can read at most.
+	Room int
+	// Count is how many messages are sent; 0 means 2,000.
+	Count int
+}
+
+// Begin returns where the sent part of a conversation begins: at a message of the user,
+// so that calls keep their results, or at the end. A conversation that outgrows a limit
+// is cut to half of it, so that the beginning stays the same for many turns. The place
+// depends on the messages alone: when the conversation goes on, it begins where it began
+// before, until it outgrows the limit again. The last turn is sent if Room allows it.
+func (b *Builder) Begin(history []chat.Message, c Cut) int {
+	room, count := c.Room, c.Count
+	if room <= 0 {
+		room = math.MaxInt
+	}
+	if count == 0 {
+		count = maxSent
+	}
+	limit := min(b.config.HistoryTokens*BytesPerToken, room)
+	first, bytes := question(history, 0), 0 // of the turns that are sent
+	for i := first; ; {
+		now := turnAt(history, i, c.Next)
+		fits := func(limit, count int) bool {
+			return bytes+now.asked <= limit && now.begin-first < count
+		}
+		if !fits(limit, count) {
+			for first < i && !fits(limit/2, count/2) {
+				oldest := turnAt(history, first, 0)
+				if oldest.end == i && fits(room, count) {
+					break
+				}
+				bytes -= oldest.bytes
+				first = oldest.end
+			}
+		}
+		if i == len(history) {
+			return first
+		}
+		bytes += now.bytes
+		i = now.end
+	}
+}
+
+// span is a turn in a history. Asked are the bytes of its question, bytes those of the
+// whole turn. A turn that is not sent has none.
+type span struct{ begin, end, asked, bytes int }
+
+// turnAt returns the turn that begins at i. At the end of the history it is the one that
+// comes next, whose question has next bytes.
+func turnAt(history []chat.Message, i, next int) span {
+	if i == len(history) {
+		return span{i, i, next, next}
+	}
+	s := span{begin: i, end: question(history, i+1)}
+	if history[s.end-1].Refused {
+		return s
+	}
+	s.asked = size(&history[i])
+	for ; i < s.end; i++ {
+		s.bytes += size(&history[i])
+	}
+	return s
+}
+
+// question returns the place of the first message of the user from i on, or the end.
+func question(history []chat.Message, i int) int {
+	for i < len(history) && history[i].Role != chat.User {
+		i++
+	}
+	return i
+}
+
+// Live returns messages without the turns that the model's provider refused: they would
+// be refused again. Of a refused turn that made calls, the last message is left, which
+// tells of them.
+func Live(messages []chat.Message) []chat.Message {
+	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Refused }) {
+		return messages
+	}
+	var live []chat.Message
+	for i := question(messages, 0); i < len(messages); {
+		end := turnAt(messages, i, 0).end
+		switch last := messages[end-1]; {
+		case !last.Refused:
+			live = append(live, messages[i:end]...)
+		case slices.ContainsFunc(messages[i:end], func(m chat.Message) bool { return m.Result != nil }):
+			live = append(live, chat.Message{Role: chat.User, Note: "[This message could not be read.]"}, last)
+		}
+		i = end
+	}
+	return live
+}
 
 // History returns the part of a conversation that is sent, as a new slice with room for
 // one more message. It begins with a user's message and answers every call: an
 // interrupted call gets a result that says so. It omits what is meant for operators
-// only.
+// only, and turns that the provider refused.
 func (b *Builder) History(history []chat.Message) []chat.Message {
-	history = history[b.cut(history):]
+	history = Live(history[b.Begin(history, Cut{}):])
 	kept := make([]chat.Message, 0, len(history)+1)
 	if whole(history) {
 		kept = append(kept, history...)
@@ -80,40 +197,20 @@ func whole(history []chat.Message) bool {
 	return len(open) == 0
 }
 
-// cut returns where the sent part of a conversation begins. It moves in steps of half
-// the limit, so that it stays the same for many turns.
-func (b *Builder) cut(history []chat.Message) int {
-	limit := b.config.HistoryTokens * bytesPerToken
-	total := 0
-	for i := range history {
-		total += size(&history[i])
+// Size returns about how many bytes of messages the model reads.
+func Size(messages ...chat.Message) int {
+	n := 0
+	for i := range messages {
+		n += size(&messages[i])
 	}
-	over, step := total-limit, max(limit/2, 1)
-	start, before := 0, 0
-	if over > 0 {
-		target := (over + step - 1) / step * step
-		for start < len(history) && before < target {
-			before += size(&history[start])
-			start++
-		}
-	}
-	if len(history)-start > maxSent {
-		start = len(history) - maxSent/2
-	}
-	for start < len(history) && history[start].Role != chat.User {
-		start++
-	}
-	if start == len(history) {
-		// A single turn that exceeds the limit is sent anyway.
-		for start > 0 && (start == len(history) || history[start].Role != chat.User) {
-			start--
-		}
-	}
-	return start
+	return n
 }
 
 func size(m *chat.Message) int {
 	n := len(m.Text) + len(m.Note)
+	for _, f := range m.Files {
+		n += fileTokens(f) * BytesPerToken
+	}
 	for _, c := range m.Calls {
 		n += len(c.Name) + len(c.Arguments)
 	}
@@ -122,6 +219,3 @@ func size(m *chat.Message) int {
 	}
 	return n
 }
-
-// Kept returns the stored messages that are sent.
-func (b *Builder) Kept(history []chat.Message) []chat.Message { return history[b.cut(history):] }

@@ -10,12 +10,12 @@ import (
 )
 
 // NewMessage returns the user's message of a turn with a note: the runtime facts, if
-// the options include them, the host's own words, and the announced tools. A tool is
-// announced with its signature and description only, because the note stays in the
-// conversation; if the model gets an argument wrong, the failed call shows it the whole
-// schema.
-func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, opts Options) chat.Message {
-	m := chat.Message{Role: chat.User, Text: text, Time: facts.Time}
+// the options include them, the host's own words, and the announced and the named tools.
+// A tool is announced with its signature and description only, because the note stays in
+// the conversation; if the model gets an argument wrong, the failed call shows it the
+// whole schema.
+func NewMessage(text, say string, facts chat.Facts, announced, named []*catalog.Entry, opts Options) chat.Message {
+	m := chat.Message{Role: chat.User, Text: text, User: facts.Record(), Channel: facts.Channel, Time: facts.Time}
 	var lines []string
 	if opts.runtime() {
 		lines = append(lines, runtime(facts, opts.DateOnly))
@@ -27,6 +27,13 @@ func NewMessage(text, say string, facts chat.Facts, announced []*catalog.Entry, 
 			lines = append(lines, announcement(e))
 			m.Tools = append(m.Tools, e.Definition.Name)
 		}
+	}
+	if len(named) > 0 {
+		first := len(m.Tools)
+		for _, e := range named {
+			m.Tools = append(m.Tools, e.Definition.Name)
+		}
+		lines = append(lines, "More tools that fit, which find_tools describes: "+strings.Join(m.Tools[first:], ", "))
 	}
 	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 	m.Note = strings.Join(lines, "\n")

@@ -68,6 +68,9 @@ type Options struct {
 	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
 	// under Custom.
 	IncludeMemory, IncludeRuntime bool
+	// Summary tells what was said before the history. It becomes part of the first
+	// message, under any strategy.
+	Summary string
 	// DateOnly leaves the time of day out of the runtime facts, for conversations whose
 	// earlier messages are rebuilt with every request.
 	DateOnly bool
@@ -95,8 +98,8 @@ type Config struct {
 	// Memory is what the agent remembers between conversations; nil means nothing.
 	Memory *memory.Store
 	// HistoryTokens is about how many tokens of a conversation are sent; 0 means
-	// 24,000. Older messages are dropped, half of this at a time, so that the beginning
-	// of the request stays the same for many turns.
+	// 24,000. Older messages are left out, half of this at a time, see
+	// [Builder.Begin].
 	HistoryTokens int
 }
 
@@ -149,8 +152,15 @@ func (b *Builder) BuildMessagesWithOptions(c *catalog.Catalog, history []chat.Me
 	if err != nil {
 		return Prompt{}, err
 	}
-	return Prompt{System: text, Messages: append(b.History(history), message)}, nil
+	messages := append(b.History(history), message)
+	if opts.Summary != "" {
+		messages[0].Note = strings.TrimSuffix(summaryOf+opts.Summary+"\n\n"+messages[0].Note, "\n\n")
+	}
+	return Prompt{System: text, Messages: messages}, nil
 }
+
+// summaryOf is the heading of a summary.
+const summaryOf = "[Summary of what was said before]\n"
 
 // system returns the system prompt, from the cache while nothing it is built from has
 // changed.

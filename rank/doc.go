@@ -5,8 +5,9 @@
 // [Query] and returns a [Ranking]: a score for each definition by its position
 // in the list. The score comes from the words of the definition's fields
 // (BM25F), from words with the same meaning, from translations between Chinese
-// and English, and from words that a misspelt one may stand for. Votes of past
-// questions ([Votes]) and vectors ([Vectors]) can add to it.
+// and English, from words that a misspelt one may stand for, and from words with
+// the same letters. Votes of past questions
+// ([Votes]) and vectors ([Vectors]) can add to it.
 //
 // An [Indexer] builds one index after the other and reads only the definitions
 // that changed.

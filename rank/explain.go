@@ -21,8 +21,8 @@ type Term struct {
 }
 
 // The terms of an explanation that are not words: what similar questions of the
-// past add, and what a definition gains from others of its group and as the
-// answer to a sentence of the question.
+// past add, and what a definition gains from others of its group, as the answer to a
+// sentence of the question and by likeness.
 const (
 	usageTerm   = "(usage)"
 	contextTerm = "(context)"

@@ -61,7 +61,13 @@ func TestBothLanguages(t *testing.T) {
 	r := x.Rank(rank.Query{Text: "a passport"})
 	terms, _ := r.Explain(0)
 	x.Fields(tools[0], terms)
-	if len(terms) == 0 || terms[0].From != "passport" || terms[0].Fields["translation"] <= 0 {
-		t.Errorf("explained as %+v", terms)
+	if len(terms) == 0 {
+		t.Fatalf("len(terms) = %v, want another than 0: %+v", len(terms), terms)
+	}
+	if terms[0].From != "passport" {
+		t.Errorf("terms[0].From = %q, want %q", terms[0].From, "passport")
+	}
+	if terms[0].Fields["translation"] <= 0 {
+		t.Errorf("terms[0].Fields[\"translation\"] = %v, want more than 0", terms[0].Fields["translation"])
 	}
 }

@@ -33,10 +33,11 @@ type Index struct {
 	groups     []int32
 	groupCount int
 	// mean is the average length of each field.
-	mean    [fields]float64
-	weight  *[fields]float64
-	votes   float32 // the weight of votes
-	scratch sync.Pool
+	mean       [fields]float64
+	weight     *[fields]float64
+	votes      float32 // the weight of votes
+	likenesses *likenesses
+	scratch    sync.Pool
 }
 
 // posting is what a term adds to a document's score.

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"sync"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -38,6 +38,8 @@ type document struct {
 	counts     [][fields]uint8
 	length     [fields]float64
 	surfaces   []int32 // the words as they are written, each once, without stop words
+	grams      []int32 // by the numbers of the vocabulary
+	gramCounts []uint8
 }
 
 // Index indexes definitions. They must not change while the indexer is in use.
@@ -99,7 +101,7 @@ func each(n int, f func(int)) {
 		}
 		return
 	}
-	var done sync.WaitGroup
+	var done panics.Group
 	for first := range workers {
 		done.Go(func() {
 			for i := first; i < n; i += workers {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/lexicon"
@@ -12,9 +13,6 @@ import (
 
 // How much a word counts that the question does not have itself.
 const (
-	// recent is the weight of the words of the last exchange. The words of each
-	// exchange before count decay times as much.
-	recent, decay = 0.7, 0.7
 	// sameMeaning and widerMeaning are the weights of words that mean nearly the
 	// same according to WordNet.
 	sameMeaning, widerMeaning = 0.2, 0.1
@@ -27,6 +25,11 @@ const (
 	// repeated is the exponent by which a word counts that is said several times,
 	// as in "logs, show logs".
 	repeated = 0.3
+	// apart is the weight of a word whose parts the question writes as two words, and
+	// shortestJoined is how many bytes it has at least.
+	apart, shortestJoined = 0.3, 5
+	// acrossWords scales a pair of Chinese characters that lies in no word.
+	acrossWords = 0.6
 )
 
 // question is a query in the terms of an index.
@@ -35,6 +38,10 @@ type question struct {
 	// sentences are the terms of each sentence when there are several: each may ask
 	// for a tool of its own.
 	sentences [][]queryTerm
+	// lean is how much the question leans on the conversation before it, from 0 to 1.
+	lean float32
+	// narrow is the share of the question that is written with spaces between words.
+	narrow float32
 }
 
 // queryTerm is a word to search for.
@@ -58,6 +65,11 @@ type parser struct {
 	// guesses counts the words that were taken for misspelt ones.
 	guesses int
 	past    bool // the conversation before is being read
+	// narrow and wide count the words of the question that are searched for.
+	narrow, wide int
+	// content counts the words of the question that are more than polite. A wide
+	// character is half a word.
+	content float32
 }
 
 // parse turns a query into the terms to search for.
@@ -69,27 +81,12 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	if !p.asked {
 		return question{} // "thanks" does not continue the conversation, "yes, please" does
 	}
-	p.past = true
-	left := maxQuery
-	weight := float32(recent)
-	read := 0
-	for _, m := range slices.Backward(q.History) {
-		if read == maxHistory || left == 0 {
-			break
-		}
-		if m.Role == chat.Tool || m.Text == "" {
-			continue
-		}
-		read++
-		said := head(m.Text, left)
-		left -= len(said)
-		p.read(withoutAddresses(said), weight, false)
-		if m.Role == chat.User {
-			weight *= decay
-		}
+	past, lean := dialogue(q.History, p.content)
+	p.readPast(q, past, lean)
+	result := question{terms: p.take(), lean: lean, narrow: p.narrowShare()}
+	if lean > openFrom {
+		text = withoutAddresses(head(open(past), maxQuery)) + "\n" + text
 	}
-	result := question{terms: p.take()}
-	p.past = false
 	if first, rest := sentence(text); rest != "" {
 		for ; first != "" && len(result.sentences) < maxSentences; first, rest = sentence(rest) {
 			p.read(first, 1, false)
@@ -97,6 +94,44 @@ func (x *Index) parse(q *Query, s *scratch) question {
 		}
 	}
 	return result
+}
+
+// readPast adds the terms of the conversation before, newest message first.
+func (p *parser) readPast(q *Query, past []chat.Message, lean float32) {
+	p.past = true
+	defer func() { p.past = false }()
+	left := maxQuery
+	weight := float32(recent)
+	if lean == 1 {
+		weight = answered
+	}
+	for i, m := range past {
+		if left == 0 {
+			return
+		}
+		said := head(m.Text, left)
+		left -= len(said)
+		own := weight
+		if m.Role == chat.Assistant && (i > 0 || lean < 1) && !asks(m) {
+			own *= stated
+		}
+		p.read(withoutAddresses(said), own, false)
+		if len(m.Calls) > 0 {
+			p.read(head(q.called(m), maxCalled), weight, false)
+		}
+		if m.Role == chat.User {
+			weight *= decay
+		}
+	}
+}
+
+// narrowShare returns the share of the question that is written with spaces between
+// words.
+func (p *parser) narrowShare() float32 {
+	if p.narrow == 0 {
+		return 0
+	}
+	return float32(p.narrow) / (float32(p.narrow) + widePart*float32(p.wide))
 }
 
 // take returns the collected terms that say most, and empties the list.
@@ -121,16 +156,32 @@ func (p *parser) empty() {
 	p.list = p.list[:0]
 }
 
-// read adds the terms of a text. If counted is set, a repeated word counts more.
-func (p *parser) read(text string, weight float32, counted bool) {
+// read adds the terms of a text. Asked says that it is the question itself, whose words
+// count more when they are repeated.
+func (p *parser) read(text string, weight float32, asked bool) {
 	folded := withoutGreetings(fold(text))
+	p.cut(folded)
+	pair, before := 0, ""
 	words(folded, func(word string, wide bool) {
 		term, name := p.lookup(word, wide)
 		p.asked = p.asked || !isPolite(word)
+		w, familiar := weight, true
+		switch {
+		case wide && p.isPair(word):
+			if asked && !p.inWord[pair] {
+				w *= acrossWords
+			}
+			pair++
+		case !wide && asked:
+			p.together(before, word, weight)
+			before = word
+		}
+		if asked && !isStopWord(word) {
+			p.compare(word, wide)
+		}
 		if name == "" {
 			return
 		}
-		w, familiar := weight, true
 		if !wide {
 			w, familiar = p.related(word, name, weight)
 		}
@@ -142,20 +193,72 @@ func (p *parser) read(text string, weight float32, counted bool) {
 			p.guess(word, weight)
 		}
 	})
-	if counted {
+	if asked {
 		for i, q := range p.list {
 			if q.count > 1 {
 				p.list[i].weight *= float32(math.Pow(float64(q.count), repeated))
 			}
 		}
 	}
-	wideRuns(folded, func(run string) {
-		translate(run, func(word, stem string) {
+	for _, c := range p.cuts {
+		meaning(c.word, c.length, func(word, stem string) {
 			if term, ok := p.index.terms[stem]; ok {
 				p.add(term, weight*translated, word)
 			}
 		})
+	}
+}
+
+// cut cuts the Chinese text of a folded text into words, and notes which of its pairs
+// of characters lie within a word.
+func (p *parser) cut(folded string) {
+	p.cuts, p.inWord = p.cuts[:0], p.inWord[:0]
+	wideRuns(folded, func(run string) {
+		first := len(p.inWord) // the run's first pair
+		for range utf8.RuneCountInString(run) - 1 {
+			p.inWord = append(p.inWord, false)
+		}
+		cuts(run, func(c cut) {
+			p.cuts = append(p.cuts, c)
+			for i := range c.length - 1 {
+				p.inWord[first+c.start+i] = true
+			}
+		})
 	})
+}
+
+// isPair reports whether a wide word is a pair of characters.
+func (p *parser) isPair(word string) bool {
+	_, size := utf8.DecodeRuneInString(word)
+	return size < len(word)
+}
+
+// together adds the word that two neighbours of the question make: "log in" is login.
+func (p *parser) together(before, word string, weight float32) {
+	if before == "" || len(before)+len(word) < shortestJoined {
+		return
+	}
+	p.joined = append(append(p.joined[:0], before...), word...)
+	if term, ok := p.index.surfaces[string(p.joined)]; ok && term != noTerm {
+		p.add(term, weight*apart, p.index.names[term])
+	}
+}
+
+// compare prepares the comparison of a word of the question by its letters.
+func (p *parser) compare(word string, wide bool) {
+	if !wide {
+		p.narrow++
+		p.readGrams(word)
+	} else {
+		p.wide++
+	}
+	switch {
+	case isPolite(word):
+	case !wide:
+		p.content++
+	case !p.isPair(word):
+		p.content += 0.5
+	}
 }
 
 // add adds a term, or raises its weight.

@@ -13,8 +13,12 @@ type Query struct {
 	// Text is the question, in the user's words.
 	Text string
 	// History is the conversation before it, oldest first. Only the messages of
-	// user and assistant are read, the newest first.
+	// user and assistant are read, the newest first, with the names of the tools that
+	// they called.
 	History []chat.Message
+	// Called returns the name of the tool that a call in the history reached; empty
+	// when its name says nothing. Nil takes the name as the model wrote it.
+	Called func(chat.Call) string
 	// Admitted says by position which definitions may influence the scores of
 	// others; nil admits all. The others are scored too, for explanations.
 	Admitted []bool

@@ -67,6 +67,41 @@ func TestRanking(t *testing.T) {
 	}
 }
 
+// Signs between numbers are words, of questions and of definitions, and nothing in dates,
+// numbers of phones and names.
+func TestSigns(t *testing.T) {
+	t.Parallel()
+	sums := []*tool.Definition{
+		{Name: "sums", Description: "Does sums.", Aliases: []string{"calc", "times", "2 + 3", "5 - 4", "6 * 7", "8 / 9", "2 ^ 8"}},
+		{Name: "other", Description: "Does something else."},
+	}
+	for query, want := range map[string]string{
+		"what is 17 * 23?": "sums", "12+5": "sums", "(1+2) - 3": "sums", "8 / 4": "sums", "3×4": "sums", "2^8": "sums", "3.5 ＋ 1": "sums",
+		"calc 2+3": "sums", "17 times 23": "sums",
+		"2026-11-22": "", "24/7": "", "call +49 30 123": "", "**bold** 3": "", "a * b": "", "10-12": "",
+	} {
+		if got := strings.Join(found(sums, rank.Query{Text: query}, 1), " "); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
+// Words with the same letters are alike, joined or apart.
+func TestLikeness(t *testing.T) {
+	t.Parallel()
+	tools := []*tool.Definition{
+		{Name: "authenticate", Description: "Checks the login of a user"}, {Name: "user_report", Description: "Reports on users"},
+		{Name: "make_reservation", Description: "Takes a reservation for a user"},
+	}
+	for query, want := range map[string]string{
+		"log in as the user": "authenticate",
+	} {
+		if got := strings.Join(found(tools, rank.Query{Text: query}, 1), " "); got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 // The conversation before speaks where the question does not.
 func TestHistory(t *testing.T) {
 	t.Parallel()
@@ -85,6 +120,39 @@ func TestHistory(t *testing.T) {
 	} {
 		if got := strings.Join(found(office, rank.Query{Text: question, History: said}, 1), " "); got != want {
 			t.Errorf("%q after the weather finds %q, want %q", question, got, want)
+		}
+	}
+}
+
+// An answer to the assistant belongs to the request before it, tools called earlier count,
+// and a real change of subject wins.
+func TestDialogue(t *testing.T) {
+	t.Parallel()
+	user, assistant := chat.User, chat.Assistant
+	refund := []chat.Message{{Role: user, Text: "refund a payment"}, {Role: assistant, Text: "Which customer do you mean?"}}
+	done := []chat.Message{{Role: user, Text: "do it for Ann"}, {Role: assistant, Calls: []chat.Call{{Name: "refund.payment"}}}, {Role: assistant, Text: "Done."}}
+	more := []chat.Message{{Role: user, Text: "refund a payment"}, {Role: assistant, Text: "Done. Can I help you with anything else?"}}
+	through := []chat.Message{{Role: user, Text: "do it for Ann"}, {Role: assistant, Calls: []chat.Call{{Name: "x", Arguments: json.RawMessage(`{"name":"refund.payment"}`)}}}}
+	for _, c := range []struct {
+		history        []chat.Message
+		question, want string
+	}{
+		{refund, "the one who sent an e-mail about vacation", "refund.payment"},
+		{refund, "Bob", "refund.payment"},
+		{refund, "thanks", ""},
+		{done, "and now for Bob", "refund.payment"},
+		{through, "and now for Bob", "refund.payment"},
+		{more, "send an e-mail to somebody", "send_mail"},
+		{nil, "Bob", ""},
+	} {
+		q := rank.Query{Text: c.question, History: c.history, Called: func(c chat.Call) string {
+			if c.Name == "x" {
+				return "refund.payment"
+			}
+			return c.Name
+		}}
+		if got := strings.Join(found(office, q, 1), " "); got != c.want {
+			t.Errorf("%q after %+v finds %q, want %q", c.question, c.history, got, c.want)
 		}
 	}
 }

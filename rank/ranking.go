@@ -1,12 +1,18 @@
 package rank
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Ranking is how well each definition fits one question.
 type Ranking struct {
 	// Scores are by position: higher fits better, and 0 means that nothing
 	// matches. Scores of different questions cannot be compared.
 	Scores []float32
+	// Failed is set when ranking panicked, which is a mistake in this package or in what
+	// the query holds. All scores are then 0; later questions are ranked as usual.
+	Failed error
 
 	index *Index
 	terms []queryTerm
@@ -14,22 +20,33 @@ type Ranking struct {
 	// voteScale turns the votes' shares into what they added to the scores.
 	voteScale float32
 	meanings  []float32 // by position: what the vectors added; may be nil
+	least     float32   // the score below which a definition never fits
 	byWords   float32   // the best score without votes and meanings; 0 when nothing was added
 }
 
 // Rank scores every definition.
-func (x *Index) Rank(q Query) Ranking {
-	r := Ranking{Scores: make([]float32, x.size), index: x}
+func (x *Index) Rank(q Query) (r Ranking) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Ranking{Scores: make([]float32, x.size), index: x, Failed: fmt.Errorf("ranking panicked: %v", p)}
+		}
+	}()
+	r = Ranking{Scores: make([]float32, x.size), index: x}
 	if x.size == 0 {
 		return r
 	}
 	s := x.scratch.Get().(*scratch)
-	defer x.scratch.Put(s)
 	asked := x.parse(&q, s)
 	r.terms = asked.terms
+	r.least = least * x.unknown()
+	if asked.lean < 1 {
+		r.least = max(r.least, leastOne*float32(inverseFrequency(1, x.size)))
+	}
 	x.score(asked, q.Admitted, r.Scores, s)
+	s.emptyGrams()
 	r.addVotes(&q)
 	r.addMeanings(&q)
+	x.scratch.Put(s) // not after a panic, which may leave it dirty
 	return r
 }
 
@@ -62,11 +79,11 @@ func (r *Ranking) Noise(best float32) float32 {
 	if len(r.votes) > 0 || r.meanings != nil {
 		best = r.byWords
 	}
-	return r.index.noise(best)
+	return max(floor*best, r.Least())
 }
 
 // Least returns the score below which a definition never fits.
-func (r *Ranking) Least() float32 { return r.index.least() }
+func (r *Ranking) Least() float32 { return r.least }
 
 // Own returns a definition's score without what the conversation before added.
 func (r *Ranking) Own(position int) float32 {

@@ -3,18 +3,20 @@ package rank
 import "slices"
 
 const (
-	// floor is the share of the best score below which a definition is noise. least
-	// is a share too, of what a word counts that no definition has: a question gets
-	// nothing when no definition reaches it. Up to 1 % of the questions of the public
-	// sets stay below, and about half of greetings and small talk.
+	// floor is the share of the best score below which a definition is noise.
 	floor = 0.15
-	least = 0.1
+	// least is a share, too, of what a word counts that no definition has: a question gets
+	// nothing when no definition reaches it. It must also reach leastOne of what a word
+	// counts that one definition has, unless it answers the assistant: an answer continues
+	// a request, whatever its words are.
+	least, leastOne = 0.1, 0.15
 	// groupShare is the share of the best score in its group that a definition
 	// gains: a question for one tool of a server often needs another one, too.
 	groupShare = 0.3
 	// pastShare is the share of the question's best score by its own words that
-	// the conversation before may add when those words are clear.
-	pastShare = 0.4
+	// the conversation before may add when those words are clear, and answerShare is
+	// the share for an answer to the assistant.
+	pastShare, answerShare = 0.4, 1.5
 	// sentenceShare is the share of the question's best score that the best
 	// definition for one of its sentences gains, and others in proportion.
 	sentenceShare = 0.5
@@ -22,13 +24,6 @@ const (
 	// nothing.
 	leastSentence = 0.03
 )
-
-// noise is the score below which a definition is noise when the best score is
-// best.
-func (x *Index) noise(best float32) float32 { return max(floor*best, x.least()) }
-
-// least is the score below which nothing fits, whatever the best score is.
-func (x *Index) least() float32 { return least * x.unknown() }
 
 // unknown is what a word counts that no definition has: the absolute measure of
 // a score.
@@ -38,11 +33,14 @@ func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) 
 // do not influence the others; a nil admitted admits all.
 func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
 	x.add(q.terms, false, scores)
-	x.scorePast(q.terms, admitted, scores, s.total)
+	own := highest(scores, admitted)
+	x.scorePast(q, admitted, scores, s.total)
 	best := highest(scores, admitted)
 	if best == 0 {
 		return
 	}
+	x.scoreLikeness(q.narrow*(1-q.lean), own, admitted, scores, s)
+	best = highest(scores, admitted)
 	x.scoreGroups(scores, admitted, floor*best, s.groups)
 	if len(q.sentences) > 1 {
 		x.scoreSentences(q.sentences, admitted, scores, s)
@@ -52,7 +50,8 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 // scorePast adds what the conversation before says. It counts more when the
 // question's own words say less: "and in Rome?" continues what was asked before,
 // "book a flight to Rome" does not.
-func (x *Index) scorePast(terms []queryTerm, admitted []bool, scores, past []float32) {
+func (x *Index) scorePast(asked question, admitted []bool, scores, past []float32) {
+	terms := asked.terms
 	if !slices.ContainsFunc(terms, func(q queryTerm) bool { return q.past }) {
 		return
 	}
@@ -63,7 +62,8 @@ func (x *Index) scorePast(terms []queryTerm, admitted []bool, scores, past []flo
 		return
 	}
 	clarity := min(1, own/x.unknown())
-	scale := 1 - clarity + clarity*min(1, pastShare*own/most)
+	share := pastShare + asked.lean*(answerShare-pastShare)
+	scale := 1 - clarity + clarity*min(1, share*own/most)
 	for i, score := range past {
 		scores[i] += scale * score
 	}

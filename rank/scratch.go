@@ -9,12 +9,19 @@ type scratch struct {
 	stems        map[string]string
 	total, share []float32 // by document
 	groups       []float32 // by group
+	gramSlots    []int32   // by gram: its place in gramList, from 1; 0 between uses
+	gramList     []gramCount
+	cuts         []cut  // of the Chinese text that is read
+	inWord       []bool // by pair of its characters: whether a word has it
+	joined       []byte
+	absent       int // how many grams of the question no definition has
 }
 
 func (x *Index) newScratch() *scratch {
 	return &scratch{
 		slots: make([]int32, len(x.names)), list: make([]queryTerm, 0, maxTerms), stems: map[string]string{},
 		total: make([]float32, x.size), share: make([]float32, x.size), groups: make([]float32, x.groupCount),
+		gramSlots: make([]int32, len(x.likenesses.rarity)), gramList: make([]gramCount, 0, maxGrams),
 	}
 }
 

@@ -40,7 +40,7 @@ func TestPoliteQuestionLeavesNothingBehind(t *testing.T) {
 func TestQuestionsAreIndependent(t *testing.T) {
 	t.Parallel()
 	index := rank.New(deals, rank.DefaultWeights())
-	words := []string{"great", "good", "谢谢", "hotel", "deals", "weather", "天气", "thank", "please", "city", "custmer", "ok"}
+	words := []string{"great", "good", "谢谢", "hotel", "deals", "weather", "天气", "thank", "please", "city", "custmer", "ok", "log", "in", "17 * 23", "订酒店", "の", "hotelling"}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()

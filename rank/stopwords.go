@@ -22,7 +22,8 @@ func isPolite(word string) bool {
 var politeWords = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`hi hello hey thanks thank thx bye you so much very a lot for the all your help that is was that's it it's good great there my i'm i me to
-		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 晚安 晚 安 嗨 了 啊 哦 呀 的 们 大 家 我`) {
+		你好 你 好 您好 您 谢谢 谢 多谢 多 感谢 再见 再 见 早 晚安 晚 安 嗨 了 啊 哦 呀 的 们 大 家 我
+		没事 没 事 哈 哈哈 无聊 无 聊 辛苦 辛 苦 拜拜 拜 太 真 棒 没关系`) {
 		set[w] = struct{}{}
 	}
 	return set

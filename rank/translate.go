@@ -6,11 +6,17 @@ import (
 	"github.com/etui-run/etui/internal/lexicon"
 )
 
-// translate yields the stems of the English words for a run of Chinese
-// characters, each with its Chinese word. It cuts the run into words twice, from
+// cut is a word of a run of Chinese characters.
+type cut struct {
+	word   string
+	length int // in characters
+	start  int // in characters of the run
+}
+
+// cuts yields the words of a run of Chinese characters. It cuts the run twice, from
 // the front and from the back, and takes the longest word each time: where both
 // agree the cut is right, elsewhere both are used.
-func translate(run string, yield func(word, stem string)) {
+func cuts(run string, yield func(cut)) {
 	starts := make([]int, 0, 64) // of the characters, and the end
 	for i := range run {
 		starts = append(starts, i)
@@ -22,7 +28,7 @@ func translate(run string, yield func(word, stem string)) {
 		for n > 1 && !known(run[starts[i]:starts[i+n]]) {
 			n--
 		}
-		meaning(run[starts[i]:starts[i+n]], n, yield)
+		yield(cut{run[starts[i]:starts[i+n]], n, i})
 		i += n
 	}
 	for i := count; i > 0; {
@@ -30,9 +36,15 @@ func translate(run string, yield func(word, stem string)) {
 		for n > 1 && !known(run[starts[i-n]:starts[i]]) {
 			n--
 		}
-		meaning(run[starts[i-n]:starts[i]], n, yield)
+		yield(cut{run[starts[i-n]:starts[i]], n, i - n})
 		i -= n
 	}
+}
+
+// translate yields the stems of the English words for a run of Chinese
+// characters, each with its Chinese word.
+func translate(run string, yield func(word, stem string)) {
+	cuts(run, func(c cut) { meaning(c.word, c.length, yield) })
 }
 
 // known reports whether the dictionary has a Chinese word.

@@ -33,7 +33,7 @@ func (r *Ranking) addMeanings(q *Query) {
 	if len(r.votes) == 0 {
 		r.byWords = highest(r.Scores, q.Admitted)
 	}
-	least, scale := r.index.noise(r.byWords), q.Vectors.weight*r.scale()
+	least, scale := max(floor*r.byWords, r.Least()), q.Vectors.weight*r.scale()
 	r.meanings = make([]float32, len(q.Vectors.byPosition))
 	for i, v := range q.Vectors.byPosition {
 		if len(v) != len(q.Vector) || q.Admitted != nil && !q.Admitted[i] {

@@ -20,16 +20,21 @@ type vocabulary struct {
 	// spelled are the numbers of the surfaces that a misspelt word may stand for, in
 	// order of the words.
 	spelled map[spelling][]int32
+	// grams numbers the grams of narrow words; see [likenesses].
+	grams      map[gram]int32
+	gramNames  []gram  // by number
+	gramPlaces []int32 // by number: its place in the document being read, from 1; 0 between documents
 }
 
 // surface is a word as it is written, and its term.
 type surface struct {
-	word string
-	term int32
+	word  string
+	term  int32
+	grams []int32 // empty for wide words
 }
 
 func newVocabulary() *vocabulary {
-	return &vocabulary{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}, spelled: map[spelling][]int32{}}
+	return &vocabulary{terms: map[string]int32{}, glossed: map[string]int32{}, surfaces: map[string]int32{}, spelled: map[spelling][]int32{}, grams: map[gram]int32{}}
 }
 
 // read counts the words of a definition.
@@ -49,10 +54,15 @@ func (v *vocabulary) read(texts []fieldText) *document {
 		doc.length[f]++
 	}
 	for _, text := range texts {
+		alike, left := gramWeight(text.field), maxLike
 		words(text.folded, func(word string, wide bool) {
+			left -= len(word) + 1
 			s := v.surface(word, wide)
 			if s == noTerm {
 				return
+			}
+			if alike > 0 && left > 0 {
+				v.countGrams(doc, s, alike)
 			}
 			if !v.heard[s] {
 				v.heard[s] = true
@@ -70,6 +80,10 @@ func (v *vocabulary) read(texts []fieldText) *document {
 	for _, s := range doc.surfaces {
 		v.heard[s] = false
 	}
+	for _, g := range doc.grams {
+		v.gramPlaces[g] = 0
+	}
+	doc.grams, doc.gramCounts = slices.Clip(doc.grams), slices.Clip(doc.gramCounts)
 	doc.terms, doc.counts, doc.surfaces = slices.Clip(doc.terms), slices.Clip(doc.counts), slices.Clip(doc.surfaces)
 	return doc
 }
@@ -90,7 +104,7 @@ func (v *vocabulary) surface(word string, wide bool) int32 {
 	}
 	s := int32(len(v.spoken))
 	v.surfaces[word] = s
-	v.spoken = append(v.spoken, surface{word, v.number(v.terms, name, false)})
+	v.spoken = append(v.spoken, surface{word, v.number(v.terms, name, false), v.gramsOf(word, wide)})
 	v.heard = append(v.heard, false)
 	if !wide && len(word) >= shortestGuess-1 {
 		at := spelling{word[0], len(word)}
@@ -99,6 +113,36 @@ func (v *vocabulary) surface(word string, wide bool) int32 {
 		v.spelled[at] = slices.Insert(list, i, s)
 	}
 	return s
+}
+
+// gramsOf numbers the grams of a narrow word.
+func (v *vocabulary) gramsOf(word string, wide bool) (list []int32) {
+	if wide {
+		return nil
+	}
+	wordGrams(word, func(g gram) {
+		n, ok := v.grams[g]
+		if !ok {
+			n = int32(len(v.gramNames))
+			v.grams[g] = n
+			v.gramNames, v.gramPlaces = append(v.gramNames, g), append(v.gramPlaces, 0)
+		}
+		list = append(list, n)
+	})
+	return list
+}
+
+// countGrams counts the grams of a word of a document so many times.
+func (v *vocabulary) countGrams(doc *document, s int32, times uint8) {
+	for _, g := range v.spoken[s].grams {
+		i := int(v.gramPlaces[g]) - 1
+		if i < 0 {
+			i = len(doc.grams)
+			v.gramPlaces[g] = int32(i + 1)
+			doc.grams, doc.gramCounts = append(doc.grams, g), append(doc.gramCounts, 0)
+		}
+		doc.gramCounts[i] += min(times, math.MaxUint8-doc.gramCounts[i])
+	}
 }
 
 // number numbers a term of a kind.
@@ -159,5 +203,6 @@ func (x *Index) number(v *vocabulary, documents []*document) (spoken int) {
 		x.spelled[at] = known
 	}
 	x.invert(documents, numbers)
+	x.likenesses = newLikenesses(v, documents)
 	return spoken
 }

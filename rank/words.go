@@ -20,8 +20,9 @@ const soft = '\x1f'
 const maxWord = 64
 
 // fold writes text in the form that [words] reads: lower case, full-width letters
-// narrowed, traditional characters simplified, word parts separated by soft, and a
-// space for each character that is neither letter nor digit.
+// narrowed, traditional characters simplified, word parts separated by soft, signs
+// between numbers as words of their own, and a space for each other character that is
+// neither letter nor digit.
 func fold(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -33,7 +34,11 @@ func fold(text string) string {
 		case r >= 0x4E00 && r <= 0x9FFF:
 			r = lexicon.Simplified(r)
 		}
-		switch {
+		switch sign, ok := isSign(r); {
+		case ok && betweenNumbers(text, i):
+			b.WriteByte(' ')
+			b.WriteByte(sign)
+			b.WriteByte(' ')
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsUpper(before) && lowerFollows(text[i:])) {
 				b.WriteByte(soft)
@@ -50,6 +55,33 @@ func fold(text string) string {
 		before = r
 	}
 	return b.String()
+}
+
+// isSign reports whether a character is a sign of arithmetic, and returns the usual form.
+func isSign(r rune) (usual byte, ok bool) {
+	switch r {
+	case '+', '-', '*', '/', '^', '%':
+		return byte(r), true
+	case '−':
+		return '-', true
+	case '×':
+		return '*', true
+	case '÷':
+		return '/', true
+	}
+	return 0, false
+}
+
+// betweenNumbers reports whether the sign at a place stands between numbers or brackets.
+// Without spaces, - and / do not: they are parts of dates, ranges and names.
+func betweenNumbers(text string, at int) bool {
+	_, size := utf8.DecodeRuneInString(text[at:])
+	before, after := text[:at], text[at+size:]
+	if (text[at] == '-' || text[at] == '/') && (!strings.HasSuffix(before, " ") || !strings.HasPrefix(after, " ")) {
+		return false
+	}
+	before, after = strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
+	return before != "" && after != "" && strings.IndexByte("0123456789)", before[len(before)-1]) >= 0 && strings.IndexByte("0123456789(.", after[0]) >= 0
 }
 
 // lowerFollows reports whether the second letter of text is lower case: the P

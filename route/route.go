@@ -1,8 +1,11 @@
 // Package route finds the session that a message belongs to.
 //
-// A session's key consists of the agent, the channel and the peer, so that one
-// person's words on one channel do not appear in another conversation unless the
-// configuration says so.
+// A session's key consists of the agent, the place and the sender, so that one
+// person's words do not appear in another's conversation unless the configuration says
+// so. A key says what its sender is: person:alice is a user of the configuration on
+// whatever channel, peer:telegram:42 somebody whom only the channel knows, and guest
+// somebody unknown. Two senders never share the key of a direct message, but under the
+// scope Main and where a client names a session without a user.
 package route
 
 import (
@@ -11,13 +14,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
 )
 
 // Scope says which direct messages share a session.
 type Scope string
 
-// The scopes, from one session for everybody to one for each account, channel and peer.
+// The scopes, from one session for everybody to one for each account, channel and
+// sender.
 const (
 	Main               Scope = "main"
 	Peer               Scope = "peer"
@@ -25,12 +30,12 @@ const (
 	AccountChannelPeer Scope = "account-channel-peer"
 )
 
-// ParseScope reads a scope; the empty text is ChannelPeer.
+// ParseScope reads a scope; the empty text is Peer.
 func ParseScope(text string) (Scope, error) {
 	all := []Scope{Main, Peer, ChannelPeer, AccountChannelPeer}
 	switch {
 	case text == "":
-		return ChannelPeer, nil
+		return Peer, nil
 	case slices.Contains(all, Scope(text)):
 		return Scope(text), nil
 	}
@@ -43,44 +48,136 @@ type Place struct {
 	Channel string
 	// Account is the agent's own account on the channel that received the message.
 	Account string
-	// Peer is the person who wrote the message.
-	Peer string
+	// Sender wrote the message.
+	Sender identity.Sender
+	// Guest distinguishes guests: those with the same text share a conversation.
+	Guest string
 	// Chat is the group of the message; empty for a direct message.
 	Chat string
 	// Session, when not empty, is a name that the client chose; it overrides all parts
-	// but the agent and the peer.
+	// but the agent and the sender.
 	Session string
 }
 
-// Key returns the key of the session that a message belongs to. Links identify one
-// person on several channels: they map "channel:peer" to one name.
-func Key(p Place, scope Scope, links map[string]string) session.Key {
-	peer := p.Peer
-	if name, ok := links[p.Channel+":"+p.Peer]; ok {
-		peer = name
-	}
+// Key returns the key of the session that a message belongs to.
+func Key(p Place, scope Scope) session.Key {
+	who := p.who()
 	switch {
 	case p.Session != "":
-		if peer != "" {
-			return join("agent", p.Agent, "session", p.Session, "user", peer)
-		}
-		return join("agent", p.Agent, "session", p.Session)
+		return join(append([]string{"agent", p.Agent, "session", p.Session}, who...)...)
 	case p.Chat != "":
-		return join("agent", p.Agent, p.Channel, "group", p.Chat)
-	case scope == Main || peer == "":
+		return join("agent", p.Agent, "group", p.Channel, p.Chat)
+	case scope == Main || p.Channel == "" && p.Sender.Kind() == identity.Guest && p.Guest == "":
 		return join("agent", p.Agent, "main")
-	case scope == Peer:
-		return join("agent", p.Agent, "dm", peer)
-	case scope == AccountChannelPeer && p.Account != "":
-		return join("agent", p.Agent, p.Channel, p.Account, "dm", peer)
+	case scope == ChannelPeer:
+		return join(append([]string{"agent", p.Agent, "channel", p.Channel}, who...)...)
+	case scope == AccountChannelPeer:
+		return join(append([]string{"agent", p.Agent, "channel", p.Channel, "account", p.Account}, who...)...)
 	}
-	return join("agent", p.Agent, p.Channel, "dm", peer)
+	return join(append([]string{"agent", p.Agent}, who...)...)
+}
+
+// who returns the parts of a key that say who the sender is.
+func (p Place) who() []string {
+	switch s := p.Sender; {
+	case s.User != nil:
+		return []string{"person", s.User.Name}
+	case s.ID == "" && p.Guest != "":
+		return []string{"guest", p.Channel, p.Guest}
+	case s.ID == "":
+		return []string{"guest", p.Channel}
+	case s.Channel == "":
+		return []string{"peer", s.ID}
+	default:
+		return []string{"peer", s.Channel, s.ID}
+	}
 }
 
 // join escapes the parts, so that a name with a colon cannot imitate two parts.
 func join(parts ...string) session.Key {
+	escaped := make([]string, len(parts))
 	for i, part := range parts {
-		parts[i] = strings.ReplaceAll(url.PathEscape(part), ":", "%3A")
+		escaped[i] = strings.ReplaceAll(url.PathEscape(part), ":", "%3A")
 	}
-	return session.Key(strings.Join(parts, ":"))
+	return session.Key(strings.Join(escaped, ":"))
+}
+
+// Owner returns whose conversation a key names: the kind of its sender, and the sender
+// as [identity.Sender.Record] writes it. Groups, and conversations of everybody, are
+// nobody's: their kind is empty.
+func Owner(key session.Key) (kind identity.Kind, record string) {
+	parts := split(key)
+	if len(parts) < 3 {
+		return "", ""
+	}
+	switch rest := parts[2:]; {
+	case rest[0] == "session" && len(rest) > 2:
+		parts = rest[2:]
+	case rest[0] == "channel" && len(rest) > 4 && rest[2] == "account":
+		parts = rest[4:]
+	case rest[0] == "channel" && len(rest) > 2:
+		parts = rest[2:]
+	default:
+		parts = rest
+	}
+	switch kind := identity.Kind(parts[0]); {
+	case kind == identity.Person && len(parts) == 2, kind == identity.Peer && (len(parts) == 2 || len(parts) == 3):
+		return kind, strings.Join(parts[1:], ":")
+	case kind == identity.Guest:
+		return kind, ""
+	}
+	return "", ""
+}
+
+// Former returns the keys that a place had before keys said what their sender is, most
+// likely first. The sender is what the channel calls it.
+func Former(p Place, sender string) []session.Key {
+	switch {
+	case p.Session != "" && sender != "":
+		return []session.Key{join("agent", p.Agent, "session", p.Session, "user", sender)}
+	case p.Session != "":
+		return []session.Key{join("agent", p.Agent, "session", p.Session)}
+	case p.Chat != "":
+		return []session.Key{join("agent", p.Agent, p.Channel, "group", p.Chat)}
+	case sender == "":
+		return nil // everybody's
+	}
+	keys := []session.Key{join("agent", p.Agent, p.Channel, "dm", sender), join("agent", p.Agent, "dm", sender)}
+	if p.Account != "" {
+		keys = append(keys, join("agent", p.Agent, p.Channel, p.Account, "dm", sender))
+	}
+	return keys
+}
+
+// Named returns the agent of a key of [Key], and the session's name if a client chose
+// one.
+func Named(key session.Key) (agent, name string, ok bool) {
+	parts := split(key)
+	if len(parts) < 4 || parts[2] != "session" {
+		return "", "", false
+	}
+	return parts[1], parts[3], true
+}
+
+// FormerOwner returns whose conversation a key of [Former] names, as the channel calls the
+// sender; empty when it names nobody.
+func FormerOwner(key session.Key) string {
+	parts := split(key)
+	n := len(parts)
+	if n >= 4 && n <= 6 && parts[n-2] == "dm" || n == 6 && parts[2] == "session" && parts[4] == "user" {
+		return parts[n-1]
+	}
+	return ""
+}
+
+// split is the reverse of join; nil when the key is none of [Key].
+func split(key session.Key) []string {
+	parts := strings.Split(string(key), ":")
+	for i, part := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(part); err != nil || parts[0] != "agent" {
+			return nil
+		}
+	}
+	return parts
 }

@@ -17,6 +17,7 @@ func TestCalls(t *testing.T) {
 		{Name: "careless", Deny: []string{"wipe"}, When: `args.all`},
 		{Name: "risky", Ask: []string{"exec"}, When: `command.risks.exists(r, r in ["deletes", "disk"])`, Reason: "somebody should look"},
 		{Name: "known", Allow: []string{"exec"}, When: `command.programs.all(p, p in ["ls", "cat", "rm"]) && channel != "web"`},
+		{Name: "slow", Deny: []string{"look"}, When: `has(args.text) && args.text.matches("(x?){500}x{500}")`},
 		{Name: "drafts", Allow: []string{"draft"}, When: `args.to[0].endsWith("@example.com")`},
 	}...)
 	for _, q := range []struct{ tool, args, want string }{
@@ -26,6 +27,8 @@ func TestCalls(t *testing.T) {
 		{"look", `{"limit":101}`, "deny rule many denies"},
 		{"look", `{"limit":100.5}`, "deny rule many denies"},
 		{"look", `{"limit":5}`, "allow "},
+		{"look", `{"text":"x"}`, "allow "},
+		{"look", `{"text":"` + strings.Repeat("x", 1<<20) + `"}`, "deny rule slow failed, which denies: a text of 1048576 bytes is too long for the pattern"},
 		{"wipe", `{}`, "deny rule careless failed, which denies: no such key: all"},
 		{"wipe", `{"all":true}`, "deny rule careless denies"},
 		{"wipe", `{"all":false}`, "allow "},

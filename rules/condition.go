@@ -37,10 +37,15 @@ func (c *condition) evaluate(f *chat.Facts, made *call) outcome {
 		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())
 	}
 	if err != nil {
-		c.failures.Add(1)
-		return outcome{err: err}
+		return c.failed(err)
 	}
 	return outcome{holds: value == types.True}
+}
+
+// failed counts a failure and returns it.
+func (c *condition) failed(err error) outcome {
+	c.failures.Add(1)
+	return outcome{err: err}
 }
 
 // compiler compiles conditions, each text once.
@@ -114,14 +119,17 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if estimate.Max > MaxCost {
 		return 0, wrong("the condition may cost %d, at most %d are allowed: loops within loops and long patterns cost most", estimate.Max, MaxCost)
 	}
-	facts, limit := factsOf(checked.NativeRep()), uint64(MaxCost)
+	if unknownPattern(checked.NativeRep()) {
+		return 0, wrong("the pattern of matches must be a text in quotes: how long a match takes depends on it")
+	}
+	facts, limit, match := factsOf(checked.NativeRep()), uint64(MaxCost), maxMatch
 	if facts.ofCall() {
-		limit = MaxCallCost
+		limit, match = MaxCallCost, maxCallMatch
 	}
 	if problem := unknownRisk(checked.NativeRep()); problem != "" {
 		return 0, wrong("%s", problem)
 	}
-	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize))
+	program, err := c.env.Program(checked, cel.CostLimit(limit), cel.EvalOptions(cel.OptOptimize), boundedMatches(match))
 	if err != nil {
 		return 0, wrong("the condition cannot be used: %v", err)
 	}

@@ -18,6 +18,9 @@ type Attempt struct {
 	Facts chat.Facts
 	// Catalog holds the tool or the skill.
 	Catalog *catalog.Catalog
+	// Now is the catalog in effect. The call was admitted by its rules, and Facts are of
+	// the same moment: a host whose rules change together keeps its policy with it.
+	Now *catalog.Catalog
 	// Entry is the tool that the call reaches, by whatever name it was called. It is
 	// nil when Skill is to be activated instead.
 	Entry *catalog.Entry

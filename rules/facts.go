@@ -19,6 +19,8 @@ type fact uint8
 const (
 	userID fact = iota
 	userRoles
+	userGroups
+	platformRoles
 	channel
 	chatID
 	agent
@@ -33,13 +35,13 @@ const (
 	factCount
 )
 
-var factNames = [factCount]string{"user.id", "user.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}
+var factNames = [factCount]string{"user.id", "user.roles", "user.groups", "platform.roles", "channel", "chat", "agent", "session", "skill", "time", "attrs", "args", "command.programs", "command.risks"}
 
 func (f fact) String() string { return factNames[f] }
 
 func (f fact) kind() *cel.Type {
 	switch f {
-	case userRoles, commandPrograms, commandRisks:
+	case userRoles, userGroups, platformRoles, commandPrograms, commandRisks:
 		return cel.ListType(cel.StringType)
 	case arguments:
 		return cel.MapType(cel.StringType, cel.DynType)
@@ -83,8 +85,8 @@ func (c caller) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 	switch f {
-	case userRoles:
-		return c.Roles, true
+	case userRoles, userGroups, platformRoles:
+		return c.list(f), true
 	case moment:
 		return c.Time.Truncate(time.Second), !c.Time.IsZero()
 	case attrs:
@@ -102,6 +104,18 @@ func (c caller) ResolveName(name string) (any, bool) {
 
 // Parent is nil: there are no other facts.
 func (caller) Parent() cel.Activation { return nil }
+
+// list returns a fact that is a list of texts.
+func (c caller) list(f fact) []string {
+	switch f {
+	case userRoles:
+		return c.Roles
+	case userGroups:
+		return c.Groups
+	default:
+		return c.PlatformRoles
+	}
+}
 
 func (c caller) text(f fact) string {
 	return [factCount]string{userID: c.User, channel: c.Channel, chatID: c.Chat, agent: c.Agent, session: c.Session, skill: c.Skill}[f]
@@ -131,6 +145,19 @@ func (s factSet) union(o factSet) factSet {
 	return s
 }
 
+// names returns the facts about a caller in the set, as conditions write them.
+func (s factSet) names() (list []string) {
+	for _, f := range allFacts() {
+		if s.has[f] && !f.ofCall() {
+			list = append(list, f.String())
+		}
+	}
+	for _, name := range s.attrs {
+		list = append(list, attrs.String()+"."+name)
+	}
+	return list
+}
+
 // name is equal for equal sets.
 func (s factSet) name() string { return fmt.Sprintf("%v %q", s.has, strings.Join(s.attrs, "\x00")) }
 
@@ -150,10 +177,11 @@ func (s factSet) key(b []byte, f *chat.Facts) []byte {
 			continue
 		}
 		switch which := fact(i); which {
-		case userRoles:
-			b = binary.AppendUvarint(b, uint64(len(c.Roles)))
-			for _, role := range c.Roles {
-				b = appendText(b, role)
+		case userRoles, userGroups, platformRoles:
+			list := c.list(which)
+			b = binary.AppendUvarint(b, uint64(len(list)))
+			for _, text := range list {
+				b = appendText(b, text)
 			}
 		case moment:
 			b = binary.BigEndian.AppendUint64(b, uint64(c.Time.Unix()))
@@ -175,6 +203,30 @@ func (s factSet) key(b []byte, f *chat.Facts) []byte {
 		b = appendText(append(b, 1), value)
 	}
 	return b
+}
+
+// size returns how many bytes the values of the facts have together.
+func (s factSet) size(f *chat.Facts) (n int) {
+	c := caller{Facts: f}
+	for i, has := range s.has {
+		switch which := fact(i); {
+		case !has || which == moment || which.ofCall():
+		case which == userRoles || which == userGroups || which == platformRoles:
+			for _, text := range c.list(which) {
+				n += len(text)
+			}
+		case which == attrs:
+			for name, value := range c.Attrs {
+				n += len(name) + len(value)
+			}
+		default:
+			n += len(c.text(which))
+		}
+	}
+	for _, name := range s.attrs {
+		n += len(c.Attrs[name])
+	}
+	return n
 }
 
 func appendText(b []byte, text string) []byte {

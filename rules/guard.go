@@ -40,6 +40,10 @@ func (r *Rules) Guard(c *catalog.Catalog) catalog.Guard {
 // Denied implements [catalog.Guard]. It looks the verdict up when a caller with the
 // same facts came before.
 func (g *guard) Denied(f *chat.Facts) (tools, skills []bool, failed []error) {
+	if g.rules.facts.size(f) > MaxFacts { // nothing so long is kept
+		v := g.judge(f)
+		return v.tools, v.skills, v.failed
+	}
 	var room [keyRoom]byte
 	key := g.rules.facts.key(room[:0], f)
 	v, ok := g.known.get(key)

@@ -26,14 +26,16 @@
 // ask and deny. Filters that tools were registered with must agree as well.
 //
 // Conditions are written in CEL (cel.dev) over these facts: user.id, channel, chat,
-// agent, session and skill are strings, user.roles is a list of strings, attrs a map
-// of strings, and time a timestamp, in whole seconds. Conditions of policy rules may
+// agent, session and skill are strings, user.roles, user.groups and platform.roles are
+// lists of strings, attrs is a map of strings, and time a timestamp, in whole seconds. Conditions of policy rules may
 // also read the call: args is a map of its arguments, so that has(args.path) asks
 // whether there is one; command.programs and command.risks are those of the [Command]
 // among them. Such a rule asks a question or spares one. It is no wall: the sandbox is.
 //
 // Conditions are compiled and checked once, and bounded: [MaxRules] rules, conditions
-// of [MaxCondition] characters and a cost of [MaxCost] for each evaluation.
+// of [MaxCondition] characters and a cost of [MaxCost] for each evaluation. Facts of more
+// than [MaxFacts] bytes make the conditions fail that read them, and so do texts that are
+// too long for the pattern of a matches, which must be a literal.
 //
 // Judging takes no lock and reads no clock. Outcomes of conditions on the caller are
 // cached by the facts that they read, in tables of fixed size.
@@ -66,6 +68,9 @@ const (
 	// millisecond in all. Compile refuses a condition that could reach it for a
 	// caller with 64 roles and attributes; one that does reach it fails.
 	MaxCost = 10_000
+	// MaxFacts is how long the facts that conditions read of a caller may be together, in
+	// bytes. With longer ones, the conditions that read them fail.
+	MaxFacts = 64 << 10
 	// MaxCallCost is MaxCost for a condition that reads the arguments or the command
 	// of a call: a text costs a tenth for each character, and may be long. Evaluating
 	// it takes a fraction of a second at most.
@@ -303,6 +308,12 @@ func (r *Rules) group() {
 func (r *Rules) outcomes(f *chat.Facts) []outcome {
 	all := make([]outcome, len(r.conditions))
 	for _, family := range r.families {
+		if size := family.facts.size(f); size > MaxFacts {
+			for _, n := range family.conditions {
+				all[n] = r.conditions[n].failed(fmt.Errorf("the facts that it reads have %d bytes, at most %d are looked at", size, MaxFacts))
+			}
+			continue
+		}
 		var room [keyRoom]byte
 		key := family.facts.key(room[:0], f)
 		known, ok := family.known.get(key)
@@ -332,7 +343,13 @@ func (r *Rules) callOutcomes(of []outcome, c class, f *chat.Facts, arguments jso
 		if made == nil && err == nil {
 			made, err = newCall(arguments)
 		}
-		if of[n] = (outcome{err: err}); err == nil {
+		size := r.conditions[n].facts.size(f)
+		switch {
+		case err != nil:
+			of[n] = outcome{err: err}
+		case size > MaxFacts:
+			of[n] = r.conditions[n].failed(fmt.Errorf("the facts that it reads have %d bytes, at most %d are looked at", size, MaxFacts))
+		default:
 			of[n] = r.conditions[n].evaluate(f, made)
 		}
 	}
@@ -376,6 +393,27 @@ func (r *Rules) Status() []Status {
 		list = append(list, s)
 	}
 	return list
+}
+
+// Unsupplied returns a warning for every rule whose condition reads a fact that nothing
+// can supply here. Supplied reports whether something can, given the name of a fact as
+// conditions write it: user.groups, or attrs.plan for one attribute.
+func (r *Rules) Unsupplied(supplied func(fact string) bool) (warnings []error) {
+	if r == nil {
+		return nil
+	}
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.condition < 0 {
+			continue
+		}
+		for _, name := range r.conditions[rule.condition].facts.names() {
+			if !supplied(name) {
+				warnings = append(warnings, &Error{rule.WhenPlace, fmt.Sprintf("%s: it reads %s, which nothing here supplies; the condition sees it empty", r.nameOf(rule.Rule), name)})
+			}
+		}
+	}
+	return warnings
 }
 
 // Unknown returns a warning for every target that names nothing in a catalog. That is

@@ -205,8 +205,12 @@ func TestCallersAreToldApart(t *testing.T) {
 	} {
 		r := house(t)
 		r.SetRules(compile(t, nil, allow(when, "note")))
-		if yes, no := visible(r.Catalog(), callers[0]), visible(r.Catalog(), callers[1]); !strings.Contains(yes, "note") || strings.Contains(no, "note") {
-			t.Errorf("%s: %+v sees %q, %+v sees %q", when, callers[0], yes, callers[1], no)
+		yes, no := visible(r.Catalog(), callers[0]), visible(r.Catalog(), callers[1])
+		if !strings.Contains(yes, "note") {
+			t.Errorf("yes: %q does not contain %q", yes, "note")
+		}
+		if strings.Contains(no, "note") {
+			t.Error("strings.Contains(no, \"note\") is true")
 		}
 	}
 }
@@ -320,6 +324,31 @@ func TestManyCallers(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestLongFacts: a caller with facts of any length costs little, and a condition that reads
+// them fails, so that what it guards stays guarded.
+func TestLongFacts(t *testing.T) {
+	slow := `attrs.a.matches("(x?){500}x{500}") || attrs.a.matches("^(a|b)*$")`
+	r := house(t)
+	r.SetRules(compile(t, nil, allow(slow, "note"), deny(slow, "restart")))
+	for _, size := range []int{4 << 10, 9 << 20} {
+		facts := chat.Facts{Channel: "web", Attrs: map[string]string{"a": strings.Repeat("x", size)}}
+		if got := visible(r.Catalog(), facts); strings.Contains(got, "note") || strings.Contains(got, "restart") {
+			t.Errorf("with an attribute of %d bytes, %s is visible", size, got)
+		}
+		_, failed := r.Catalog().Denied(&facts)
+		if len(failed) != 2 || !strings.Contains(failed[0].Error(), "too long for the pattern") && !strings.Contains(failed[0].Error(), "at most 65536 are looked at") {
+			t.Errorf("with an attribute of %d bytes: %v", size, failed)
+		}
+	}
+	facts := chat.Facts{Attrs: map[string]string{"a": "abab", "unread": strings.Repeat("x", 9<<20)}}
+	if got := visible(r.Catalog(), facts); !strings.Contains(got, "note") {
+		t.Errorf("an attribute that no condition reads hides tools: %s", got)
+	}
+	if _, err := rules.Compile(rules.Visibility, []rules.Rule{allow(`channel.matches(attrs.pattern)`, "note")}, nil); err == nil || !strings.Contains(err.Error(), "must be a text in quotes") {
+		t.Errorf("a caller's pattern: %v", err)
+	}
 }
 
 // FuzzCondition: no condition makes compiling or judging panic, and judging again gives

@@ -26,6 +26,8 @@ type Command struct {
 	// Workspace is a folder that it may write, as an absolute path. Empty leaves only
 	// TMPDIR, which belongs to this run and is removed after it.
 	Workspace string
+	// Write are further folders that it may write, as absolute paths.
+	Write []string
 	// ReadOnly are further folders and files that it may read, as absolute paths.
 	ReadOnly []string
 	// Sealed are files and folders in Workspace that it may not change, as absolute
@@ -66,7 +68,7 @@ type Limits struct {
 	// Processes is how many processes it may have at once; it may have three times as
 	// many threads. Default: 256.
 	Processes int
-	// Disk and Files are how many bytes and files it may add to Workspace. Default:
+	// Disk and Files are how many bytes and files it may add to Workspace and Write. Default:
 	// 1 GiB and 200,000.
 	Disk  int64
 	Files int
@@ -198,16 +200,27 @@ func look(c Command) (v view, err error) {
 		}
 		return place, nil
 	}
-	if c.Workspace != "" {
-		place, err := add(&v.writable, "the workspace", c.Workspace)
+	write := func(what, path string) error {
+		place, err := add(&v.writable, what, path)
 		if err != nil {
-			return v, err
+			return err
 		}
 		if info, err := os.Stat(place); err != nil || !info.IsDir() {
-			return v, fmt.Errorf("the workspace %s is no folder", place)
+			return fmt.Errorf("%s %s is no folder", what, place)
 		}
 		if place == "/" || within(place, append([]string{"/etc", "/proc", "/dev", "/sys", "/boot"}, systemFolders...)) {
-			return v, fmt.Errorf("the workspace cannot be %s: it belongs to the system", place)
+			return fmt.Errorf("%s cannot be %s: it belongs to the system", what, place)
+		}
+		return nil
+	}
+	if c.Workspace != "" {
+		if err := write("the workspace", c.Workspace); err != nil {
+			return v, err
+		}
+	}
+	for _, path := range c.Write {
+		if err := write("a folder to write", path); err != nil {
+			return v, err
 		}
 	}
 	for _, path := range c.Sealed {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
@@ -70,7 +71,7 @@ const unwatched = 1 << 62
 
 // builders are the capabilities that the helper has inside its name spaces until it
 // starts the program.
-var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+var builders = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE}
 
 // helped is a program that runs under the helper.
 type helped struct {
@@ -334,6 +335,7 @@ func (p *helped) stop() {
 	}
 	_ = p.control.CloseWrite() // it may have ended
 	go func() {
+		defer panics.Log(nil, "ending a program")
 		select {
 		case <-p.ended:
 		case <-time.After(endTime):

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -55,15 +56,21 @@ func (s *Sandbox) Start(ctx context.Context, c Command) (*Process, error) {
 	if p.program, err = s.start(ctx, c, []*os.File{theirIn, theirOut, theirErr}); err != nil {
 		return nil, errors.Join(err, stdin.Close(), stdout.Close(), complaints.Close())
 	}
-	go p.wait(ctx, complaints)
+	p.err = errors.New("the program ended, and it is not known how")
+	go func() {
+		defer close(p.done)
+		defer panics.Log(nil, "waiting for a program")
+		p.wait(ctx, complaints)
+	}()
 	return p, nil
 }
 
 func (p *Process) wait(ctx context.Context, complaints *os.File) {
 	heard := make(chan struct{})
 	go func() {
+		defer close(heard)
+		defer panics.Log(nil, "reading what a program complains of")
 		_, _ = io.Copy(p.stderr, complaints) // ends at the deadline below
-		close(heard)
 	}()
 	defer complaints.Close()
 	release := context.AfterFunc(ctx, p.program.stop)
@@ -86,7 +93,6 @@ func (p *Process) wait(ctx context.Context, complaints *os.File) {
 			p.err = fmt.Errorf("%w: %s", p.err, lines)
 		}
 	}
-	close(p.done)
 }
 
 // Done is closed when the program has ended.

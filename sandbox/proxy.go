@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox/internal/wire"
 )
@@ -66,7 +67,10 @@ func serveProxy(listener *os.File, token []byte, hosts []string, dial func(ctx c
 	}
 	p := &proxy{listener: l, token: token, hosts: hosts, dial: dial, places: make(chan struct{}, maxProxied)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.all.Go(p.accept)
+	p.all.Go(func() {
+		defer panics.Log(nil, "accepting connections of a program")
+		p.accept()
+	})
 	return p, nil
 }
 
@@ -108,6 +112,7 @@ func (p *proxy) accept() {
 			return
 		}
 		p.all.Go(func() {
+			defer panics.Log(nil, "serving a connection of a program")
 			defer func() { <-p.places }()
 			release := context.AfterFunc(p.ctx, func() { c.Close() })
 			defer release()
@@ -177,9 +182,10 @@ func buffered(in *bufio.Reader) io.Reader { return io.LimitReader(in, int64(in.B
 func tunnel(c net.Conn, in io.Reader, out net.Conn) {
 	done := make(chan struct{})
 	go func() {
+		defer close(done)
+		defer panics.Log(nil, "copying for a program")
 		_, _ = io.Copy(out, in) // either end may close at any time
 		closeWrite(out)
-		close(done)
 	}()
 	_, _ = io.Copy(c, out)
 	closeWrite(c)

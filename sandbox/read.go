@@ -29,23 +29,10 @@ var closedAtHome = []string{
 // readable resolves the folders of Config.Read. A folder that holds secrets is an
 // error; a missing one is a warning.
 func readable(list, closed []string) (folders []folder, warnings []error, err error) {
-	home, _ := os.UserHomeDir() // without one, ~/ is no absolute path
 	for _, entry := range list {
-		path := entry
-		if below, found := strings.CutPrefix(entry, "~/"); found && home != "" {
-			path = filepath.Join(home, below)
-		}
-		if !filepath.IsAbs(path) {
-			return nil, nil, fmt.Errorf("sandbox.read: %q is no absolute path, and does not begin with ~/", entry)
-		}
-		f := folder{named: filepath.Clean(path)}
-		if f.real, err = filepath.EvalSymlinks(f.named); os.IsNotExist(err) {
-			f.real = f.named // its name is judged all the same
-		} else if err != nil {
+		f, err := resolve(entry, closed)
+		if err != nil {
 			return nil, nil, fmt.Errorf("sandbox.read: %w", err)
-		}
-		if why := givesAway(f, closed); why != "" {
-			return nil, nil, fmt.Errorf("sandbox.read: programs cannot be given %q: %s", entry, why)
 		}
 		info, err := os.Stat(f.real)
 		switch {
@@ -58,6 +45,44 @@ func readable(list, closed []string) (folders []folder, warnings []error, err er
 		}
 	}
 	return folders, warnings, nil
+}
+
+// resolve returns a folder that programs may be given. It may be missing.
+func resolve(entry string, closed []string) (f folder, err error) {
+	path := entry
+	home, _ := os.UserHomeDir() // without one, ~/ is no absolute path
+	if below, found := strings.CutPrefix(entry, "~/"); found && home != "" {
+		path = filepath.Join(home, below)
+	}
+	if !filepath.IsAbs(path) {
+		return f, fmt.Errorf("%q is no absolute path, and does not begin with ~/", entry)
+	}
+	f.named = filepath.Clean(path)
+	if f.real, err = filepath.EvalSymlinks(f.named); os.IsNotExist(err) {
+		f.real = f.named // its name is judged all the same
+	} else if err != nil {
+		return f, err
+	}
+	if why := givesAway(f, closed); why != "" {
+		return f, fmt.Errorf("programs cannot be given %q: %s", entry, why)
+	}
+	return f, nil
+}
+
+// Folders resolves folders for Command.ReadOnly and Command.Write: absolute paths, or
+// beginning with ~/. As for Config.Read, folders that hold secrets or whole homes are an
+// error, and so are those that hold a path of closed or are below one. A missing folder
+// is none.
+func Folders(list, closed []string) ([]string, error) {
+	var paths []string
+	for _, entry := range list {
+		f, err := resolve(entry, closed)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, f.named)
+	}
+	return paths, nil
 }
 
 // givesAway says why programs may not read a folder; empty if they may.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -199,7 +200,11 @@ func (st *streams) begin() {
 	}
 	st.theirs, st.done = nil, make(chan struct{}, len(st.copies))
 	for _, do := range st.copies {
-		go func() { do(); st.done <- struct{}{} }()
+		go func() {
+			defer func() { st.done <- struct{}{} }()
+			defer panics.Log(nil, "copying the output of a program")
+			do()
+		}()
 	}
 }
 

@@ -64,8 +64,11 @@ func TestRun(t *testing.T) {
 	c := shell(t, script)
 	c.Stdin, c.Env = []byte(`{"a":1}`), map[string]string{"TOKEN": "t0ken-of-skill"}
 	got, err := off(t).Run(t.Context(), c)
-	if err != nil || got.Exit != 3 {
-		t.Fatalf("%+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Exit != 3 {
+		t.Fatalf("got.Exit = %v, want 3", got.Exit)
 	}
 	out := got.Stdout.String()
 	dir, _ := filepath.EvalSymlinks(c.Dir)

@@ -132,8 +132,14 @@ func TestWallLetsWork(t *testing.T) {
 				home = os.TempDir()
 			}
 			got, out := run(t, s, c)
-			if got.Exit != 3 || got.Mode != s.Mode() || got.Limit != "" {
-				t.Errorf("%+v", got)
+			if got.Exit != 3 {
+				t.Errorf("got.Exit = %v, want 3", got.Exit)
+			}
+			if got.Mode != s.Mode() {
+				t.Errorf("got.Mode = %v, want %v", got.Mode, s.Mode())
+			}
+			if got.Limit != "" {
+				t.Errorf("got.Limit = %q, want %q", got.Limit, "")
 			}
 			for _, want := range []string{"input\nscript\nx\nkilled 143\ntrapped\n", "aborted\nhi\n", "complaint\n", "TOKEN=t0ken\n", "HOME=" + home} {
 				if !strings.Contains(out, want) {
@@ -287,6 +293,17 @@ func TestWallAllocates(t *testing.T) {
 	}
 }
 
+// TestWallAllocatesNothingBeyond: the limit of a file holds where an allocation does not
+// change the size of the file, too.
+func TestWallAllocatesNothingBeyond(t *testing.T) {
+	for _, m := range walls {
+		c := newPlace(t).command(`touch f g h; fallocate -n -l 300000000 f; fallocate -n -o 300000000 -l 4096 g; fallocate -n -l 4096 h && echo one; du -sk . | awk '$1 > 1000 {print "much"}'`)
+		if got, out := run(t, wall(t, m), c); got.Exit != 0 || strings.Count(out, "File too large") != 2 || !strings.Contains(out, "one") || strings.Contains(out, "much") {
+			t.Errorf("%s: limit %q, exit %d: %s", m, got.Limit, got.Exit, out)
+		}
+	}
+}
+
 // TestWallBombs starts as many processes as there may be, all of which compute. The
 // helper is held to that limit, too, and must end them all the same.
 func TestWallBombs(t *testing.T) {
@@ -325,6 +342,8 @@ func TestWallNetwork(t *testing.T) {
 				ask 'CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\nGET /three HTTP/1.1\r\nHost: inner\r\nConnection: close\r\n\r\n'
 				ask 'GET http://other.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n'
 				ask 'CONNECT api.test:22 HTTP/1.1\r\nHost: api.test:22\r\n\r\n'
+				ask 'CONNECT other.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n'
+				ask 'CONNECT /api.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n'
 				ask 'nonsense\r\n\r\n'`)
 			c.Network = []string{"api.test", "*.sub.test:8080"}
 			var dialed []string
@@ -333,7 +352,7 @@ func TestWallNetwork(t *testing.T) {
 				return server.Listener.Addr().String()
 			})
 			got, out := run(t, s, c)
-			if refused := strings.Join(got.Refused, " "); refused != "other.test:80 api.test:22" {
+			if refused := strings.Join(got.Refused, " "); refused != "other.test:80 api.test:22 other.test:443" {
 				t.Errorf("refused %s", refused)
 			}
 			for _, want := range []string{"api.test /one body", "www.sub.test:8080 /two", "inner /three", "403 ", "other.test is not among", "api.test:22 is not among", "400 "} {
@@ -367,8 +386,12 @@ func TestWallSeesWhatItIsGiven(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			p := newPlace(t)
 			c := sandbox.Command{Args: []string{"sh", "-c", "cat " + p.secret + "; echo x > " + p.secret + "; chmod 777 " + p.secret + "; touch file"}, Dir: p.ws, ReadOnly: []string{p.outside}}
-			if got, out := run(t, wall(t, m), c); got.Exit == 0 || !strings.HasPrefix(out, "SECRET-TEXT\n") {
-				t.Errorf("%+v: %s", got, out)
+			got, out := run(t, wall(t, m), c)
+			if got.Exit == 0 {
+				t.Errorf("got.Exit = %v, want another than 0", got.Exit)
+			}
+			if !strings.HasPrefix(out, "SECRET-TEXT\n") {
+				t.Errorf("out: %q does not begin with %q", out, "SECRET-TEXT\n")
 			}
 			if info, err := os.Stat(p.secret); err != nil || info.Size() != 12 || info.Mode().Perm() != 0o644 {
 				t.Errorf("changed: %v, %v", info, err)
@@ -478,8 +501,15 @@ func TestRequire(t *testing.T) {
 		t.Error("anything can be required")
 	}
 	s := wall(t, sandbox.Strong)
-	if got := s.Status(); got.Mode != sandbox.Strong || got.Says == "" || s.Ready() != nil {
-		t.Errorf("%+v", got)
+	got := s.Status()
+	if got.Mode != sandbox.Strong {
+		t.Errorf("got.Mode = %v, want %v", got.Mode, sandbox.Strong)
+	}
+	if got.Says == "" {
+		t.Errorf("got.Says = %q, want another than \"\"", got.Says)
+	}
+	if s.Ready() != nil {
+		t.Errorf("s.Ready() = %+v, want none", s.Ready())
 	}
 }
 

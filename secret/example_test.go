@@ -8,7 +8,9 @@ import (
 
 func ExampleKnown() {
 	var known secret.Known
-	known.Set("etui.yaml", "Bearer tr0ub4dor&3")
+	if err := known.Set("etui.yaml", "Bearer tr0ub4dor&3"); err != nil {
+		fmt.Println(err)
+	}
 	fmt.Println(known.Redactor().Text("GET /?key=tr0ub4dor%263: no access with tr0ub4dor&3"))
 	// Output: GET /?key=(hidden): no access with (hidden)
 }

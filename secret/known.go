@@ -1,14 +1,18 @@
 package secret
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// MaxKnown is how many values a [Known] holds at most. Beyond that it forgets those of
-// the owner that was set longest ago.
-const MaxKnown = 10_000
+// Limits of a [Known]. It refuses what exceeds them, and forgets nothing for it: otherwise
+// one owner with many values could make it forget the secrets of the others.
+const (
+	MaxOwned = 500    // values of one owner
+	MaxKnown = 10_000 // values of all
+)
 
 // Known is the set of secrets that a program knows, which may change. It is safe for
 // concurrent use. Its zero value and nil are empty.
@@ -16,44 +20,40 @@ type Known struct {
 	current atomic.Pointer[Redactor] // nil after a change, until it is needed
 
 	mu     sync.Mutex // guards owners
-	owners []owner    // the one that was set last comes last
-}
-
-type owner struct {
-	name   string
-	values []Value
+	owners map[string][]Value
 }
 
 // Set replaces the values of an owner, such as a file, with values and their
 // [Value.Parts]. Better keep the values of an owner that has gone: later texts may
-// still contain them.
-func (k *Known) Set(name string, values ...Value) {
+// still contain them. With too many values it changes nothing and returns an error.
+func (k *Known) Set(owner string, values ...Value) error {
 	var all []Value
 	for _, v := range values {
 		all = append(all, v.Parts()...)
 	}
 	all = slices.DeleteFunc(all, func(v Value) bool { return len(v) < Shortest })
+	if len(all) > MaxOwned {
+		return fmt.Errorf("%s holds %d secrets: at most %d can be kept out of answers and logs", owner, len(all), MaxOwned)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at := slices.IndexFunc(k.owners, func(o owner) bool { return o.name == name })
-	if at >= 0 && slices.Equal(k.owners[at].values, all) || at < 0 && len(all) == 0 {
-		return
+	old, ok := k.owners[owner]
+	if slices.Equal(old, all) && (ok || len(all) == 0) {
+		return nil
 	}
-	if at >= 0 {
-		k.owners = slices.Delete(k.owners, at, at+1)
+	total := len(all) - len(old)
+	for _, values := range k.owners {
+		total += len(values)
 	}
-	k.owners = append(k.owners, owner{name, all[:min(len(all), MaxKnown)]})
-	for k.count() > MaxKnown {
-		k.owners = slices.Delete(k.owners, 0, 1)
+	if total > MaxKnown {
+		return fmt.Errorf("%s holds %d secrets, which makes %d in all: at most %d can be kept out of answers and logs", owner, len(all), total, MaxKnown)
 	}
+	if k.owners == nil {
+		k.owners = map[string][]Value{}
+	}
+	k.owners[owner] = all
 	k.current.Store(nil)
-}
-
-func (k *Known) count() (n int) {
-	for _, o := range k.owners {
-		n += len(o.values)
-	}
-	return n
+	return nil
 }
 
 // Redactor returns a redactor of all current values. It is cached until the next Set.
@@ -67,8 +67,8 @@ func (k *Known) Redactor() Redactor {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var values []Value
-	for _, o := range k.owners {
-		values = append(values, o.values...)
+	for _, of := range k.owners {
+		values = append(values, of...)
 	}
 	r := NewRedactor(values...)
 	k.current.Store(&r)

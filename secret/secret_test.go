@@ -166,15 +166,22 @@ func TestValue(t *testing.T) {
 	}
 }
 
+func set(t *testing.T, k *secret.Known, owner string, values ...secret.Value) {
+	t.Helper()
+	if err := k.Set(owner, values...); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestKnown: secrets come and go while others redact and log.
 func TestKnown(t *testing.T) {
 	var k secret.Known
 	var log strings.Builder
 	w := k.Writer(&log)
-	k.Set("first", "Bearer s3cret-one")
-	k.Set("second", "s3cret-two")
+	set(t, &k, "first", "Bearer s3cret-one")
+	set(t, &k, "second", "s3cret-two")
 	fmt.Fprint(w, "with s3cret-one and s3cret-two")
-	k.Set("first", "s3cret-three")
+	set(t, &k, "first", "s3cret-three")
 	fmt.Fprint(w, "; s3cret-one s3cret-three")
 	if got := log.String(); got != "with (hidden) and (hidden); s3cret-one (hidden)" {
 		t.Error(got)
@@ -187,7 +194,7 @@ func TestKnown(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 50 {
-				k.Set(fmt.Sprint("skill ", i), secret.Value(fmt.Sprintf("s3cret-of-%d-%d", i, n)))
+				set(t, &k, fmt.Sprint("skill ", i), secret.Value(fmt.Sprintf("s3cret-of-%d-%d", i, n)))
 				if got := k.Redactor().Text(fmt.Sprintf("a s3cret-of-%d-%d, s3cret-two", i, n)); got != "a (hidden), (hidden)" {
 					t.Error(got)
 				}
@@ -195,19 +202,34 @@ func TestKnown(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for i := range 12 {
-		k.Set(fmt.Sprint("many ", i), make1000(i)...)
-	}
-	if got := k.Redactor().Text("s3cret-two many-11-999 many-3-0"); got != "s3cret-two (hidden) (hidden)" {
-		t.Error(got)
-	}
 }
 
-func make1000(i int) (list []secret.Value) {
-	for n := range 1000 {
-		list = append(list, secret.Value(fmt.Sprintf("many-%d-%d", i, n)))
+// TestKnownIsFull: too many secrets are refused, and push no others out.
+func TestKnownIsFull(t *testing.T) {
+	var k secret.Known
+	set := func(owner string, from, n int) error {
+		var list []secret.Value
+		for i := range n {
+			list = append(list, secret.Value(fmt.Sprintf("value-%d-%d", from, i)))
+		}
+		return k.Set(owner, list...)
 	}
-	return list
+	if err := set("etui.yaml", 0, secret.MaxOwned); err != nil {
+		t.Fatal(err)
+	}
+	if err := set("a.yaml", 1, secret.MaxOwned+1); err == nil || !strings.Contains(err.Error(), "a.yaml holds 501 secrets") {
+		t.Error(err)
+	}
+	full := false
+	for i := 1; i <= secret.MaxKnown/secret.MaxOwned; i++ {
+		full = set(fmt.Sprint("skill ", i), i, secret.MaxOwned) != nil
+	}
+	if !full {
+		t.Error("there is no limit of all")
+	}
+	if got := k.Redactor().Text("value-0-7"); got != "(hidden)" {
+		t.Errorf("a secret was forgotten: %q", got)
+	}
 }
 
 // FuzzRedactor: no secret survives in any encoding, and JSON stays valid.

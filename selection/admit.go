@@ -55,6 +55,10 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // only ranking or budget left it out.
 func (s Stage) Usable() bool { return s == Sent || s >= Rank }
 
+// seen reports whether a tool at this stage is one that the caller may see: with another
+// toolset and another request it could be sent.
+func (s Stage) seen() bool { return s == Sent || s >= Toolset }
+
 // admit decides which tools may be used and which skills the caller may know of.
 func (sel *Selection) admit() {
 	sel.admitTools()
@@ -68,6 +72,10 @@ func (sel *Selection) admitTools() {
 	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
 	for i := range sel.stages {
 		sel.stages[i] = a.judge(i)
+		if sel.stages[i].seen() {
+			sel.all++
+			sel.allTokens += int(sel.selector.tokens[i])
+		}
 		if sel.stages[i] == Sent {
 			sel.usable++
 			sel.usableTokens += int(sel.selector.tokens[i])

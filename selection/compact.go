@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -19,12 +20,16 @@ type Compact struct {
 	// Mode is how the selection reached the model; empty in explanations that an
 	// older etui stored.
 	Mode Mode `json:"mode,omitempty"`
-	// Usable, Sent and Budget count tokens as [Tokens] does.
+	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does. In explanations
+	// that an older etui stored, All is 0, and Sent includes Meta.
+	All    int `json:"tokens_all,omitempty"`
 	Usable int `json:"tokens_usable"`
 	Sent   int `json:"tokens_sent"`
+	Meta   int `json:"tokens_meta,omitempty"`
 	Budget int `json:"tokens_budget"`
-	// Declared and Announced are the tools that reached the model, in order:
-	// together at most 10, announced ones first. More counts the others.
+	// Declared and Announced are the tools that reached the model, together at most
+	// 10: the announced ones in order, and of the declared ones the meta tools and
+	// then those with the best scores. More counts the others.
 	Declared  []Scored `json:"declared,omitempty"`
 	Announced []Scored `json:"announced,omitempty"`
 	More      int      `json:"more,omitempty"`
@@ -47,13 +52,15 @@ type Scored struct {
 	Score float64 `json:"score,omitempty"`
 	// Stage is the one that dropped the tool; nil when it was sent.
 	Stage *Stage `json:"stage,omitempty"`
+	// Kept says that an earlier message of the session declared the tool.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Compact sums the selection up. It takes a few microseconds, so every message can
 // have one.
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Usable: t.Usable, Sent: t.Sent, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {
@@ -67,29 +74,53 @@ func (sel *Selection) Compact() Compact {
 	}
 	for _, m := range best.List {
 		stage := sel.stages[m.Position()]
-		c.Near = append(c.Near, Scored{m.Definition.Name, rank.Round(m.Score), &stage})
+		c.Near = append(c.Near, Scored{Tool: m.Definition.Name, Score: rank.Round(m.Score), Stage: &stage})
 	}
 	for _, skill := range sel.AnnouncedSkills[:min(len(sel.AnnouncedSkills), compactNear)] {
 		c.Skills = append(c.Skills, skill.Name)
 	}
-	c.Announced = sel.scored(sel.Announced, compactSent)
-	c.Declared = sel.scored(sel.Declared, compactSent-len(c.Announced))
+	c.Announced = sel.scored(sel.Announced[:min(len(sel.Announced), compactSent)])
+	c.Declared = sel.scored(sel.bestOf(sel.Declared, compactSent-len(c.Announced)))
 	c.More = len(sel.Declared) + len(sel.Announced) - len(c.Declared) - len(c.Announced)
 	return c
 }
 
-// scored returns the first entries, at most limit, with their scores. Meta tools
-// have none.
-func (sel *Selection) scored(entries []*catalog.Entry, limit int) []Scored {
-	var list []Scored
-	for _, e := range entries[:min(len(entries), limit)] {
-		s := Scored{Tool: e.Definition.Name}
-		if !Meta(s.Tool) {
-			s.Score = rank.Round(sel.ranking.Scores[e.Position()])
+// bestOf returns the meta tools among the entries, in order, and then the others, best
+// score first; at most limit.
+func (sel *Selection) bestOf(entries []*catalog.Entry, limit int) []*catalog.Entry {
+	top := rank.NewTop(limit, func(i, j int) int {
+		return cmp.Or(cmp.Compare(sel.score(entries[j]), sel.score(entries[i])), cmp.Compare(i, j))
+	})
+	var list []*catalog.Entry
+	for i, e := range entries {
+		if Meta(e.Definition.Name) {
+			list = append(list, e)
+		} else if limit > 0 {
+			top.Add(i)
 		}
-		list = append(list, s)
+	}
+	for _, i := range top.List {
+		list = append(list, entries[i])
+	}
+	return list[:min(len(list), limit)]
+}
+
+// scored returns the entries with their scores.
+func (sel *Selection) scored(entries []*catalog.Entry) []Scored {
+	var list []Scored
+	for _, e := range entries {
+		name := e.Definition.Name
+		list = append(list, Scored{Tool: name, Score: rank.Round(sel.score(e)), Kept: slices.Contains(sel.Request.Declared, name)})
 	}
 	return list
+}
+
+// score is a tool's score for the question. Meta tools have none.
+func (sel *Selection) score(e *catalog.Entry) float32 {
+	if Meta(e.Definition.Name) {
+		return 0
+	}
+	return sel.ranking.Scores[e.Position()]
 }
 
 // Only returns c for the caller's eyes: it names only the tools that usable admits

@@ -22,17 +22,47 @@ func (sel *Selection) deliver() {
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
 	}
+	announced := sel.announced()
 	for _, e := range sent {
 		switch {
 		case slices.Contains(sel.Declared, e):
 		case sel.Mode == Direct || sel.Request.Uncached && sel.Mode == Preselect:
 			sel.Declared = append(sel.Declared, e)
 		case !slices.Contains(sel.Request.Announced, e.Definition.Name):
-			sel.Announced = append(sel.Announced, e)
+			announced += e.Tokens
+			sel.announce(e, announced)
 		}
 	}
 	if sel.Mode == Native {
 		sel.postpone()
+	}
+}
+
+// The announcements of a session stay in it. Beyond maxDescribed times the budget of a
+// question, its tools are only named, and beyond maxNamed times no more are: the model
+// finds them with find_tools.
+const maxDescribed, maxNamed = 2, 4
+
+// announced is how many tokens the tools have that the session's messages announced.
+func (sel *Selection) announced() (tokens int) {
+	for _, name := range sel.Request.Announced {
+		if e, ok := sel.selector.catalog.Get(name); ok {
+			tokens += e.Tokens
+		}
+	}
+	return tokens
+}
+
+// announce announces a tool with the message, after which the session has announced so
+// many tokens.
+func (sel *Selection) announce(e *catalog.Entry, tokens int) {
+	switch {
+	case tokens <= maxDescribed*sel.budget:
+		sel.Announced = append(sel.Announced, e)
+	case tokens <= maxNamed*sel.budget:
+		sel.Named = append(sel.Named, e)
+	default:
+		sel.stages[e.Position()] = Budget
 	}
 }
 

@@ -1,10 +1,12 @@
 package selection_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/tool"
@@ -164,8 +166,59 @@ func TestAutoChoosesAMode(t *testing.T) {
 		{many, selection.Request{Native: true}, selection.Native},
 		{many, selection.Request{Mode: selection.Direct}, selection.Direct},
 	} {
-		if sel := c.s.Select(c.req); sel.Mode != c.want || sel.Why == "" {
-			t.Errorf("%+v: %s (%s), want %s", c.req, sel.Mode, sel.Why, c.want)
+		sel := c.s.Select(c.req)
+		if sel.Mode != c.want {
+			t.Errorf("sel.Mode = %v, want %v", sel.Mode, c.want)
 		}
+		if sel.Why == "" {
+			t.Errorf("sel.Why = %q, want another than \"\"", sel.Why)
+		}
+	}
+}
+
+// TestAnnouncementsAreBounded: however many topics a session has, its messages describe
+// tools of twice the budget and name as many again.
+func TestAnnouncementsAreBounded(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	const topics = 300
+	for i := range topics {
+		must(t, r.Register(define(fmt.Sprintf("do_topic%d", i), fmt.Sprintf("Do what is to be done about topic%d", i))))
+	}
+	const budget = 500
+	s := selection.New(r.Catalog(), selection.Config{Budget: budget})
+	req := selection.Request{Query: "topic0"}
+	described, named, last := 0, 0, 0
+	for i := range topics {
+		req.Query = fmt.Sprint("please do topic", i)
+		sel := s.Select(req)
+		req.Began, req.Declared = sel.Mode, nil
+		for _, e := range sel.Declared {
+			req.Declared = append(req.Declared, e.Definition.Name)
+		}
+		for _, e := range sel.Announced {
+			described += e.Tokens
+		}
+		for _, e := range sel.Named {
+			named += e.Tokens
+			last = i
+		}
+		for _, e := range slices.Concat(sel.Announced, sel.Named) {
+			if slices.Contains(req.Announced, e.Definition.Name) {
+				t.Fatalf("%s is announced twice", e.Definition.Name)
+			}
+			req.Announced = append(req.Announced, e.Definition.Name)
+		}
+		if len(sel.Ranked) == 0 || sel.Ranked[0].Definition.Name != fmt.Sprint("do_topic", i) {
+			t.Fatalf("topic%d: ranked %v", i, sel.Ranked)
+		}
+	}
+	if described == 0 || described > 2*budget {
+		t.Errorf("%d tokens are described, want at most %d", described, 2*budget)
+	}
+	if named == 0 || named > 2*budget {
+		t.Errorf("%d tokens are named, want at most %d", named, 2*budget)
+	}
+	if last == topics-1 {
+		t.Error("naming never ends")
 	}
 }

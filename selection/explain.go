@@ -21,6 +21,7 @@ type Explanation struct {
 	// Funnel has how many tools were left after each stage.
 	Funnel []Step `json:"funnel"`
 	Tokens Tokens `json:"tokens"`
+	Counts Counts `json:"counts"`
 	// Declared and Announced name the tools that reach the model, in order.
 	Declared  []string `json:"declared"`
 	Announced []string `json:"announced,omitempty"`
@@ -57,7 +58,7 @@ const MaxParts = 64
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
 		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
-		Funnel: sel.funnel(), Tokens: sel.Tokens(),
+		Funnel: sel.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),
 		Preferred: sel.Request.Preferred, Advice: sel.Request.Advice,
@@ -98,6 +99,10 @@ func (sel *Selection) Stage(e *catalog.Entry) Stage { return sel.stages[e.Positi
 func (sel *Selection) Failed() []error {
 	return append(slices.Collect(maps.Values(sel.failed)), sel.failedRules...)
 }
+
+// Unranked returns the error of a ranking that panicked; nil otherwise. Such a selection
+// has only the tools that need no ranking: pinned ones and those to search with.
+func (sel *Selection) Unranked() error { return sel.ranking.Failed }
 
 // Catalog returns the catalog that was selected from.
 func (sel *Selection) Catalog() *catalog.Catalog { return sel.selector.catalog }

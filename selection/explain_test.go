@@ -136,6 +136,22 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// Of many declared tools, the compact explanation names those that fit the question best.
+func TestCompactNamesTheBest(t *testing.T) {
+	r := office(t)
+	for i := range 20 {
+		must(t, r.Register(define(fmt.Sprintf("paint_wall_%02d", i), "Paint a wall")))
+	}
+	must(t, r.Register(define("water_flowers", "Water the flowers")))
+	c := selection.New(r.Catalog(), selection.Config{Direct: 1000, Budget: 1 << 20}).Select(selection.Request{Query: "water the flowers"}).Compact()
+	if c.More == 0 {
+		t.Errorf("c.More = %d, want more", c.More)
+	}
+	if c.Declared[0].Tool != "water_flowers" {
+		t.Errorf("c.Declared[0].Tool = %q, want %q", c.Declared[0].Tool, "water_flowers")
+	}
+}
+
 // A compact explanation is small even with the longest names.
 func TestCompactIsSmall(t *testing.T) {
 	r := catalog.NewRegistry(nil)

@@ -82,7 +82,7 @@ func (sel *Selection) hasSkills() bool {
 		return true
 	}
 	for i := range sel.selector.skills.list {
-		if sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual {
+		if sel.offered(i) {
 			return true
 		}
 	}

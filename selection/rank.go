@@ -2,8 +2,10 @@ package selection
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rank"
 )
 
@@ -20,8 +22,8 @@ type Match struct {
 func (sel *Selection) rank() {
 	s, req := sel.selector, &sel.Request
 	sel.ranking = s.index.Rank(rank.Query{
-		Text: req.Query, History: req.History, Admitted: sel.admitted(),
-		Votes: s.votes.Cast(req.Query, req.Facts.User, sel.votable), Vector: req.Vector, Vectors: s.vectors,
+		Text: req.Query, History: req.History, Called: called, Admitted: sel.admitted(),
+		Votes: s.votes.Cast(req.Query, req.Facts.Record(), sel.votable), Vector: req.Vector, Vectors: s.vectors,
 	})
 	best := rank.NewTop(max(2*sel.limit, 16), compareMatches)
 	for i, score := range sel.ranking.Scores {
@@ -36,6 +38,24 @@ func (sel *Selection) rank() {
 			break
 		}
 	}
+}
+
+// called returns the name of the tool that a call in the history reached: the names of
+// the meta tools say nothing about the conversation.
+func called(c chat.Call) string {
+	if c.Name != CallTool {
+		if Meta(c.Name) {
+			return ""
+		}
+		return c.Name
+	}
+	var through struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(c.Arguments, &through) != nil {
+		return ""
+	}
+	return through.Name
 }
 
 // admitted says by position which tools are admitted; nil means all.

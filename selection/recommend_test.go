@@ -62,7 +62,7 @@ func TestRecommendedTools(t *testing.T) {
 	}{
 		"made for the channel":            {selection.Request{Query: "poll", Facts: on("telegram")}, "telegram_poll create_poll slack_poll"},
 		"another channel":                 {selection.Request{Query: "poll", Facts: on("slack")}, "slack_poll create_poll telegram_poll"},
-		"none in particular":              {selection.Request{Query: "poll", Facts: on("web")}, "create_poll telegram_poll slack_poll"},
+		"none in particular":              {selection.Request{Query: "poll", Facts: on("web")}, "create_poll slack_poll telegram_poll"},
 		"a channel alone is no reason":    {selection.Request{Query: "hi", Facts: on("slack")}, ""},
 		"used lately":                     {selection.Request{Query: "and in Rome?", Facts: on("web"), Used: []selection.Use{ago("get_weather", time.Minute)}}, "get_weather"},
 		"used long ago":                   {selection.Request{Query: "and in Rome?", Facts: on("web"), Used: []selection.Use{ago("get_weather", 2*time.Hour)}}, ""},
@@ -184,7 +184,7 @@ func TestRecommendedSkills(t *testing.T) {
 func TestUnsure(t *testing.T) {
 	s := recommending(t)
 	for query, want := range map[string]string{
-		"city":     "get_weather get_news",
+		"city":     "get_news get_weather",
 		"poll":     "",
 		"weather":  "",
 		"calendar": "",

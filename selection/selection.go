@@ -36,6 +36,9 @@ type Selection struct {
 	// Announced are the tools that are described with this message, because the
 	// session's Declared were already fixed; best first.
 	Announced []*catalog.Entry
+	// Named are the tools that are only named with this message, because the session's
+	// messages describe enough tools.
+	Named []*catalog.Entry
 	// Ranked are the tools that fit the question best and may be used, best first:
 	// the tools that are sent, or would be if the model did not know them already.
 	Ranked []Match
@@ -65,7 +68,8 @@ type Selection struct {
 	limit       int
 	budget      int
 
-	usable, usableTokens int  // how many tools may be used, and their tokens
+	all, allTokens       int  // how many tools the caller may see, and their tokens
+	usable, usableTokens int  // how many of them may be used now, and their tokens
 	anew                 bool // the session's front is made anew
 }
 
@@ -88,7 +92,7 @@ func (s *Selector) begin(req Request) *Selection {
 	sel := &Selection{
 		Request: req, selector: s,
 		stages: make([]Stage, s.catalog.Len()),
-		limit:  cmp.Or(max(req.Limit, 0), s.config.Limit),
+		limit:  min(cmp.Or(max(req.Limit, 0), s.config.Limit), s.catalog.Len()),
 	}
 	sel.budget = req.within(cmp.Or(max(req.Budget, 0), s.config.Budget), s.config.WindowShare)
 	return sel

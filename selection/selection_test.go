@@ -126,15 +126,21 @@ func TestFunnelAddsUp(t *testing.T) {
 		}
 		left = step.Left
 	}
-	if left != 1 || x.Funnel[0].Left != 8 {
-		t.Errorf("funnel %+v", x.Funnel)
+	if left != 1 {
+		t.Errorf("left = %v, want 1", left)
+	}
+	if x.Funnel[0].Left != 8 {
+		t.Errorf("x.Funnel[0].Left = %v, want 8", x.Funnel[0].Left)
 	}
 	raw, err := json.Marshal(x)
 	must(t, err)
 	var back selection.Explanation
 	must(t, json.Unmarshal(raw, &back))
-	if back.Tools[0].Stage != selection.Sent || back.Tools[0].Tool != "list_pods" {
-		t.Errorf("read back: %+v", back.Tools[0])
+	if back.Tools[0].Stage != selection.Sent {
+		t.Errorf("back.Tools[0].Stage = %v, want %v", back.Tools[0].Stage, selection.Sent)
+	}
+	if back.Tools[0].Tool != "get_pod_logs" {
+		t.Errorf("back.Tools[0].Tool = %q, want %q", back.Tools[0].Tool, "get_pod_logs")
 	}
 }
 

@@ -61,7 +61,7 @@ func (sel *Selection) hideSkills() {
 	sel.hidden = make([]hiding, len(s.list))
 	for i, skill := range s.list {
 		ruled, tools := set(denied).has(s.places[i]), s.tools[i]
-		if !ruled && (len(tools) == 0 || slices.ContainsFunc(tools, sel.visible)) {
+		if !ruled && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
 			continue
 		}
 		active := sel.Request.Facts
@@ -69,7 +69,7 @@ func (sel *Selection) hideSkills() {
 		switch {
 		case ruled && set(sel.selector.catalog.DeniedSkills(&active)).has(s.places[i]):
 			sel.hidden[i] = byRule
-		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.visible) && !sel.opens(&active, tools):
+		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.Visible) && !sel.opens(&active, tools):
 			sel.hidden[i] = byTools
 		default:
 			continue
@@ -87,9 +87,9 @@ const (
 	byTools
 )
 
-// visible reports whether the caller may see a tool. The active skill, the request
+// Visible reports whether the caller may see a tool. The active skill, the request
 // and the ranking do not matter.
-func (sel *Selection) visible(e *catalog.Entry) bool {
+func (sel *Selection) Visible(e *catalog.Entry) bool {
 	stage := sel.Stage(e)
 	return stage == Sent || stage > Visibility
 }
@@ -120,6 +120,25 @@ func (sel *Selection) offered(i int) bool {
 	req, name := &sel.Request, sel.selector.skills.list[i].Name
 	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual && !slices.Contains(req.ExcludeSkills, name) &&
 		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name))
+}
+
+// ActiveSkill returns the name of the active skill; empty when it is hidden from the caller.
+func (sel *Selection) ActiveSkill() string {
+	name := sel.Request.Facts.Skill
+	if slices.Contains(sel.HiddenSkills, name) {
+		return ""
+	}
+	return name
+}
+
+// HidesSkill reports whether a skill exists and is hidden from the caller.
+func (s *Selector) HidesSkill(facts chat.Facts, groups, name string) bool {
+	if _, ok := s.skills.byName[name]; !ok {
+		return false
+	}
+	sel := s.begin(Request{Facts: facts, Groups: groups})
+	sel.admit()
+	return slices.Contains(sel.HiddenSkills, name)
 }
 
 // AdmitSkill finds a skill that a model may take up, as Select judges it. It treats

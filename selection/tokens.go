@@ -1,13 +1,20 @@
 package selection
 
+import "github.com/etui-run/etui/catalog"
+
 // Tokens is what definitions cost in a request, as [chat.Tokens] estimates it.
 type Tokens struct {
-	// Usable is the cost of sending every tool that the caller may use.
+	// All is the cost of sending every tool that the caller may see, with no toolset and
+	// no choice: what a request would cost without etui's selection.
+	All int `json:"all"`
+	// Usable is the part of All that the active toolset and the request leave.
 	Usable int `json:"usable"`
-	// Sent is the cost of the tools in the request, including meta tools.
+	// Sent is the cost of the tools in the request, and Meta that of the tools with which
+	// the model reaches the others, see [Meta].
 	Sent int `json:"sent"`
-	// Saved is the difference and SavedPercent its share of Usable; both are 0 when
-	// nothing is saved.
+	Meta int `json:"meta"`
+	// Saved is All without Sent and Meta, and SavedPercent its share of All. Both are
+	// negative when Meta costs more than the choice saves.
 	Saved        int     `json:"saved"`
 	SavedPercent float64 `json:"saved_percent"`
 	// Budget is how much the definitions were allowed to cost.
@@ -16,17 +23,41 @@ type Tokens struct {
 
 // Tokens returns what the selection costs and saves.
 func (sel *Selection) Tokens() Tokens {
-	t := Tokens{Budget: sel.budget, Usable: sel.usableTokens}
-	for _, e := range sel.Declared {
-		t.Sent += e.Tokens
+	t := Tokens{Budget: sel.budget, All: sel.allTokens, Usable: sel.usableTokens}
+	for _, list := range [...][]*catalog.Entry{sel.Declared, sel.Announced} {
+		for _, e := range list {
+			if Meta(e.Definition.Name) {
+				t.Meta += e.Tokens
+			} else {
+				t.Sent += e.Tokens
+			}
+		}
 	}
-	for _, e := range sel.Announced {
-		t.Sent += e.Tokens
-	}
-	if t.Saved = t.Usable - t.Sent; t.Saved > 0 {
-		t.SavedPercent = 100 * float64(t.Saved) / float64(t.Usable)
-	} else {
-		t.Saved = 0
+	t.Saved = t.All - t.Sent - t.Meta
+	if t.All > 0 {
+		t.SavedPercent = 100 * float64(t.Saved) / float64(t.All)
 	}
 	return t
+}
+
+// Counts says of how many tools a request has how many.
+type Counts struct {
+	// All, Usable and Sent count the tools that have the [Tokens] of the same names. Meta
+	// tools do not count.
+	All    int `json:"all"`
+	Usable int `json:"usable"`
+	Sent   int `json:"sent"`
+}
+
+// Counts returns how many tools the selection chose from and sends.
+func (sel *Selection) Counts() Counts {
+	n := Counts{All: sel.all, Usable: sel.usable}
+	for _, list := range [...][]*catalog.Entry{sel.Declared, sel.Announced} {
+		for _, e := range list {
+			if !Meta(e.Definition.Name) {
+				n.Sent++
+			}
+		}
+	}
+	return n
 }

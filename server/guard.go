@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/wire"
 )
@@ -17,7 +20,7 @@ import (
 // the guard.
 func (s *Server) serve(has func(Access) bool) http.Handler {
 	mux := http.NewServeMux()
-	access := map[string]Access{} // of patterns; a request that matches none is a Client's
+	access := map[string]Access{"": Person} // of patterns; "" is that of a request that matches none
 	for _, r := range s.routes {
 		if has(r.Access) {
 			mux.HandleFunc(r.Pattern, r.handle)
@@ -26,23 +29,71 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 	}
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pace(w, r)
+		connection := w
+		w = &answer{w, s.engine.Secrets()}
+		if len(r.TransferEncoding) > 0 {
+			// Content-Length may have been there, too, which net/http does not tell. Two
+			// lengths are how requests are smuggled past a proxy, so nothing follows this one.
+			w.Header().Set("Connection", "close")
+		}
 		_, pattern := mux.Handler(r)
-		switch may := access[pattern]; {
+		needed, from := access[pattern], peer(r)
+		if needed != Open && r.Header.Get("Authorization") != "" && s.wrong.floods(from) {
+			w.Header().Set("Retry-After", "1")
+			wire.Refuse(w, http.StatusTooManyRequests, "too many wrong API keys from this address")
+			return
+		}
+		c, known := s.caller(r)
+		switch {
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
 		case cross.Check(r) != nil:
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
-		case may != Open && !s.hasKey(r):
+		case needed != Open && !known:
+			if r.Header.Get("Authorization") != "" {
+				s.wrong.wait(r.Context(), from)
+			}
 			wire.Refuse(w, http.StatusUnauthorized, "a valid API key is needed as bearer token")
-		case may == Operator && !local(r):
+		case needed != Open && !may(c, needed):
+			wire.Refuse(w, http.StatusForbidden, fmt.Sprintf("this API key may not do that: it takes the key of an operator%s", map[bool]string{true: ", or one that may speak for others"}[needed == Client]))
+		case needed == Operator && !local(r):
 			wire.Refuse(w, http.StatusForbidden, "the admin API answers only programs on its own machine, at a loopback address and without a proxy")
 		default:
-			// Room for the longest message, as JSON escapes it, and its history.
-			r.Body = http.MaxBytesReader(w, r.Body, int64(8*s.engine.MaxMessage()+8<<20))
-			mux.ServeHTTP(&answer{w, s.engine.Secrets()}, r)
+			// Room for the longest message, as JSON escapes it, its history, and pictures
+			// as base64.
+			r.Body = http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4))
+			if pattern == "" {
+				unmatched(w, r, mux)
+				return
+			}
+			mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), c)))
 		}
 	})
 }
+
+// unmatched refuses a request that no route matches. The mux knows whether it is the
+// path or the method.
+func unmatched(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	found := &status{header: http.Header{}}
+	mux.ServeHTTP(found, r)
+	if found.code == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", found.header.Get("Allow"))
+		wire.Refuse(w, found.code, fmt.Sprintf("%s does not take the method %s; it takes %s", r.URL.Path, r.Method, found.header.Get("Allow")))
+		return
+	}
+	wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path))
+}
+
+// status keeps the status of an answer and drops the rest.
+type status struct {
+	header http.Header
+	code   int
+}
+
+func (s *status) Header() http.Header         { return s.header }
+func (s *status) WriteHeader(code int)        { s.code = code }
+func (s *status) Write(p []byte) (int, error) { return len(p), nil }
 
 // ownHost reports whether a name is one of the server's own.
 func (s *Server) ownHost(host string) bool {
@@ -50,12 +101,43 @@ func (s *Server) ownHost(host string) bool {
 	return name == "" || name == "localhost" || net.ParseIP(name) != nil || slices.Contains(s.config.Hosts, name)
 }
 
-// hasKey reports whether a request has the key, or needs none. It takes the same
-// time for every wrong key.
-func (s *Server) hasKey(r *http.Request) bool {
+// caller returns who the client of a request is, and whether it may come in. It takes the
+// same time for every wrong key.
+func (s *Server) caller(r *http.Request) (wire.Caller, bool) {
+	all := wire.Caller{ForOthers: true, Operator: true}
+	said := strings.Join(r.Header.Values("Authorization"), ", ") // two are no key
+	if s.config.Key == "" && (!s.config.Keys.Needed() || said == "" && local(r)) {
+		return all, true
+	}
 	want := sha256.Sum256([]byte("Bearer " + s.config.Key))
-	got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-	return s.config.Key == "" || subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	got := sha256.Sum256([]byte(said))
+	isKey := subtle.ConstantTimeCompare(want[:], got[:]) == 1 && s.config.Key != ""
+	token, bearer := strings.CutPrefix(said, "Bearer ")
+	key, known := s.config.Keys.Find(token)
+	if isKey {
+		return all, true
+	}
+	user, usable := s.users().Owner(key)
+	if !bearer || !known || !usable {
+		return wire.Caller{}, false
+	}
+	c := wire.Caller{Key: key.Name, ForOthers: key.ForOthers, Operator: key.Operator}
+	if user != nil {
+		c.User = user.Name
+	}
+	return c, true
+}
+
+func (s *Server) users() *identity.Users {
+	if s.config.Users == nil {
+		return nil
+	}
+	return s.config.Users()
+}
+
+// may reports whether a client may use a route, wherever it is.
+func may(c wire.Caller, a Access) bool {
+	return a >= Person || c.Operator || a == Client && c.ForOthers
 }
 
 // forwarding are the headers in which proxies name their clients.
@@ -90,6 +172,7 @@ type answer struct {
 }
 
 func (a *answer) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(slowest)) // not every writer has one
 	if _, err := a.ResponseWriter.Write(a.secrets.Redactor().JSON(p)); err != nil {
 		return 0, err
 	}

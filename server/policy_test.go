@@ -25,7 +25,9 @@ import (
 func TestPolicyOverHTTP(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	known := &secret.Known{}
-	known.Set("test", key)
+	if err := known.Set("test", key); err != nil {
+		t.Fatal(err)
+	}
 	r := catalog.NewRegistry(nil)
 	type in struct {
 		Text string `json:"text"`
@@ -66,7 +68,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 		{"POST", "/api/tools/look", `{"arguments":{"text":"x"}}`, 200, `"text":"got x with (hidden)"`},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{"text":"x"}}`, 403, "needs an approval"},
 		{"POST", "/api/tools/wipe", `{"user":"bob","arguments":{}}`, 400, "do not fit"},
-		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, "duplicate key"},
+		{"POST", "/api/tools/look", `{"user":"bob","arguments":{"text":"a","text":"b"}}`, 400, `\"arguments.text\" appears twice`},
 		{"POST", "/api/tools/find_tools/judge", `{}`, 200, `"effect":"allow"`},
 		{"POST", "/api/tools/use_skill/judge", `{}`, 200, `"depends":true`},
 		{"POST", "/api/tools/wipe", `{"user":"ann","arguments":{"text":"x"}}`, 200, "got x with"},

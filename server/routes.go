@@ -9,21 +9,36 @@ import (
 	"github.com/etui-run/etui/server/openai"
 )
 
-// Access says who may use a route. The zero value is [Client].
+// Access says who may use a route. Each kind includes those after it. The zero value is
+// [Operator]: a route is nobody else's until the table says so.
 type Access int
 
-// The kinds of access.
+// The kinds of access. Where no key is configured, every program may do what needs one,
+// but for the routes of operators: those answer only programs on this machine.
 const (
-	// Client: with the key, if one is configured.
-	Client Access = iota
+	// Operator: an operator with its key, from a program on this machine: at a loopback
+	// address, by a name for it, and not through a proxy.
+	Operator Access = iota
+	// Client: a key that may speak for others, or an operator's.
+	Client
+	// Person: any key. A message with a person's key is from that person.
+	Person
 	// Open: without a key.
 	Open
-	// Operator: with the key, if one is configured, and from a program on this
-	// machine: at a loopback address, by a name for it, and not through a proxy.
-	Operator
 )
 
-func (a Access) String() string { return [...]string{"client", "open", "operator"}[a] }
+func (a Access) String() string { return [...]string{"operator", "client", "person", "open"}[a] }
+
+// AccessOf returns who may use the route of a request, [Operator] where there is none.
+func AccessOf(r *http.Request) Access {
+	mux, access := http.NewServeMux(), map[string]Access{}
+	for _, route := range table(nil, nil, nil, nil) { // nothing is handled
+		mux.HandleFunc(route.Pattern, route.handle)
+		access[route.Pattern] = route.Access
+	}
+	_, pattern := mux.Handler(r)
+	return access[pattern]
+}
 
 // Route is something that the server does.
 type Route struct {
@@ -45,23 +60,44 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /healthz", Open, "whether the process is up", s.live},
 		{"GET /readyz", Open, "whether it can answer: the store can be read", s.ready},
 
-		{"GET /v1/models", Client, "the agents, as models", chat.Models},
-		{"POST /v1/chat/completions", Client, `OpenAI's chat completions; "model" names the agent`, chat.Completions},
+		{"GET /{$}", Open, "for browsers: a page that says what this is and how to ask", s.page},
 
-		{"POST /api/chat", Client, "a Message in, a line of JSON for each Event out", own.Chat},
-		{"POST /api/select", Client, "a Question in, an Answer out: what a message would get", own.Select},
-		{"POST /api/why", Client, "a Look in: what earlier messages of a conversation got", own.Why},
-		{"GET /api/status", Client, "agents, cache breaks, rules in effect, configuration", own.Status},
-		{"GET /api/tools", Client, "every tool, shadowed ones too", own.Tools},
-		{"POST /api/tools/{name}", Client, "a CallRequest in, the result of the tool out", own.Call},
-		{"POST /api/tools/{name}/judge", Client, "a CallRequest in: what would become of the call", own.Judge},
-		{"GET /api/skills", Client, "the toolsets, and which one is active: ?agent=", own.Toolsets},
-		{"PUT /api/skills", Client, `make a toolset active: {"agent": "", "skill": ""}`, own.SetToolset},
+		{"GET /v1/models", Person, "the agents, as models", chat.Models},
+		{"GET /v1/models/{id}", Person, "one agent, as a model", chat.Model},
+		{"POST /v1/chat/completions", Person, `OpenAI's chat completions; "model" names the agent`, chat.Completions},
+
+		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
+		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},
+		{"POST /api/select", Person, "a Question in, an Answer out: what a message would get", own.Select},
+		{"POST /api/why", Person, "a Look in: what earlier messages of a conversation got", own.Why},
+		{"GET /api/status", Client, "agents and cache breaks; for operators also rules in effect and the configuration", own.Status},
+		{"GET /api/tools", Person, "the tools that the sender may see; for operators every tool, shadowed ones too", own.Tools},
+		{"POST /api/tools/{name}", Person, "a CallRequest in, the result of the tool out", own.Call},
+		{"POST /api/tools/{name}/judge", Person, "a CallRequest in: what would become of the call", own.Judge},
+		{"GET /api/skills", Person, "the toolsets that the sender may see, for operators all, and which one is active: ?agent=", own.Toolsets},
+		{"PUT /api/skills", Operator, `make a toolset active: {"agent": "", "skill": ""}`, own.SetToolset},
 		{"GET /api/agents", Client, "an AgentStatus for each agent", own.Agents},
-		{"PUT /api/agents/{name}", Client, "a Control in, the AgentStatus out", own.Control},
-		{"GET /api/usage", Client, "the record of past turns: ?agent= ?user= ?limit=", own.PastTurns},
-		{"DELETE /api/usage", Client, "erase it: ?user=, or ?everybody=true", own.Forget},
+		{"PUT /api/agents/{name}", Operator, "a Control in, the AgentStatus out", own.Control},
+		{"GET /api/usage", Operator, "the record of past turns: ?agent= ?user= ?limit=", own.PastTurns},
+		{"DELETE /api/usage", Operator, "erase it: ?user=, or ?everybody=true", own.Forget},
+		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.OwnSessions},
+		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.OwnSession},
+		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.DeleteOwnSession},
 
+		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
+		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey},
+		{"DELETE /admin/keys/{name}", Operator, "revoke a key", s.revokeKey},
+
+		{"GET /metrics", Operator, "counters and latencies in Prometheus' text format", s.metrics},
+		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.Sessions},
+		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.Session},
+		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.DeleteSession},
+		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.File},
+		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
+		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
+		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},
+		{"DELETE /admin/inbox/{id}", Operator, "drop a parked one", own.DropItem},
+		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", own.ForgetUser},
 		{"GET /admin/skills", Operator, "every skill, and the files that give none", skills.List},
 		{"GET /admin/skills/{name}", Operator, "one skill", skills.Show},
 		{"POST /admin/skills/reload", Operator, "read the files again: a report", skills.Reload},

@@ -11,11 +11,13 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/openai"
@@ -25,8 +27,14 @@ import (
 // Config is what the server adds to the engine. The zero value works: without a
 // key, for programs on this machine and clients that use an IP address.
 type Config struct {
-	// Key, when not empty, must be presented by clients as a bearer token.
+	// Key, when not empty, is an operator's key, which may also speak for others.
+	// Clients present it, or one of Keys, as a bearer token.
 	Key string
+	// Keys are the other keys; nil means none. While there are some and Key is empty,
+	// only programs on this machine need no key: they are operators.
+	Keys *identity.Keys
+	// Users returns the people to whom keys belong; nil means none.
+	Users func() *identity.Users
 	// Hosts are names under which clients may address the server, beside localhost
 	// and IP addresses.
 	Hosts []string
@@ -44,12 +52,16 @@ type Server struct {
 	config Config
 	routes []Route
 	all    http.Handler
+	wrong  wrongKeys
 }
 
 // New returns a server for an engine.
 func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Keys == nil {
+		cfg.Keys = &identity.Keys{}
 	}
 	cfg.Skills.Log = cfg.Log
 	s := &Server{engine: e, config: cfg}
@@ -88,7 +100,12 @@ func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	if err := s.engine.Ready(ctx); err != nil {
+	err := s.engine.Ready(ctx)
+	if errors.Is(err, engine.ErrStopping) {
+		wire.Reply(w, http.StatusServiceUnavailable, s.health("stopping"))
+		return
+	}
+	if err != nil {
 		s.config.Log.ErrorContext(ctx, "not ready", "error", err)
 		h := s.health("not ready")
 		h.Error = "the store cannot be read"
@@ -96,6 +113,12 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wire.Reply(w, http.StatusOK, s.health("ready"))
+}
+
+// metrics answers in the text format of Prometheus.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_ = s.engine.Metrics(w) // the client may have gone
 }
 
 func (s *Server) health(status string) Health {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 func Example() {
@@ -47,21 +49,40 @@ func ExampleServer_Routes() {
 	// Output:
 	// open      GET /healthz
 	// open      GET /readyz
-	// client    GET /v1/models
-	// client    POST /v1/chat/completions
-	// client    POST /api/chat
-	// client    POST /api/select
-	// client    POST /api/why
+	// open      GET /{$}
+	// person    GET /v1/models
+	// person    GET /v1/models/{id}
+	// person    POST /v1/chat/completions
+	// person    POST /api/chat
+	// person    POST /api/whoami
+	// person    POST /api/select
+	// person    POST /api/why
 	// client    GET /api/status
-	// client    GET /api/tools
-	// client    POST /api/tools/{name}
-	// client    POST /api/tools/{name}/judge
-	// client    GET /api/skills
-	// client    PUT /api/skills
+	// person    GET /api/tools
+	// person    POST /api/tools/{name}
+	// person    POST /api/tools/{name}/judge
+	// person    GET /api/skills
+	// operator  PUT /api/skills
 	// client    GET /api/agents
-	// client    PUT /api/agents/{name}
-	// client    GET /api/usage
-	// client    DELETE /api/usage
+	// operator  PUT /api/agents/{name}
+	// operator  GET /api/usage
+	// operator  DELETE /api/usage
+	// person    GET /api/sessions
+	// person    GET /api/sessions/{key}
+	// person    DELETE /api/sessions/{key}
+	// operator  GET /admin/keys
+	// operator  POST /admin/keys
+	// operator  DELETE /admin/keys/{name}
+	// operator  GET /metrics
+	// operator  GET /admin/sessions
+	// operator  GET /admin/sessions/{key}
+	// operator  DELETE /admin/sessions/{key}
+	// operator  GET /admin/files/{sha256}
+	// operator  GET /admin/inbox
+	// operator  GET /admin/inbox/{id}
+	// operator  POST /admin/inbox/{id}/retry
+	// operator  DELETE /admin/inbox/{id}
+	// operator  DELETE /admin/users/{user}
 	// operator  GET /admin/skills
 	// operator  GET /admin/skills/{name}
 	// operator  POST /admin/skills/reload
@@ -89,6 +110,8 @@ func newServer(t *testing.T, cfg server.Config, change func(*engine.Config)) *se
 // otherwise, and returns the status and the body of the answer.
 func ask(ctx context.Context, h http.Handler, method, target, body string, header ...string) (int, string) {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	n := rand.Uint32() // another client each time: wrong keys slow one down
+	r.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:1000", byte(n), byte(n>>8), byte(n>>16))
 	if ctx.Value(http.LocalAddrContextKey) == nil {
 		ctx = arrived(ctx, "127.0.0.1")
 	}
@@ -106,35 +129,24 @@ func arrived(ctx context.Context, ip string) context.Context {
 	return context.WithValue(ctx, http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.ParseIP(ip)}))
 }
 
-// TestAccess: every route asks for the key unless it is open, and the routes of
-// operators answer only programs on this machine.
-func TestAccess(t *testing.T) {
-	s := newServer(t, server.Config{Key: "right"}, nil)
+// TestUnknownNames: every request of etui's own protocols refuses a parameter and a
+// field that it does not know, before it does anything.
+func TestUnknownNames(t *testing.T) {
+	s := newServer(t, server.Config{}, nil)
 	for _, r := range s.Routes() {
 		method, path, _ := strings.Cut(r.Pattern, " ")
-		url := "http://localhost" + strings.NewReplacer("{name}", "main", "{change}", "enable").Replace(path)
-		for name, c := range map[string]struct {
-			ctx     context.Context //nolint:containedctx // a row of a table
-			header  []string
-			refused int // 0 when it is let in
-		}{
-			"without a key": {t.Context(), nil, map[bool]int{true: 0, false: 401}[r.Access == server.Open]},
-			"a wrong key":   {t.Context(), []string{"Authorization", "Bearer wrong"}, map[bool]int{true: 0, false: 401}[r.Access == server.Open]},
-			"the key":       {t.Context(), []string{"Authorization", "Bearer right"}, 0},
-			"from another machine": {
-				arrived(t.Context(), "192.0.2.1"), []string{"Authorization", "Bearer right"}, map[bool]int{true: 403}[r.Access == server.Operator],
-			},
-			"through a proxy": {
-				t.Context(), []string{"Authorization", "Bearer right", "X-Forwarded-For", "192.0.2.1"}, map[bool]int{true: 403}[r.Access == server.Operator],
-			},
-		} {
-			status, body := ask(c.ctx, s, method, url, "{}", c.header...)
-			if c.refused != 0 && status != c.refused || c.refused == 0 && (status == 401 || status == 403) {
-				t.Errorf("%s %s: %d %s, want %d", r.Pattern, name, status, body, c.refused)
-			}
-			if strings.Contains(body, "right") {
-				t.Errorf("%s %s: the key is in the answer: %s", r.Pattern, name, body)
-			}
+		if !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/admin/") {
+			continue
+		}
+		url := "http://localhost" + strings.NewReplacer("{name}", "main", "{change}", "approve").Replace(path)
+		if status, body := ask(t.Context(), s, method, url+"?nope=1", ""); status != http.StatusBadRequest || !strings.Contains(body, `unknown query parameter \"nope\"`) {
+			t.Errorf("%s?nope=1: %d %s", r.Pattern, status, body)
+		}
+		if method != http.MethodPost && method != http.MethodPut {
+			continue
+		}
+		if status, body := ask(t.Context(), s, method, url, `{"nope":1}`); status != http.StatusBadRequest || !strings.Contains(body, `unknown field \"nope\"`) {
+			t.Errorf("%s {nope}: %d %s", r.Pattern, status, body)
 		}
 	}
 }
@@ -194,16 +206,16 @@ func TestNames(t *testing.T) {
 
 func TestLongBodiesAreRefused(t *testing.T) {
 	s := newServer(t, server.Config{}, func(c *engine.Config) { c.MaxMessage = 100 })
-	status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"`+strings.Repeat("x", 10<<20)+`"}`)
+	status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", `{"text":"`+strings.Repeat("x", 26<<20)+`"}`)
 	if status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "longer than") {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
 // brokenStore cannot be read.
-type brokenStore struct{ session.Store }
+type brokenStore struct{ store.Store }
 
-func (brokenStore) List(context.Context, int) ([]session.Summary, error) {
+func (brokenStore) List(context.Context, session.Filter) ([]session.Summary, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 

@@ -44,8 +44,11 @@ type State struct {
 	// Front describes the beginning of the newest request.
 	Front Front `json:"front,omitzero"`
 	// Sent is how many of the newest messages the next request contains; 0 means
-	// unknown.
+	// unknown, [None] that it contains none.
 	Sent int `json:"sent,omitempty"`
+	// Summary tells what was said before those messages; empty when nothing was. The
+	// messages themselves stay in the store.
+	Summary string `json:"summary,omitempty"`
 	// Turn is the open turn; zero when there is none.
 	Turn Turn `json:"turn,omitzero"`
 	// Awaits are the calls that wait for something from outside.
@@ -62,6 +65,8 @@ type Turn struct {
 	ID string `json:"id"`
 	// Request is the host's own record of the message that began the turn.
 	Request json.RawMessage `json:"request,omitempty"`
+	// Item is the ID of the message in the inbox that the turn works on; 0 means none.
+	Item int64 `json:"item,omitempty"`
 	// Resumed counts how often the turn was resumed.
 	Resumed int `json:"resumed,omitempty"`
 	// Once are the IDs of the calls of the last round that must not run twice, as
@@ -88,6 +93,8 @@ type Await struct {
 	// Call is the call's ID, and Tool the name of the tool that it reaches.
 	Call string `json:"call"`
 	Tool string `json:"tool"`
+	// User is who asked for the call, if known.
+	User string `json:"user,omitempty"`
 	// For is what the call waits for.
 	For Awaited `json:"for"`
 	// Note is an outcome that came while a turn was open. It becomes a message when
@@ -126,6 +133,9 @@ type Front struct {
 	Tools  string `json:"tools,omitempty"`
 	System string `json:"system,omitempty"`
 	First  string `json:"first,omitempty"`
+	// Size is how many bytes the declared tools and the system prompt have; 0 when
+	// unknown.
+	Size int `json:"size,omitempty"`
 	// Used is when the model was asked last; zero when unknown.
 	Used time.Time `json:"used,omitzero"`
 }
@@ -142,15 +152,56 @@ func (s State) Clone() State {
 
 // Summary is a line of a list of sessions.
 type Summary struct {
-	Key      Key       `json:"key"`
-	Messages int       `json:"messages"`
+	Key      Key `json:"key"`
+	Messages int `json:"messages"`
+	// Title is the first question, cut to 200 bytes; empty when there is none.
+	Title string `json:"title,omitempty"`
+	// Users are who wrote its messages, and Channels where these came from, as far as
+	// the messages say, see [chat.Message]; in alphabetical order, at most 20 of each.
+	Users    []string  `json:"users,omitempty"`
+	Channels []string  `json:"channels,omitempty"`
 	Skill    string    `json:"skill,omitempty"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
 }
 
+// Cursor returns the place of the summary in its list.
+func (s Summary) Cursor() Cursor { return Cursor{s.Updated, s.Key} }
+
+// The bounds of a [Summary].
+const (
+	MaxTitle = 200 // bytes
+	MaxUsers = 20  // and channels
+)
+
+// Filter chooses sessions; its empty fields match all.
+type Filter struct {
+	// Key is the key of the session; Part is a part of its key.
+	Key  Key
+	Part string
+	// Users are names: one of them wrote a message.
+	Users []string
+	// After leaves out the sessions up to a place of the list. A session that changes
+	// between two pages moves to the front, and can be missing in both.
+	After Cursor
+	// Limit bounds the result; 0 means all.
+	Limit int
+}
+
+// Cursor is a place in a list of sessions. The zero value is before the first one.
+type Cursor struct {
+	Updated time.Time
+	Key     Key
+}
+
 // ErrNotFound says that there is no session with a key.
 var ErrNotFound = errors.New("no such session")
+
+// ErrNoFile says that a store has no file with a hash.
+var ErrNoFile = errors.New("no such file")
+
+// None as [State.Sent] means that no message is sent any more.
+const None = -1
 
 // Sent as a limit loads the messages that the next turn needs: State.Sent of them, or
 // the newest 2,000 when Sent is unknown.
@@ -159,6 +210,22 @@ const Sent = -1
 // uncounted is how many messages Sent loads when State.Sent is unknown.
 const uncounted = 2000
 
+// MaxLoad is how many bytes of messages a store returns at once, if a limit is given. It is
+// more than any model's window holds.
+const MaxLoad = 16 << 20
+
+// Unsent returns how many of the first of n messages, which are the newest of the
+// session, are not sent any more.
+func (s State) Unsent(n int) int {
+	switch {
+	case s.Sent == None:
+		return n
+	case s.Sent > 0:
+		return max(0, n-s.Sent)
+	}
+	return 0
+}
+
 // Limit returns how many messages a load with limit gives; 0 means all.
 func (s State) Limit(limit int) int {
 	switch {
@@ -166,24 +233,43 @@ func (s State) Limit(limit int) int {
 		return limit
 	case s.Sent > 0:
 		return s.Sent
+	case s.Sent == None:
+		return 1 // 0 would be all
 	}
 	return uncounted
 }
 
 // Store keeps sessions. Package storetest has its conformance suite.
+//
+// The bytes of [chat.Message.Files] are kept once for all messages, as long as a message
+// refers to them. The messages that a store returns have no bytes; File returns them.
 type Store interface {
 	// Load returns a session with its newest messages, at most limit of them (0 means
-	// all, see also [Sent]). An unknown key returns a new, empty session.
+	// all, see also [Sent]), and with a limit about [MaxLoad] bytes at most, but at least
+	// one message. An unknown key returns a new, empty session.
 	Load(ctx context.Context, key Key, limit int) (Session, error)
 	// Append adds messages to the end of a session and replaces its state, both or
 	// neither. It creates the session if it does not exist.
 	Append(ctx context.Context, key Key, state State, messages ...chat.Message) error
-	// List returns the sessions, most recently changed first, at most limit of them (0
-	// means all).
-	List(ctx context.Context, limit int) ([]Summary, error)
+	// Messages returns at most limit messages of a session (0 means all), oldest first,
+	// after leaving out the first skip of them. With a limit they are bounded as in Load, so
+	// that a page may be shorter than its limit. An unknown key has none.
+	Messages(ctx context.Context, key Key, skip, limit int) ([]chat.Message, error)
+	// File returns the bytes of a file of a message by their [chat.File.SHA256], or
+	// ErrNoFile. The caller must not change them.
+	File(ctx context.Context, sha256 string) ([]byte, error)
+	// List returns the sessions that a filter chooses, most recently changed first.
+	List(ctx context.Context, f Filter) ([]Summary, error)
 	// Open returns the keys of sessions with something left to do, see [State.Open],
 	// least recently changed first.
 	Open(ctx context.Context) ([]Key, error)
 	// Delete removes a session and all its messages, or returns ErrNotFound.
 	Delete(ctx context.Context, key Key) error
+	// Erase removes what a user said in a session: each of their messages with all that
+	// follows up to the next message of role [chat.User]. It replaces the state, if
+	// anything is removed, and returns how many messages were removed.
+	Erase(ctx context.Context, key Key, state State, user string) (int, error)
+	// Sweep removes sessions that have not changed since a time and have nothing left
+	// to do, the oldest first, at most limit of them. It returns how many.
+	Sweep(ctx context.Context, before time.Time, limit int) (int, error)
 }

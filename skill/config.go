@@ -30,6 +30,11 @@ type Config struct {
 
 	Network []string `yaml:"network" of:"command,mcp" help:"Hosts that the program may reach by HTTP and HTTPS, as name, name:port or *.name, in the sandbox modes strong and landlock. Default: none."`
 
+	// Of mcp where the server is a program: folders of the machine, as absolute paths or
+	// beginning with ~/.
+	Read  []string `yaml:"read" of:"mcp" help:"Folders that the server's program may read, as absolute paths or with ~/. Default: none but the folder of this file."`
+	Write []string `yaml:"write" of:"mcp" help:"Folders that it may also write. Default: none but its private one."`
+
 	// Of wasm.
 	Module string `yaml:"module" of:"wasm" help:"WebAssembly module (WASI preview 1), below the folder of this file."`
 	Memory int    `yaml:"memory" of:"wasm" min:"1" max:"1024" help:"Mebibytes of memory that it may use, 1 to 1024. Default: 64."`
@@ -77,9 +82,13 @@ func (c *Config) Line(key string) int { return c.lines[key] }
 // Details returns what the config says beyond the contract.
 func (c *Config) Details() Details {
 	return Details{
-		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
+		Provider: c.Provider, Risk: c.RiskLevel, Replay: c.Replay, Timeout: c.timeout() + 2*time.Second, Version: c.Version, Groups: c.Groups, Channels: c.Channels,
 		Aliases: c.Aliases, Examples: c.Examples, Translations: c.Translations, Tools: c.Tools,
 	}
+}
+
+func (c *Config) timeout() time.Duration {
+	return min(cmp.Or(c.Timeout, DefaultTimeout), MaxTimeout)
 }
 
 // Described is a skill as its config describes it. Providers embed it in their skills.
@@ -97,7 +106,7 @@ type Described struct {
 func (c *Config) Describe(provider string) Described {
 	more := c.Details()
 	more.Provider = provider
-	return Described{c.Name, c.Description, c.Parameters, more, min(cmp.Or(c.Timeout, DefaultTimeout), MaxTimeout), c.Redactor()}
+	return Described{c.Name, c.Description, c.Parameters, more, c.timeout(), c.Redactor()}
 }
 
 // Name returns the skill's name.

@@ -176,6 +176,9 @@ var checks = map[string]func(string) string{
 		if !skillName.MatchString(s) || len(s) > maxName {
 			return fmt.Sprintf("is %q; it must be 1 to 64 letters, digits, '_' and '-'", form.Short(s))
 		}
+		if strings.HasPrefix(strings.ToLower(s), serverTools) {
+			return fmt.Sprintf("is %q; names that begin with %s belong to the tools of MCP servers", form.Short(s), serverTools)
+		}
 		return ""
 	},
 	"description": func(s string) string {
@@ -198,6 +201,10 @@ var checks = map[string]func(string) string{
 		return checkURL(s)
 	},
 }
+
+// serverTools begins the names of tools of MCP servers. A skill of such a name could pass
+// for one.
+const serverTools = "mcp__"
 
 var skillName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 

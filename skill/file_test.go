@@ -131,6 +131,7 @@ func TestRefused(t *testing.T) {
 		{instead("name", `"a\0b"`), "name"}, {instead("name", "''"), "name"}, {instead("name", strings.Repeat("a", 65)), "name"}, {instead("name", "ａ"), "name"}, {instead("name", "a\u200b"), "name"},
 		{instead("description", strings.Repeat("长", 5000)), "description"}, {instead("description", `"a\e[2Jb"`), "description"}, {instead("description", "a\u202eb"), "description"},
 		{instead("description", "a\U000e0041b"), "description"},
+		{instead("name", "mcp__github__x"), "MCP servers"}, {instead("name", "MCP__a"), "MCP servers"},
 		// Missing and foreign keys.
 		{"name: a\n", "description"}, {"description: a\n", "name"}, {"name: a\ndescription: b\n", "provider"}, {"name: a\ndescription: b\nprovider: http\n", "endpoint"},
 		{"name: a\ndescription: b\nprovider: command\n", "command"}, {"name: a\ndescription: b\nprovider: wasm\n", "module"}, {"name: a\ndescription: b\nprovider: mcp\n", "endpoint or command"},
@@ -155,6 +156,7 @@ func TestRefused(t *testing.T) {
 		{params("[]"), "parameters"}, {params("{a: b}"), "parameters"}, {params("{type: string}"), "parameters"}, {params("{type: [object, 'null']}"), "parameters"}, {params("{type: Object}"), "parameters"}, {params("x"), "parameters"}, {params("{type: object, properties: []}"), "parameters"},
 		{params("{type: object, properties: {a: {type: text}}}"), "parameters"}, {params("{type: object, required: a}"), "parameters"}, {params("{type: object, $ref: 'http://127.0.0.1/x'}"), "$ref"}, {params("{type: object, $ref: 'file:///etc/passwd'}"), "$ref"}, {params("{type: object, properties: {a: {$ref: 'x.json'}}}"), "$ref"},
 		{params("{type: object, properties: {a: {$ref: '#/nowhere'}}}"), "parameters"}, {params("{type: object, $schema: 'http://127.0.0.1/x'}"), "parameters"}, {params("{type: object, properties: {a: {pattern: '('}}}"), "parameters"}, {params("{type: object, properties: {a: {minimum: 1e999999999}}}"), "minimum"},
+		{params("{type: object, properties: {a: {$ref: '#'}}}"), "back to itself"}, {params("{type: object, $defs: {a: {items: {$ref: '#/$defs/a'}}}}"), "back to itself"},
 		{params("{type: object, properties: {a: {default: .nan}}}"), "default"}, {params("{type: object, properties: {a: {minimum: 0x10}}}"), "minimum"},
 	} {
 		_, err := parse(test.text)
@@ -179,7 +181,7 @@ func TestTaken(t *testing.T) {
 		"# 注释\n" + base, "{name: a, description: 'b: c', provider: http, endpoint: 'https://[::1]:443/x?y=%20'}",
 		strings.Replace(base, "127.0.0.1:8081", "search.default.svc.cluster.local:8080", 1), strings.Replace(base, "http://127.0.0.1:8081/execute", "HTTP://localhost", 1),
 		strings.Replace(base, "Does it.", `"两行\n文字 \U0001F469\u200D\U0001F52C"`, 1), base + "parameters: {type: object, properties: {no: {type: string}, off: {const: 1.0e3}}, additionalProperties: false}\n",
-		base + "parameters: {type: object, properties: {next: {$ref: '#'}}}\n", base + "parameters: {}\n",
+		base + "parameters: {type: object, properties: {next: {$ref: '#/$defs/a'}}, $defs: {a: {type: string}}}\n", base + "parameters: {}\n",
 		"name: a\ndescription: b\nprovider: ours\nendpoint: http://a/\nmodule: x\n", "name: a\ndescription: b\nprovider: builtin\n",
 	} {
 		if _, err := parse(text); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/internal/filestamp"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -303,7 +304,7 @@ func (l *Loader) take(ctx context.Context, r *root, dir *tree, there []found, ag
 
 // parallel calls f with every number below n.
 func parallel(n int, f func(i int)) {
-	var wg sync.WaitGroup
+	var wg panics.Group
 	workers := min(n, runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // OpenConfig says what [Open] makes of the files in a folder. With the zero value
@@ -52,7 +53,10 @@ func Open(dir string, to *catalog.Registry, c OpenConfig) (*Folder, error) {
 	ctx, f.stop = context.WithCancel(context.Background())
 	f.loader.Load(ctx)
 	f.published = Publish(f.Table, to, PublishConfig{Observe: c.Observe, Log: c.Log})
-	f.watching.Go(func() { f.loader.Run(ctx) })
+	f.watching.Go(func() {
+		defer panics.Log(c.Log, "watching a folder of skills")
+		f.loader.Run(ctx)
+	})
 	return f, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/tool"
 )
@@ -293,6 +294,7 @@ func (p *Publisher) retire(c io.Closer, l *lease) {
 		wait = 0
 	}
 	p.working.Go(func() {
+		defer panics.Log(p.config.Log, "closing a replaced skill")
 		select {
 		case <-p.ctx.Done():
 		case <-time.After(wait):

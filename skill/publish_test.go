@@ -93,7 +93,7 @@ func call(t *testing.T, r *catalog.Registry, name string) (string, error) {
 	if !ok {
 		t.Fatalf("there is no %s", name)
 	}
-	result, err := e.Call(t.Context(), json.RawMessage(`{}`))
+	result, err := e.Run(t.Context(), json.RawMessage(`{}`))
 	return result.Text, err
 }
 
@@ -141,14 +141,14 @@ func TestPublish(t *testing.T) {
 		t.Error("what did not change was made anew")
 	}
 	replace(table, &ability{name: "echo", says: "two"})
-	if got, err := held.Call(t.Context(), json.RawMessage(`{}`)); got.Text != "one" || err != nil {
+	if got, err := held.Run(t.Context(), json.RawMessage(`{}`)); got.Text != "one" || err != nil {
 		t.Errorf("a skill that was replaced: %q %v", got.Text, err)
 	}
 	if got, err := call(t, r, "echo"); got != "two" || err != nil {
 		t.Errorf("its replacement: %q %v", got, err)
 	}
 	_ = table.Disable("echo")
-	if _, err := held.Call(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrDisabled) {
+	if _, err := held.Run(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrDisabled) {
 		t.Errorf("a disabled skill: %v", err)
 	}
 	if _, ok := r.Catalog().Get("echo"); ok {
@@ -197,7 +197,7 @@ func TestPublishServer(t *testing.T) {
 		start("2")
 		first.changed() // without an effect: the server is stopped
 		event(tools(r))
-		if _, err := before.Call(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
+		if _, err := before.Run(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
 			t.Errorf("a tool of a server that was replaced: %v", err)
 		}
 		_ = table.Disable("git")
@@ -229,7 +229,7 @@ func TestPublishCloses(t *testing.T) {
 		replace(table, first)
 		held, _ := r.Catalog().Get("a")
 		var said chat.Result
-		go func() { said, _ = held.Call(t.Context(), json.RawMessage(`{}`)) }()
+		go func() { said, _ = held.Run(t.Context(), json.RawMessage(`{}`)) }()
 		synctest.Wait()
 		_ = table.Disable("a")
 		_ = table.Enable("a")
@@ -249,7 +249,7 @@ func TestPublishCloses(t *testing.T) {
 		if second.closed.Load() {
 			t.Error("second.closed.Load() is true, want false")
 		}
-		if _, err := held.Call(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
+		if _, err := held.Run(t.Context(), json.RawMessage(`{}`)); !errors.Is(err, skill.ErrProviderUnavailable) {
 			t.Errorf("a call of what is closed: %v", err)
 		}
 		if _ = p.Close(); !second.closed.Load() {
@@ -268,7 +268,7 @@ func TestPublishWhileUsed(t *testing.T) {
 		using.Go(func() {
 			for !done.Load() {
 				for e := range r.Catalog().All() {
-					if _, err := e.Call(t.Context(), json.RawMessage(`{}`)); err != nil && skill.Status(err) == 500 {
+					if _, err := e.Run(t.Context(), json.RawMessage(`{}`)); err != nil && skill.Status(err) == 500 {
 						t.Error(err)
 					}
 				}

@@ -21,6 +21,7 @@ package skill
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/etui-run/etui/tool"
 )
@@ -93,6 +94,9 @@ type Details struct {
 	Risk tool.Risk
 	// Replay says how a call may be repeated, as in tool.Definition.
 	Replay tool.Replay
+	// Timeout is how long the host lets a call take, as in tool.Definition. Providers end
+	// a call a little earlier, so that their own words about it arrive.
+	Timeout time.Duration
 	// Version tells versions of a skill apart, as in "1.2"; may be empty.
 	Version string
 	// Groups, Channels, Aliases, Examples, Translations and Body are as in

@@ -131,3 +131,23 @@ type strictSkill struct{ plain }
 func (strictSkill) Parameters() skill.ParameterSchema {
 	return skill.ParameterSchema(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)
 }
+
+// TestVersions: each version is higher than the one before it.
+func TestVersions(t *testing.T) {
+	rising := []string{"", "1.0.0-7", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1rc1", "1.0.1rc2", "1.0.1", "v1.1", "1.9", "1.10.dev3", "1.10", "2024.5.1", "2024.10.1"}
+	for i, low := range rising {
+		for _, high := range rising[i+1:] {
+			if skill.CompareVersions(low, high) >= 0 {
+				t.Errorf("%s is not below %s", low, high)
+			}
+			if skill.CompareVersions(high, low) <= 0 {
+				t.Errorf("%s is not above %s", high, low)
+			}
+		}
+	}
+	for a, b := range map[string]string{"v1.2.3": "1.2.3", "1.2.3+a": "1.2.3+b"} {
+		if skill.CompareVersions(a, b) != 0 {
+			t.Errorf("%s and %s differ", a, b)
+		}
+	}
+}

@@ -34,6 +34,8 @@ func checkForm(s Skill) error {
 		return errors.New("a skill has no name")
 	case strings.TrimSpace(s.Description()) == "":
 		return fmt.Errorf("skill %q has no description: models choose by it", s.Name())
+	case strings.HasPrefix(strings.ToLower(ToolName(s.Name())), serverTools):
+		return fmt.Errorf("skill %q: names that begin with %s belong to the tools of MCP servers", s.Name(), serverTools)
 	}
 	if _, guide := s.(Guide); guide {
 		return nil // it is named like its folder, not like a tool
@@ -49,7 +51,7 @@ func Definition(s Skill) tool.Definition {
 	d := DetailsOf(s)
 	return tool.Definition{
 		Name: ToolName(s.Name()), Description: s.Description(), Parameters: s.Parameters(),
-		Risk: d.Risk, Replay: d.Replay, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
+		Risk: d.Risk, Replay: d.Replay, Timeout: d.Timeout, Version: d.Version, Groups: d.Groups, Channels: d.Channels,
 		Aliases: d.Aliases, Examples: d.Examples, Translations: d.Translations, Body: d.Body, Source: Source,
 	}
 }

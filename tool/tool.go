@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 )
@@ -31,6 +32,14 @@ type Tool interface {
 	// the model too, so neither may hold a secret. Call returns soon after ctx
 	// ends.
 	Call(ctx context.Context, args json.RawMessage) (chat.Result, error)
+}
+
+// Normalizer is a [Tool] that can write different arguments with one meaning in one form,
+// such as the paths "./a" and "b/../a". Rules judge that form, records show it, and the tool
+// gets it. What cannot be written so stays as it is.
+type Normalizer interface {
+	Tool
+	Normalize(ctx context.Context, args json.RawMessage) json.RawMessage
 }
 
 // Definition describes a tool to models, to people and to the ranking.
@@ -67,6 +76,8 @@ type Definition struct {
 	// Replay says how a call may be repeated after a crash. Empty means [Safe] when
 	// Risk is Read, else [Never].
 	Replay Replay
+	// Timeout is how long a call may take; 0 leaves it to the host.
+	Timeout time.Duration
 	// Version tells releases of the tool apart; free text, may be empty.
 	Version string
 	// Source is where the tool came from: "builtin", "demo", a file, a server. Empty
@@ -121,6 +132,9 @@ func (d Definition) Check() error {
 	}
 	if d.Replay != "" && !slices.Contains(Replays(), d.Replay) {
 		return fmt.Errorf("tool %s: unknown replay %q; it is safe, keyed or never", d.Name, d.Replay)
+	}
+	if d.Timeout < 0 {
+		return fmt.Errorf("tool %s: the timeout is %v, less than nothing", d.Name, d.Timeout)
 	}
 	for _, g := range d.Groups {
 		if g == "" || strings.ContainsAny(g, ", \t\n") {

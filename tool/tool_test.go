@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,8 +41,12 @@ func TestFuncInfersItsSchema(t *testing.T) {
 	if !strings.Contains(string(buy.Definition().Schema()), "what to buy") {
 		t.Errorf("no description in %s", buy.Definition().Schema())
 	}
-	if r := call(t, buy, `{"item":"tea","count":1}`); r.Text != `{"item":"tea","count":2}` || string(r.View.Data) != r.Text {
-		t.Errorf("%+v", r)
+	r := call(t, buy, `{"item":"tea","count":1}`)
+	if r.Text != `{"item":"tea","count":2}` {
+		t.Errorf("r.Text = %q, want %q", r.Text, `{"item":"tea","count":2}`)
+	}
+	if string(r.View.Data) != r.Text {
+		t.Errorf("string(r.View.Data) = %v, want %v", string(r.View.Data), r.Text)
 	}
 }
 
@@ -106,6 +111,38 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// TestMisnamed: a name that differs from a property only in its case is found wherever the
+// schema describes the property, and free names are left alone.
+func TestMisnamed(t *testing.T) {
+	const path = `{"type":"object","properties":{"path":{"type":"string"}}}`
+	for schema, cases := range map[string]map[string]bool{
+		path: {`{"path":"a"}`: false, `{"Path":"a"}`: true, `{"path":"a","PATH":"b"}`: true, `{"pa\u0074h":"a"}`: false, `{"other":{"Path":1}}`: false},
+		`{"properties":{"kind":{"type":"string"}}}`:                                             {`{"\u212aind":"a"}`: true}, // the sign of Kelvin
+		`{"properties":{"in":{"anyOf":[{"type":"null"},` + path + `]}}}`:                        {`{"in":{"Path":"a"}}`: true, `{"in":{"path":"a"}}`: false},
+		`{"properties":{"in":{"oneOf":[` + path + `]}}}`:                                        {`{"in":{"Path":"a"}}`: true},
+		`{"allOf":[` + path + `]}`:                                                              {`{"Path":"a"}`: true},
+		`{"if":{"required":["x"]},"then":` + path + `}`:                                         {`{"Path":"a"}`: true},
+		`{"$defs":{"p":` + path + `},"properties":{"in":{"$ref":"#/$defs/p"}}}`:                 {`{"in":{"pAth":"a"}}`: true, `{"in":{"path":"a"}}`: false},
+		`{"additionalProperties":` + path + `}`:                                                 {`{"any":{"Path":"a"}}`: true, `{"Any":{"path":"a"}}`: false},
+		`{"patternProperties":{"^x":` + path + `}}`:                                             {`{"x1":{"Path":"a"}}`: true, `{"y1":{"Path":"a"}}`: false},
+		`{"properties":{"list":{"items":{"items":` + path + `}}}}`:                              {`{"list":[[{"Path":"a"}]]}`: true},
+		`{"properties":{"list":{"prefixItems":[true,` + path + `]}}}`:                           {`{"list":[{"Path":"a"},{"Path":"a"}]}`: true, `{"list":[{"Path":"a"},{"path":"a"}]}`: false},
+		`{"dependentSchemas":{"x":` + path + `}}`:                                               {`{"Path":"a"}`: true},
+		`{"properties":{"headers":{"type":"object","additionalProperties":{"type":"string"}}}}`: {`{"headers":{"Headers":"a","HOST":"b"}}`: false},
+		`{"properties":{"a":` + path + `,"b":{"properties":{"Path":{}}}}}`:                      {`{"a":{"Path":"a"}}`: true, `{"b":{"Path":"a"}}`: false, `{"b":{"path":"a"}}`: true},
+	} {
+		s, err := tool.CompileSchema(json.RawMessage(schema))
+		if err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		for args, want := range cases {
+			if err := s.Misnamed(json.RawMessage(args)); (err != nil) != want {
+				t.Errorf("%s with %s: %v", schema, args, err)
+			}
+		}
+	}
+}
+
 func FuzzSchema(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"string"}}}`, `{"a":"b"}`)
 	f.Add(`{"$ref":"#"}`, `[1]`)
@@ -114,4 +151,28 @@ func FuzzSchema(f *testing.F) {
 			_ = s.Validate([]byte(value)) // it must not panic
 		}
 	})
+}
+
+// TestSchemaBounds: neither a schema nor its use keeps the validator busy for long.
+func TestSchemaBounds(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","$defs":{"a0":{"type":"string"}`)
+	for i := 1; i <= 40; i++ {
+		fmt.Fprintf(&b, `,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i-1, i-1)
+	}
+	b.WriteString(`},"properties":{"x":{"$ref":"#/$defs/a40"}}}`)
+	if _, err := tool.CompileSchema(json.RawMessage(b.String())); err == nil || !strings.Contains(err.Error(), "more than 50000 parts") {
+		t.Error(err)
+	}
+	wide := `{"type":"object","properties":{"x":{"items":{"allOf":[` + strings.Repeat(`{"minLength":1},`, 2000) + `{}]}}}}`
+	s, err := tool.CompileSchema(json.RawMessage(wide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(json.RawMessage(`{"x":["a"]}`)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Validate(json.RawMessage(`{"x":[` + strings.Repeat(`"a",`, 200_000) + `"a"]}`)); err == nil || !strings.Contains(err.Error(), "too long for so large a schema") {
+		t.Error(err)
+	}
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,15 +34,41 @@ const (
 	StagePolicy    = "policy"    // the policy does not allow it
 )
 
-// admit judges a call by the catalog with which the turn began, and by removals since.
-// A nil entry means that there is no such tool.
-func (t *run) admit(name string) (*catalog.Entry, selection.Stage) {
+// current returns the facts about the caller while a catalog is in effect, and whether
+// they differ from f.
+func (in Input) current(now *catalog.Catalog, f chat.Facts) (_ chat.Facts, changed bool) {
+	if in.Current == nil {
+		return f, false
+	}
+	c := in.Current(now)
+	changed = c.User != f.User || !slices.Equal(c.Roles, f.Roles) || !slices.Equal(c.Groups, f.Groups) || !maps.Equal(c.Attrs, f.Attrs)
+	f.User, f.Sender, f.Roles, f.Groups, f.Attrs = c.User, c.Sender, c.Roles, c.Groups, c.Attrs
+	return f, changed
+}
+
+// moment is one state of tools, rules and people. A call is judged by one of them, so that
+// it never passes the new rules of one kind and the old ones of another.
+type moment struct {
+	*selection.Selector
+	request selection.Request // the turn's, with the facts of the moment
+	changed bool              // since the turn began
+}
+
+func (t *run) now() moment {
+	m := moment{Selector: t.Runner.selector(), request: t.selected.Request}
+	m.request.Facts, m.changed = t.in.current(m.Catalog(), m.request.Facts)
+	m.changed = m.changed || m.Catalog() != t.selector.Catalog()
+	return m
+}
+
+// admit judges a call by the catalog with which the turn began, by removals since, and
+// by what the caller has lost since. A nil entry means that there is no such tool.
+func (t *run) admit(now moment, name string) (*catalog.Entry, selection.Stage) {
 	entry, stage := t.selector.Admit(t.selected.Request, name)
-	now := t.Runner.selector()
-	if entry == nil || !stage.Usable() || now.Catalog() == t.selector.Catalog() {
+	if entry == nil || !stage.Usable() || !now.changed {
 		return entry, stage
 	}
-	if newer, judged := now.Admit(t.selected.Request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
+	if newer, judged := now.Admit(now.request, name); newer == nil || judged == selection.Enabled || judged == selection.Visibility {
 		return newer, judged
 	}
 	return entry, stage
@@ -66,7 +94,7 @@ func fits(e *catalog.Entry, args json.RawMessage) error {
 	if err := schema.Validate(args); err != nil {
 		return err
 	}
-	return misnamed(e, args)
+	return schema.Misnamed(args)
 }
 
 // allowSkill judges the activation of a skill, or the reading of one of its files.
@@ -82,15 +110,23 @@ func fileArguments(file string) json.RawMessage {
 }
 
 // judge asks the policy and records its decision. Where the policy says ask, a person's
-// answer decides, if there is one.
+// answer decides, if there is one. What the caller lost since the call was admitted is
+// refused, by the rules of the moment by which the policy decides.
 func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision, answer *session.Answer) error {
-	d := t.decide(ctx, a)
+	now := t.now()
+	if err := t.stillAdmitted(now, a); err != nil {
+		return err
+	}
+	d := t.decide(ctx, now, a)
 	asked := d.Effect == rules.Ask && a.Entry != nil && t.waits
 	if asked {
 		if answer == nil {
 			return errAwaits
 		}
 		d.Effect, d.Reason = verdict(*answer)
+	}
+	if d.Effect == rules.Allow && ctx.Err() != nil {
+		d = rules.Decision{Effect: rules.Deny, Reason: "the call had ended when the decision came"}
 	}
 	record.Rule, record.Reason = d.Rule, d.Reason
 	if record.Allowed = d.Effect == rules.Allow; !record.Allowed {
@@ -106,9 +142,26 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
 }
 
-// decide asks the policy, which may be a program's own code, about an attempt of the
-// turn's caller. A policy that panics refuses.
-func (t *run) decide(ctx context.Context, a rules.Attempt) (d rules.Decision) {
+// stillAdmitted returns why a tool or skill that was admitted no longer is.
+func (t *run) stillAdmitted(now moment, a rules.Attempt) error {
+	if a.Entry == nil {
+		if _, ok := t.admitSkill(now, a.Skill); !ok {
+			t.decided(audit.Decision{Skill: a.Skill, Stage: StageUnknown}, a.Arguments)
+			return errors.New(t.unknownSkill(a.Skill).Text)
+		}
+		return nil
+	}
+	name := a.Entry.Definition.Name
+	if e, stage := t.admit(now, name); e == nil || !stage.Usable() {
+		t.refused(now, name, e, stage, a.Arguments)
+		return errors.New(t.nameless(name).Text)
+	}
+	return nil
+}
+
+// decide asks the policy of a moment, which may be a program's own code, about an attempt
+// of the turn's caller. A policy that panics refuses.
+func (t *run) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.Decision) {
 	if t.config.Decide == nil {
 		return rules.Decision{Effect: rules.Allow, Reason: "there is no policy"}
 	}
@@ -117,24 +170,24 @@ func (t *run) decide(ctx context.Context, a rules.Attempt) (d rules.Decision) {
 			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()
-	a.Facts, a.Catalog = t.selected.Request.Facts, t.selector.Catalog()
+	a.Facts, a.Catalog, a.Now = now.request.Facts, t.selector.Catalog(), now.Catalog()
 	return t.config.Decide(ctx, a)
 }
 
 // refused records a call of a tool that does not exist, when e is nil, or that the
 // caller may not use.
-func (t *run) refused(name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
+func (t *run) refused(now moment, name string, e *catalog.Entry, stage selection.Stage, args json.RawMessage) {
 	record := audit.Decision{Tool: name, Stage: StageUnknown}
 	if e != nil {
 		record = t.record(e)
-		record.Stage, record.Reason = stage.String(), t.reason(e, stage)
+		record.Stage, record.Reason = stage.String(), t.reason(now, e, stage)
 	}
 	t.decided(record, args)
 }
 
 // reason tells operators why a caller may not use a tool.
-func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
-	facts := &t.selected.Request.Facts
+func (t *run) reason(now moment, e *catalog.Entry, stage selection.Stage) string {
+	facts := &now.request.Facts
 	if stage != selection.Visibility {
 		return ""
 	}
@@ -143,7 +196,7 @@ func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
 	}
 	c := t.selector.Catalog()
 	if same, _ := c.Get(e.Definition.Name); same != e {
-		c = t.Runner.selector().Catalog() // it was removed since
+		c = now.Catalog() // it was removed since
 	}
 	if same, _ := c.Get(e.Definition.Name); same != e {
 		return "it was replaced"
@@ -154,13 +207,13 @@ func (t *run) reason(e *catalog.Entry, stage selection.Stage) string {
 // record returns a decision about a tool that is still open.
 func (t *run) record(e *catalog.Entry) audit.Decision {
 	sum := sha256.Sum256(e.JSON)
-	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Hash: hex.EncodeToString(sum[:8])}
+	return audit.Decision{Tool: e.Definition.Name, Source: e.Definition.Source, Version: e.Definition.Version, Risk: string(e.Definition.Risk), Hash: hex.EncodeToString(sum[:8])}
 }
 
 // decided records and logs a decision. Calls that the caller may not make are warnings.
 func (t *run) decided(d audit.Decision, args json.RawMessage) {
 	f := t.selected.Request.Facts
-	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.User, string(t.in.Session.Key)
+	d.Time, d.Agent, d.Channel, d.Chat, d.User, d.Session = time.Now(), f.Agent, f.Channel, f.Chat, f.Record(), string(t.in.Session.Key)
 	if t.config.Audit != nil {
 		t.config.Audit(d, args)
 	}
@@ -224,22 +277,24 @@ func (t *run) foresee(name string, args json.RawMessage) Judgement {
 	case name == selection.UseSkill:
 		return t.foreseeSkill(skillAsked(args).Name, args)
 	}
-	e, stage := t.admit(name)
+	now := t.now()
+	e, stage := t.admit(now, name)
 	if e == nil { // a skill may be called like a tool
 		return t.foreseeSkill(name, args)
 	}
-	return t.foreseeTool(e, stage, args)
+	return t.foreseeTool(now, e, stage, args)
 }
 
 // foreseeSkill judges the activation of a skill, or the reading of one of its files.
 func (t *run) foreseeSkill(name string, args json.RawMessage) Judgement {
-	if _, ok := t.admitSkill(name); !ok {
+	now := t.now()
+	if _, ok := t.admitSkill(now, name); !ok {
 		return Judgement{Tool: name, Effect: rules.Deny, Stage: StageUnknown}
 	}
 	if args != nil {
 		args = fileArguments(skillAsked(args).File)
 	}
-	return foreseen(name, t.decide(t.ctx, rules.Attempt{Skill: name, Arguments: args}))
+	return foreseen(name, t.decide(t.ctx, now, rules.Attempt{Skill: name, Arguments: args}))
 }
 
 // foreseen returns the judgement of a call on which the policy decides d.
@@ -252,17 +307,17 @@ func foreseen(name string, d rules.Decision) Judgement {
 }
 
 // foreseeTool judges a call of a tool that was admitted or refused at a stage.
-func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
+func (t *run) foreseeTool(now moment, e *catalog.Entry, stage selection.Stage, args json.RawMessage) Judgement {
 	name := e.Definition.Name
 	refused := Judgement{Tool: name, Effect: rules.Deny}
 	if !stage.Usable() {
-		refused.Stage, refused.Reason = stage.String(), t.reason(e, stage)
+		refused.Stage, refused.Reason = stage.String(), t.reason(now, e, stage)
 		return refused
 	}
 	if args != nil {
 		var err error
 		if args, err = repair(args); err == nil {
-			args = fitting(e, args)
+			args = t.fitting(e, args)
 			err = fits(e, args)
 		}
 		if err != nil {
@@ -270,7 +325,7 @@ func (t *run) foreseeTool(e *catalog.Entry, stage selection.Stage, args json.Raw
 			return refused
 		}
 	}
-	j := foreseen(name, t.decide(t.ctx, rules.Attempt{Entry: e, Arguments: args}))
+	j := foreseen(name, t.decide(t.ctx, now, rules.Attempt{Entry: e, Arguments: args}))
 	j.Command = rules.CommandOf(args)
 	return j
 }

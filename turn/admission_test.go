@@ -143,6 +143,26 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
+// TestDescribingIsRecorded: asking for the description of a hidden tool leaves a record, and
+// reads like asking for one that does not exist.
+func TestDescribingIsRecorded(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	hidden := tool.Func(tool.Definition{Name: "payroll", Description: "Pay"}, func(context.Context, city) (string, error) { return "", nil })
+	if err := r.RegisterWithFilter(hidden, func(chat.Facts) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	var records []audit.Decision
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "describe_tool", `{"name":"payroll"}`)}}, fake.Step{Text: "ok"})
+	b := &bench{turn.New(m, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{Audit: func(d audit.Decision, _ json.RawMessage) { records = append(records, d) }}), m}
+	result := run(b, t.Context(), turn.Input{Text: "?", Facts: chat.Facts{User: "bob"}}).results()[0]
+	if !result.Failed || result.Text != `there is no tool "payroll"` {
+		t.Errorf("the model reads %q", result.Text)
+	}
+	if len(records) != 1 || records[0].Tool != "payroll" || records[0].Stage != "visibility" || records[0].User != "bob" {
+		t.Errorf("recorded is %+v", records)
+	}
+}
+
 // TestCommandRules: rules about commands apply however the call is made, and when it is
 // only judged. The record quotes the command.
 func TestCommandRules(t *testing.T) {
@@ -209,7 +229,9 @@ func TestCommandRules(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
-	known.Set("test", key)
+	if err := known.Set("test", key); err != nil {
+		t.Fatal(err)
+	}
 	leak := tool.Func(tool.Definition{Name: "leak", Description: "Leak " + key, Risk: tool.Read}, func(ctx context.Context, c city) (chat.Result, error) {
 		tool.Report(ctx, tool.Progress{Text: "with " + key})
 		if c.City == "error" {
@@ -271,7 +293,9 @@ func TestSecrets(t *testing.T) {
 func TestStoredSecrets(t *testing.T) {
 	const key = "tr0ub4dor&3"
 	var known secret.Known
-	known.Set("test", key)
+	if err := known.Set("test", key); err != nil {
+		t.Fatal(err)
+	}
 	r := catalog.NewRegistry(nil)
 	if err := r.Register(tool.Func(tool.Definition{Name: "look", Description: "Looks with " + key}, func(context.Context, city) (string, error) { return "", nil })); err != nil {
 		t.Fatal(err)
@@ -290,14 +314,19 @@ func TestStoredSecrets(t *testing.T) {
 	if !strings.Contains(s.SkillList, "(hidden)") {
 		t.Errorf("s.SkillList = %q, want %q in it", s.SkillList, "(hidden)")
 	}
-	if _, again := runner.Replay(t.Context(), in); again.Directory != in.Session.Directory || again.SkillList != in.Session.SkillList {
-		t.Errorf("%+v", again)
+	_, again := runner.Replay(t.Context(), in)
+	if again.Directory != in.Session.Directory {
+		t.Errorf("again.Directory = %v, want %v", again.Directory, in.Session.Directory)
+	}
+	if again.SkillList != in.Session.SkillList {
+		t.Errorf("again.SkillList = %v, want %v", again.SkillList, in.Session.SkillList)
 	}
 }
 
 // nowhere is a log that stores nothing.
 type nowhere struct{}
 
+func (nowhere) Erase(context.Context, string) (int, int, error)            { return 0, 0, nil }
 func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
 func (nowhere) List(context.Context, audit.Filter) ([]audit.Record, error) { return nil, nil }
 func (nowhere) AddDecisions(context.Context, ...audit.Decision) error      { return nil }
@@ -318,7 +347,9 @@ func BenchmarkCall(b *testing.B) {
 	}
 	var known secret.Known
 	for i := range 50 {
-		known.Set(fmt.Sprint(i), secret.Value(fmt.Sprintf("sk-proj-%d-0123456789abcdef", i)))
+		if err := known.Set(fmt.Sprint(i), secret.Value(fmt.Sprintf("sk-proj-%d-0123456789abcdef", i))); err != nil {
+			b.Fatal(err)
+		}
 	}
 	recorder := audit.NewRecorder(nowhere{}, &known, nil)
 	go recorder.Run(b.Context())
@@ -334,5 +365,19 @@ func BenchmarkCall(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestPanicBesideTheTool: a panic in what surrounds a call costs that call, not the process.
+func TestPanicBesideTheTool(t *testing.T) {
+	b := newBench(t, turn.Config{Audit: func(audit.Decision, json.RawMessage) { panic("no recorder") }}, selection.Config{},
+		[]tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) { return tool.Text("sunny"), nil })},
+		fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"a"}`)}}, fake.Step{Text: "ok"})
+	o := run(b, t.Context(), turn.Input{Text: "?"})
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	if r := o.results()[0]; !r.Failed || r.CallID != "1" || !strings.Contains(r.Text, "failed unexpectedly") {
+		t.Errorf("the result is %+v", r)
 	}
 }

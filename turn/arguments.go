@@ -14,10 +14,15 @@ import (
 // maxArguments is the most bytes that a call's arguments may have.
 const maxArguments = 1 << 20
 
+// maxRepair is the most bytes of arguments that are repaired: the time for that grows with
+// the square of the length.
+const maxRepair = 16 << 10
+
 var (
 	errTooLong   = errors.New("longer than 1 MiB")
 	errNotJSON   = errors.New("not JSON")
 	errCutOff    = errors.New("not JSON: they end in the middle of a text")
+	errTooBroken = errors.New("not JSON, and longer than 16 KiB, up to which mistakes are repaired")
 	errNotObject = errors.New("not a JSON object")
 )
 
@@ -40,6 +45,9 @@ func repair(args json.RawMessage) (json.RawMessage, error) {
 	if !json.Valid(args) {
 		if cutOff(args) {
 			return nil, errCutOff
+		}
+		if len(args) > maxRepair {
+			return nil, errTooBroken
 		}
 		repaired, err := jsonrepair.Repair(string(args))
 		if err != nil || !json.Valid([]byte(repaired)) {
@@ -127,7 +135,7 @@ func valid(args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
 	}
-	if json.Valid(args) {
+	if len(args) <= maxArguments && json.Valid(args) {
 		return args
 	}
 	if repaired, err := repair(args); err == nil {

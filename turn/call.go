@@ -1,12 +1,15 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/etui-run/etui/audit"
@@ -34,7 +37,7 @@ type job struct {
 	entry  *catalog.Entry
 	meta   func(args json.RawMessage) chat.Result // instead of an entry
 	alone  bool                                   // nothing may run beside it
-	whole  bool                                   // the result is bounded already
+	whole  bool                                   // the result has a limit of its own
 	args   json.RawMessage
 	result chat.Result // set when done
 	err    error       // why it failed, where more than the result is known
@@ -46,13 +49,13 @@ func (t *run) intend(answer chat.Message) {
 	t.state.Turn.Once = nil
 	safe := true
 	for i := range answer.Calls {
-		// Some models leave IDs out, and some start again with each answer, but a
-		// result must find its call.
+		// Some models leave IDs out, and some number each answer anew, but a result must
+		// find its call.
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(answer.Calls, i)
 		}
 		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
-		replay := t.repeats(answer.Calls[i])
+		replay := repeats(t.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {
 			t.state.Turn.Once = append(t.state.Turn.Once, answer.Calls[i].ID)
@@ -77,8 +80,8 @@ func (t *run) jobs(calls []chat.Call) []*job {
 
 // repeats returns how a call may be repeated. A call that reaches no tool runs nothing
 // and is safe.
-func (t *run) repeats(c chat.Call) tool.Replay {
-	if e, ok := t.selector.Catalog().Get(reached(c)); ok {
+func repeats(tools *catalog.Catalog, c chat.Call) tool.Replay {
+	if e, ok := tools.Get(reached(c)); ok {
 		return e.Definition.Repeats()
 	}
 	return tool.Safe
@@ -166,12 +169,12 @@ func (t *run) result(j *job) chat.Message {
 		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
 	}
 	if j.result.Pending {
-		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), For: session.Outcome})
+		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome})
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
 
-// used reports whether a call of the conversation has an ID.
+// used reports whether a call of the conversation has the ID.
 func (t *run) used(id string) bool {
 	return slices.ContainsFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == id }) || slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return usedBefore(m.Calls, id) })
 }
@@ -206,8 +209,15 @@ func (t *run) runAll(jobs []*job) {
 	finished := make(chan *job, len(jobs))
 	for _, j := range jobs {
 		go func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.config.Log.ErrorContext(t.ctx, "call panicked", "tool", j.call.Name, "panic", p, "stack", string(debug.Stack()), "session", t.in.Session.Key)
+					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
+					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
+				}
+				finished <- j
+			}()
 			t.do(j, progress)
-			finished <- j
 		}()
 	}
 	for running := len(jobs); running > 0; {
@@ -254,13 +264,14 @@ func (t *run) resolve(j *job) {
 		j.meta, j.alone, j.whole = t.useSkill, true, true
 		return
 	}
-	entry, stage := t.admit(name)
+	now := t.now()
+	entry, stage := t.admit(now, name)
 	if j.broken && (entry == nil || !stage.Usable()) {
 		j.result = t.unknown(j.call)
 		return
 	}
 	if entry == nil {
-		if skill, ok := t.admitSkill(name); ok { // models do call skills like tools
+		if skill, ok := t.admitSkill(now, name); ok { // models do call skills like tools
 			j.alone, j.whole = true, true
 			j.meta = func(args json.RawMessage) chat.Result { return t.takeUp(skill, skillAsked(args).File) }
 			return
@@ -268,7 +279,7 @@ func (t *run) resolve(j *job) {
 	}
 	if entry == nil || !stage.Usable() {
 		// The model learns nothing about hidden tools; the operator does.
-		t.refused(name, entry, stage, j.args)
+		t.refused(now, name, entry, stage, j.args)
 		j.result = t.refuse(name, entry, stage)
 		return
 	}
@@ -281,8 +292,8 @@ func (t *run) resolve(j *job) {
 // refuse is the result for a tool that may not be called. If only the active skill
 // excludes the tool, the result says how to get to it.
 func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
-	if entry != nil && stage == selection.Toolset {
-		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, t.selected.Request.Facts.Skill, selection.UseSkill, catalog.Full)
+	if active := t.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
+		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)
 	}
 	return t.nameless(name)
 }
@@ -306,7 +317,7 @@ func (t *run) callable() func(yield func(string) bool) {
 	}
 }
 
-// do carries a job out; afterwards its result is set.
+// do runs a job and sets its result.
 func (t *run) do(j *job, progress chan<- Progress) {
 	switch {
 	case j.result.Failed: // refused before, or not to be repeated
@@ -322,7 +333,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	j.result = t.hide(j.result)
 	j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 	if !j.whole {
-		j.result.Text = shorten(j.result.Text, t.config.MaxResult)
+		j.result.Text = shorten(j.result.Text, t.maxResult())
 	}
 }
 
@@ -345,9 +356,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		j.err = t.config.Secrets.Redactor().Error(&tool.Mismatch{Problems: []string{err.Error()}})
 		return tool.Failure("the arguments are %v. Parameters of %s: %s", err, j.entry.Definition.Name, j.entry.Definition.Schema())
 	}
-	args = fitting(j.entry, args)
-	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
-	defer cancel()
+	args = t.fitting(j.entry, args)
 	host := tool.Host{Facts: t.selected.Request.Facts, Key: j.idempotencyKey(), Progress: func(p tool.Progress) {
 		p.Text = t.config.Secrets.Redactor().Text(p.Text)
 		select {
@@ -358,25 +367,29 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	if t.in.Late != nil {
 		host.Finish = func(r chat.Result) { t.in.Late(j.call, t.hide(r)) }
 	}
-	at := *t // the policy may take longer than the call may, while the turn goes on
-	result, err := wait(ctx, func() (chat.Result, error) {
-		if err := at.allow(ctx, j.entry, args, at.said(j.call.ID)); err != nil {
-			return chat.Result{}, err
-		}
-		if err := ctx.Err(); err != nil { // the model has read that the call failed
-			return chat.Result{}, err
-		}
-		return j.entry.Run(tool.WithHost(ctx, host), args)
+	limit := t.config.CallTimeout
+	at := *t // the policy may take longer than it may, while the turn goes on
+	result, err := wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
+		return chat.Result{}, at.allow(ctx, j.entry, args, at.said(j.call.ID))
 	})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
+		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", j.entry.Definition.Name, limit)
+	case err == nil:
+		limit = cmp.Or(j.entry.Definition.Timeout, limit)
+		result, err = wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
+			return j.entry.Run(tool.WithHost(ctx, host), args)
+		})
+	}
 	if j.awaits = errors.Is(err, errAwaits); j.awaits {
 		return chat.Result{}
 	}
 	j.err = t.config.Secrets.Redactor().Error(err)
-	return t.outcome(j, result, err)
+	return t.outcome(j, limit, result, err)
 }
 
-// outcome turns whatever a call gave into a result for the model.
-func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
+// outcome turns whatever a call gave within its time limit into a result for the model.
+func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error) chat.Result {
 	name := j.entry.Definition.Name
 	var mismatch *tool.Mismatch
 	var panicked *catalog.PanicError
@@ -388,16 +401,18 @@ func (t *run) outcome(j *job, result chat.Result, err error) chat.Result {
 	case t.ctx.Err() != nil:
 		return tool.Failure("the call was cancelled while it ran; what it did is not known")
 	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Failure("%s did not finish within %v", name, t.config.CallTimeout)
+		return tool.Failure("%s did not finish within %v", name, limit)
 	case errors.As(err, &panicked):
 		t.config.Log.ErrorContext(t.ctx, "tool panicked", "tool", name, "panic", panicked.Value, "session", t.in.Session.Key)
 	}
 	return tool.Failure("%v", err)
 }
 
-// wait returns when f returns or ctx ends, whichever comes first. A tool that ignores
-// ctx keeps its goroutine until it returns.
-func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, error) {
+// wait returns when f returns, when ctx ends or after the limit, whichever comes first. A
+// tool that ignores its context keeps its goroutine until it returns.
+func wait(ctx context.Context, limit time.Duration, f func(context.Context) (chat.Result, error)) (chat.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return chat.Result{}, err
 	}
@@ -407,7 +422,12 @@ func wait(ctx context.Context, f func() (chat.Result, error)) (chat.Result, erro
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		r, err := f()
+		defer func() {
+			if p := recover(); p != nil {
+				done <- outcome{err: &catalog.PanicError{Value: p}}
+			}
+		}()
+		r, err := f(ctx)
 		done <- outcome{r, err}
 	}()
 	select {

@@ -143,7 +143,7 @@ func (c *Chooser) ask(ctx context.Context, text string, candidates []selection.C
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	answer, usage, _, err := model.Answer(c.model.Stream(limited, model.Request{
-		System: choosing, Messages: []chat.Message{{Role: chat.User, Text: question.String()}}, MaxTokens: maxChoice,
+		System: choosing, Messages: []chat.Message{{Role: chat.User, Text: question.String()}}, Settings: model.Settings{MaxTokens: maxChoice},
 	}))
 	late := errors.Is(limited.Err(), context.DeadlineExceeded)
 	if ctx.Err() == nil { // otherwise the caller has gone

@@ -3,8 +3,6 @@ package turn
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,11 +11,16 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// fitting returns arguments that fit a tool's schema. It converts values that have only
+// fitting returns the arguments as the tool will get them, which is what the rules judge.
+func (t *run) fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
+	return e.Normalize(tool.WithHost(t.ctx, tool.Host{Facts: t.selected.Request.Facts}), coerced(e, args))
+}
+
+// coerced returns arguments that fit a tool's schema. It converts values that have only
 // one reading: "5" where the schema wants a number, 5 where it wants a string, one value
 // for a list of such values, JSON in a string, null or "null" for an optional value.
 // Arguments that still do not fit are returned unchanged.
-func fitting(e *catalog.Entry, args json.RawMessage) json.RawMessage {
+func coerced(e *catalog.Entry, args json.RawMessage) json.RawMessage {
 	schema, err := e.Schema()
 	if err != nil || schema.Validate(args) == nil {
 		return args
@@ -58,51 +61,6 @@ func (t *types) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	return json.Unmarshal(raw, (*[]string)(t))
-}
-
-// misnamed finds a name that differs from a parameter's only in its case. Some tools
-// accept it for the parameter, which neither the schema nor the policy would check.
-func misnamed(e *catalog.Entry, args json.RawMessage) error {
-	var wanted shape
-	var value any
-	_ = json.Unmarshal(e.Definition.Parameters, &wanted) // as in fitting
-	_ = json.Unmarshal(args, &value)                     // args fits the schema
-	if problem := wanted.misnamed(value, 0); problem != "" {
-		return &tool.Mismatch{Problems: []string{problem}}
-	}
-	return nil
-}
-
-func (s *shape) misnamed(value any, depth int) string {
-	if depth > maxCoerced {
-		return ""
-	}
-	switch v := value.(type) {
-	case []any:
-		for _, item := range v {
-			if s.Items == nil {
-				break
-			}
-			if problem := s.Items.misnamed(item, depth+1); problem != "" {
-				return problem
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if p, ok := s.Properties[name]; ok {
-				if problem := p.misnamed(v[name], depth+1); problem != "" {
-					return problem
-				}
-				continue
-			}
-			for known := range s.Properties {
-				if strings.EqualFold(name, known) {
-					return fmt.Sprintf("%q must be written %q", name, known)
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // allows reports whether a value may be of a type.

@@ -55,14 +55,6 @@ func (r *Runner) CacheBreaks() map[Break]int64 {
 	return counts
 }
 
-// know adds what the session tells about a turn: which messages are still sent, and
-// whether the provider may have cached them.
-func (r *Runner) know(in Input) Input {
-	in.kept = r.prompt.Kept(in.Session.Messages)
-	in.cold = r.cold(in)
-	return in
-}
-
 // cold returns why the provider has nothing of the session in its cache, or nothing
 // worth keeping; empty when it has. When it is cold, the session's front may be
 // rebuilt.

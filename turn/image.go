@@ -16,11 +16,67 @@ func (t *run) limitImages(r *chat.Result) {
 	for _, f := range r.Images {
 		size += len(f.Data)
 	}
-	if t.shown+size > maxImages {
+	if t.attached+t.shown+size > maxImages {
 		r.Images, r.Text = nil, r.Text+"\n(The picture is not shown: this turn has shown 12 MiB of pictures. Look at it after the next message.)"
 		return
 	}
 	t.shown += size
+}
+
+// show adds the bytes of the messages' pictures to the next request. When all of them
+// have more than maxImages, the older ones are described in words, up to half of it at
+// once, so that the beginning of the requests changes rarely.
+func (t *run) show() {
+	first, size := shownFrom(t.prompt.Messages)
+	t.attached = size
+	n := 0
+	for i, m := range t.prompt.Messages {
+		if len(m.Files) == 0 {
+			continue
+		}
+		files := slices.Clone(m.Files)
+		for j := range files {
+			if n++; n <= first {
+				files[j].Data = nil
+			} else if files[j].Data == nil {
+				files[j].Data = t.file(files[j].SHA256)
+			}
+		}
+		t.prompt.Messages[i].Files = files
+	}
+}
+
+// shownFrom returns how many of the first pictures of messages are not shown, and the
+// bytes of the others.
+func shownFrom(messages []chat.Message) (first, size int) {
+	var sizes []int
+	last := 0 // the first picture of the message
+	for _, m := range messages {
+		if len(m.Files) == 0 {
+			continue
+		}
+		last = len(sizes)
+		for _, f := range m.Files {
+			sizes, size = append(sizes, f.Size), size+f.Size
+		}
+		for over := size > maxImages; over && first < last && size > maxImages/2; first++ {
+			size -= sizes[first]
+		}
+	}
+	return first, size
+}
+
+// file returns the bytes of a stored picture; nil if they cannot be read.
+func (t *run) file(sha256 string) []byte {
+	if t.in.File == nil {
+		return nil
+	}
+	data, err := t.in.File(t.ctx, sha256)
+	if err != nil {
+		t.config.Log.WarnContext(t.ctx, "a picture is described in words: it cannot be read", "error", err, "session", t.in.Session.Key)
+		return nil
+	}
+	return data
 }
 
 // withoutImages returns messages as they are stored. Pictures are shown in their own

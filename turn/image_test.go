@@ -8,9 +8,36 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 )
+
+// TestPicturesOfMessages: the model sees the newest pictures of a conversation, up to a
+// limit. The place where they begin moves rarely.
+func TestPicturesOfMessages(t *testing.T) {
+	picture := make([]byte, 3<<20)
+	file := func(context.Context, string) ([]byte, error) { return picture, nil }
+	for _, c := range []struct{ earlier, want int }{{0, 1}, {2, 3}, {3, 4}, {4, 2}, {5, 3}, {6, 4}, {7, 2}} {
+		b := newBench(t, turn.Config{}, selection.Config{}, nil, fake.Step{Text: "I see."})
+		var s session.Session
+		for range c.earlier {
+			s.Messages = append(s.Messages, chat.Message{Role: chat.User, Text: "look", Files: []chat.File{{Size: len(picture), SHA256: "x"}}}, chat.Message{Role: chat.Assistant, Text: "ok"})
+		}
+		if o := run(b, t.Context(), turn.Input{Session: s, Text: "look", Files: []chat.File{{Size: len(picture), SHA256: "x", Data: picture}}, File: file}); o.err != nil {
+			t.Fatal(o.err)
+		}
+		seen := ""
+		for _, m := range b.model.Requests()[0].Messages {
+			for _, f := range m.Files {
+				seen += map[bool]string{true: "-", false: "+"}[f.Data == nil]
+			}
+		}
+		if want := strings.Repeat("-", c.earlier+1-c.want) + strings.Repeat("+", c.want); seen != want {
+			t.Errorf("of %d pictures the model sees %s, want %s", c.earlier+1, seen, want)
+		}
+	}
+}
 
 // TestImages: the model sees the pictures of its turn, up to a limit, and none of
 // them is stored.

@@ -119,8 +119,10 @@ func (t *run) describe(args json.RawMessage) chat.Result {
 	if name == "" {
 		return tool.Failure(`%s needs {"name": "…"}`, selection.DescribeTool)
 	}
-	entry, stage := t.admit(name)
+	now := t.now()
+	entry, stage := t.admit(now, name)
 	if entry == nil || !stage.Usable() {
+		t.refused(now, name, entry, stage, raw)
 		return t.nameless(name)
 	}
 	d := entry.Definition

@@ -17,6 +17,14 @@ type Outcome struct {
 	Result chat.Result
 }
 
+// Storable returns the outcome with what its note needs, so that it can be written as
+// JSON: the call by the name of the tool that it reaches.
+func (o Outcome) Storable() *Outcome {
+	o.Call.Name, o.Call.Arguments = reached(o.Call), nil
+	o.Result.View = nil
+	return &o
+}
+
 // Lost returns the outcome of a call whose process ended.
 func Lost(a session.Await) Outcome {
 	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
@@ -25,7 +33,7 @@ func Lost(a session.Await) Outcome {
 // maxOutcome is how many bytes of an outcome become part of the conversation.
 const maxOutcome = 32 << 10
 
-// Note returns the outcome in the host's words to the model.
+// Note returns the text that tells the model about the outcome.
 func (o Outcome) Note() string {
 	ended := "finished"
 	if o.Result.Failed {
@@ -38,10 +46,10 @@ func (o Outcome) Note() string {
 	return text
 }
 
-// Arrived returns what a host that runs no turn for the outcome stores: the session's
-// state after it, and the message that tells it. While a turn is open, a message would
-// come between its calls and their results, so the state keeps the outcome until then.
-// An outcome that the session does not await changes nothing.
+// Arrived is for a host that runs no turn for the outcome. It returns what to store: the
+// new state of the session, and a message with the outcome. While a turn is open, a
+// message would come between its calls and their results, so the state keeps the outcome
+// until the turn ends. An outcome that the session does not await changes nothing.
 func (o Outcome) Arrived(s session.State, now time.Time) (session.State, []chat.Message) {
 	if !s.Waits(o.Call.ID, session.Outcome) {
 		return s, nil
@@ -58,13 +66,13 @@ func (o Outcome) Arrived(s session.State, now time.Time) (session.State, []chat.
 	return counted(tell(s, now))
 }
 
-// tell makes messages of the outcomes that a state keeps.
+// tell turns the outcomes that a state keeps into messages.
 func tell(s session.State, now time.Time) (session.State, []chat.Message) {
 	var told []chat.Message
 	var left []session.Await
 	for _, a := range s.Awaits {
 		if a.Note != "" {
-			told = append(told, chat.Message{Role: chat.User, Note: a.Note, Time: now})
+			told = append(told, chat.Message{Role: chat.User, Note: a.Note, User: a.User, Time: now})
 		} else {
 			left = append(left, a)
 		}
@@ -75,8 +83,8 @@ func tell(s session.State, now time.Time) (session.State, []chat.Message) {
 
 // counted adds messages to the count of a state that has one.
 func counted(s session.State, messages []chat.Message) (session.State, []chat.Message) {
-	if s.Sent > 0 {
-		s.Sent += len(messages)
+	if s.Sent != 0 && len(messages) > 0 {
+		s.Sent = max(s.Sent, 0) + len(messages)
 	}
 	return s, messages
 }

@@ -28,7 +28,7 @@ func advised(tb testing.TB, chooser *turn.Chooser, steps ...fake.Step) *bench {
 	other := func(name, description string) tool.Tool {
 		return tool.Func(tool.Definition{Name: name, Description: description, Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) { return tool.Text("done"), nil })
 	}
-	news := tool.Func(tool.Definition{Name: "get_news", Description: "Tell the news of a city", Risk: tool.Read}, sunny)
+	news := tool.Func(tool.Definition{Name: "get_news", Description: "Tell the news reports of a city", Risk: tool.Read}, sunny)
 	if err := r.Register(weather(tool.Read, sunny), news, other("send_mail", "Send a mail"),
 		other("add_numbers", "Give the sum"), other("read_file", "Give the text of a file"), other("take_note", "Keep a text")); err != nil {
 		tb.Fatal(err)
@@ -80,8 +80,12 @@ func TestChooser(t *testing.T) {
 				if time.Since(began) > 3*time.Second {
 					t.Errorf("the turn waited for %v", time.Since(began))
 				}
-				if n := chooser.Counts(); n.Asked != 1 || n.Failed != c.failed {
-					t.Errorf("counts %+v", n)
+				n := chooser.Counts()
+				if n.Asked != 1 {
+					t.Errorf("n.Asked = %v, want 1", n.Asked)
+				}
+				if n.Failed != c.failed {
+					t.Errorf("n.Failed = %v, want %v", n.Failed, c.failed)
 				}
 				x := sel.Explain()
 				if x.Advice != sel.Request.Advice || !slices.Equal(x.Preferred, sel.Request.Preferred) {
@@ -113,12 +117,16 @@ func TestChooserIsAskedOnce(t *testing.T) {
 			t.Errorf("%q: %q", sure, sel.Request.Advice)
 		}
 	}
-	if n := chooser.Counts(); n.Asked != 1 || n.Cached != 1 {
-		t.Errorf("counts %+v", n)
+	n := chooser.Counts()
+	if n.Asked != 1 {
+		t.Errorf("n.Asked = %v, want 1", n.Asked)
+	}
+	if n.Cached != 1 {
+		t.Errorf("n.Cached = %v, want 1", n.Cached)
 	}
 	q := m.Requests()[0]
-	if !strings.Contains(q.Messages[0].Text, "get_news: Tell the news of a city\n") {
-		t.Errorf("q.Messages[0].Text = %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news of a city\n")
+	if !strings.Contains(q.Messages[0].Text, "get_news: Tell the news reports of a city\n") {
+		t.Errorf("q.Messages[0].Text = %q, want %q in it", q.Messages[0].Text, "get_news: Tell the news reports of a city\n")
 	}
 	if strings.Contains(q.Messages[0].Text, "send_mail") {
 		t.Errorf("q.Messages[0].Text = %q, do not want %q in it", q.Messages[0].Text, "send_mail")
@@ -208,8 +216,8 @@ func TestRecommendedOverASession(t *testing.T) {
 	}
 }
 
-// TestRecommendedByUseAlone: what was used lately is sent again, but not told as
-// what the words ask for.
+// TestRecommendedByUseAlone: what was used lately is sent again, and told as what the
+// words ask for: a call's name is a word of the conversation.
 func TestRecommendedByUseAlone(t *testing.T) {
 	b := advised(t, nil, fake.Step{Text: "sunny"})
 	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
@@ -220,8 +228,14 @@ func TestRecommendedByUseAlone(t *testing.T) {
 	}}
 	in := turn.Input{Session: s, Text: "and in Paris?", Facts: chat.Facts{Time: now.Add(time.Minute)}}
 	o := run(b, t.Context(), in)
-	if got := order(b.Select(t.Context(), in)); got != "get_news" || o.err != nil || len(b.model.Requests()[0].Ranked) != 0 {
-		t.Errorf("%q, told as %v (%v)", got, b.model.Requests()[0].Ranked, o.err)
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	if got := order(b.Select(t.Context(), in)); got != "get_news" {
+		t.Errorf("sends %q, want get_news", got)
+	}
+	if told := b.model.Requests()[0].Ranked; !slices.Equal(told, []string{"get_news"}) {
+		t.Errorf("told as %v, want get_news", told)
 	}
 }
 

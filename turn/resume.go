@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
@@ -67,7 +69,7 @@ func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspe
 // errAwaits: the call waits for an answer.
 var errAwaits = errors.New("the call awaits approval")
 
-// said returns what a person said about a call of the turn; nil when nobody has.
+// said returns a person's answer about a call of the turn; nil if there is none.
 func (t *run) said(call string) *session.Answer {
 	for i, a := range t.state.Turn.Answers {
 		if a.Call == call {
@@ -79,21 +81,29 @@ func (t *run) said(call string) *session.Answer {
 
 // Close ends the open turn of a session without running it. It returns the state and
 // the messages to store: results for the calls that have none, and the outcomes that
-// came meanwhile.
-func Close(s session.Session, why string, now time.Time) (session.State, []chat.Message) {
+// came meanwhile. The tools of c tell which calls are safe; the first call of another
+// kind may have run.
+func Close(s session.Session, c *catalog.Catalog, why string, now time.Time) (session.State, []chat.Message) {
 	var left []chat.Message
-	for i, c := range unanswered(s.Messages) {
+	for i, call := range unanswered(s.Messages) {
 		result := tool.Failure("the call was not run: %s", why)
 		switch {
-		case s.Waits(c.ID, session.Approval):
+		case s.Waits(call.ID, session.Approval):
 			result = tool.Failure("the call was not approved: %s", why)
-		case i == 0:
-			result = unknown(c)
+		case i == 0 && (slices.Contains(s.Turn.Once, call.ID) || !safe(c, call)):
+			result = unknown(call)
 		}
-		left = append(left, answer(c, result))
+		left = append(left, answer(call, result))
 	}
 	state, told := closed(s.State, now)
 	return counted(state, append(left, told...))
+}
+
+// safe reports whether a call changes nothing. A call of a tool that is gone may have
+// changed something.
+func safe(c *catalog.Catalog, call chat.Call) bool {
+	_, there := c.Get(reached(call))
+	return repeats(c, call) == tool.Safe && (there || selection.Meta(reached(call)))
 }
 
 // closed returns a state without its open turn, and the outcomes that came meanwhile.
@@ -105,10 +115,12 @@ func closed(s session.State, now time.Time) (session.State, []chat.Message) {
 }
 
 // resumes reports whether the input takes up the session's open turn.
-func (in Input) resumes() bool { return in.Text == "" && in.Outcome == nil && in.Session.Turn.ID != "" }
+func (in Input) resumes() bool {
+	return in.Text == "" && len(in.Files) == 0 && in.Outcome == nil && in.Session.Turn.ID != ""
+}
 
-// lastRound returns where the last answer with calls is, after the last message of the
-// user; -1 when there is none.
+// lastRound returns the index of the last answer with calls after the last message of
+// the user; -1 if there is none.
 func lastRound(messages []chat.Message) int {
 	for i, m := range slices.Backward(messages) {
 		switch {
@@ -134,12 +146,12 @@ func answered(messages []chat.Message, c chat.Call) bool {
 	return slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID })
 }
 
-// maxResumed is how often a turn is resumed after its process ended. After that the
-// turn itself is the suspect.
+// maxResumed is how often a turn is resumed after its process ended. After that, the
+// turn itself is probably what ends the process.
 const maxResumed = 3
 
-// resume continues where the stored steps of the session's open turn end. Stored
-// messages stay as they are; the selection is made again from the current tools.
+// resume continues the session's open turn where its stored steps end. Stored messages
+// stay as they are; etui selects again from the current tools.
 func (t *run) resume() {
 	t.in.Again = true
 	asked := lastQuestion(t.in.Session.Messages)
@@ -147,6 +159,10 @@ func (t *run) resume() {
 		t.in.Text = t.in.Session.Messages[asked].Text
 	}
 	t.in = t.know(t.in)
+	t.before = t.in.stored[:max(0, lastQuestion(t.in.stored))]
+	if t.summarize(); t.stopped {
+		return
+	}
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
 	kept, at := t.in.kept, lastRound(t.in.kept)
@@ -159,14 +175,16 @@ func (t *run) resume() {
 	}
 	t.opened = true
 	t.prompt.Messages = append(t.prompt.Messages[:len(t.prompt.Messages)-1], kept[at:]...)
+	t.show()
 	t.count()
 	if at < len(kept) {
 		t.reopen(kept[at])
 	}
+	t.state.Turn.Item = t.in.Item
 	if len(t.in.Answers) == 0 {
 		t.state.Turn.Resumed++
 	}
-	t.state.Sent = len(kept)
+	t.state.Sent = len(t.in.stored)
 	t.emit(Event{Selection: t.selected})
 	t.store() // before anything runs: an approved call no longer waits
 	if t.state.Turn.Resumed > maxResumed {
@@ -174,7 +192,7 @@ func (t *run) resume() {
 	}
 }
 
-// lastQuestion returns where the newest message of the user is; -1 when there is none.
+// lastQuestion returns the index of the newest message of the user; -1 if there is none.
 func lastQuestion(messages []chat.Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == chat.User {
@@ -184,7 +202,7 @@ func lastQuestion(messages []chat.Message) int {
 	return -1
 }
 
-// count counts what the turn has done before, as its messages tell.
+// count counts the steps and calls in the stored messages of the turn.
 func (t *run) count() {
 	messages := t.prompt.Messages
 	for _, m := range messages[lastQuestion(messages)+1:] {
@@ -195,8 +213,8 @@ func (t *run) count() {
 	}
 }
 
-// reopen makes the calls of a stored answer that have no result the round of the turn.
-// The first of them may have run before the process ended, unless it awaits approval.
+// reopen begins a round with the calls of a stored answer that have no result. The first
+// of them may have run before the process ended, unless it awaits approval.
 func (t *run) reopen(answer chat.Message) {
 	t.called -= len(answer.Calls)
 	t.round = &round{answer: answer, stored: true, jobs: t.jobs(answer.Calls)}
@@ -212,7 +230,8 @@ func (t *run) reopen(answer chat.Message) {
 	}
 }
 
-// idempotencyKey is the key that the tool of the job gets.
+// idempotencyKey returns the key that the tool of the job gets; empty unless its calls
+// are keyed.
 func (j *job) idempotencyKey() string {
 	if j.entry.Definition.Repeats() == tool.Keyed {
 		return j.key
@@ -220,8 +239,8 @@ func (j *job) idempotencyKey() string {
 	return ""
 }
 
-// unknown answers a call that may have run before the process ended, and must not run
-// twice. The operator learns it from the log.
+// unknown returns the result of a call that may have run before the process ended and
+// must not run twice, and logs it for the operator.
 func (t *run) unknown(c chat.Call) chat.Result {
 	t.config.Log.WarnContext(t.ctx, "outcome of a call unknown", "tool", reached(c), "user", t.in.Facts.User, "session", t.in.Session.Key)
 	return unknown(c)
@@ -230,22 +249,24 @@ func (t *run) unknown(c chat.Call) chat.Result {
 func unknown(c chat.Call) chat.Result {
 	r := tool.Failure("The program ended before %s gave a result. Whether it did what it was asked to is unknown, so it was not run again. Tell the user, and find out before you repeat it.", reached(c))
 	r.View.Error = fmt.Sprintf("It is unknown whether %s did its work: the program ended before it gave a result. It was not run again.", reached(c))
+	r.Unknown = true
 	return r
 }
 
-// wait suspends a turn until somebody answers. The jobs are those that ran last.
+// wait suspends the turn until a person answers. The jobs are the ones that ran last.
 func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.keepIntent()
 	for _, j := range jobs {
 		if !j.awaits {
 			continue
 		}
-		a := session.Await{Call: j.call.ID, Tool: j.entry.Definition.Name, For: session.Approval}
+		a := session.Await{Call: j.call.ID, Tool: j.entry.Definition.Name, User: t.in.Facts.Record(), For: session.Approval}
 		if !t.state.Waits(a.Call, a.For) {
 			t.state.Awaits = append(t.state.Awaits, a)
 		}
 		t.done.Awaits = append(t.done.Awaits, a)
 	}
+	t.ending = true
 	if !t.remember(results...) {
 		return
 	}
@@ -256,12 +277,12 @@ func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.stopped = true
 }
 
-// settle closes the open turn that a new message replaces. What it returns is stored
-// with the new question.
+// settle closes the open turn that a new message replaces, and returns the messages to
+// store before the new question.
 func (t *run) settle() []chat.Message {
 	var left []chat.Message
 	if s := &t.in.Session; s.Turn.ID != "" {
-		s.State, left = Close(*s, "a new message came first", t.in.Facts.Time)
+		s.State, left = Close(*s, t.selector.Catalog(), "a new message came first", t.in.Facts.Time)
 		s.Messages = append(slices.Clip(s.Messages), left...)
 	}
 	if t.in.Outcome != nil {
@@ -274,7 +295,7 @@ func (t *run) settle() []chat.Message {
 func (t *run) abandon() {
 	text := fmt.Sprintf("I could not finish this: the program ended %d times while I worked on it.", t.state.Turn.Resumed)
 	t.config.Log.ErrorContext(t.ctx, "turn abandoned", "session", t.in.Session.Key, "resumed", t.state.Turn.Resumed)
-	_, left := Close(session.Session{Messages: t.in.kept}, "its turn was given up", t.in.Facts.Time)
+	_, left := Close(session.Session{State: session.State{Turn: session.Turn{Once: t.state.Turn.Once}}, Messages: t.in.kept}, t.selector.Catalog(), "its turn was given up", t.in.Facts.Time)
 	t.round = nil
 	if len(left) > 0 && !t.remember(left...) {
 		return

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model/fake"
@@ -402,5 +403,42 @@ func TestSuspended(t *testing.T) {
 	}
 	if turn.PhaseOf(s) != turn.Calling || len(s.Messages) != 2 {
 		t.Errorf("the phase is %s with %d messages", turn.PhaseOf(s), len(s.Messages))
+	}
+}
+
+// TestClose: only a call that may have run, and for which that matters, is of unknown
+// outcome.
+func TestClose(t *testing.T) {
+	define := func(name string, risk tool.Risk) tool.Tool {
+		return tool.Func(tool.Definition{Name: name, Risk: risk}, func(context.Context, struct{}) (string, error) { return "", nil })
+	}
+	c := registryOf(t, define("look", tool.Read), define("pay", tool.Destructive)).Catalog()
+	for _, test := range []struct {
+		calls, once string
+		want        []string
+	}{
+		{"look pay", "", []string{"was not run", "was not run"}},
+		{"pay look", "", []string{"unknown", "was not run"}},
+		{"look", "look", []string{"unknown"}}, // it was no safe tool when the call began
+		{"gone", "", []string{"unknown"}},
+		{"find_tools", "", []string{"was not run"}},
+	} {
+		s := session.Session{State: session.State{Turn: session.Turn{ID: "t"}}, Messages: []chat.Message{{Role: chat.User, Text: "go"}, {Role: chat.Assistant}}}
+		for _, name := range strings.Fields(test.calls) {
+			s.Messages[1].Calls = append(s.Messages[1].Calls, fake.Call(name, name, "{}"))
+		}
+		s.Turn.Once = strings.Fields(test.once)
+		state, left := turn.Close(s, c, "it was closed", time.Time{})
+		if state.Turn.ID != "" {
+			t.Errorf("%s: the turn is still open", test.calls)
+		}
+		if len(left) != len(test.want) {
+			t.Fatalf("%s: %d results, want %d", test.calls, len(left), len(test.want))
+		}
+		for i, want := range test.want {
+			if got := left[i].Result.Text; !strings.Contains(got, want) {
+				t.Errorf("%s: result %d is %q, want %q in it", test.calls, i+1, got, want)
+			}
+		}
 	}
 }

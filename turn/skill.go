@@ -28,7 +28,7 @@ func skillAsked(args json.RawMessage) meta.UseSkill {
 // useSkill takes up the skill that the arguments name.
 func (t *run) useSkill(args json.RawMessage) chat.Result {
 	in := skillAsked(args)
-	skill, ok := t.admitSkill(in.Name)
+	skill, ok := t.admitSkill(t.now(), in.Name)
 	if !ok {
 		t.decided(audit.Decision{Skill: in.Name, Stage: StageUnknown}, args)
 		return t.unknownSkill(in.Name)
@@ -36,12 +36,12 @@ func (t *run) useSkill(args json.RawMessage) chat.Result {
 	return t.takeUp(skill, in.File)
 }
 
-// admitSkill finds a skill that the caller may take up, in the turn's catalog and in
-// the current one.
-func (t *run) admitSkill(name string) (catalog.Skill, bool) {
+// admitSkill finds a skill that the caller may take up, in the turn's catalog and in that
+// of a moment.
+func (t *run) admitSkill(now moment, name string) (catalog.Skill, bool) {
 	skill, ok := t.selector.AdmitSkill(t.selected.Request, name)
-	if now := t.Runner.selector(); ok && now.Catalog() != t.selector.Catalog() {
-		_, ok = now.AdmitSkill(t.selected.Request, name)
+	if ok && now.changed {
+		_, ok = now.AdmitSkill(now.request, name)
 	}
 	return skill, ok
 }
@@ -102,9 +102,7 @@ func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 // read reads a file of a skill within the time limit of a call, cut to what the model
 // may read.
 func (t *run) read(skill catalog.Skill, file string) (string, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, t.config.CallTimeout)
-	defer cancel()
-	result, err := wait(ctx, func() (chat.Result, error) {
+	result, err := wait(t.ctx, t.config.CallTimeout, func(ctx context.Context) (chat.Result, error) {
 		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
 		return chat.Result{Text: text}, err
 	})
@@ -120,7 +118,7 @@ func (t *run) withInstructions(note string) string {
 	if skill.Guide == nil || slices.Contains(t.selected.HiddenSkills, name) {
 		return note
 	}
-	if d := t.decide(t.ctx, rules.Attempt{Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
+	if d := t.decide(t.ctx, t.now(), rules.Attempt{Skill: name, Arguments: fileArguments("")}); d.Effect != rules.Allow {
 		t.config.Log.WarnContext(t.ctx, "the active skill's instructions are refused", "skill", name, "reason", d.Reason, "session", t.in.Session.Key)
 		return note
 	}
@@ -164,8 +162,7 @@ func (t *run) switchTo(name string) {
 	in := t.in
 	in.Session.State, in.Session.Messages = t.state, messages
 	in.Session.Skill, in.Facts.Skill = name, name
-	in.Again = true
-	in = t.know(in)
+	in.Again, in.kept, in.cold = true, messages, SkillSwitch
 	t.selected = t.choose(t.ctx, t.selector, in)
 	t.state = t.advance(in, t.selected)
 	err := t.prompts(nil, chat.Message{Time: in.Facts.Time})

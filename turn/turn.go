@@ -16,6 +16,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -38,8 +40,8 @@ type Config struct {
 	// MaxSteps is how often a turn asks the model; 0 means 16. A turn that
 	// reaches it ends with a reply that says so.
 	MaxSteps int
-	// CallTimeout is how long one call may take; 0 means a minute. A call that takes
-	// longer fails, and the model reads that.
+	// CallTimeout is how long a call may take whose tool has no Timeout of its own; 0
+	// means a minute. A call that takes longer fails, and the model reads that.
 	CallTimeout time.Duration
 	// Parallel is how many read-only calls run at once; 0 means 8.
 	Parallel int
@@ -49,10 +51,14 @@ type Config struct {
 	// MaxSkill is how many bytes of a skill's instructions, or of a file beside them,
 	// the model reads; 0 means 64 KiB. The rest is cut, and the text says so.
 	MaxSkill int
+	// Summarizer writes the summaries of what a conversation has become too long to
+	// send; nil means the model that answers. Without a language model, and for
+	// conversations that nobody stores, a summary is an extract.
+	Summarizer model.Model
 	// Decide judges each call before it runs, on the tool that the call reaches by
 	// whatever name, with arguments that fit the tool's schema. Any answer but allow
-	// refuses the call. Decide may wait, within CallTimeout, and must be safe for
-	// concurrent use. Nil allows every call, and so does the Decide method of a nil
+	// refuses the call. Decide may wait for as long as CallTimeout, before the
+	// call's own time begins, and must be safe for concurrent use. Nil allows every call, and so does the Decide method of a nil
 	// [rules.Rules].
 	Decide func(ctx context.Context, a rules.Attempt) rules.Decision
 	// Approvals makes a call that Decide answers with ask wait for an answer, as long
@@ -87,6 +93,7 @@ type Runner struct {
 	prompt   *prompt.Builder
 	config   Config
 	broken   breaks
+	learned  atomic.Int64                               // the model's window, as the provider stated it; 0 when it did not
 	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
 }
 
@@ -121,8 +128,18 @@ type Input struct {
 	// Facts are about the caller. Facts.Skill, when empty, is taken from the
 	// session.
 	Facts chat.Facts
+	// Current returns what is known of the caller while a catalog is in effect: User,
+	// Roles, Groups and Attrs, in place of those in Facts. A call must be allowed by what
+	// was current when the turn began and by what is current when it is made. Nil means
+	// that nothing changes.
+	Current func(now *catalog.Catalog) chat.Facts
 	// Text is the message.
 	Text string
+	// Files are the pictures of the message, with their bytes.
+	Files []chat.File
+	// File returns the bytes of an earlier message's picture by its SHA256; nil means
+	// that there are none. A picture whose bytes it cannot return is described in words.
+	File func(ctx context.Context, sha256 string) ([]byte, error)
 	// Outcome, instead of a text, is the result of a call that went on after its turn.
 	Outcome *Outcome
 	// Answers, instead of a text, are what people say about the calls that await
@@ -132,6 +149,9 @@ type Input struct {
 	// Input again. It is stored with the turn. An Input without text, outcome and
 	// answers resumes the session's open turn.
 	Request json.RawMessage
+	// Item is the ID of the message in the host's inbox; 0 means none. It is stored with
+	// the turn.
+	Item int64
 	// Unstored marks a conversation whose steps nobody stores. No call can wait there.
 	Unstored bool
 	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
@@ -143,6 +163,8 @@ type Input struct {
 	// empty.
 	Limit, Budget int
 	Mode          selection.Mode
+	// Settings are how the model's answers are to be.
+	Settings model.Settings
 	// Again marks a message that was begun or answered before. Its selection makes no
 	// requests and uses only what is cached.
 	Again bool
@@ -150,8 +172,10 @@ type Input struct {
 	// at any time, from any goroutine. Nil makes tools finish before they return.
 	Late func(call chat.Call, result chat.Result)
 
-	kept []chat.Message // of the session: what is still sent
-	cold Break          // why the provider's cache has nothing of it; empty when it has
+	kept    []chat.Message // of the session: what is still sent
+	stored  []chat.Message // the same, as the store has it
+	dropped []chat.Message // what is not sent any more since the last turn
+	cold    Break          // why the provider's cache has nothing of it; empty when it has
 }
 
 // Event is something that happens in a turn. Exactly one field is set.
@@ -187,6 +211,10 @@ type Progress struct {
 type Step struct {
 	State    session.State
 	Messages []chat.Message
+	// Done or Failed is set in the last step: how the turn ends, or that it waits. The
+	// same comes again as an event, or as an error, once the step is stored.
+	Done   *Done
+	Failed error
 }
 
 // Done tells how a turn ended.
@@ -208,6 +236,10 @@ type Done struct {
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
+	// Skill is the toolset that is active at the end, unless it is hidden from the caller, and Tokens what its tools cost in
+	// the turn's last request, and what that saved.
+	Skill  string           `json:"skill"`
+	Tokens selection.Tokens `json:"tokens"`
 }
 
 // Used is a tool that a call reached, by whatever name the model called it.
@@ -247,12 +279,13 @@ func (r *Runner) vector(ctx context.Context, text string, again bool) []float32 
 
 func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	in.Facts.Skill = in.skill()
+	in.Facts, _ = in.current(s.Catalog(), in.Facts)
 	info := r.model.Info()
 	req := selection.Request{
 		Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
-		Limit: in.Limit, Budget: in.Budget, Window: info.Window,
+		Limit: in.Limit, Budget: in.Budget, Window: r.window(),
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: announced(in.kept),
 		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
@@ -303,14 +336,18 @@ type run struct {
 	selected *selection.Selection
 	state    session.State
 	prompt   prompt.Prompt
-	round    *round // the calls in progress; nil when the model's answer comes next
-	called   int    // calls of the turn before the round
-	opened   bool   // the turn is stored
-	waits    bool   // calls may wait for approval
+	round    *round         // the calls in progress; nil when the model's answer comes next
+	called   int            // calls of the turn before the round
+	opened   bool           // the turn is stored
+	before   []chat.Message // of the session: what is sent before the question, as the store has it
+	waits    bool           // calls may wait for approval
 	done     Done
 	stopped  bool
+	ending   bool  // the next step is the last one
+	failed   error // why the turn ends, if it fails
 	begun    time.Time
-	shown    int // bytes of pictures
+	shown    int // bytes of the pictures of results
+	attached int // bytes of the pictures of messages
 }
 
 // begin selects, builds the prompt and yields both.
@@ -322,16 +359,20 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 	}
 	left := t.settle()
 	question := t.open()
-	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request}
+	if t.stopped {
+		return t
+	}
+	t.state.Turn = session.Turn{ID: rand.Text(), Request: in.Request, Item: in.Item}
 	t.logHidden()
 	if err := t.prompts(t.in.kept, question); err != nil {
 		t.fail(err)
 		return t
 	}
+	t.show()
 	question.Why = t.why()
 	t.account(broke(t.in.cold, in.Session.State, t.state))
 	t.emit(Event{Selection: t.selected})
-	t.state.Sent = len(t.in.kept) - len(left)
+	t.state.Sent = len(t.in.stored) - len(left)
 	t.store(append(left, question)...)
 	t.opened = true
 	return t
@@ -340,9 +381,12 @@ func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) b
 // open selects, and makes the state and the message that the turn begins with.
 func (t *run) open() chat.Message {
 	t.in = t.know(t.in)
+	t.before = t.in.stored
+	t.summarize()
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
-	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.in.Options)
+	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
+	question.Files = t.in.Files
 	question.Note = t.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
 	t.state.Front.First = first(t.in, question)
 	return question
@@ -352,10 +396,10 @@ func (t *run) open() chat.Message {
 // them.
 func (t *run) prompts(history []chat.Message, question chat.Message) (err error) {
 	opts := t.in.Options
-	opts.Directory, opts.SkillList = t.state.Directory, &t.selected.SkillList
+	opts.Directory, opts.SkillList, opts.Summary = t.state.Directory, &t.selected.SkillList, t.state.Summary
 	t.prompt, err = t.Runner.prompt.BuildMessagesWithOptions(t.selector.Catalog(), history, question, opts)
 	t.prompt.System = t.cleanSystem(opts.Strategy, t.prompt.System)
-	t.state.Front.System = hash(t.prompt.System)
+	t.state.Front.System, t.state.Front.Size = hash(t.prompt.System), t.frontSize()
 	return err
 }
 
@@ -374,30 +418,58 @@ func (t *run) emit(e Event) bool {
 
 // fail ends the turn with an error.
 func (t *run) fail(err error) {
+	err = t.config.Secrets.Redactor().Error(err)
 	if t.opened && !t.suspended() {
-		var told []chat.Message
+		var left, told []chat.Message
+		if errors.Is(err, model.ErrTooLong) || errors.Is(err, model.ErrRequest) {
+			left = append(left, t.refusal(err))
+		}
 		t.state, told = closed(t.state, t.in.Facts.Time)
-		t.store(told...)
+		t.failed = err
+		t.store(append(left, told...)...)
 	}
 	if !t.stopped {
 		t.stopped = true
-		t.yield(Event{}, t.config.Secrets.Redactor().Error(err))
+		t.yield(Event{}, err)
 	}
 }
+
+// maxShrinks is how often a request is tried again with less when it is too long. Once
+// will do where the provider states the window.
+const maxShrinks = 4
 
 // ask asks the model and yields its words as they come.
 func (t *run) ask() (answer chat.Message, ok bool) {
 	t.done.Steps++
+	t.fit()
+	answer, err := t.listen()
+	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.shrink(err); n++ {
+		answer, err = t.listen()
+	}
+	switch {
+	case err != nil:
+		t.fail(err)
+		return answer, false
+	case t.stopped:
+		return answer, false
+	case t.suspended(): // the answer may be cut off
+		t.fail(context.Cause(t.ctx))
+		return answer, false
+	}
+	return answer, true
+}
+
+// listen reads an answer of the model to its end, unless the caller stops ranging.
+func (t *run) listen() (answer chat.Message, err error) {
 	answer.Role = chat.Assistant
 	for e, err := range t.model.Stream(t.ctx, t.question()) {
 		if err != nil {
-			t.fail(err)
-			return answer, false
+			return answer, err
 		}
 		if e.Text != "" {
 			answer.Text += e.Text
 			if !t.emit(Event{Text: e.Text}) {
-				return answer, false
+				return answer, nil
 			}
 		}
 		if e.Call != nil {
@@ -410,16 +482,12 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 			t.done.Stop = e.Stop
 		}
 	}
-	if t.suspended() { // the answer may be cut off
-		t.fail(context.Cause(t.ctx))
-		return answer, false
-	}
-	return answer, true
+	return answer, nil
 }
 
 // question is what the model is asked in this step.
 func (t *run) question() model.Request {
-	req := model.Request{System: t.prompt.System, Messages: t.prompt.Messages}
+	req := model.Request{System: t.prompt.System, Messages: t.prompt.Messages, Settings: t.in.Settings}
 	for _, e := range t.selected.Declared {
 		req.Tools = append(req.Tools, e.Definition)
 	}
@@ -445,13 +513,19 @@ func (t *run) remember(messages ...chat.Message) bool {
 // store yields a step.
 func (t *run) store(messages ...chat.Message) bool {
 	t.state.Sent += len(messages)
-	return t.emit(Event{Step: &Step{t.state.Clone(), withoutImages(messages)}})
+	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed}
+	if t.ending {
+		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
+		step.Done = &t.done
+	}
+	return t.emit(Event{Step: step})
 }
 
 func (t *run) finish(answer chat.Message) {
 	t.done.Reply = answer.Text
 	var told []chat.Message
 	t.state, told = closed(t.state, t.in.Facts.Time)
+	t.ending = true
 	if t.remember(append([]chat.Message{answer}, told...)...) {
 		t.emit(Event{Done: &t.done})
 	}
@@ -484,6 +558,9 @@ const maxLogged = 5
 
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
+	if err := t.selected.Unranked(); err != nil {
+		t.config.Log.ErrorContext(t.ctx, "the tools were not ranked for this message", "error", err, "session", t.in.Session.Key)
+	}
 	failed := t.selected.Failed()
 	for _, err := range failed[:min(len(failed), maxLogged)] {
 		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)

@@ -157,6 +157,7 @@ func TestWhatACallCanGive(t *testing.T) {
 		"missing brace":       {sunny, "get_weather", `{"city":"Rome"`, "sunny in Rome", false},
 		"JSON in JSON":        {sunny, "get_weather", `"{\"city\":\"Rome\"}"`, "sunny in Rome", false},
 		"cut off":             {sunny, "get_weather", `{"city":"Ro`, "end in the middle", true},
+		"long and broken":     {sunny, "get_weather", `{"city":["` + strings.Repeat(`a","`, 1<<14) + `b"],}`, "longer than 16 KiB", true},
 		"cut off number":      {sunny, "get_weather", `{"city": 12`, "end in the middle", true},
 		"no object":           {sunny, "get_weather", `["Rome"]`, "not a JSON object", true},
 		"unknown tool":        {sunny, "get_wether", `{}`, `there is no tool "get_wether"; did you mean "get_weather"?`, true},
@@ -181,8 +182,11 @@ func TestWhatACallCanGive(t *testing.T) {
 			b := newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{weather(tool.Read, c.fn)},
 				fake.Step{Calls: []chat.Call{fake.Call("", c.name, c.arguments)}}, fake.Step{Text: "ok"})
 			o := run(b, t.Context(), turn.Input{Text: "?"})
-			if o.err != nil || len(o.results()) != 1 {
-				t.Fatalf("%v, %+v", o.err, o.results())
+			if o.err != nil {
+				t.Fatal(o.err)
+			}
+			if len(o.results()) != 1 {
+				t.Fatalf("len(o.results()) = %v, want 1: %+v", len(o.results()), o.results())
 			}
 			r := o.results()[0]
 			if !strings.Contains(r.Text, c.says) {
@@ -366,6 +370,84 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
+// TestLateDecision: a yes that comes after the call was answered runs nothing, and the
+// audit says so.
+func TestLateDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := false
+		var audited []audit.Decision
+		cfg := turn.Config{
+			CallTimeout: time.Second,
+			Decide: func(context.Context, rules.Attempt) rules.Decision {
+				time.Sleep(time.Minute)
+				return rules.Decision{Effect: rules.Allow}
+			},
+			Audit: func(d audit.Decision, _ json.RawMessage) { audited = append(audited, d) },
+		}
+		b := newBench(t, cfg, selection.Config{}, []tool.Tool{weather(tool.Read, func(context.Context, city) (chat.Result, error) {
+			ran = true
+			return chat.Result{}, nil
+		})}, fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{"city":"x"}`)}}, fake.Step{Text: "sorry"})
+		o := run(b, t.Context(), turn.Input{Text: "?"})
+		if !o.results()[0].Failed {
+			t.Errorf("the result is %q, want a failure", o.results()[0].Text)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if ran {
+			t.Error("the call ran after it was answered")
+		}
+		if len(audited) != 1 || audited[0].Allowed {
+			t.Errorf("audited %+v, want one call that was not allowed", audited)
+		}
+	})
+}
+
+// A tool's own time limit counts, longer or shorter than that for all others.
+func TestOwnTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		own, takes time.Duration
+		want       string
+	}{
+		{2 * time.Minute, 90 * time.Second, "fine"},
+		{2 * time.Minute, time.Hour, "did not finish within 2m0s"},
+		{time.Second, 2 * time.Second, "did not finish within 1s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := tool.New(tool.Definition{Name: "slow", Timeout: tt.own}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
+				select {
+				case <-time.After(tt.takes):
+					return tool.Text("fine"), nil
+				case <-ctx.Done():
+					return chat.Result{}, ctx.Err()
+				}
+			})
+			b := newBench(t, turn.Config{CallTimeout: time.Minute}, selection.Config{}, []tool.Tool{slow}, fake.Step{Calls: []chat.Call{fake.Call("1", "slow", `{}`)}}, fake.Step{Text: "done"})
+			if got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0].Text; !strings.Contains(got, tt.want) {
+				t.Errorf("with %v for a call of %v: %q, want %q in it", tt.own, tt.takes, got, tt.want)
+			}
+		})
+	}
+}
+
+// The time of a decision is not taken from the call's own.
+func TestDecideTakesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := tool.New(tool.Definition{Name: "slow"}, func(ctx context.Context, _ json.RawMessage) (chat.Result, error) {
+			time.Sleep(30 * time.Second)
+			return tool.Text("fine"), ctx.Err()
+		})
+		decide := func(context.Context, rules.Attempt) rules.Decision {
+			time.Sleep(50 * time.Second)
+			return rules.Decision{Effect: rules.Allow}
+		}
+		b := newBench(t, turn.Config{Decide: decide, CallTimeout: time.Minute}, selection.Config{}, []tool.Tool{slow}, fake.Step{Calls: []chat.Call{fake.Call("1", "slow", `{}`)}}, fake.Step{Text: "done"})
+		if got := run(b, t.Context(), turn.Input{Text: "?"}).results()[0].Text; got != "fine" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -390,8 +472,11 @@ func TestCancel(t *testing.T) {
 		if len(b.model.Requests()) != 1 {
 			t.Errorf("len(b.model.Requests()) = %d, want 1: %v", len(b.model.Requests()), b.model.Requests())
 		}
-		if len(o.results()) != 1 || !o.results()[0].Failed {
-			t.Errorf("the call is not answered: %+v", o.results())
+		if len(o.results()) != 1 {
+			t.Fatalf("len(o.results()) = %v, want 1: %+v", len(o.results()), o.results())
+		}
+		if !o.results()[0].Failed {
+			t.Error("o.results()[0].Failed is false")
 		}
 	})
 }
@@ -454,8 +539,12 @@ func TestCallIDsAreUnique(t *testing.T) {
 	o := run(b, t.Context(), turn.Input{Text: "?"})
 	seen := map[string]bool{}
 	for i, r := range o.results() {
-		if want := []string{"sunny in a", "sunny in b"}[i%2]; seen[r.CallID] || r.Text != want {
-			t.Errorf("result %d: %+v", i, r)
+		want := []string{"sunny in a", "sunny in b"}[i%2]
+		if seen[r.CallID] {
+			t.Error("seen[r.CallID]")
+		}
+		if r.Text != want {
+			t.Errorf("r.Text = %v, want %v", r.Text, want)
 		}
 		seen[r.CallID] = true
 	}

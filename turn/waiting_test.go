@@ -44,8 +44,14 @@ func TestAnswerSurvives(t *testing.T) {
 				s := waiting(t, cfg, tools, fake.Call("1", "act", "{}"))
 				s = until(t, newBench(t, cfg, selection.Config{}, tools), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: approved}}}, isResult)
 				o := run(newBench(t, cfg, selection.Config{}, tools, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-				if o.err != nil || o.done == nil || o.done.Reply != "done" {
-					t.Fatalf("%v, %v, %+v", o.err, o.events, o.done)
+				if o.err != nil {
+					t.Fatal(o.err)
+				}
+				if o.done == nil {
+					t.Fatalf("o.done = %v, want another than nil", o.done)
+				}
+				if o.done.Reply != "done" {
+					t.Fatalf("o.done.Reply = %q, want %q", o.done.Reply, "done")
 				}
 				want := map[bool]int{true: 2}[approved]
 				if approved && replay == tool.Never {
@@ -70,8 +76,17 @@ func TestAnswerInAdvance(t *testing.T) {
 	cfg := turn.Config{Decide: asking, Approvals: true}
 	s := waiting(t, cfg, tools, fake.Call("1", "act", "{}"), fake.Call("2", "act", "{}"))
 	o := run(newBench(t, cfg, selection.Config{}, tools), t.Context(), turn.Input{Session: s, Answers: []session.Answer{{Call: "1", Approved: true}, {Call: "2", Approved: true}}})
-	if o.done == nil || len(o.done.Awaits) != 1 || o.done.Awaits[0].Call != "2" || did.ran["act"] != 1 {
-		t.Errorf("ran %d times; %+v", did.ran["act"], o.done)
+	if o.done == nil {
+		t.Errorf("o.done = %v, want another than nil", o.done)
+	}
+	if len(o.done.Awaits) != 1 {
+		t.Fatalf("len(o.done.Awaits) = %v, want 1: %+v", len(o.done.Awaits), o.done.Awaits)
+	}
+	if o.done.Awaits[0].Call != "2" {
+		t.Errorf("o.done.Awaits[0].Call = %q, want %q", o.done.Awaits[0].Call, "2")
+	}
+	if did.ran["act"] != 1 {
+		t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
 	}
 }
 
@@ -96,8 +111,11 @@ func TestReplayChanged(t *testing.T) {
 		var did calls
 		s := until(t, newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", tool.Never)}, fake.Step{Calls: []chat.Call{fake.Call("1", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
 		o := run(newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", now)}, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-		if did.ran["act"] != 1 || !strings.Contains(o.results()[0].Text, "unknown") {
-			t.Errorf("now %s: ran %d times, %+v", now, did.ran["act"], o.results())
+		if did.ran["act"] != 1 {
+			t.Errorf("did.ran[\"act\"] = %v, want 1", did.ran["act"])
+		}
+		if !strings.Contains(o.results()[0].Text, "unknown") {
+			t.Errorf("o.results()[0].Text: %q does not contain %q", o.results()[0].Text, "unknown")
 		}
 	}
 }
@@ -108,8 +126,18 @@ func TestToolGone(t *testing.T) {
 	var did calls
 	s := until(t, newBench(t, turn.Config{}, selection.Config{}, []tool.Tool{did.tool("act", tool.Keyed)}, fake.Step{Calls: []chat.Call{fake.Call("1", "call_tool", `{"name":"act"}`), fake.Call("2", "act", "{}")}}), turn.Input{Text: "go"}, isResult)
 	o := run(newBench(t, turn.Config{}, selection.Config{}, nil, fake.Step{Text: "done"}), t.Context(), turn.Input{Session: s})
-	if r := o.results(); o.done == nil || len(r) != 2 || !strings.Contains(r[0].Text, "unknown") || !strings.Contains(r[1].Text, "there is no tool") {
-		t.Errorf("%v, %+v", o.events, r)
+	r := o.results()
+	if o.done == nil {
+		t.Errorf("o.done = %v, want another than nil", o.done)
+	}
+	if len(r) != 2 {
+		t.Fatalf("len(r) = %v, want 2: %+v", len(r), r)
+	}
+	if !strings.Contains(r[0].Text, "unknown") {
+		t.Errorf("r[0].Text: %q does not contain %q", r[0].Text, "unknown")
+	}
+	if !strings.Contains(r[1].Text, "there is no tool") {
+		t.Errorf("r[1].Text: %q does not contain %q", r[1].Text, "there is no tool")
 	}
 }
 
@@ -214,8 +242,11 @@ func TestPolicyTooLate(t *testing.T) {
 			fake.Step{Calls: []chat.Call{fake.Call("2", "use_skill", `{"name":"full"}`)}}, fake.Step{Text: "done"})
 		o := run(b, t.Context(), turn.Input{Text: "go"})
 		time.Sleep(2 * time.Hour)
-		if ran || !strings.Contains(o.results()[0].Text, "did not finish") {
-			t.Errorf("ran: %v; %+v", ran, o.results())
+		if ran {
+			t.Error("ran")
+		}
+		if !strings.Contains(o.results()[0].Text, "did not run") {
+			t.Errorf("o.results()[0].Text: %q does not contain %q", o.results()[0].Text, "did not run")
 		}
 	})
 }

@@ -17,6 +17,11 @@ type Turn struct {
 	Agent string    `json:"agent"`
 	// User is the sender that the message names, if any.
 	User string `json:"user,omitempty"`
+	// Channel is where it came from. Session tells conversations apart: a hash of the
+	// session's key, the same in all its turns. It is empty for conversations that clients
+	// keep themselves, and both are in older records.
+	Channel string `json:"channel,omitempty"`
+	Session string `json:"session,omitempty"`
 	// Text is the question after [Clean].
 	Text string `json:"text"`
 	// Tools are those that succeeded, Failed those that did not.

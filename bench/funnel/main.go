@@ -24,8 +24,9 @@ type selected struct {
 		Left  int    `json:"left"`
 	} `json:"funnel"`
 	Tokens struct {
-		Usable       int     `json:"usable"`
+		All          int     `json:"all"`
 		Sent         int     `json:"sent"`
+		Meta         int     `json:"meta"`
 		SavedPercent float64 `json:"saved_percent"`
 	} `json:"tokens"`
 	Tools []judged `json:"tools"`
@@ -85,7 +86,7 @@ func draw(in io.Reader, out io.Writer) error {
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" rx="4" fill="hsl(%d 45%% %d%%)"/>`+"\n", middle-w/2, y, w, row-4, 200-i*6, 88-i*5)
 		text(middle, y+16, `text-anchor="middle" fill="#12303a"`, "%s · %d", stage.Stage, stage.Left)
 	}
-	text(list, top+16, `font-weight="600" fill="#1c2b33"`, "%d of %d tokens of tools sent, %.0f %% saved", s.Tokens.Sent, s.Tokens.Usable, s.Tokens.SavedPercent)
+	text(list, top+16, `font-weight="600" fill="#1c2b33"`, "%d of %d tokens of tools sent, %.0f %% saved", s.Tokens.Sent+s.Tokens.Meta, s.Tokens.All, s.Tokens.SavedPercent)
 	for i, t := range tools {
 		y := top + (i+1)*row
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" rx="3" fill="#2a7f8f"/>`+"\n", list, y+5, int(70*t.Score/tools[0].Score), 10)
@@ -94,7 +95,13 @@ func draw(in io.Reader, out io.Writer) error {
 		slices.SortStableFunc(t.Terms, func(a, b term) int { return cmp.Compare(b.Score, a.Score) })
 		var words []string
 		for _, term := range t.Terms[:min(2, len(t.Terms))] {
-			words = append(words, fmt.Sprintf("%s %.1f", term.Word, term.Score))
+			word := term.Word // a stem
+			for w := range strings.FieldsSeq(s.Query) {
+				if strings.HasPrefix(strings.ToLower(w), word) {
+					word = w
+				}
+			}
+			words = append(words, fmt.Sprintf("%s %.1f", word, term.Score))
 		}
 		text(width-24, y+16, `text-anchor="end" fill="#5b6b73" font-size="12"`, "%s", strings.Join(words, " · "))
 	}

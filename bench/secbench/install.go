@@ -37,5 +37,5 @@ func benchInstall(ctx context.Context, r installRequest) (map[string]any, error)
 
 // benchRemove answers remove_skill.
 func benchRemove(ctx context.Context, r installRequest) (map[string]any, error) {
-	return nil, hub.New(hub.Config{Folder: r.Folder}).Remove(ctx, r.Slug)
+	return nil, hub.New(hub.Config{Folder: r.Folder}).Remove(ctx, r.Slug, hub.Options{Force: true})
 }

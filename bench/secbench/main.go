@@ -56,11 +56,18 @@ func benchTools(mode string) map[string]benchTool {
 func main() {
 	mode := flag.String("sandbox", "auto", "how commands run: auto, strong, landlock or off")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: go run ./bench/secbench [flags] < requests.jsonl\nIt answers each line of JSON on standard input with a line of JSON.")
+		fmt.Fprintln(os.Stderr, "usage: go run ./bench/secbench [flags] < requests.jsonl\n       go run ./bench/secbench definitions FILE...\n"+
+			"It answers each line of JSON on standard input with a line of JSON, or counts the definitions of MCP tools in files that etui holds back.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if err := serve(context.Background(), *mode, os.Stdin, os.Stdout); err != nil {
+	var err error
+	if flag.Arg(0) == "definitions" {
+		err = judgeDefinitions(context.Background(), flag.Args()[1:], os.Stdout)
+	} else {
+		err = serve(context.Background(), *mode, os.Stdin, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "secbench: %v\n", err)
 		os.Exit(1)
 	}

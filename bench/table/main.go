@@ -1,6 +1,6 @@
 // Benchtable measures etui and rewrites docs/benchmarks.md: `make bench`. The
-// public sets are not part of the repository: SETS names the folder where they
-// are; without it the table that is there stays. See docs/ranking.md.
+// public sets are not part of the repository: SETS names the folder that holds them.
+// Without SETS their table stays as it is. See docs/ranking.md.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 	flag.Parse()
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Made by `make bench`. -->\n# Benchmarks\n\n%s, %d cores, %s. Medians; a shared machine, so compare rows rather than trust digits. `make bench` makes this page.\n\n", runtime.Version(), runtime.NumCPU(), cpu())
+	fmt.Fprintf(&b, "<!-- Made by `make bench`. -->\n# Benchmarks\n\n%s, %d cores, %s. The figures are medians on a shared machine: compare rows rather than digits. `make bench` writes this page.\n\n", runtime.Version(), runtime.NumCPU(), cpu())
 	ranking(&b)
 	questions(&b)
 	conversations(&b)
@@ -52,8 +52,8 @@ func cpu() string {
 	return runtime.GOARCH
 }
 
-// reached is what a research ranking without model or log reached on a set:
-// recall@5, nDCG@5 and complete@10, with BM25's recall@5 before.
+// reached holds what an experimental ranking without a model or log reached on each set:
+// recall@5, nDCG@5 and complete@10. bm25 is BM25's recall@5.
 var reached = []struct {
 	set               string
 	bm25              string
@@ -66,7 +66,7 @@ var reached = []struct {
 	{"ultratool-en", "59.4", 72.8, 65.9, 70.3}, {"ultratool-zh", "71.3", 77.3, 72.0, 74.6},
 }
 
-// ranking measures the public sets, where there are any.
+// ranking measures the public sets if SETS names their folder.
 func ranking(b *strings.Builder) {
 	const head = "## The ranking on public sets\n"
 	sets := os.Getenv("SETS")
@@ -75,10 +75,10 @@ func ranking(b *strings.Builder) {
 		_, old, _ := strings.Cut(string(page), head)
 		old, _, _ = strings.Cut(old, "\n## ")
 		b.WriteString(head + strings.TrimRight(old, "\n") + "\n\n")
-		log.Print("SETS names no folder: the table of the public sets stays as it is")
+		log.Print("SETS is not set: the table of the public sets stays as it is")
 		return
 	}
-	b.WriteString(head + "\n`SETS=folder make bench`, which runs `etui eval`: percent, one configuration for all. *BM25* is k1 1.2, b 0.75 over all texts of a tool; *research* a ranking\nwithout any model or log that these sets were studied with. [docs/ranking.md](ranking.md) tells where the sets come from.\n\n| set | tools | questions | BM25 R@5 | research R@5 · nDCG@5 · C@10 | etui R@5 · nDCG@5 · C@10 |\n|---|---|---|---|---|---|\n")
+	b.WriteString(head + "\n`SETS=folder make bench` runs `etui eval` on each set, with the same configuration for all; figures are percentages. *BM25* uses k1 = 1.2 and b = 0.75 over all texts of a\ntool. *research* is an experimental ranking without a model or log, tuned on these sets. [docs/ranking.md](ranking.md) says where the sets come from.\n\n| set | tools | questions | BM25 R@5 | research R@5 · nDCG@5 · C@10 | etui R@5 · nDCG@5 · C@10 |\n|---|---|---|---|---|---|\n")
 	var mean [6]float64
 	row := func(name, bm25, tools, queries string, want, got [3]float64, format string) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %.1f · %.1f · %.1f | "+format+" |\n", name, tools, queries, bm25, want[0], want[1], want[2], got[0], got[1], got[2])
@@ -124,12 +124,12 @@ func conversations(b *strings.Builder) {
 	if err != nil {
 		log.Fatalf("replaying: %v", err)
 	}
-	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: 40 conversations with 265 turns, replayed without a model. *all* declares every tool in every request, *naive* chooses\nanew for each turn and so breaks the prompt cache; the others are etui's modes, see [docs/delivery.md](delivery.md). *recall*: of the tools that the turns need, those that had\nreached the model before it asked; *with a search*: or were found by one. Cost with the cache rules and the rounds for searching, by the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) says how to read this. With what a search finds, `auto` reaches as many tools as *all*; without it, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
+	fmt.Fprintf(b, "\n## The demo's conversations\n\n`etui --demo replay --table`: it replays 40 conversations with 265 turns, without a model. *all* declares every tool in every request. *naive* chooses\nagain for each turn, and so breaks the prompt cache. The others are etui's modes, see [docs/delivery.md](delivery.md). *recall* is the share of the needed tools that reached the\nmodel without a search; *with a search* adds those that one search found. The costs follow the providers' cache rules, include the rounds for searching, and use the prices in\n`internal/replay/bill.go`; [docs/replay.md](replay.md) explains the table. With a search, `auto` reaches as many tools as *all*; without one, *all* has the better recall.\n\n%s\n", strings.TrimSpace(string(out)))
 }
 
 // questions asks the demo's own questions.
 func questions(b *strings.Builder) {
-	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent? The demo's own questions were written before the\ntools' aliases, which were then written with them in view. The unseen ones are more roundabout, come from somebody who knew only the tools' names, and nothing was\nfitted to them; the tools' example questions were written without them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
+	b.WriteString("## The demo's questions\n\n`go test -v -run Questions ./internal/app`: is a right tool among the eight that are sent? The author of the tools' aliases knew the demo's own\nquestions. The unseen questions are less direct, and their author knew only the tools' names; no alias, example or weight was fitted to them.\n\n| questions | English | Chinese | right tool first | tool tokens saved |\n|---|---|---|---|---|\n")
 	for _, set := range []struct{ test, says string }{{"TestDemoQuestions", "the demo's own (target: 95 %)"}, {"TestUnseenQuestions", "unseen"}} {
 		out, err := exec.Command("go", "test", "-count=1", "-v", "-run", set.test, "./internal/app").CombinedOutput()
 		if err != nil {
@@ -260,7 +260,7 @@ func requests(b *strings.Builder) {
 			log.Fatalf("%v: %s", args, out)
 		}
 	}
-	b.WriteString("\n## Requests\n\nAs an OpenAI-compatible server gets them.\n\n| what | target | measured |\n|---|---|---|\n")
+	b.WriteString("\n## Requests\n\nThese are requests as an OpenAI-compatible server receives them.\n\n| what | target | measured |\n|---|---|---|\n")
 	say("hi", "chat", "-m", "hi")
 	fmt.Fprintf(b, "| a plain \"hi\" with defaults | ≤ 5 kB | %.1f kB |\n", float64(len(bodies[0]))/1000)
 	bodies = nil
@@ -278,7 +278,32 @@ func requests(b *strings.Builder) {
 		}
 		least = min(least, 100*float64(n)/float64(len(bodies[i-1])))
 	}
-	fmt.Fprintf(b, "| six questions on six subjects: the least share of a request's bytes with which the next one begins | ≥ 97 %% | %.2f %% |\n", least)
+	fmt.Fprintf(b, "| six questions on six subjects: the smallest share of a request's bytes that the next request repeats at its beginning | ≥ 97 %% | %.2f %% |\n", least)
+	least = 100
+	for _, skill := range []string{"analysis", "generation", "verification", "repair"} {
+		least = min(least, saved(binary, home, skill))
+	}
+	fmt.Fprintf(b, "| a toolset of four of fifteen tools, meta tools counted: the smallest share of the tool tokens that it saves | ≥ 60 %% | %.1f %% |\n", least)
+}
+
+// saved returns which share of tool tokens a toolset saves, in percent.
+func saved(binary, home, skill string) float64 {
+	c := exec.Command(binary, "select", "--json", "--skill", skill, "go on")
+	c.Dir = "cmd/etui/testdata/fixtures/phases"
+	c.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home)
+	out, err := c.Output()
+	var x struct {
+		Tokens struct {
+			SavedPercent float64 `json:"saved_percent"`
+		} `json:"tokens"`
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &x)
+	}
+	if err != nil {
+		log.Fatalf("the skill %s: %v", skill, err)
+	}
+	return x.Tokens.SavedPercent
 }
 
 // functions runs the Go benchmarks.

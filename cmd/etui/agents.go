@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,14 +54,34 @@ func (a *cli) agentsSetCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&skill, "skill", "", "skill that is active in conversations that chose none")
 	c.Flags().StringVar(&groups, "groups", "", "give it only the tools of these groups, as in file,shell; empty: all")
-	c.Flags().StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all")
+	c.Flags().StringSliceVar(&skills, "skills", nil, "offer the model only these skills; empty: all, none: no skill")
 	return c
 }
 
 func describeAgents(agents []engine.AgentStatus) string {
-	rows := [][]string{{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS TOLD", "STRATEGY"}}
+	rows := [][]string{{"AGENT", "MODEL", "TOOLS", "GROUPS", "ACTIVE SKILL", "SKILLS SHOWN", "STRATEGY"}}
 	for _, s := range agents {
 		rows = append(rows, []string{s.Name, s.Model, strconv.Itoa(s.Tools), cmp.Or(s.Groups, "all"), s.Skill, cmp.Or(strings.Join(s.Skills, ","), "all"), fmt.Sprint(s.Strategy)})
 	}
-	return columns(rows)
+	return columns(rows) + describeHealth(agents)
+}
+
+// describeHealth says which models failed last, each once.
+func describeHealth(agents []engine.AgentStatus) string {
+	var b strings.Builder
+	var told []string
+	for _, s := range agents {
+		for _, h := range s.Models {
+			if h.Error == "" || slices.Contains(told, h.Model) {
+				continue
+			}
+			told = append(told, h.Model)
+			fmt.Fprintf(&b, "%s failed: %s", h.Model, strings.TrimPrefix(h.Error, "model "+h.Model+": "))
+			if !h.Rests.IsZero() {
+				fmt.Fprintf(&b, "; avoided until %s", h.Rests.Local().Format(time.TimeOnly))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }

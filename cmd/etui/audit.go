@@ -50,7 +50,12 @@ func describeDecisions(list []audit.Decision) string {
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, d := range list {
-		b.WriteString(lines[i+1] + hanging("    ", d.Reason, width()) + hanging("    ", d.Arguments, width()))
+		b.WriteString(lines[i+1])
+		for _, text := range []string{d.Reason, d.Arguments} {
+			if text != "" {
+				b.WriteString(hanging("    ", text, width()))
+			}
+		}
 	}
 	return b.String()
 }

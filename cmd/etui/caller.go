@@ -12,11 +12,13 @@ import (
 // callerFlags adds the flags that say who sends the message, where and with what.
 func callerFlags(cmd *cobra.Command, m *api.Message) {
 	f := cmd.Flags()
+	f.StringVar(&m.As, "as", "", "send it as this identity or user of etui.yaml: telegram:42, alice")
 	f.StringVar(&m.Agent, "agent", "", "agent to ask (default: the first one)")
 	f.StringVar(&m.Channel, "channel", "cli", "channel the message comes from")
 	f.StringVar(&m.Chat, "chat", "", "chat or group in the channel")
 	f.StringVar(&m.User, "user", "", "user who sends the message")
 	f.StringSliceVar(&m.Roles, "role", nil, "role of the user (may be repeated)")
+	f.StringSliceVar(&m.PlatformRoles, "platform-role", nil, "role that the channel's platform knows (may be repeated)")
 	f.StringToStringVar(&m.Attrs, "attr", nil, "attribute of the user as name=value (may be repeated)")
 	f.StringVar(&m.Session, "session", "", "name of the conversation")
 	f.StringVar(&m.Skill, "skill", "", "active skill")
@@ -24,7 +26,7 @@ func callerFlags(cmd *cobra.Command, m *api.Message) {
 	f.StringVar(&m.Strategy, "strategy", "", "full, lite or custom")
 	f.StringSliceVar(&m.Include, "include", nil, "use only these tools, by name or group:NAME")
 	f.StringSliceVar(&m.Exclude, "exclude", nil, "do not use these tools")
-	f.StringSliceVar(&m.IncludeSkills, "include-skill", nil, "offer the model only these skills")
+	f.StringSliceVar(&m.IncludeSkills, "include-skill", nil, "offer the model only these skills; none: no skill")
 	f.StringSliceVar(&m.ExcludeSkills, "exclude-skill", nil, "do not offer the model these skills")
 	f.BoolVar(&m.NoMemory, "no-memory", false, "leave the memory out (strategy custom)")
 	f.BoolVar(&m.NoRuntime, "no-runtime", false, "leave time, channel and user out (strategy custom)")

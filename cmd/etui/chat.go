@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -20,29 +19,49 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/internal/terminal"
 	"github.com/etui-run/etui/server/api"
 )
 
 func (a *cli) chatCommand() *cobra.Command {
 	var who api.Message
 	var text string
+	var paths []string
+	var again bool
 	c := &cobra.Command{
 		Use: "chat", Short: "Talk to an agent in the terminal", Args: cobra.NoArgs,
 		Long: `Talk to an agent in the terminal: one message with -m, or a conversation. The message "-" is
 read from standard input. If the gateway of the workspace runs, it answers; otherwise this process
-does. Each start is a new conversation; --session names one that you can continue.`,
+does. Each start is a new conversation, unless --continue takes up the latest one of your user and
+channel. --session names one.
+
+In a conversation, Tab completes commands, skills and tools, and the arrow keys find earlier messages.
+Ctrl-C stops a running answer; on an empty prompt it leaves. If the input is no terminal, each
+line is a message.`,
 		Example: `  etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui chat -m "我还剩几天年假？" --user alice
   git diff | etui chat -m -
-  etui chat --skill oncall`,
+  etui chat --file invoice.pdf -m "what is the total?"
+  etui chat --skill oncall
+  etui chat --continue`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if again && who.Session != "" {
+				return app.Usagef("--continue finds the conversation itself: leave --session out")
+			}
 			if who.Session == "" {
 				who.Session = newSession()
 			}
 			return a.with(cmd.Context(), true, func(c *client.Client) error {
+				if again {
+					if err := a.continues(cmd.Context(), c, &who); err != nil {
+						return err
+					}
+				}
 				if text == "-" {
 					all, err := io.ReadAll(io.LimitReader(a.in, 64<<20))
 					if err != nil {
@@ -50,19 +69,28 @@ does. Each start is a new conversation; --session names one that you can continu
 					}
 					text = string(all)
 				}
+				var files attached
+				for _, path := range paths {
+					if err := files.add(path); err != nil {
+						return err
+					}
+				}
 				if cmd.Flags().Changed("message") {
-					m, err := says(who, text)
+					m, err := files.says(who, text)
 					if err != nil {
 						return err
 					}
 					m.Wait = true
+					a.sayWhere(cmd.Context(), c)
 					return a.say(cmd.Context(), c, m)
 				}
-				return a.converse(cmd.Context(), c, who)
+				return a.converse(cmd.Context(), c, who, files)
 			})
 		},
 	}
 	callerFlags(c, &who)
+	c.Flags().BoolVarP(&again, "continue", "c", false, "continue the latest conversation of this user and channel")
+	c.Flags().StringArrayVar(&paths, "file", nil, "picture, PDF or text to send with the message, or with the first one of a conversation")
 	c.Flags().StringVarP(&text, "message", "m", "", `the message; "-" reads it from standard input`)
 	return c
 }
@@ -72,143 +100,198 @@ func newSession() string { return "cli-" + rand.Text()[:10] }
 
 // say sends one message and prints what happens.
 func (a *cli) say(ctx context.Context, c *client.Client, m api.Message) error {
-	faint := a.faint()
-	fresh := true // at the beginning of a line
-	progress := ""
-	for e, err := range c.Chat(ctx, m) {
-		if err != nil {
-			if !fresh {
-				fmt.Fprintln(a.out)
+	if a.json {
+		for e, err := range c.Chat(ctx, m) {
+			if err == nil {
+				err = json.NewEncoder(a.out).Encode(e)
 			}
-			return err
-		}
-		if a.json {
-			if err := json.NewEncoder(a.out).Encode(e); err != nil {
+			if err != nil {
 				return err
 			}
-			continue
 		}
-		note := func(format string, args ...any) {
-			if !fresh {
-				fmt.Fprintln(a.out)
-			}
-			fmt.Fprintln(a.err, faint.Render(fmt.Sprintf(format, args...)))
-			fresh = true
+		return nil
+	}
+	r := &reply{cli: a}
+	defer r.end()
+	for e, err := range c.Chat(ctx, m) {
+		if err != nil {
+			return err
 		}
-		switch {
-		case e.Selected != nil:
-			note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.Usable, e.Selected.TokensSent, e.Selected.SavedPercent)
-		case e.Text != "":
-			fmt.Fprint(a.out, e.Text)
-			fresh = strings.HasSuffix(e.Text, "\n")
-		case e.Call != nil:
-			note("· %s %s", e.Call.Name, e.Call.Arguments)
-		case e.Progress != nil && e.Progress.Total > 0:
-			if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total); now != progress {
-				progress = now
-				note("%s", now)
-			}
-		case e.Result != nil && e.Result.Failed:
-			note("· ✗ %s", printable.Line(e.Result.Text, maxFailure))
-		case e.Result != nil && e.Result.View != nil:
-			if e.Result.View.Text != "" {
-				note("%s", e.Result.View.Text)
-			}
-			for _, f := range e.Result.View.Files {
-				note("· file %s (%d bytes)", f.Name, len(f.Data))
-			}
-		case e.Done != nil:
-			if !fresh {
-				fmt.Fprintln(a.out)
-				fresh = true
-			}
-		}
+		r.show(e)
 	}
 	return nil
+}
+
+// reply prints the events of a turn.
+type reply struct {
+	*cli
+	text     io.WriteCloser // the part of the answer that is being printed; nil between parts
+	fresh    bool           // the text ended a line
+	progress string
+}
+
+// show prints one event.
+func (r *reply) show(e api.Event) {
+	switch {
+	case e.Selected != nil:
+		r.note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.All, e.Selected.TokensSent+e.Selected.TokensMeta, e.Selected.SavedPercent)
+	case e.Text != "":
+		if r.text == nil {
+			r.text = r.answer()
+		}
+		_, _ = io.WriteString(r.text, e.Text) // a terminal that cannot be written to cannot be told
+		r.fresh = strings.HasSuffix(e.Text, "\n")
+	case e.Call != nil:
+		r.note("· %s %s", e.Call.Name, e.Call.Arguments)
+	case e.Progress != nil && e.Progress.Total > 0:
+		if now := fmt.Sprintf("· %s %.0f %%", e.Progress.Text, 100*e.Progress.Done/e.Progress.Total); now != r.progress {
+			r.progress = now
+			r.note("%s", now)
+		}
+	case e.Result != nil && e.Result.Failed:
+		r.note("· ✗ %s", printable.Line(e.Result.Text, maxFailure))
+	case e.Result != nil && e.Result.View != nil:
+		if e.Result.View.Text != "" {
+			r.note("%s", e.Result.View.Text)
+		}
+		for _, f := range e.Result.View.Files {
+			r.note("· file %s (%d bytes)", f.Name, len(f.Data))
+		}
+	}
+}
+
+// answer returns a writer of one part of an answer: readable on a terminal, else as it is.
+func (a *cli) answer() io.WriteCloser {
+	if a.onTerminal() {
+		return terminal.NewMarkdown(a.out, width(), plain())
+	}
+	return asItIs{a.out}
+}
+
+type asItIs struct{ io.Writer }
+
+func (asItIs) Close() error { return nil }
+
+// note prints what is not part of the answer.
+func (r *reply) note(format string, args ...any) {
+	r.end()
+	fmt.Fprintln(r.err, r.faint().Render(printable.Text(fmt.Sprintf(format, args...))))
+}
+
+// end ends the part of the answer that is being printed, and its line.
+func (r *reply) end() {
+	if r.text == nil {
+		return
+	}
+	_ = r.text.Close()
+	if _, raw := r.text.(asItIs); raw && !r.fresh {
+		fmt.Fprintln(r.out)
+	}
+	r.text = nil
 }
 
 // maxFailure is how many characters of a failed call's result are shown.
 const maxFailure = 200
 
+// faint is the style of notes.
 func (a *cli) faint() lipgloss.Style {
-	if !isTerminal(a.err) || os.Getenv("NO_COLOR") != "" {
-		return lipgloss.NewStyle()
-	}
-	return lipgloss.NewStyle().Faint(true)
+	return lipgloss.NewStyle().Faint(!plain() && (a.screen || isTerminal(a.err)))
 }
 
-// isTerminal reports whether a person reads what is written.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// conversation is a chat with an agent.
+type conversation struct {
+	*cli
+	client *client.Client
+	who    api.Message
+	files  attached // go with the next message
 }
 
-var chatCommands = []string{"/skills", "/skill", "/why", "/tools", "/new", "/help", "/quit", "/exit"}
+// chatCommand is a command inside a conversation.
+type chatCommand struct {
+	name, args, help string
+	run              func(ctx context.Context, t *conversation, rest string) error
+}
 
-const chatHelp = `/skills         list the skills, and which one is active
-/skill NAME     make a skill active in this conversation
-/why [MESSAGE]  show what the last message got, or what another one would get
-/tools WORDS    find tools
-/new            start a new conversation
-/help           this list
-/quit           leave (or Ctrl-D)
-Ctrl-C stops a running answer.`
-
-// converse talks until the input ends.
-func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message) error {
-	prompting := isTerminal(a.out)
-	if prompting {
-		fmt.Fprintf(a.out, "Connected to %s. /help lists the commands.\n", c.Where)
+// chatCommands lists the commands of a conversation.
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, t *conversation, _ string) error {
+			return t.printSkills(ctx, t.client, t.who.Agent, t.who.Skill)
+		}},
+		{"/skill", "NAME", "make a skill active in this conversation", func(ctx context.Context, t *conversation, name string) error {
+			return t.switchSkill(ctx, t.client, &t.who, name)
+		}},
+		{"/why", "[MESSAGE]", "show what the last message got, or what another one would get", func(ctx context.Context, t *conversation, text string) error {
+			if text == "" {
+				return t.why(ctx, t.client, t.who)
+			}
+			return t.explain(ctx, t.client, t.who, text, asked{}, false)
+		}},
+		{"/tools", "WORDS", "find tools", func(ctx context.Context, t *conversation, words string) error {
+			if words == "" {
+				return app.Usagef("say what to find: /tools WORDS")
+			}
+			return t.explain(ctx, t.client, t.who, words, asked{}, false)
+		}},
+		{"/file", "PATH", "send a picture, PDF or text with the next message", func(_ context.Context, t *conversation, path string) error {
+			if err := t.files.add(path); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(t.out, "%s goes with the next message.\n", printable.OneLine(path))
+			return err
+		}},
+		{"/compact", "", "summarize the conversation so far, to save tokens", func(ctx context.Context, t *conversation, _ string) error {
+			m := t.who
+			m.Text = engine.Compact
+			return t.say(ctx, t.client, m)
+		}},
+		{"/new", "", "start a new conversation", func(_ context.Context, t *conversation, _ string) error {
+			t.who.Session = newSession()
+			_, err := fmt.Fprintln(t.out, "A new conversation.")
+			return err
+		}},
+		{"/help", "", "this list", func(_ context.Context, t *conversation, _ string) error { return t.help() }},
+		{"/quit", "", "leave (or Ctrl-D)", func(context.Context, *conversation, string) error { return terminal.ErrLeave }},
 	}
+}
+
+func (t *conversation) help() error {
+	for _, c := range chatCommands() {
+		if _, err := fmt.Fprintf(t.out, "%-15s %s\n", strings.TrimSpace(c.name+" "+c.args), c.help); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(t.out, `Ctrl-C stops a running answer, and leaves on an empty prompt.
+Tab completes commands, skills and tools; the arrow keys find earlier messages;
+Alt-Enter starts a new line.`)
+	return err
+}
+
+// converse talks until the input ends: with an editable prompt if both sides are
+// terminals, else line by line.
+func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message, files attached) error {
+	t := &conversation{cli: a, client: c, who: who, files: files}
+	if !a.json && terminal.CanTalk(a.in, a.out) {
+		in, _ := a.in.(*os.File)
+		out, _ := a.out.(*os.File)
+		fmt.Fprintf(a.out, "Connected to %s.\n/help lists the commands.\n", a.where(ctx, c))
+		return terminal.Talk(ctx, terminal.Config{
+			In: in, Out: out, Plain: plain(), Complete: t.complete,
+			Send: func(ctx context.Context, text string, out io.Writer) error {
+				above := *a
+				above.out, above.err, above.screen = out, out, true
+				t.cli = &above
+				return t.handle(ctx, text)
+			},
+		})
+	}
+	a.sayWhere(ctx, c)
 	lines := bufio.NewScanner(a.in)
 	lines.Buffer(make([]byte, 64<<10), 64<<20)
-	for {
-		if prompting {
-			fmt.Fprint(a.out, "> ")
-		}
-		if !lines.Scan() || ctx.Err() != nil {
-			break
-		}
-		text := strings.TrimSpace(lines.Text())
-		command, rest, _ := strings.Cut(text, " ")
-		rest = strings.TrimSpace(rest)
-		var err error
-		switch command {
-		case "":
-			continue
-		case "/quit", "/exit":
+	for lines.Scan() && ctx.Err() == nil {
+		err := t.handle(ctx, strings.TrimSpace(lines.Text()))
+		if errors.Is(err, terminal.ErrLeave) {
 			return nil
-		case "/help":
-			fmt.Fprintln(a.out, chatHelp)
-		case "/new":
-			who.Session = newSession()
-			fmt.Fprintln(a.out, "A new conversation.")
-		case "/skills":
-			err = a.printSkills(ctx, c, who.Agent, who.Skill)
-		case "/skill":
-			err = a.switchSkill(ctx, c, &who, rest)
-		case "/why":
-			if rest == "" {
-				err = a.why(ctx, c, who)
-			} else {
-				err = a.explain(ctx, c, who, rest, asked{}, false)
-			}
-		case "/tools":
-			err = a.explain(ctx, c, who, rest, asked{}, false)
-		default:
-			if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
-				fmt.Fprintf(a.err, "etui: there is no command %s%s; /help lists them\n", command, nearest.Hint(command, slices.Values(chatCommands)))
-				continue
-			}
-			var m api.Message
-			if m, err = says(who, text); err == nil {
-				m.Wait = true
-				err = a.interruptible(ctx, func(ctx context.Context) error { return a.say(ctx, c, m) })
-			}
 		}
 		if err != nil {
 			fmt.Fprintf(a.err, "etui: %v\n", err)
@@ -217,15 +300,52 @@ func (a *cli) converse(ctx context.Context, c *client.Client, who api.Message) e
 	return lines.Err()
 }
 
-// interruptible runs f; Ctrl-C ends f and not the program.
-func (a *cli) interruptible(ctx context.Context, f func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt)
-	defer stop()
-	if err := f(ctx); !errors.Is(err, context.Canceled) {
+// handle runs a command of the conversation, or sends a message.
+func (t *conversation) handle(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	command, rest, _ := strings.Cut(text, " ")
+	if command == "/exit" {
+		command = "/quit"
+	}
+	list := chatCommands()
+	if i := slices.IndexFunc(list, func(c chatCommand) bool { return c.name == command }); i >= 0 {
+		return list[i].run(ctx, t, strings.TrimSpace(rest))
+	}
+	if strings.HasPrefix(command, "/") && !strings.Contains(command[1:], "/") {
+		return app.Usagef("there is no command %s%s; /help lists them", command, nearest.Hint(command, slices.Values(commandNames())))
+	}
+	m, err := t.files.says(t.who, text)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, "\n(stopped)")
-	return nil
+	t.files = attached{}
+	m.Wait = true
+	return t.say(ctx, t.client, m)
+}
+
+func commandNames() (names []string) {
+	for _, c := range chatCommands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// complete returns the commands, skills or tools that the last word may become.
+func (t *conversation) complete(ctx context.Context, before string) []string {
+	words := strings.Fields(" " + before + "x") // the last one is being typed
+	last := strings.TrimSuffix(words[len(words)-1], "x")
+	var names []string
+	switch {
+	case len(words) == 1 && strings.HasPrefix(last, "/"):
+		names = commandNames()
+	case len(words) == 2 && words[0] == "/skill":
+		names = toolsetNames(ctx, t.client)
+	case last != "":
+		names = toolNames(ctx, t.client)
+	}
+	return beginning(last, names)
 }
 
 // switchSkill makes a skill active for the messages that follow.
@@ -233,11 +353,12 @@ func (a *cli) switchSkill(ctx context.Context, c *client.Client, who *api.Messag
 	name = cmp.Or(name, catalog.Full)
 	m := *who
 	m.Skill, m.Text = name, "hi"
-	if err := c.Do(ctx, http.MethodPost, "/api/select", m, new(api.Answer)); err != nil {
+	var x api.Answer
+	if err := c.Do(ctx, http.MethodPost, "/api/select", m, &x); err != nil {
 		return err
 	}
 	who.Skill = name
-	fmt.Fprintf(a.out, "The skill %s is active.\n", name)
+	fmt.Fprintf(a.out, "The skill %s is active: %d of %d tools, %d of %d tokens.\n", name, x.Counts.Usable, x.Counts.All, x.Tokens.Usable, x.Tokens.All)
 	return nil
 }
 

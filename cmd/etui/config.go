@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -32,7 +32,9 @@ func (a *cli) configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.secrets.Set(w.File, w.Config.Secrets()...) // other keys may hold them, too
+			if err := a.secrets.Set(w.File, w.Config.Secrets()...); err != nil { // other keys may hold them, too
+				return err
+			}
 			out := a.secrets.Writer(a.out)
 			if a.json {
 				var fields map[string]any
@@ -81,10 +83,7 @@ func (a *cli) validate(ctx context.Context) error {
 	}
 	var errs []error
 	catalog := b.Engine.Catalog()
-	for _, u := range b.Unknown {
-		errs = append(errs, app.Usagef("%s: the skill %q names the tool %q, which does not exist%s",
-			config.Place(w.File, w.Text, u.Skill, u.Target), u.Skill, u.Target, nearest.Hint(u.Target, catalog.Names())))
-	}
+	errs = append(errs, b.Misnamed.Unknown...)
 	for e := range catalog.All() {
 		if _, err := e.Schema(); err != nil {
 			errs = append(errs, fmt.Errorf("the parameters of tool %s are %w", e.Definition.Name, err))
@@ -96,12 +95,12 @@ func (a *cli) validate(ctx context.Context) error {
 	skills, rules := len(b.Skills.Snapshot().All()), len(w.Config.Visibility.Rules)+len(w.Config.Policy.Rules)
 	if a.json {
 		warnings := []string{}
-		for _, warning := range append(b.Warnings, b.Failures()...) {
+		for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
 			warnings = append(warnings, warning.Error())
 		}
 		return json.NewEncoder(a.out).Encode(map[string]any{"valid": true, "config": w.File, "tools": catalog.Len(), "skills": skills, "rules": rules, "warnings": warnings})
 	}
-	for _, warning := range append(b.Warnings, b.Failures()...) {
+	for _, warning := range slices.Concat(b.Misnamed.Later, b.Warnings, b.Failures()) {
 		fmt.Fprintf(a.err, "warning: %v\n", warning)
 	}
 	what := filepath.Base(w.File) + " is valid"

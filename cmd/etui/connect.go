@@ -4,23 +4,30 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/server/api"
 	"github.com/lmittmann/tint"
 )
 
 // open reads the workspace that the flags name.
 func (a *cli) open() (*app.Workspace, error) {
-	if a.demo {
-		return app.OpenDemo(a.config)
+	environ := os.Environ()
+	if a.listen != "" {
+		environ = append(environ, config.Prefix+"LISTEN="+a.listen)
 	}
-	return app.Open(a.workspace, a.config)
+	if a.demo {
+		return app.OpenDemo(a.config, environ)
+	}
+	return app.Open(a.workspace, a.config, environ)
 }
 
 // settings are those of an engine that stores nothing.
@@ -52,6 +59,11 @@ func (a *cli) quiet(c config.Log) *slog.Logger {
 // is none, the one at the default address; else one in this process. Stored says that
 // the command changes the workspace's state.
 func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) error) (err error) {
+	return a.using(ctx, app.Config{Stored: stored}, f)
+}
+
+// using is with for other settings of an engine in this process.
+func (a *cli) using(ctx context.Context, use app.Config, f func(*client.Client) error) (err error) {
 	if a.url != "" {
 		u, err := url.Parse(a.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -65,7 +77,9 @@ func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) erro
 	}
 	key := string(w.Config.API.Key)
 	if i := w.Running(); i.URL != "" {
-		return f(client.New(i.URL, i.Admin, key))
+		c := client.New(i.URL, i.Admin, key)
+		c.Workspace = w.Dir
+		return f(c)
 	}
 	if a.workspace == "" && !a.demo && !w.Found && !w.HasSkills() {
 		if url := "http://" + w.Config.Listen; client.IsGateway(ctx, url) {
@@ -73,7 +87,7 @@ func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) erro
 		}
 	}
 	settings := a.settings(a.quiet(w.Config.Log))
-	settings.Stored = stored
+	settings.Stored, settings.Records = use.Stored, use.Records
 	e, err := app.New(ctx, w, settings)
 	if err != nil {
 		return err
@@ -83,5 +97,29 @@ func (a *cli) with(ctx context.Context, stored bool, f func(*client.Client) erro
 			err = fmt.Errorf("closing: %w", closing)
 		}
 	}()
-	return f(client.Here(e.HTTP, key))
+	c := client.Here(e.HTTP, key)
+	c.Workspace = w.Dir
+	return f(c)
+}
+
+// where says which gateway answers, and for which workspace.
+func (a *cli) where(ctx context.Context, c *client.Client) string {
+	dir := c.Workspace
+	if dir == "" {
+		var s api.Status
+		if c.Do(ctx, http.MethodGet, "/api/status", nil, &s) == nil && s.Configuration != nil {
+			dir = filepath.Dir(s.Configuration.File)
+		}
+	}
+	if dir == "" {
+		return c.Where
+	}
+	return fmt.Sprintf("%s, workspace %s", c.Where, home(dir))
+}
+
+// sayWhere prints which gateway answers, and for which workspace.
+func (a *cli) sayWhere(ctx context.Context, c *client.Client) {
+	if !a.json {
+		fmt.Fprintln(a.err, a.faint().Render("· "+a.where(ctx, c)))
+	}
 }

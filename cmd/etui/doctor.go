@@ -21,6 +21,9 @@ requests is run against folders, programs and services made for it, which takes 
 Nothing is attacked where nothing is isolated.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report := a.examine(cmd.Context())
+			if err := cmd.Context().Err(); err != nil { // the checks that it ended say nothing
+				return err
+			}
 			out := a.secrets.Writer(a.out) // errors of anything may stand in it
 			if a.json {
 				if err := json.NewEncoder(out).Encode(report); err != nil {
@@ -61,7 +64,7 @@ func (a *cli) examine(ctx context.Context) []app.Finding {
 // describeReport writes a report for people.
 func describeReport(report []app.Finding, width int) string {
 	var b strings.Builder
-	titles := map[string]string{app.Protects: "What protects you here", app.Gap: "What does not, and what changes that"}
+	titles := map[string]string{app.Protects: "What protects you here", app.Gap: "What does not, and how to change that"}
 	section := ""
 	for _, f := range report {
 		if f.Section != section {

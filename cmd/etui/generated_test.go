@@ -37,6 +37,7 @@ func TestGenerated(t *testing.T) {
 		"../../docs/skill.schema.json": string(skill.Schema()),
 		"../../docs/skill-files.md":    header + skillFilesPage + skill.Reference(),
 		"../../docs/configuration.md":  header + configurationPage + config.Reference(),
+		"../../docs/http-api.md":       header + httpReference(t),
 		"../../docs/commands.md":       header + "# Commands\n\n" + commands(newRoot(streams{}, nil)),
 		"../../docs/builtin-tools.md":  header + "# Built-in tools\n\n" + builtinTools(t),
 	} {
@@ -75,6 +76,7 @@ const skillFilesPage = `# Skills as YAML files
 
 A YAML file in the folder ` + "`skills`" + ` is a skill. etui loads it within a second, and follows every change of the file until it is deleted.
 
+<!-- test: env TOKEN=t -->
 ` + "```yaml" + `
 # yaml-language-server: $schema=https://raw.githubusercontent.com/etui-run/etui/main/docs/skill.schema.json
 name: search_logs
@@ -123,7 +125,7 @@ loaded if a variable is unset, empty or contains a line break, or if it is one o
 const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools.builtin: false`" + `. ` + "`tools.disabled`" + ` switches single tools or groups off, and
 [visibility](visibility.md) decides who may see which. A question gets only the tools that it needs. All of them are [plain Go functions](tools-in-go.md).
 
-- **Files**: the tools read and write in the workspace, and also read in skill folders. They follow links inside the workspace only, and do not read devices, pipes and
+- **Files**: the tools read and write in the workspace, and also read in skill folders and [folders beside the workspace](#folders-beside-the-workspace). They follow links inside the workspace only, and do not read devices, pipes and
   files with a second name elsewhere (hard links). They read, but do not change, what other programs trust: etui.yaml, skills, ` + "`.git/hooks`, `.git/config`, `.vscode`, `.envrc`" + ` and such.
   They replace a file in one step, keep its mode, line ends and encoding (UTF-8, UTF-16, GB18030, Windows-1252), and never undo somebody else's edit. They edit texts up
   to 1 MiB; from longer ones, up to 64 MiB, they read parts and find lines.
@@ -145,6 +147,21 @@ const builtinToolsPage = `etui has these tools unless etui.yaml says ` + "`tools
 // reachingPage introduces the tools of package meta, and declared says when a request
 // contains each of them.
 const reachingPage = `
+## Folders beside the workspace
+
+<!-- test: mkdir home/docs shared-notes w
+env HOME=$WORK/home
+cd w -->
+` + "```yaml" + `
+tools:
+  read: [~/docs, ../shared-notes]   # absolute, with ~/, or relative to etui.yaml
+` + "```" + `
+
+The tools that read files, and commands of ` + "`exec`" + `, also read these folders, by absolute path; nothing writes there, except commands in the sandbox's mode ` + "`off`" + `. The descriptions of
+these tools name the folders, so that the model knows them. Links do not lead out of a folder. etui does not start when a folder is missing, or when it is one that programs cannot
+be given either: home folders, keys and logins, etui's configuration and state, the workspace of an agent ([the list](sandbox.md#programs-outside-usr)). [Rules](policy.md) see one name of a file,
+without links. At most 10 folders, for all agents; changes take effect at the next start.
+
 ## Tools that reach others
 
 With these a model reaches tools that it was not sent. They are in no group, and nothing hides them; they find, describe, call and take up only what the caller may use.
@@ -169,7 +186,7 @@ func commands(root *cobra.Command) string {
 			if sub.Name() == "help" || sub.Name() == "completion" || sub.Hidden {
 				continue
 			}
-			fmt.Fprintf(&b, "| `%s` | %s |\n", sub.UseLine(), sub.Short)
+			fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(sub.UseLine(), "|", `\|`), sub.Short)
 			walk(sub)
 		}
 	}
@@ -232,7 +249,7 @@ func TestSecurityPage(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(filepath.Join("../..", path))
-		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(text, -1) {
+		for _, found := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllSubmatch(text, -1) {
 			tests[string(found[1])] = true
 		}
 		return err
@@ -240,9 +257,9 @@ func TestSecurityPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range regexp.MustCompile(`\bTest\w+`).FindAllString(string(page), -1) {
+	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)\w+`).FindAllString(string(page), -1) {
 		if !tests[name] {
-			t.Errorf("docs/security.md names %s, which is no test", name)
+			t.Errorf("docs/security.md names %s, which is no test and no fuzz target", name)
 		}
 	}
 }

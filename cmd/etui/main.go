@@ -7,10 +7,22 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // conditions can name time zones even if the system has no time zone data
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer panics.Log(nil, "heeding signals")
+		<-signals
+		stop()
+		again := <-signals // a second one ends the program at once
+		number, _ := again.(syscall.Signal)
+		os.Exit(128 + int(number)) // as shells report it
+	}()
 	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,17 +20,17 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"etui": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
-			stop()
-			os.Exit(code)
-		},
+		"etui": main,
 	})
 }
 
 // TestScripts runs the program as a user would: see testdata/scripts.
 func TestScripts(t *testing.T) {
+	testscript.Run(t, scriptParams(t, "testdata/scripts"))
+}
+
+// scriptParams are what the scripts of a folder have.
+func scriptParams(t *testing.T, dir string) testscript.Params {
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +40,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/scripts",
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
@@ -65,9 +62,11 @@ func TestScripts(t *testing.T) {
 			"fixture":  fixture,
 			"gateway":  gatewayEnv,
 			"http":     httpRequest,
+			"shows":    shows,
 			"until":    until,
+			"write":    write,
 		},
-	})
+	}
 }
 
 // fixture copies the files of testdata/fixtures/NAME into the script's folder, before
@@ -79,19 +78,23 @@ func fixture(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.MkAbs("."), os.DirFS(filepath.Join("testdata", "fixtures", args[0]))))
 }
 
-// gatewayEnv waits for the gateway of a state folder, and sets URL, ADDRESS and
-// PID: gateway FOLDER.
+// gatewayEnv waits for the gateway of a state folder, which may be a pattern, and sets
+// URL, ADDRESS and PID: gateway FOLDER.
 func gatewayEnv(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gateway FOLDER")
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		running := instance(ts.MkAbs(args[0]))
-		if url := running.URL; url != "" {
-			ts.Setenv("PID", strconv.Itoa(running.PID))
-			ts.Setenv("URL", url)
-			ts.Setenv("ADDRESS", strings.TrimPrefix(url, "http://"))
-			return
+		folders, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, folder := range folders {
+			running := instance(folder)
+			if running.URL != "" {
+				ts.Setenv("PID", strconv.Itoa(running.PID))
+				ts.Setenv("URL", running.URL)
+				ts.Setenv("ADDRESS", strings.TrimPrefix(running.URL, "http://"))
+				return
+			}
 		}
 	}
 	ts.Fatalf("no gateway serves %s after 20 s", args[0])

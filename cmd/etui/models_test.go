@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/modeltest"
 )
@@ -99,11 +105,76 @@ agents:
 	}
 }
 
+// TestFallbackRests: a model over its limit is asked once, not with every message, and
+// the status says so.
+func TestFallbackRests(t *testing.T) {
+	limited := modeltest.OpenAI(modeltest.Reply{Status: 429, Header: map[string]string{"Retry-After": "3000"}})
+	defer limited.Close()
+	there := modeltest.OpenAI(slices.Repeat([]modeltest.Reply{{Text: []string{"Here I am."}}}, 3)...)
+	defer there.Close()
+	t.Setenv("ETUI_MODELS", `[{name: first, provider: openai, model: m1, base_url: "`+limited.URL+`", api_key: `+modeltest.Key+`}, {name: second, provider: openai, model: m2, base_url: "`+there.URL+`", api_key: `+modeltest.Key+`}]`)
+	t.Setenv("ETUI_AGENTS", `[{name: main, model: first, fallback: [second]}]`)
+	dir := t.TempDir()
+	url := startGateway(t, "-w", dir, "serve")
+	for range 3 {
+		if out, _ := etui(t, exitOK, "--url", url, "chat", "-m", "hello"); out != "Here I am.\n" {
+			t.Errorf("out %q", out)
+		}
+	}
+	if n := len(limited.Requests()); n != 1 {
+		t.Errorf("the model over its limit was asked %d times for 3 messages", n)
+	}
+	if out, _ := etui(t, exitOK, "--url", url, "agents", "list"); !strings.Contains(out, "openai/m1 failed: the provider's rate limit is reached (HTTP 429)") || !strings.Contains(out, "avoided until") {
+		t.Errorf("agents list says\n%s", out)
+	}
+	if out, _ := etui(t, exitOK, "-w", dir, "doctor", "--json"); !strings.Contains(out, "the gateway avoids openai/m1 until") {
+		t.Errorf("doctor says\n%s", out)
+	}
+}
+
+// TestDoctorAsksProviders: an address that nobody answers at, a forgotten /v1, a model
+// that the server does not have.
+func TestDoctorAsksProviders(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"data":[{"id":"llama:latest"},{"id":"qwen"}]}`)
+	}))
+	defer server.Close()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("ETUI_LISTEN", "127.0.0.1:0")
+	for _, tt := range []struct {
+		model, url, want string
+		ok               bool
+	}{
+		{"llama", server.URL + "/v1", "openai/llama: the server answers and has the model", true},
+		{"gpt", server.URL + "/v1", "openai/gpt: the server answers, but its list has no model gpt; it has llama:latest, qwen", true},
+		{"llama", server.URL, "does base_url need /v1 at its end?", false},
+		{"llama", "http://127.0.0.1:1/v1", "openai/llama: the provider is not available: dial tcp", false},
+	} {
+		t.Setenv("ETUI_MODELS", `[{name: a, provider: openai, model: `+tt.model+`, base_url: "`+tt.url+`", retries: 0}]`)
+		var out lockedBuffer
+		run(t.Context(), []string{"-w", t.TempDir(), "doctor", "--json"}, streams{in: strings.NewReader(""), out: &out, err: io.Discard})
+		var report []app.Finding
+		if err := json.Unmarshal([]byte(out.String()), &report); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(report, func(f app.Finding) bool { return f.Check == "model" && strings.Contains(f.Says, tt.want) })
+		if i < 0 {
+			t.Errorf("%s at %s: doctor does not say %q:\n%s", tt.model, tt.url, tt.want, out.String())
+		} else if report[i].OK != tt.ok {
+			t.Errorf("%s at %s: ok is %t", tt.model, tt.url, report[i].OK)
+		}
+	}
+}
+
 // TestModelFailures: what a user reads, without the key.
 func TestModelFailures(t *testing.T) {
 	for says, reply := range map[string]modeltest.Reply{
 		"the provider refused the key (HTTP 401)":                {Status: 401, Message: "Incorrect API key provided: " + modeltest.Key},
-		"the provider refused the request (HTTP 404)":            {Status: 404, Message: "no such model"},
+		"the provider does not have the model (HTTP 404)":        {Status: 404, Message: "no such model"},
 		"the request is too long for the model":                  {TooLong: true},
 		"the provider is not available":                          {Text: []string{"I thi"}, Drop: true},
 		"the provider is not available (HTTP 500)":               {Status: 500},

@@ -2,29 +2,22 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/replay"
-	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store/sqlite"
 )
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	modes       []string
+	names       []string // of modes, as given
+	modes       []replay.Mode
 	sessions    []string
 	user        string
 	channel     string
@@ -54,7 +47,7 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.modes, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with --against only that, with --baseline its own)")
+	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with --against only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
@@ -108,16 +101,9 @@ func (f *replayFlags) check() (least map[string]float64, err error) {
 		}
 		least[name] = v
 	}
-	var once []string
-	for _, name := range f.modes {
-		if _, err := replay.ParseMode(name); err != nil {
-			return nil, app.Usagef("%w", err)
-		}
-		if !slices.Contains(once, name) {
-			once = append(once, name)
-		}
+	if f.modes, err = replay.ParseModes(f.names); err != nil {
+		return nil, app.Usagef("%w", err)
 	}
-	f.modes = once
 	return least, nil
 }
 
@@ -135,113 +121,32 @@ func (a *cli) conversations(ctx context.Context, w *app.Workspace, files []strin
 }
 
 func readConversations(in io.Reader, files []string) ([]replay.Conversation, error) {
-	var all []replay.Conversation
-	for _, name := range files {
-		r := in
-		if name != "-" {
-			file, err := os.Open(name)
-			if err != nil {
-				return nil, app.Usagef("reading conversations: %w", err)
-			}
-			defer file.Close()
-			r = file
-		}
-		list, err := replay.Read(r, name)
-		if err != nil {
-			return nil, app.Usagef("%w", err)
-		}
-		for _, c := range list {
-			if slices.ContainsFunc(all, func(x replay.Conversation) bool { return x.ID == c.ID }) {
-				return nil, app.Usagef("%s: the id %q is used in an earlier file already", name, c.ID)
-			}
-		}
-		all = append(all, list...)
+	list, err := replay.ReadFiles(in, files)
+	if err != nil {
+		return nil, app.Usagef("%w", err)
 	}
-	if len(all) == 0 {
-		return nil, app.Usagef("there is no conversation in %s", strings.Join(files, ", "))
-	}
-	return all, nil
+	return list, nil
 }
-
-// maxSessions is how many stored conversations are replayed: the newest.
-const maxSessions = 500
 
 // storedConversations are those of the workspace that asked for a tool.
-func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) (all []replay.Conversation, err error) {
-	path := w.Database()
-	if _, err := os.Stat(path); err != nil {
-		return nil, app.Usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
+func storedConversations(ctx context.Context, w *app.Workspace, f replayFlags) ([]replay.Conversation, error) {
+	who := replay.Conversation{User: f.user, Channel: f.channel, Roles: f.roles}
+	all, err := app.StoredConversations(ctx, w, f.sessions, who)
+	if errors.Is(err, app.ErrNothingStored) {
+		return nil, app.Usagef("%w: give a FILE, or --demo for those of the demo", err)
 	}
-	store, err := sqlite.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	keys := f.sessions
-	if len(keys) == 0 {
-		list, err := store.List(ctx, maxSessions)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range list {
-			keys = append(keys, string(s.Key))
-		}
-	}
-	for _, key := range keys {
-		s, err := store.Load(ctx, session.Key(key), 0)
-		if err != nil {
-			return nil, err
-		}
-		c := replay.FromSession(s)
-		c.User, c.Channel, c.Roles = f.user, f.channel, f.roles
-		if len(c.Turns) > 0 {
-			all = append(all, c)
-		} else if len(f.sessions) > 0 {
-			return nil, app.Usagef("there is no stored conversation %q", key)
-		}
-	}
-	if len(all) == 0 {
-		return nil, app.Usagef("the workspace has stored no conversation yet: give a FILE, or --demo for those of the demo")
-	}
-	return all, nil
-}
-
-// replayOn replays on a workspace, in each mode and at each provider.
-func (a *cli) replayOn(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (report replay.Report, err error) {
-	b, err := app.New(ctx, w, a.settings(nil))
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	for _, mode := range f.chosen() {
-		for _, p := range replay.Providers() {
-			run, err := replay.Play(ctx, replay.Config{Engine: b.Config, Mode: mode, Provider: p, Warm: f.warm}, conversations)
-			if errors.Is(err, engine.ErrUnknown) {
-				err = app.Usagef("on %s: %w", w.File, err)
-			}
-			if err != nil {
-				return report, err
-			}
-			report.Runs = append(report.Runs, run)
-		}
-	}
-	return report, nil
+	return all, err
 }
 
 // chosen are the modes that are replayed.
 func (f *replayFlags) chosen() []replay.Mode {
 	switch {
 	case len(f.modes) > 0:
+		return f.modes
 	case f.against != "":
 		return []replay.Mode{replay.Configured}
-	default:
-		return replay.Modes()
 	}
-	modes := make([]replay.Mode, len(f.modes))
-	for i, name := range f.modes {
-		modes[i] = replay.Mode(name)
-	}
-	return modes
+	return replay.Modes()
 }
 
 // compared replays, and returns the reports before and after a change. Without a change
@@ -252,7 +157,7 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 			return before, after, err
 		}
 	}
-	if after, err = a.replayOn(ctx, w, conversations, f); err != nil {
+	if after, err = app.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
 	if f.against != "" {
@@ -261,7 +166,7 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 			return before, after, err
 		}
 		before = after
-		after, err = a.replayOn(ctx, changed, conversations, f)
+		after, err = app.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err
 	}
 	if f.baseline != "" && !replay.Comparable(before, after) {
@@ -273,37 +178,19 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 // readBaseline reads what --json printed. Its modes are replayed unless others
 // are asked for.
 func (f *replayFlags) readBaseline() (before replay.Report, err error) {
-	raw, err := os.ReadFile(f.baseline)
-	if err == nil {
-		err = json.Unmarshal(raw, &before)
-	}
+	before, err = replay.ReadReport(f.baseline)
 	if err != nil {
 		return before, app.Usagef("reading the baseline %s: %w; make one with --json", f.baseline, err)
 	}
 	if len(f.modes) == 0 {
-		for _, r := range before.Runs {
-			if _, err := replay.ParseMode(string(r.Mode)); err == nil && !slices.Contains(f.modes, string(r.Mode)) {
-				f.modes = append(f.modes, string(r.Mode))
-			}
-		}
+		f.modes = before.Modes()
 	}
 	return before, nil
 }
 
 // failed returns the error that makes a build fail.
 func failed(before, after replay.Report, least map[string]float64, f replayFlags) error {
-	var why []string
-	for _, r := range after.Runs {
-		for _, name := range slices.Sorted(maps.Keys(least)) {
-			got := r.Recall()
-			if name == "reached" {
-				got = r.Reached()
-			}
-			if got < least[name] {
-				why = append(why, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", r.Mode, r.Provider, name, got, least[name]))
-			}
-		}
-	}
+	why := after.Below(least)
 	if f.failOnWorse {
 		why = append(why, replay.Worse(before, after)...)
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +13,14 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/secret"
 )
 
@@ -37,31 +40,68 @@ const (
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, std streams) int {
 	secrets := &secret.Known{}
-	secrets.Set("environment", app.EnvironmentSecrets(os.Environ())...)
+	if err := secrets.Set("the environment", app.EnvironmentSecrets(os.Environ())...); err != nil {
+		fmt.Fprintf(std.err, "etui: %v\n", err)
+		return exitUsage
+	}
 	log.SetOutput(secrets.Writer(std.err)) // what libraries log by themselves
 	root := newRoot(std, secrets)
 	root.SetArgs(args)
-	err := fang.Execute(ctx, root,
-		fang.WithVersion(version()),
-		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) {
-			fmt.Fprintf(w, "etui: %s\n", secrets.Redactor().Error(err))
-		}),
-	)
+	err := root.ExecuteContext(ctx)
+	code, _ := codes(err)
+	if err == nil {
+		return code
+	}
+	says := secrets.Redactor().Error(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		says = errors.New("interrupted")
+	}
+	if slices.Contains(args, "--json") || slices.Contains(args, "--json=true") { // even if the mistake comes before it
+		describeFailure(std.err, says)
+		return code
+	}
+	fmt.Fprintf(std.err, "etui: %s\n", printable.Text(says.Error()))
+	return code
+}
+
+// codes returns the exit code of an error, and the word for it in JSON.
+func codes(err error) (exit int, code string) {
 	var usage app.UsageError
 	var misconfigured config.Error
 	var refused *client.Error
 	switch {
 	case err == nil:
-		return exitOK
-	case errors.As(err, &usage), errors.As(err, &misconfigured), isUsage(err), errors.As(err, &refused) && refused.Status == http.StatusNotFound:
-		return exitUsage
+		return exitOK, ""
+	case errors.As(err, &misconfigured):
+		return exitUsage, "configuration"
+	case errors.As(err, &usage), isUsage(err):
+		return exitUsage, "usage"
+	case errors.As(err, &refused):
+		exit = exitFailed
+		if refused.Status == http.StatusNotFound || refused.Status == http.StatusBadRequest {
+			exit = exitUsage
+		}
+		return exit, cmp.Or(refused.Code, "failed")
 	}
-	return exitFailed
+	return exitFailed, "failed"
+}
+
+// describeFailure writes an error in the form of the API's.
+func describeFailure(w io.Writer, err error) {
+	var p struct {
+		Error struct {
+			Message string `json:"message"`
+			Code    string `json:"code"`
+		} `json:"error"`
+	}
+	p.Error.Message = err.Error()
+	_, p.Error.Code = codes(err)
+	_ = json.NewEncoder(w).Encode(p) // there is nobody else to tell
 }
 
 // isUsage recognises usage errors of cobra itself.
 func isUsage(err error) bool {
-	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "accepts ", "requires at least", "required flag"}, func(s string) bool {
+	return slices.ContainsFunc([]string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "required flag"}, func(s string) bool {
 		return strings.HasPrefix(err.Error(), s)
 	})
 }
@@ -74,6 +114,8 @@ type cli struct {
 	demo      bool
 	url       string
 	json      bool
+	listen    string // of serve and demo
+	screen    bool   // the output is part of a terminal's screen
 	secrets   *secret.Known
 }
 
@@ -90,10 +132,11 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 		Example: `  etui demo
   etui chat -m "show me the error logs of the checkout pod in namespace prod"
   etui select "who is on call this week?"`,
-		SilenceUsage: true,
-		Args:         unknownCommand,
-		RunE:         func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceUsage: true, SilenceErrors: true, Version: version(),
+		Args: unknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetHelpFunc(a.help)
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
@@ -104,11 +147,35 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	f.StringVar(&a.url, "url", os.Getenv("ETUI_URL"), "gateway to talk to (default: that of the workspace, if it runs)")
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return app.Usagef("%w%s; see %q", err, nearestFlag(c, err), c.CommandPath()+" --help")
+		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.serveCommand(), a.demoCommand(), a.chatCommand(), a.selectCommand(), a.evalCommand(), a.replayCommand(),
-		a.toolsCommand(), a.skillsCommand(), a.agentsCommand(), a.usageCommand(), a.auditCommand(), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.evalCommand(), a.replayCommand(),
+		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.sessionsCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
+	a.addCompletion(root)
+	plainArgs(root)
 	return root
+}
+
+// plainArgs makes all commands say which arguments they take when the number is wrong.
+func plainArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		plainArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && !strings.HasPrefix(err.Error(), "requires at least") {
+			return err
+		}
+		wrong := "an argument is missing"
+		if len(args) > 0 && !strings.HasPrefix(err.Error(), "requires at least") {
+			wrong = fmt.Sprintf("the command does not take %s", printable.Count(len(args), "argument"))
+		}
+		return app.Usagef("%s: %s; see %q", wrong, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath()+" --help")
+	}
 }
 
 // unknownCommand rejects words that are not a sub-command.
@@ -127,6 +194,39 @@ func unknownCommand(c *cobra.Command, args []string) error {
 
 // group is the RunE of commands that only have sub-commands.
 func group(c *cobra.Command, _ []string) error { return c.Help() }
+
+// plainFlag says what the value of a flag must be, without the words of a Go package.
+func plainFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s or 5m"}[flag.Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s is %q; it must be %s", flag.Name, invalid.GetValue(), want)
+}
+
+// without takes global flags that mean nothing to a command away from it.
+func without(c *cobra.Command, names ...string) *cobra.Command {
+	for _, name := range names {
+		if c.Flags().String(name, "", ""); name == "json" {
+			c.Flags().Lookup(name).NoOptDefVal = "true"
+		}
+		_ = c.Flags().MarkHidden(name) // it was just added
+	}
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range names {
+			if c.Flags().Changed(name) {
+				return app.Usagef("%s has no flag --%s; see %q", c.Name(), name, c.CommandPath()+" --help")
+			}
+		}
+		return nil
+	}
+	return c
+}
 
 // nearestFlag suggests the flag that was meant.
 func nearestFlag(c *cobra.Command, err error) string {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -42,9 +45,15 @@ to try. --last shows what the last message of a conversation got.`,
 				if text != "" {
 					return app.Usagef("--last takes no message: it shows what was stored with the last one")
 				}
-				return a.with(cmd.Context(), true, func(c *client.Client) error { return a.why(cmd.Context(), c, who) })
+				return a.with(cmd.Context(), true, func(c *client.Client) error {
+					a.sayWhere(cmd.Context(), c)
+					return a.why(cmd.Context(), c, who)
+				})
 			}
-			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.explain(cmd.Context(), c, who, text, ask, all) })
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
+				a.sayWhere(cmd.Context(), c)
+				return a.explain(cmd.Context(), c, who, text, ask, all)
+			})
 		},
 	}
 	callerFlags(c, &who)
@@ -78,7 +87,8 @@ func (a *cli) explain(ctx context.Context, c *client.Client, who api.Message, te
 	if err := c.Do(ctx, http.MethodPost, "/api/select", q, &x); err != nil {
 		return err
 	}
-	if err := c.InForce(ctx); err != nil {
+	var refused *client.Error
+	if err := c.InForce(ctx); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusForbidden) { // a person's key says nothing about it
 		fmt.Fprintf(a.err, "warning: %v\n", err)
 	}
 	if a.json {
@@ -105,9 +115,12 @@ func render(x selection.Explanation, all bool, width int) string {
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
-	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.Usable, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
-	if extra := beside(x); extra != "" {
-		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent\n", extra)
+	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
+	if x.Tokens.Usable < x.Tokens.All {
+		fmt.Fprintf(&b, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable, x.Tokens.Usable)
+	}
+	if extra := metaTools(x.Declared); extra != "" {
+		fmt.Fprintf(&b, "beside them: %s, for everything that was not sent; %d tokens\n", extra, x.Tokens.Meta)
 	}
 	if x.Advice != "" {
 		fmt.Fprintf(&b, "close candidates: %s\n", x.Advice)
@@ -136,7 +149,7 @@ func render(x selection.Explanation, all bool, width int) string {
 		b.WriteString("\n" + layout(rows, 4, width))
 	}
 	if len(x.Skills) > 0 {
-		b.WriteString("\n" + layout(skillRows(x.Skills, all), 4, width))
+		b.WriteString("\n" + layout(skillRows(x, all), 4, width))
 	}
 	if len(x.Alternatives) > 0 {
 		b.WriteString("\n" + layout(changes(x), 3, width))
@@ -156,20 +169,20 @@ func because(x selection.Explanation, v selection.Verdict) string {
 	if len(opens) > 0 {
 		return "opened by " + strings.Join(opens, ", ") + "; now " + v.Reason
 	}
-	why := withWords(v.Reason, v.Terms)
+	why := withWords(v.Reason, x.Query, v.Terms)
 	if v.Meaning > 0 {
 		why += fmt.Sprintf(", (meaning) %.1f", v.Meaning)
 	}
 	return why
 }
 
-// withWords is a reason with the words that matched.
-func withWords(reason string, terms []rank.Term) string {
+// withWords is a reason with the words of a question that matched.
+func withWords(reason, question string, terms []rank.Term) string {
 	var words []string
 	for _, t := range terms {
-		word := t.Word
+		word := typed(question, cmp.Or(t.From, t.Word))
 		if t.From != "" {
-			word = t.From + "→" + word
+			word += "→" + t.Word
 		}
 		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, strongest(t.Fields))))
 	}
@@ -179,8 +192,24 @@ func withWords(reason string, terms []rank.Term) string {
 	return reason + ": " + strings.Join(words, ", ")
 }
 
+// typed returns the word of a question that has a stem: namespaces for namespac. A stem
+// that is the beginning of no word is returned as it is.
+func typed(question, stem string) string {
+	best := ""
+	for word := range strings.FieldsFuncSeq(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		switch {
+		case word == stem:
+			return word
+		case strings.HasPrefix(word, stem) && !chat.Wide([]rune(word)[0]) && (best == "" || len(word) < len(best)):
+			best = word
+		}
+	}
+	return cmp.Or(best, stem)
+}
+
 // skillRows are the skills as rows, and how many are not shown.
-func skillRows(skills []selection.SkillVerdict, all bool) [][]string {
+func skillRows(x selection.Explanation, all bool) [][]string {
+	skills := x.Skills
 	rows := [][]string{{"", "skill", "score", "tokens", "why"}}
 	shown := map[bool]int{}
 	for _, s := range skills {
@@ -195,7 +224,7 @@ func skillRows(skills []selection.SkillVerdict, all bool) [][]string {
 		case !s.Stage.Usable():
 			mark = "✗"
 		}
-		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(s.Reason, s.Terms)})
+		rows = append(rows, []string{mark, s.Skill, fmt.Sprintf("%.2f", s.Score), strconv.Itoa(s.Tokens), withWords(s.Reason, x.Query, s.Terms)})
 	}
 	if more := len(skills) - shown[true] - shown[false]; more > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", more), "", "", ""})
@@ -242,6 +271,9 @@ func changes(x selection.Explanation) [][]string {
 func layout(rows [][]string, last, width int) string {
 	widths := make([]int, last)
 	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
 		for i := range widths {
 			widths[i] = min(max(widths[i], ansi.StringWidth(row[i])), width/2)
 		}
@@ -280,10 +312,10 @@ func sent(x selection.Explanation) int {
 	return n
 }
 
-// beside names what is declared in addition to the tools of the catalog.
-func beside(x selection.Explanation) string {
+// metaTools names those of the declared tools that are not in the catalog.
+func metaTools(declared []string) string {
 	var names []string
-	for _, name := range x.Declared {
+	for _, name := range declared {
 		if selection.Meta(name) {
 			names = append(names, name)
 		}

@@ -5,38 +5,50 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/spf13/cobra"
 )
 
 func (a *cli) serveCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "serve", Short: "Run the gateway", Args: cobra.NoArgs,
 		Long: `Run the gateway of a workspace until you stop it. It serves OpenAI's chat completions at
 /v1/chat/completions, where "model" is the name of an agent, and reports its health at
 /healthz and /readyz. It listens on 127.0.0.1:3884 unless the configuration says otherwise.`,
-		Example: "  etui serve\n  etui serve --workspace ~/team",
+		Example: "  etui serve\n  etui serve --workspace ~/team --listen 127.0.0.1:8080",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context()) },
 	}
+	a.listenFlag(c)
+	return c
+}
+
+func (a *cli) listenFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.listen, "listen", "", "address to listen on (default: as configured, 127.0.0.1:3884)")
 }
 
 func (a *cli) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "demo", Short: "Run the gateway with the demo workspace", Args: cobra.NoArgs,
 		Long: `Run the gateway with the demo workspace: hundreds of tools of an operations and office team,
 served by a small service inside etui. It needs no key and no network. If OPENAI_API_KEY,
 OPENAI_BASE_URL or ANTHROPIC_API_KEY is set, that language model answers, otherwise the offline model.`,
+		Example: "  etui demo\n  etui demo --listen 127.0.0.1:8080",
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.demo = true
 			return a.serve(c.Context())
 		},
 	}
+	a.listenFlag(c)
+	return c
 }
 
 func (a *cli) serve(ctx context.Context) error {
@@ -53,8 +65,13 @@ func (a *cli) serve(ctx context.Context) error {
 	}
 	a.greet(s, time.Since(began))
 	var heeding sync.WaitGroup
-	heeding.Go(func() { a.heed(ctx, s, stop) })
-	err = s.Run(ctx, func() { fmt.Fprintln(a.err, "etui: stopping; running turns may end first") })
+	heeding.Go(func() {
+		defer panics.Log(nil, "heeding signals")
+		a.heed(ctx, s, stop)
+	})
+	err = s.Run(ctx, func() {
+		fmt.Fprintln(a.err, "etui: stopping; running turns may end first; a second signal ends etui at once")
+	})
 	stop()
 	heeding.Wait()
 	return err
@@ -90,7 +107,7 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 		fmt.Fprintf(a.out, "  admin API  %s\n", s.Admin)
 	}
 	programs := s.Sandbox()
-	fmt.Fprintf(a.out, "  sandbox    %s: %s\n", programs.Mode, programs.Says)
+	fmt.Fprint(a.out, hanging("  sandbox    ", fmt.Sprintf("%s: %s", programs.Mode, programs.Says), width()))
 	if !w.Found {
 		fmt.Fprintf(a.out, "  There is no etui.yaml; everything has its default value.\n")
 	}
@@ -104,31 +121,38 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 	if s.Config.Learning.Keep {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}
-	for _, u := range s.Unknown {
-		fmt.Fprintf(a.out, "  warning: the skill %q names the tool %q, which does not exist\n", u.Skill, u.Target)
-	}
-	for _, warning := range s.Warnings {
+	for _, warning := range slices.Concat(s.Misnamed.Unknown, s.Misnamed.Later, s.Warnings) {
 		fmt.Fprintf(a.out, "  warning: %v\n", warning)
 	}
 	if s.DemoElsewhere {
 		fmt.Fprintf(a.out, "  warning: another program listens at %s; the demo's skill search_logs calls that one\n", app.DemoAddress)
 	}
 	if w.Config.Demo {
-		fmt.Fprintf(a.out, strings.ReplaceAll(tryThis, "etui ", program()+" "), s.URL)
+		fmt.Fprint(a.out, hints(s.URL))
 	}
 }
 
 const tryThis = `
 Try in a second terminal:
-  etui chat -m "show me the error logs of the checkout pod in namespace prod"
-  etui chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
-  etui select "how many vacation days do I have left?"
-  etui chat                            talk; /help lists the commands
-  etui tools list --group finance      the tools themselves
-  curl %s/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"weather in Berlin tomorrow?"}]}'
+  ETUI chat -m "show me the error logs of the checkout pod in namespace prod"
+  ETUI chat -m "帮我查一下 prod 命名空间里 checkout pod 的错误日志"
+  ETUI select "how many vacation days do I have left?"
+  ETUI chat                            talk; /help lists the commands
+  ETUI tools list --group finance      the tools themselves
+  curl URL/v1/chat/completions -d '{"model":"main","messages":[{"role":"user","content":"weather in Berlin tomorrow?"}]}'
 
 Stop with Ctrl-C.
 `
+
+// hints says what to try with the demo at a URL. Commands find a gateway at the usual
+// address by themselves, unless they run in another workspace.
+func hints(url string) string {
+	etui := program()
+	if _, err := os.Stat(config.File); err == nil || url != "http://127.0.0.1:3884" {
+		etui += " --demo"
+	}
+	return strings.NewReplacer("ETUI", etui, "URL", url).Replace(tryThis)
+}
 
 // program is how this program was called.
 func program() string {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/server/admin"
@@ -30,6 +31,7 @@ import (
 func (a *cli) skillsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "skills", Short: "List, control, find and install skills", Args: unknownCommand, RunE: group,
+		Example: "  etui skills list\n  etui skills show search_logs\n  etui skills disable search_logs --reason \"too slow\"",
 		Long: `List, control, find and install skills: abilities that come as files and may change while etui runs.
 What you decide here - enabled, disabled, removed, a version - is kept in the state folder. A running
 gateway applies it at once.`,
@@ -125,6 +127,9 @@ func remarks(s admin.SkillStatus) (notes []string) {
 		if server.Err != "" {
 			notes = append(notes, fmt.Sprintf("the server is %s: %s", server.Phase, server.Err))
 		}
+		if server.LeftOut > 0 {
+			notes = append(notes, printable.Count(server.LeftOut, "tool")+" left out, see etui skills show "+s.Name)
+		}
 		if n := len(server.Held); n > 0 {
 			notes = append(notes, printable.Count(n, "tool")+" held back, see etui skills show "+s.Name)
 		}
@@ -153,18 +158,66 @@ func describeToolsets(s api.Toolsets) string {
 		if t.Name == s.Active {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools ", s.Counts[t.Name]), t.Description})
+		rows = append(rows, []string{mark + " " + t.Name, fmt.Sprintf("%4d tools %6d tokens ", s.Counts[t.Name], s.Tokens[t.Name]), t.Description})
 	}
-	return layout(rows, 2, width())
+	return fmt.Sprintf("Toolsets of the agent %s (* is active):\n", s.Agent) + layout(rows, 2, width())
 }
 
 func (a *cli) skillsShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show everything about a skill", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show everything about a skill or a toolset", Args: cobra.ExactArgs(1),
+		Example: "  etui skills show search_logs\n  etui skills show full --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), a, request{path: skillPath(args[0])}, describeSkill)
+			return a.with(cmd.Context(), false, func(c *client.Client) error {
+				var s admin.SkillStatus
+				err := c.Do(cmd.Context(), http.MethodGet, skillPath(args[0]), nil, &s)
+				if t, ok := toolset(cmd.Context(), c, args[0]); ok && err != nil {
+					return a.print(t, func() string { return describeToolset(t) })
+				}
+				if err != nil {
+					return err
+				}
+				return a.print(s, func() string { return describeSkill(s) })
+			})
 		},
 	}
+}
+
+// shownToolset is a toolset with the number of its tools.
+type shownToolset struct {
+	catalog.Skill
+	Count  int  `json:"count"`
+	Active bool `json:"active"` // for the first agent
+}
+
+// toolset returns the toolset of a name that is not a skill of a folder.
+func toolset(ctx context.Context, c *client.Client, name string) (shownToolset, bool) {
+	var s api.Toolsets
+	if c.Do(ctx, http.MethodGet, "/api/skills", nil, &s) != nil {
+		return shownToolset{}, false
+	}
+	i := slices.IndexFunc(s.Skills, func(t catalog.Skill) bool { return t.Name == name })
+	if i < 0 {
+		return shownToolset{}, false
+	}
+	return shownToolset{s.Skills[i], s.Counts[name], s.Active == name}, true
+}
+
+func describeToolset(t shownToolset) string {
+	text := fmt.Sprintf("%s\n  %s\n\n", t.Name, t.Description)
+	state := "not active"
+	if t.Active {
+		state = "active"
+	}
+	for _, line := range [][2]string{
+		{"kind", "toolset of " + printable.Count(t.Count, "tool")}, {"state", state}, {"tools", cmp.Or(strings.Join(t.Tools, ", "), "all")},
+		{"aliases", strings.Join(t.Aliases, ", ")}, {"examples", strings.Join(t.Examples, " | ")}, {"channels", strings.Join(t.Channels, ", ")},
+	} {
+		if line[1] != "" {
+			text += fmt.Sprintf("  %-10s %s\n", line[0], line[1])
+		}
+	}
+	return text
 }
 
 func describeSkill(s admin.SkillStatus) string {
@@ -215,7 +268,21 @@ func serverOf(s admin.SkillStatus) (server mcp.Status) {
 
 func printServer(line func(label, text string), s mcp.Status) {
 	line("server", fmt.Sprintf("%s, %d tools, restarted %d times, %s", s.Phase, len(s.Tools), s.Restarts, s.Identity))
+	for _, grant := range []struct {
+		label string
+		list  []string
+	}{{"reads", s.Read}, {"writes", s.Write}, {"reaches", s.Network}} {
+		places := make([]string, len(grant.list))
+		for i, place := range grant.list {
+			places[i] = home(place)
+		}
+		line(grant.label, strings.Join(places, ", "))
+	}
 	line("error", s.Err)
+	line("skipped", s.Noise)
+	if s.LeftOut > 0 {
+		line("left out", fmt.Sprintf("%d further tools of the server: etui takes %d. The keys include and exclude of the skill's file choose", s.LeftOut, len(s.Tools)+len(s.Held)+len(s.Refused)))
+	}
 	for _, r := range s.Refused {
 		line("refused", fmt.Sprintf("%s: %s", r.Tool, r.Why))
 	}
@@ -226,7 +293,7 @@ func printServer(line func(label, text string), s mcp.Status) {
 		}
 	}
 	if len(s.Held) > 0 {
-		line("", "to approve them: etui skills approve "+s.Server)
+		line("", "to approve them: etui skills approve "+s.Server+" TOOL..., or --all")
 	}
 }
 
@@ -280,6 +347,7 @@ func (a *cli) skillsChangeCommand(use, short, method, path string) *cobra.Comman
 	var why motive
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
+		Example: "  etui skills " + strings.Replace(use, "NAME", "search_logs", 1) + " --reason \"too slow\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeSkill(cmd.Context(), method, skillPath(args[0])+path, why.request())
 		},
@@ -310,7 +378,7 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 			}
 			put := request{http.MethodPut, "/api/skills", map[string]string{"agent": agent, "skill": args[0]}, "set workflow.default_skill in etui.yaml instead"}
 			return show(cmd.Context(), a, put, func(s api.Toolsets) string {
-				return fmt.Sprintf("The skill %s is active for %s: %d tools.\n", s.Active, s.Agent, s.Tools)
+				return fmt.Sprintf("The skill %s is active for %s: %d tools, %d tokens.\n", s.Active, s.Agent, s.Tools, s.Tokens[s.Active])
 			})
 		},
 	}
@@ -321,17 +389,26 @@ to the highest. NAME alone makes the skill the active toolset of an agent of a r
 
 func (a *cli) skillsApproveCommand() *cobra.Command {
 	var why motive
+	var all bool
 	c := &cobra.Command{
-		Use: "approve NAME [TOOL...]", Short: "Approve tools of an MCP server that were held back", Args: cobra.MinimumNArgs(1),
+		Use: "approve NAME TOOL...", Short: "Approve tools of an MCP server that were held back", Args: cobra.MinimumNArgs(1),
 		Long: `Approve tools of an MCP server that were held back because they are new, have changed or look
-poisoned. etui skills show NAME lists them with the reasons. Without TOOL all are approved.`,
+poisoned. etui skills show NAME lists them with the reasons. TOOL@HASH approves a tool only as it is shown
+there. --all approves every tool that is held back.`,
+		Example: "  etui skills approve github create_issue\n  etui skills approve github --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := why.request()
-			change.Tools = args[1:]
-			return a.changeSkill(cmd.Context(), http.MethodPost, skillPath(args[0])+"/approve", change)
+			if change.Tools, change.All = args[1:], all; (len(change.Tools) > 0) == all {
+				return app.Usagef("say which tools to approve, or --all; etui skills show %s lists them", args[0])
+			}
+			approve := request{method: http.MethodPost, path: skillPath(args[0]) + "/approve", body: change}
+			return show(cmd.Context(), a, approve, func(s admin.Approval) string {
+				return fmt.Sprintf("%s is %s. Approved: %s.\n", s.Name, standing(s.SkillStatus), strings.Join(s.Approved, ", "))
+			})
 		},
 	}
 	why.flags(c)
+	c.Flags().BoolVar(&all, "all", false, "approve every tool that is held back")
 	return c
 }
 

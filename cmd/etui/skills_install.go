@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +94,7 @@ look at something in it first, the command prints file and line, and installs th
 			var s hub.Source
 			var err error
 			ref := hub.Ref{Version: version}
-			if isFile(args[0]) {
+			if hub.IsFile(args[0]) {
 				s, err = hub.NewFile(args[0])
 			} else {
 				s, ref, err = in.Lookup(cmd.Context(), registry, args[0], version)
@@ -114,15 +112,6 @@ look at something in it first, the command prints file and line, and installs th
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a skill that is already there")
 	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "install it although a person should look at something in it first")
 	return c
-}
-
-// isFile reports whether words name a file here and not a skill of a source.
-func isFile(words string) bool {
-	if strings.HasPrefix(words, ".") || filepath.IsAbs(words) {
-		return true
-	}
-	info, err := os.Stat(words)
-	return err == nil && strings.ContainsRune(words, filepath.Separator) && !strings.Contains(words, "@") && (info.IsDir() || info.Mode().IsRegular())
 }
 
 // progress shows the progress of a download on a terminal.
@@ -245,8 +234,10 @@ func (a *cli) skillsUpdateCommand() *cobra.Command {
 	var o hub.Options
 	c := &cobra.Command{
 		Use: "update [NAME...]", Short: "Update installed skills; without names, all",
+		Example: "  etui skills update\n  etui skills update pdf --force",
 		Long: `Bring installed skills to their newest version. Pinned skills stay as they are, and so do skills whose
-files were changed here, unless --force. A skill that its registry now calls malicious is removed.`,
+files were changed here, unless --force. A skill goes back to a lower version only with its name and
+--force. A skill that its registry now calls malicious is removed.`,
 		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			o.Progress = a.progress()
 			list, err := in.Update(cmd.Context(), o, args...)
@@ -256,7 +247,7 @@ files were changed here, unless --force. A skill that its registry now calls mal
 			return a.printUpdates(list)
 		}),
 	}
-	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here")
+	c.Flags().BoolVar(&o.Force, "force", false, "replace files that were changed here; with a name, also go back to a lower version")
 	c.Flags().BoolVarP(&o.Accept, "yes", "y", false, "update although a person should look at something first")
 	return c
 }
@@ -291,20 +282,25 @@ func (a *cli) printUpdates(list []hub.Outcome) error {
 }
 
 func (a *cli) skillsRemoveCommand() *cobra.Command {
-	return &cobra.Command{
+	var o hub.Options
+	c := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an installed skill with its files", Args: cobra.ExactArgs(1),
+		Example: "  etui skills remove pdf",
 		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
-			if err := in.Remove(cmd.Context(), args[0]); err != nil {
+			if err := in.Remove(cmd.Context(), args[0], o); err != nil {
 				return err
 			}
 			return a.changedSkill("Removed", args[0])
 		}),
 	}
+	c.Flags().BoolVar(&o.Force, "force", false, "remove it although its files were changed here")
+	return c
 }
 
 func (a *cli) skillsPinCommand(use, short string, pinned bool) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
+		Example: "  etui skills " + use + " pdf",
 		RunE: a.installing(func(cmd *cobra.Command, in *hub.Installer, args []string) error {
 			if err := in.Pin(cmd.Context(), args[0], pinned); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -19,7 +20,7 @@ file, or a folder of those; without one, the workspace's folders of skills are c
 An error keeps a skill from being loaded, and the exit code is 1. A warning does not: it says what was
 repaired or left out, or what is missing on this machine.`,
 		Example: "  etui skills validate\n  etui skills validate --strict skills/my-skill\n  etui skills validate ~/Downloads/skills --json",
-		RunE:    func(_ *cobra.Command, args []string) error { return v.run(args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&v.check.Strict, "strict", false, "check each SKILL.md strictly against the Agent Skills standard, as for publishing it")
 	return c
@@ -33,14 +34,14 @@ type validation struct {
 	shown time.Time // when progress was last shown
 }
 
-func (v *validation) run(paths []string) error {
+func (v *validation) run(ctx context.Context, paths []string) error {
 	v.began = time.Now()
 	w, err := v.open()
 	if err != nil {
 		return err
 	}
 	v.check.Progress = v.progress
-	err = v.check.Run(w, paths...)
+	err = v.check.Run(ctx, w, v.settings(nil), paths...)
 	v.progress(0, "")
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ import (
 )
 
 func (a *cli) toolsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group}
+	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group,
+		Example: "  etui tools list --group kubernetes,logs\n  etui tools show write_file\n  etui tools call calculate expression=2+3"}
 	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand())
 	return c
 }
@@ -166,22 +167,25 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 	var who api.Message
 	var dry bool
 	c := &cobra.Command{
-		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model; the arguments are a JSON object", Args: cobra.RangeArgs(1, 2),
-		Example: `  etui tools call list_pods '{"namespace":"prod"}'
+		Use: "call NAME [ARGUMENTS]", Short: "Call a tool without a model", Args: cobra.MinimumNArgs(1),
+		Long: `Call a tool without a model. ARGUMENTS are name=value, where the tool's
+parameters say what a value is, or one JSON object.`,
+		Example: `  etui tools call calculate expression=2+3
+  etui tools call list_pods '{"namespace":"prod"}'
   etui tools call exec '{"command":"rm -rf build"}' --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			call := api.CallRequest{Message: who, Arguments: json.RawMessage("{}")}
-			if len(args) == 2 {
-				if !json.Valid([]byte(args[1])) {
-					return app.Usagef("the arguments are not JSON: %s", args[1])
+			call := api.CallRequest{Message: who}
+			return a.with(cmd.Context(), !dry, func(c *client.Client) (err error) {
+				if call.Arguments, err = a.arguments(cmd, c, args[0], args[1:]); err != nil {
+					return err
 				}
-				call.Arguments = json.RawMessage(args[1])
-			}
-			if dry {
-				judge := request{method: http.MethodPost, path: "/api/tools/" + url.PathEscape(args[0]) + "/judge", body: call}
-				return show(cmd.Context(), a, judge, func(j turn.Judgement) string { return describeJudgement(args[0], j) })
-			}
-			return a.with(cmd.Context(), true, func(c *client.Client) error {
+				if dry {
+					var j turn.Judgement
+					if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0])+"/judge", call, &j); err != nil {
+						return err
+					}
+					return a.print(j, func() string { return describeJudgement(args[0], j) })
+				}
 				var r chat.Result
 				if err := c.Do(cmd.Context(), http.MethodPost, "/api/tools/"+url.PathEscape(args[0]), call, &r); err != nil {
 					return err
@@ -196,6 +200,31 @@ func (a *cli) toolsCallCommand() *cobra.Command {
 	c.Flags().BoolVar(&dry, "dry-run", false, "show whether the call would be allowed, without running it")
 	callerFlags(c, &who)
 	return c
+}
+
+// arguments returns the arguments of a call: one JSON object, or name=value for each.
+func (a *cli) arguments(cmd *cobra.Command, c *client.Client, name string, args []string) (json.RawMessage, error) {
+	switch {
+	case len(args) == 0:
+		return json.RawMessage("{}"), nil
+	case len(args) == 1 && json.Valid([]byte(args[0])):
+		return json.RawMessage(args[0]), nil
+	case strings.HasPrefix(args[0], "{"):
+		return nil, app.Usagef("the arguments are not one JSON object: %s", strings.Join(args, " "))
+	}
+	list, err := a.listTools(cmd, c)
+	if err != nil {
+		return nil, err
+	}
+	var parameters json.RawMessage
+	if i := slices.IndexFunc(list, func(t api.Tool) bool { return t.Name == name && !t.Shadowed }); i >= 0 {
+		parameters = list[i].Parameters
+	}
+	raw, err := client.Arguments(parameters, args)
+	if err != nil {
+		return nil, app.Usagef("%w; etui tools show %s lists the parameters", err, name)
+	}
+	return raw, nil
 }
 
 // describeJudgement describes the verdict on a call of a tool.

@@ -1,24 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/rank"
-	"github.com/etui-run/etui/usage"
 )
 
 func (a *cli) tuneCommand() *cobra.Command {
@@ -29,8 +25,9 @@ func (a *cli) tuneCommand() *cobra.Command {
 		Long: `Fit the weights of the ranking to past turns: to what was asked and which tools answered. etui keeps
 them when etui.yaml says usage: {keep: true}. A third of the turns is held out to judge the result. Only
 if the weights are better there, by more than chance, are they written to the state folder, and used
-from the next start. With DIR the questions in DIR/queries.jsonl and the tools in DIR/tools.jsonl are
-used instead.`,
+from the next start. The weights of the recommender are fitted in the same way, if it is on and etui.yaml
+does not set them. With DIR the questions in DIR/queries.jsonl and the tools in DIR/tools.jsonl are used
+instead, for the ranking alone.`,
 		Example: "  etui tune --dry-run\n  etui tune --time 2m\n  etui tune --reset",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.open()
@@ -56,111 +53,148 @@ func (a *cli) resetWeights(w *app.Workspace, dry bool, args []string) error {
 	if dry || len(args) > 0 {
 		return app.Usagef("--reset goes with nothing else")
 	}
-	err := os.Remove(app.WeightsFile(w.State))
-	says := "The default weights are used from the next start."
-	if errors.Is(err, fs.ErrNotExist) {
-		says, err = "The default weights were in use already.", nil
-	}
+	removed, err := app.ResetWeights(w.State)
 	if err != nil {
-		return fmt.Errorf("removing the weights: %w", err)
+		return err
 	}
-	return a.print(map[string]any{"weights": rank.DefaultWeights()}, func() string { return says + "\n" })
+	says := "The default weights were in use already."
+	if removed {
+		says = "The default weights are used from the next start."
+	}
+	return a.print(map[string]any{"weights": rank.DefaultWeights(), "recommender": tune.DefaultRecommender()}, func() string { return says + "\n" })
+}
+
+// tuned is what etui tune reports.
+type tuned struct {
+	tune.Report[rank.Weights]
+	// Recommender is what was found out about its weights; nil if they were not fitted, for
+	// the reason Unfitted.
+	Recommender *tune.Report[tune.Recommender] `json:"recommender,omitempty"`
+	Unfitted    string                         `json:"recommender_not_fitted,omitempty"`
+	Written     string                         `json:"written,omitempty"`
 }
 
 // tune fits weights, reports, and writes them when they are better.
 func (a *cli) tune(ctx context.Context, w *app.Workspace, dir string, limit time.Duration, dry bool) error {
-	start, broken := app.LoadWeights(w.State)
+	before, broken := app.LoadWeights(w.State)
 	if broken != nil {
 		fmt.Fprintf(a.err, "etui: %s\n", broken)
 	}
-	tools, questions, err := a.lessons(ctx, w, dir)
-	if err != nil {
-		return err
-	}
+	var report tuned
 	fitting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	report, err := tune.Run(fitting, tools, questions, tune.Config{
-		Start: start, Votes: dir == "" && w.Config.Usage.Vote,
-		Progress: func(p tune.Progress) { fmt.Fprintf(a.err, "tried %d: nDCG@5 %.1f\n", p.Tried, 100*p.NDCG) },
-	})
-	var few *tune.TooFewError
-	if errors.As(err, &few) && dir == "" && !w.Config.Usage.Keep {
-		return fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
+	var err error
+	if dir != "" {
+		report, err = a.tuneToSet(fitting, before, dir)
+	} else {
+		report, err = a.tuneToPast(fitting, w, before)
 	}
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	now := app.Fitted{Weights: before.Weights, Recommender: before.Recommender, Made: time.Now(), From: dir, Report: report.Report, RecommenderReport: report.Recommender}
+	recommends := report.Recommender != nil && report.Recommender.Better
+	if report.Better {
+		now.Weights = report.Weights
 	}
-	written := ""
-	if report.Better && !dry {
-		written = app.WeightsFile(w.State)
-		if err := (app.Fitted{Weights: report.Weights, Made: time.Now(), From: dir, Report: report}).Write(w.State); err != nil {
+	if recommends {
+		now.Recommender = &report.Recommender.Weights
+	}
+	if (report.Better || recommends) && !dry {
+		report.Written = app.WeightsFile(w.State)
+		if err := now.Write(w.State); err != nil {
 			return err
 		}
 	}
-	return a.print(struct {
-		tune.Report
-		Written string `json:"written,omitempty"`
-	}{report, written}, func() string { return describeTuning(report, written, dry) })
+	return a.print(report, func() string { return describeTuning(report, dry) })
 }
 
-// lessons are the tools and the questions to learn from: those of a folder, or
-// the workspace's and its past turns.
-func (a *cli) lessons(ctx context.Context, w *app.Workspace, dir string) (tools *catalog.Catalog, questions []rank.Asked, err error) {
-	if dir != "" {
-		set, err := eval.Load(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, p := range set.Problems[:min(len(set.Problems), 10)] {
-			fmt.Fprintf(a.err, "etui: left out: %s\n", p)
-		}
-		return tune.FromSet(set)
-	}
-	b, err := app.New(ctx, w, a.settings(a.quiet(w.Config.Log)))
+func (a *cli) tuneProgress(what string) func(tune.Progress) {
+	return func(p tune.Progress) { fmt.Fprintf(a.err, "%stried %d: nDCG@5 %.1f\n", what, p.Tried, 100*p.NDCG) }
+}
+
+// tuneToSet fits the ranking to the questions of a folder.
+func (a *cli) tuneToSet(ctx context.Context, before app.Fitted, dir string) (report tuned, err error) {
+	set, err := eval.Load(dir)
 	if err != nil {
-		return nil, nil, err
+		return report, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	var turns []usage.Turn
-	if b.Config.Learning.Log != nil {
-		if turns, err = b.Config.Learning.Log.List(ctx, usage.Filter{}); err != nil {
-			return nil, nil, err
-		}
+	for _, p := range set.Problems[:min(len(set.Problems), 10)] {
+		fmt.Fprintf(a.err, "etui: left out: %s\n", p)
 	}
-	tools, err = tune.Open(b.Engine.Catalog())
-	return tools, engine.Asked(turns, false), err
+	tools, questions, err := set.Catalog()
+	if err != nil {
+		return report, err
+	}
+	report.Report, err = tune.Run(ctx, tools, questions, tune.Config[rank.Weights]{Start: before.Weights, Progress: a.tuneProgress("")})
+	report.Unfitted = "the questions of a folder have no conversation"
+	return report, err
 }
 
-func describeTuning(r tune.Report, written string, dry bool) string {
+// tuneToPast fits the ranking, and the recommender over it, to past turns.
+func (a *cli) tuneToPast(ctx context.Context, w *app.Workspace, before app.Fitted) (report tuned, err error) {
+	tools, turns, err := app.PastTurns(ctx, w, a.settings(a.quiet(w.Config.Log)))
+	if err != nil {
+		return report, err
+	}
+	report.Report, err = tune.Run(ctx, tools, engine.Asked(turns, false), tune.Config[rank.Weights]{Start: before.Weights, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("")})
+	few := (*tune.TooFewError)(nil)
+	if errors.As(err, &few) && !w.Config.Usage.Keep {
+		err = fmt.Errorf("%w. Turns are not being kept: set usage: {keep: true} in etui.yaml, or give a folder with questions", err)
+	}
+	if err != nil {
+		return report, err
+	}
+	start, fit, why := before.Recommends(w)
+	if !fit {
+		report.Unfitted = why
+		return report, nil
+	}
+	words := before.Weights
+	if report.Better {
+		words = report.Weights
+	}
+	found, err := tune.Recommend(ctx, tools, turns, words, tune.Config[tune.Recommender]{Start: start, Votes: w.Config.Usage.Vote, Progress: a.tuneProgress("recommender: ")})
+	if errors.As(err, &few) {
+		report.Unfitted = fmt.Sprintf("%d past turns have a channel and a conversation, and it needs %d", few.Have, few.Need)
+		return report, nil
+	}
+	report.Recommender = &found
+	return report, err
+}
+
+func describeTuning(r tuned, dry bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d tools; fitted to %d questions, judged by %d others; %d weights tried\n\n", r.Tools, r.Fitted, r.HeldOut, r.Tried)
-	fmt.Fprintf(&b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
-	fmt.Fprintf(&b, "gain     %+7.1f ± %.1f (standard error)\n", 100*r.Gain, 100*r.Noise)
-	for _, change := range changedWeights(r.Start, r.Weights) {
-		fmt.Fprintf(&b, "  %s\n", change)
+	describeGain(&b, r.Report)
+	better := r.Better
+	switch {
+	case r.Recommender != nil:
+		fmt.Fprintf(&b, "\nthe recommender over it; fitted to %d turns, judged by %d others; %d weights tried\n\n", r.Recommender.Fitted, r.Recommender.HeldOut, r.Recommender.Tried)
+		describeGain(&b, *r.Recommender)
+		better = better || r.Recommender.Better
+	case r.Unfitted != "":
+		fmt.Fprintf(&b, "\nThe weights of the recommender are not fitted: %s.\n", r.Unfitted)
 	}
 	switch {
-	case !r.Better:
+	case !better:
 		b.WriteString("\nThat is not better than chance would have it: nothing is changed.\n")
 	case dry:
 		b.WriteString("\nNothing is written, as --dry-run says.\n")
 	default:
-		fmt.Fprintf(&b, "\nWritten to %s. They are used from the next start; etui tune --reset goes back.\n", home(written))
+		fmt.Fprintf(&b, "\nWhat is better is written to %s. It is used from the next start; etui tune --reset goes back.\n", home(r.Written))
 	}
 	return b.String()
 }
 
-// changes names the weights that differ, as the file does.
-func changedWeights(before, after rank.Weights) []string {
-	var list []string
-	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
-	for i := range old.NumField() {
-		if x, y := old.Field(i).Float(), now.Field(i).Float(); x != y {
-			list = append(list, fmt.Sprintf("%-15s %g → %g", old.Type().Field(i).Tag.Get("json"), x, y))
-		}
+func describeGain[W any](b *strings.Builder, r tune.Report[W]) {
+	fmt.Fprintf(b, "          nDCG@5    R@5\nbefore   %7.1f %6.1f\nafter    %7.1f %6.1f\n", 100*r.Before.NDCG, 100*r.Before.Recall, 100*r.After.NDCG, 100*r.After.Recall)
+	verdict := ""
+	if !r.Better {
+		verdict = "; not better than chance would have it"
 	}
-	return list
+	fmt.Fprintf(b, "gain     %+7.1f ± %.1f (standard error%s)\n", 100*r.Gain, 100*r.Noise, verdict)
+	for _, change := range r.Changes() {
+		fmt.Fprintf(b, "  %s\n", change)
+	}
 }

@@ -68,7 +68,7 @@ func (a *cli) usageShowCommand() *cobra.Command {
 }
 
 func describeUsage(kept engine.PastTurns) string {
-	state := "Turns are not being kept; usage: {keep: true} in etui.yaml would."
+	state := "Turns are not being kept: set usage: {keep: true} in etui.yaml."
 	switch {
 	case kept.Vote:
 		state = "Turns are being kept, and vote for the tools that answered them."

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,7 +23,7 @@ func (a *cli) why(ctx context.Context, c *client.Client, who api.Message) error 
 	}
 	switch {
 	case len(turns) == 0:
-		return app.Usagef("nothing is stored of this conversation; say something first, or name it with --session, or --channel and --user")
+		return app.Usagef("nothing is stored of this conversation: each chat is a new one, so name it with --session, --as, or --channel and --user; etui sessions list has their names, and etui sessions show has what was said")
 	case a.json:
 		return a.printJSON(turns[0])
 	}
@@ -38,20 +39,33 @@ func renderTurn(t engine.Turn, width int) string {
 	steps := []string{fmt.Sprintf("%d tools", c.Tools)}
 	for _, stage := range selection.Stages() {
 		if n := c.Dropped[stage]; n > 0 {
-			steps = append(steps, fmt.Sprintf("−%d %s", n, stage))
 			left -= n
+			steps = append(steps, fmt.Sprintf("%d %s", left, stageWords[stage.String()]))
 		}
 	}
 	steps = append(steps, fmt.Sprintf("%d sent", left))
-	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, c.Usable, c.Budget)
+	var names []string
+	for _, s := range c.Declared {
+		names = append(names, s.Tool)
+	}
+	head := fmt.Sprintf("%s\n%d of %d tokens sent, budget %d\n", strings.Join(steps, " → "), c.Sent, cmp.Or(c.All, c.Usable), c.Budget)
 	if c.Mode != "" {
 		head += fmt.Sprintf("mode %s\n", c.Mode)
 	}
+	if extra := metaTools(names); extra != "" {
+		head += fmt.Sprintf("beside them: %s\n", extra)
+	}
 	add := func(mark, why string, list []selection.Scored) {
 		for _, s := range list {
+			if selection.Meta(s.Tool) {
+				continue
+			}
 			reason := why
-			if s.Stage != nil {
+			switch {
+			case s.Stage != nil:
 				reason = "dropped at: " + s.Stage.String()
+			case s.Kept && c.Mode != selection.Direct:
+				reason = "sent since an earlier message"
 			}
 			score := ""
 			if s.Score > 0 {
@@ -60,11 +74,11 @@ func renderTurn(t engine.Turn, width int) string {
 			rows = append(rows, []string{mark, s.Tool, score, reason})
 		}
 	}
-	before := "sent before the conversation"
+	picked := "picked for this message"
 	if c.Mode == selection.Direct {
-		before = "few enough to send all"
+		picked = "few enough to send all"
 	}
-	add("✓", before, c.Declared)
+	add("✓", picked, c.Declared)
 	add("✓", "announced with the message", c.Announced)
 	if c.More > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d more", c.More), "", ""})

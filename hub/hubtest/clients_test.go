@@ -116,8 +116,15 @@ func ours(t *testing.T, skills *hubtest.Server, url string) {
 		t.Fatal(err)
 	}
 	in := hub.New(hub.Config{Folder: dir, Sources: []hub.Source{claw}})
-	if found, errs := in.Find(t.Context(), "", "greets", 5); len(errs) > 0 || len(found) != 1 || found[0].Version != "1.0.0" {
-		t.Errorf("find: %+v, %v", found, errs)
+	found, errs := in.Find(t.Context(), "", "greets", 5)
+	if len(errs) > 0 {
+		t.Fatalf("len(errs) = %v, want none: %+v", len(errs), errs)
+	}
+	if len(found) != 1 {
+		t.Fatalf("len(found) = %v, want 1: %+v", len(found), found)
+	}
+	if found[0].Version != "1.0.0" {
+		t.Errorf("found[0].Version = %q, want %q", found[0].Version, "1.0.0")
 	}
 	if _, err := in.Install(t.Context(), claw, hub.Ref{Name: "greet"}, hub.Options{}); err != nil {
 		t.Error(err)

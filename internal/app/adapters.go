@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
@@ -48,11 +49,11 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Headers: headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Blind: m.Blind, Headers: headers, Transport: model.Transport(transport)})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
-				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife,
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Blind: m.Blind,
 				Deferral: m.Mode == string(selection.Native), Headers: headers, Transport: model.Transport(transport),
 			})
 		},
@@ -75,14 +76,32 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 
 // newProviders makes the providers of skills. This is the one list of them: a new
 // one costs its folder and a line here.
-func newProviders(out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
+func newProviders(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, traces *tracing.Tracing, version string, log *slog.Logger) ([]skill.Provider, error) {
 	services, err := skillhttp.New(skillhttp.Config{Transport: out, Inject: traces.Inject})
 	if err != nil {
 		return nil, err
 	}
-	servers := mcp.New(mcp.Config{Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, Log: log, Version: version})
+	servers := newServers(w, out, programs, pins, version, log)
 	return []skill.Provider{skillbuiltin.New(functions()), services, servers, command.New(programs), wasm.New()}, nil
 }
+
+// newServers makes the provider of MCP servers.
+func newServers(w *Workspace, out *egress.Guard, programs *sandbox.Sandbox, pins *mcp.Pins, version string, log *slog.Logger) *mcp.Provider {
+	closed := []string{w.File, w.State}
+	for _, r := range roots(w) {
+		if filepath.IsAbs(r.Dir) {
+			closed = append(closed, r.Dir)
+		} else {
+			closed = append(closed, filepath.Join(w.Dir, r.Dir))
+		}
+	}
+	return mcp.New(mcp.Config{
+		Sandbox: programs, HTTP: &http.Client{Transport: out}, Pins: pins, State: filepath.Join(w.State, serversFolder), Closed: closed, Log: log, Version: version,
+	})
+}
+
+// serversFolder is where programs of MCP servers keep their state, in the state folder.
+const serversFolder = "mcp"
 
 // modelsOf chooses the models that the environment allows, and says why.
 func modelsOf(getenv func(string) string) (models []config.Model, why string) {
@@ -104,4 +123,23 @@ func modelsOf(getenv func(string) string) (models []config.Model, why string) {
 	}
 	m.Timeout, m.Retries = config.DefaultTimeout, config.DefaultRetries
 	return []config.Model{m}, why
+}
+
+// Provider returns the provider and the model that the environment allows: openai,
+// anthropic, a URL, or offline.
+func Provider(getenv func(string) string) (provider, model string) {
+	models, _ := modelsOf(getenv)
+	m := models[0]
+	if m.Provider == "openai" && m.BaseURL != "" {
+		return m.BaseURL, m.Model
+	}
+	return m.Provider, m.Model
+}
+
+// UsualModel returns the model that is taken where none is named.
+func UsualModel(provider string) string {
+	if provider == "anthropic" {
+		return anthropicModel
+	}
+	return openaiModel
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/tune"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -21,10 +22,19 @@ import (
 	"github.com/etui-run/etui/turn"
 )
 
-func recommend(c config.Recommend) selection.Recommend {
-	return selection.Recommend{
-		On: c.Mode != "off", Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency),
+func recommend(c config.Recommend, fitted *tune.Recommender) selection.Recommend {
+	w := weightsOf(c)
+	if fitted != nil && w == tune.DefaultRecommender() { // weights that a person has chosen win
+		w = *fitted
 	}
+	r := w.Selection()
+	r.On = c.Mode != "off"
+	return r
+}
+
+// weightsOf returns the recommender's weights of a configuration.
+func weightsOf(c config.Recommend) tune.Recommender {
+	return tune.Recommender{Channel: float64(c.Channel), Keyword: float64(c.Keyword), History: float64(c.History), Recency: float64(c.Recency)}
 }
 
 // newChooser makes what the recommender consults when it is unsure; nil when it
@@ -34,11 +44,19 @@ func (a *App) newChooser(models map[string]model.Model) (*turn.Chooser, error) {
 	if c.Mode != "model" {
 		return nil, nil
 	}
-	m, ok := models[c.Model]
-	if !ok {
-		return nil, a.Workspace.wrongf("recommend.model: there is no model %q%s", c.Model, nearest.Hint(c.Model, slices.Values(slices.Sorted(maps.Keys(models)))))
+	m, err := a.named(models, "recommend.model", c.Model)
+	if err != nil {
+		return nil, err
 	}
 	return turn.NewChooser(m, c.Timeout, a.log), nil
+}
+
+// named returns the model that a key of the configuration names.
+func (a *App) named(models map[string]model.Model, key, name string) (model.Model, error) {
+	if m, ok := models[name]; ok {
+		return m, nil
+	}
+	return nil, a.Workspace.wrongf("%s: there is no model %q%s", key, name, nearest.Hint(name, slices.Values(slices.Sorted(maps.Keys(models)))))
 }
 
 // newEmbedder makes what compares meanings; nil when nothing does. Without a store it
@@ -73,7 +91,8 @@ func (a *App) newModels() (map[string]model.Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
-		models[m.Name] = model.Log(made, a.log)
+		a.adapters = append(a.adapters, made)
+		models[m.Name] = model.Watch(model.Log(made, a.log))
 	}
 	models[""] = models[configs[0].Name]
 	return models, nil
@@ -95,7 +114,7 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 	w, c := a.Workspace, a.Workspace.Config
 	list := c.Agents
 	if len(list) == 0 {
-		list = []config.Agent{{Name: "main"}}
+		list = []config.Agent{{Name: "main", Custom: config.Custom{Memory: true, Runtime: true}}}
 	}
 	agents := make([]engine.Agent, len(list))
 	for i, g := range list {
@@ -110,7 +129,7 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 		}
 		agents[i] = engine.Agent{
 			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
-			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
+			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
 			Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		a.models = append(a.models, agents[i].Model.Info().Name)

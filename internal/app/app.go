@@ -8,15 +8,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/sandbox"
@@ -34,6 +37,9 @@ type Config struct {
 	// Stored keeps what happens in the state folder, which one process at a time can
 	// do. Without it nothing is written.
 	Stored bool
+	// Records says that only what is stored matters: no open turn is resumed and, without
+	// Stored, the conversations are read where they are, beside any other process.
+	Records bool
 	// Secrets collects the secrets that the configuration and the skills bring.
 	Secrets *secret.Known
 	// Version is the version of etui that clients and servers are told.
@@ -55,9 +61,10 @@ type App struct {
 	HTTP *server.Server
 	// Skills are the skills of the workspace.
 	Skills *skill.Table
-	// Unknown are tools that toolsets name and that do not exist.
-	Unknown []catalog.UnknownTarget
-	// Warnings name configured features that are unavailable here.
+	// Misnamed are names that name nothing, without those that are refused.
+	Misnamed Misnamed
+	// Warnings name mistakes in the configuration that stop nothing, and configured
+	// features that are unavailable here. They are not logged.
 	Warnings []error
 	// DemoElsewhere reports that another program has the known address of the demo's
 	// service.
@@ -67,12 +74,14 @@ type App struct {
 	secrets  *secret.Known
 	version  string
 	log      *slog.Logger
-	models   []string // the model of each agent, in the order of the configuration
-	source   string   // why these models, when the configuration names none
-	calls    atomic.Pointer[rules.Rules]
+	models   []string      // the model of each agent, in the order of the configuration
+	source   string        // why these models, when the configuration names none
+	adapters []model.Model // all models of the configuration, in its order
+	keys     *identity.Keys
 	skills   *skills
 	traces   *tracing.Tracing // nil when nothing is traced
 	programs *sandbox.Sandbox // runs programs
+	readable []string         // the folders of tools.read
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
 	close    []func() error
@@ -101,7 +110,9 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context, settings Config) error {
-	a.secrets.Set(a.Workspace.File, a.Workspace.Config.Secrets()...)
+	if err := a.secrets.Set(a.Workspace.File, a.Workspace.Config.Secrets()...); err != nil {
+		return err
+	}
 	if settings.Stored {
 		unlock, err := lock(a.Workspace.State, settings.urls)
 		if err != nil {
@@ -109,11 +120,14 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		}
 		a.close = append(a.close, unlock)
 	}
-	err := a.openCatalog(ctx, settings.Stored)
-	if err != nil {
+	var err error
+	if a.keys, err = identity.OpenKeys(a.Workspace.keys()); err != nil {
 		return err
 	}
-	if a.Config, err = a.engineConfig(ctx, settings.Stored); err != nil {
+	if err = a.openCatalog(ctx, settings.Stored); err != nil {
+		return err
+	}
+	if a.Config, err = a.engineConfig(ctx, settings); err != nil {
 		return err
 	}
 	if a.Engine, err = engine.New(a.Config); err != nil {
@@ -122,17 +136,17 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Hosts: c.API.Hosts, Skills: a.skills.admin(), Log: a.log,
+		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Log: a.log,
 		Status: api.Config{
-			Version: a.version, Policy: func() []rules.Status { return a.calls.Load().Status() },
+			Version: a.version, Policy: func() []rules.Status { return bookOf(a.registry.Catalog()).calls.Status() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
 		},
 	})
-	if settings.Stored {
+	if settings.Stored && !settings.Records {
 		a.resume(ctx)
 	}
 	a.close = append(a.close, func() error {
-		a.wait(ctx) // what turns leave behind is stored before the store is closed
+		a.stop(ctx) // what turns leave behind is stored before the store is closed
 		return nil
 	})
 	return nil
@@ -144,6 +158,7 @@ func (a *App) resume(ctx context.Context) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var resuming sync.WaitGroup
 	resuming.Go(func() {
+		defer panics.Log(a.log, "resuming open turns")
 		if err := a.Engine.Resume(ctx); err != nil && ctx.Err() == nil {
 			a.log.ErrorContext(ctx, "open turns could not be resumed", "error", err)
 		}
@@ -158,11 +173,12 @@ func (a *App) resume(ctx context.Context) {
 // grace is how long running turns may go on when etui stops.
 const grace = 10 * time.Second
 
-// wait waits for running turns to store what they have done.
-func (a *App) wait(ctx context.Context) {
+// stop lets running turns end, within the grace, and leaves the rest for the next start.
+// It returns how many messages that are.
+func (a *App) stop(ctx context.Context) (left int) {
 	ending, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
-	a.Engine.Wait(ending)
+	return a.Engine.Stop(ending)
 }
 
 // openCatalog fills the catalog with the tools and skills of the workspace, under
@@ -188,27 +204,25 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.skills.check(w.File, w.Text, w.Config); err != nil {
+	a.Misnamed = misnamed(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
+	if err := a.Misnamed.refused(); err != nil {
 		return err
 	}
-	if a.Unknown, err = book.apply(a.registry, &a.calls); err != nil {
+	if err := book.apply(a); err != nil {
 		return err
 	}
-	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.unknown(a.registry.Catalog()))
-	for _, warning := range a.Warnings {
-		a.log.WarnContext(ctx, "configuration", "warning", warning)
-	}
+	a.Warnings = slices.Concat(a.Warnings, programs.Warnings(), book.warnings(a))
 	return nil
 }
 
 // engineConfig makes the engine's parts: store, models, agents and what they need.
-func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, error) {
-	w, c := a.Workspace, a.Workspace.Config
+func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config, error) {
+	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
-		Registry: a.registry, Skills: a.Skills, Links: c.Sessions.Links,
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, Log: a.log,
+		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Log: a.log,
 	}
-	if stored {
+	if stored || settings.Records && exists(w.Database()) {
 		s, err := sqlite.Open(ctx, w.Database())
 		if err != nil {
 			return e, err
@@ -234,27 +248,37 @@ func (a *App) engineConfig(ctx context.Context, stored bool) (engine.Config, err
 	if e.Scope, err = route.ParseScope(c.Sessions.Scope); err != nil {
 		return e, err
 	}
-	weights, err := LoadWeights(w.State)
+	fitted, err := LoadWeights(w.State)
 	if err != nil {
 		a.log.ErrorContext(ctx, "the fitted weights cannot be used", "error", err)
 	}
 	e.Selection = selection.Config{
 		Off: c.Selection.Off, Mode: selection.Mode(c.Selection.Mode), Directory: c.Selection.Directory,
 		Skills: c.Selection.Skills, Limit: c.Selection.Limit, Budget: c.Selection.Budget, WindowShare: c.Selection.WindowShare,
-		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: weights,
-		Recommend: recommend(c.Recommend),
+		Direct: c.Selection.Direct, Pinned: c.Selection.Pinned, Disabled: c.Tools.Disabled, Weights: fitted.Weights,
+		Recommend: recommend(c.Recommend, fitted.Recommender),
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: a.decide, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+		Decide: decide, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+	}
+	if name := c.Sessions.SummaryModel; name != "" {
+		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {
+			return e, err
+		}
 	}
 	return e, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // Sandbox says how programs run here.
 func (a *App) Sandbox() sandbox.Status { return a.programs.Status() }
 
-// decide judges a call by the current policy.
-func (a *App) decide(ctx context.Context, c rules.Attempt) rules.Decision {
-	return a.calls.Load().Decide(ctx, c)
+// decide judges a call by the policy that is in effect with the rules that admitted it.
+func decide(ctx context.Context, c rules.Attempt) rules.Decision {
+	return bookOf(c.Now).calls.Decide(ctx, c)
 }

@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/sqlite"
 )
 
@@ -49,7 +52,15 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 	if url := w.Running().URL; url != "" {
 		add("gateway", nil, "running at "+url)
 		asking, done := context.WithTimeout(ctx, 5*time.Second)
-		add("in force", client.New(url, "", string(w.Config.API.Key)).InForce(asking), "the gateway has the rules and skills of the configuration as it is")
+		gateway := client.New(url, "", string(w.Config.API.Key))
+		add("in force", gateway.InForce(asking), "the gateway has the rules and skills of the configuration as it is")
+		resting, err := gateway.Resting(asking)
+		for _, h := range resting {
+			add("model", nil, fmt.Sprintf("the gateway avoids %s until %s: %s", h.Model, h.Rests.Local().Format(time.TimeOnly), h.Error))
+		}
+		if err != nil {
+			add("model", err, "")
+		}
 		done()
 	} else {
 		add("gateway", nil, "not running")
@@ -64,29 +75,62 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 	var misconfigured config.Error
 	switch {
 	case errors.As(err, &misconfigured):
-		add("rules", err, "") // Open has read the rest
+		add("configuration", err, "") // rules, names or folders: Open has read the rest
 		return report
 	case err != nil:
 		add("start", err, "")
 		return report
 	}
 	add("tools", nil, fmt.Sprintf("%d tools in %d groups", a.Engine.Catalog().Len(), len(a.Engine.Catalog().GroupNames())))
-	for _, u := range a.Unknown {
-		add("skills", fmt.Errorf("the skill %q names the tool %q, which does not exist", u.Skill, u.Target), "")
+	for _, err := range a.Misnamed.Unknown {
+		add("names", err, "")
 	}
 	for _, err := range a.Failures() {
 		add("skills", err, "")
 	}
 	add("skills", a.skills.control.Err(), fmt.Sprintf("%d of %d enabled", len(a.Skills.ListEnabled()), len(a.Skills.Snapshot().All())))
-	for _, warning := range a.Warnings {
+	for _, warning := range append(a.Misnamed.Later, a.Warnings...) {
 		add("configuration", nil, "warning: "+warning.Error())
 	}
 	add("model", nil, a.Models())
+	report = append(report, a.checkModels(ctx)...)
 	safety := slices.Concat(a.protections(ctx), a.gaps(ctx))
 	if err := a.Close(); err != nil {
 		add("closing", err, "")
 	}
 	return append(report, safety...)
+}
+
+// maxCheck is how long a model's provider may take to answer the doctor.
+const maxCheck = 10 * time.Second
+
+// checkModels asks the providers of all models at once whether they answer. That costs
+// nothing: no model is asked.
+func (a *App) checkModels(ctx context.Context) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	report := make([]Finding, len(a.adapters))
+	var checks panics.Group
+	for i, m := range a.adapters {
+		checker, ok := m.(interface {
+			Check(ctx context.Context) (says string, err error)
+		})
+		if !ok {
+			continue // it is in this process
+		}
+		checks.Go(func() {
+			says, err := checker.Check(ctx)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("no answer within %v", maxCheck)
+			}
+			if err != nil {
+				says = err.Error()
+			}
+			report[i] = Finding{Check: "model", OK: err == nil, Says: m.Info().Name + ": " + strings.TrimPrefix(says, "model "+m.Info().Name+": ")}
+		})
+	}
+	checks.Wait()
+	return slices.DeleteFunc(report, func(f Finding) bool { return f.Check == "" })
 }
 
 // checkState opens the database without leaving one behind.
@@ -98,6 +142,6 @@ func (w *Workspace) checkState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.List(ctx, 1)
+	_, err = s.List(ctx, session.Filter{Limit: 1})
 	return errors.Join(err, s.Close())
 }

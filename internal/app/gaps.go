@@ -21,17 +21,17 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-// gaps lists what does not protect the user, with this configuration on this machine,
-// and what changes that.
+// gaps lists what this configuration leaves unprotected on this machine, and how to
+// change that.
 func (a *App) gaps(ctx context.Context) []Finding {
-	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace))
+	return slices.Concat(a.openCommands(), a.openCalls(ctx), a.openPeople(), a.openReaders(), a.openSkills(ctx), openPlace(a.Workspace, a.readable))
 }
 
 func gapIn(check, says, do string) []Finding {
 	return []Finding{{Check: check, OK: true, Says: says, Do: do, Section: Gap}}
 }
 
-// openCommands lists what the mode of the sandbox leaves open.
+// openCommands lists what the sandbox's mode leaves open.
 func (a *App) openCommands() (list []Finding) {
 	w := a.Workspace
 	s := a.programs.Status()
@@ -55,14 +55,14 @@ func (a *App) openCommands() (list []Finding) {
 		return list
 	}
 	if hosts, err := shellHosts(w.Config.Sandbox, a.programs); err == nil && len(hosts) > 0 {
-		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(hosts)+", and can send there what they read.", "sandbox: {network: []}")...)
+		list = append(list, gapIn("sandbox", "Commands of a model reach "+printable.List(hosts)+", and can send what they read there.", "sandbox: {network: []}")...)
 	}
-	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back when a command of a model ends: not before, and not in all folders below.",
-		"Look at what is new before you open the workspace with other programs.")...)
+	return append(list, gapIn("workspace", "What other programs trust (.envrc, .vscode, hooks of git) is put back only when a model's command ends.",
+		"Look at new files before you open the workspace in other programs.")...)
 }
 
 // openCalls lists the destructive tools that run without an approval, and the tools
-// whose results may misuse them.
+// whose results may carry instructions that misuse them.
 func (a *App) openCalls(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	c := a.registry.Catalog()
@@ -73,7 +73,7 @@ func (a *App) openCalls(ctx context.Context) (list []Finding) {
 		if !ok || disabled(w.Config.Tools.Disabled, d) {
 			continue
 		}
-		decision := a.decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Entry: e})
+		decision := decide(ctx, rules.Attempt{Facts: guest, Catalog: c, Now: c, Entry: e})
 		if decision.Effect != rules.Allow && !decision.Depends {
 			continue
 		}
@@ -92,12 +92,12 @@ func (a *App) openCalls(ctx context.Context) (list []Finding) {
 		}
 	}
 	if n := len(destructive); n > 0 {
-		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anybody: %s.", printable.Count(n, "destructive tool"), listed(destructive, 4)),
+		list = gapIn("asking", fmt.Sprintf("A model runs %s without asking you, for anyone: %s.", printable.Count(n, "destructive tool"), listed(destructive, 4)),
 			"policy: {default: {destructive: ask}} refuses them; rules allow some for some: docs/policy.md")
 	}
 	if len(reading) > 0 {
 		list = append(list, gapIn("pages", fmt.Sprintf("Texts from outside (%s) can hold instructions: prompt injection. A model may follow them, with %s that it may run, and tell strangers what it has read.",
-			listed(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Leave out what you do not need: tools: {disabled: [web_fetch, exec]}; or rules by channel: docs/policy.md")...)
+			listed(reading, 2), printable.Count(len(destructive)+len(changing), "changing tool")), "Disable what you do not need: tools: {disabled: [web_fetch, exec]}; or write rules by channel: docs/policy.md")...)
 	}
 	return list
 }
@@ -114,12 +114,18 @@ func disabled(list []string, d tool.Definition) bool {
 func (a *App) openPeople() (list []Finding) {
 	w := a.Workspace
 	if w.Config.API.Key == "" {
-		list = gapIn("users", "Every program and user of this machine can use the gateway, and say that it is any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
+		list = gapIn("users", "Every program and user of this machine can use the gateway and claim to be any user.", "ETUI_API_KEY in the environment, or api: {key: ${GATEWAY_KEY}}")
 	} else {
-		list = gapIn("users", "Anyone with the API key can claim to be any user and to have any role.", "Give the key only to programs that check who their users are.")
+		speaking := "Anyone with api.key"
+		for _, k := range a.keys.List() {
+			if k.ForOthers {
+				speaking += ", or with the key " + k.Name + ","
+			}
+		}
+		list = gapIn("users", speaking+" can claim to be any user and to have any role.", "Give people keys of their own: etui keys add NAME --user USER; docs/people.md. Keys for others are for programs that check who their users are.")
 	}
 	if !onThisMachine(w.Config.Listen) {
-		list = append(list, gapIn("network", "The gateway speaks plain HTTP: key and messages can be read on the way.", "listen: 127.0.0.1:3884, with a proxy that speaks TLS in front")...)
+		list = append(list, gapIn("network", "The gateway speaks plain HTTP: others on the network can read the key and all messages.", "listen: 127.0.0.1:3884, behind a proxy that speaks TLS")...)
 	}
 	v := w.Config.Visibility
 	if w.Config.API.Key != "" && len(v.Rules) == 0 && v.Default.Write == "allow" && v.Default.Destructive == "allow" {
@@ -138,8 +144,8 @@ func hostname(address string) string {
 	return address
 }
 
-// openReaders lists the services that receive what people write and tools find, and
-// the private addresses that the operator has opened.
+// openReaders lists the services that receive what people write and what tools find,
+// and the private addresses that the operator has opened.
 func (a *App) openReaders() (list []Finding) {
 	w := a.Workspace
 	c := w.Config
@@ -173,7 +179,7 @@ func (a *App) openReaders() (list []Finding) {
 	return list
 }
 
-// openSkills lists skills with more rights than others, and skills that nobody signed.
+// openSkills lists skills with more rights than others, and unsigned skills.
 func (a *App) openSkills(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	var trusted []string
@@ -185,7 +191,7 @@ func (a *App) openSkills(ctx context.Context) (list []Finding) {
 		}
 	}
 	if len(trusted) > 0 {
-		list = gapIn("skills", "Programs of skills are given more than others, and can misuse it: "+listed(trusted, 4)+".", "etui skills disable NAME, where you do not trust who made it")
+		list = gapIn("skills", "These skills' programs have more rights than others, and can misuse them: "+listed(trusted, 4)+".", "etui skills disable NAME, if you do not trust its author")
 	}
 	if unsigned := a.unsigned(ctx); len(unsigned) > 0 {
 		list = append(list, gapIn("skills", "No publisher that you trust has signed these skills from registries: "+listed(unsigned, 4)+".", "Read them: etui skills show NAME; skills.registries: [{..., roots: [FILE]}] takes signed ones without asking")...)
@@ -205,7 +211,7 @@ func (a *App) unsigned(ctx context.Context) (names []string) {
 	}
 	installed, err := in.List(ctx)
 	if err != nil {
-		return nil // the same
+		return nil // they report this, too
 	}
 	for _, i := range installed {
 		if _, err := a.Skills.Get(i.Name); err == nil && i.Origin != nil && i.Origin.Signature != hub.Verified {
@@ -215,12 +221,12 @@ func (a *App) unsigned(ctx context.Context) (names []string) {
 	return names
 }
 
-// openPlace lists what is wrong with the place where etui works.
-func openPlace(w *Workspace) (list []Finding) {
+// openPlace lists problems with the folders that etui works in or reads.
+func openPlace(w *Workspace, readable []string) (list []Finding) {
 	home, err := os.UserHomeDir()
 	dirs := workspaces(w)
 	if !w.Config.Tools.Builtin {
-		dirs = nil // nothing looks into them
+		dirs = nil // no tool reads them
 	}
 	for _, dir := range dirs {
 		place := "the workspace"
@@ -228,22 +234,27 @@ func openPlace(w *Workspace) (list []Finding) {
 			place += " " + dir
 		}
 		if err == nil && within(dir, home) {
-			list = append(list, gapIn("workspace", "The workspace "+dir+" holds your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
+			list = append(list, gapIn("workspace", "The workspace "+dir+" contains your home folder: tools can read the keys in it.", "A folder of its own: etui --workspace FOLDER")...)
 		}
 		if within(dir, w.State) {
 			list = append(list, gapIn("state", "The state folder is in "+place+": tools can read what all users wrote.", "state: a folder elsewhere")...)
 		}
 		if keys := keyFiles(dir); len(keys) > 0 {
-			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them out of it.")...)
+			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+place+".", "Move them elsewhere.")...)
+		}
+	}
+	for _, dir := range readable {
+		if keys := keyFiles(dir); len(keys) > 0 {
+			list = append(list, gapIn("keys", "Tools and commands can read "+listed(keys, 4)+" in "+dir+".", "Move them elsewhere.")...)
 		}
 	}
 	if os.Geteuid() == 0 {
-		list = append(list, gapIn("root", "etui runs as root: a mistake in etui itself has no bounds.", "Run it as an ordinary user.")...)
+		list = append(list, gapIn("root", "etui runs as root: nothing limits what a fault in etui itself can do.", "Run it as an ordinary user.")...)
 	}
 	return list
 }
 
-// workspaces are the folders that tools work in, each once.
+// workspaces returns the folders that tools work in, each once.
 func workspaces(w *Workspace) []string {
 	list := []string{w.Dir}
 	for _, agent := range w.Config.Agents {
@@ -254,16 +265,16 @@ func workspaces(w *Workspace) []string {
 	return list
 }
 
-// within reports whether a path is a folder or lies in it.
+// within reports whether path is dir or lies in it.
 func within(dir, path string) bool {
 	below, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(below)
 }
 
-// keyFiles are the files at the top of a folder that look like keys.
+// keyFiles returns the files at the top of a folder that look like keys.
 func keyFiles(dir string) (list []string) {
 	for _, pattern := range []string{".env", ".env.*", "*.pem", "*.key", "id_*", ".netrc", ".npmrc", ".pypirc", ".aws", ".ssh", ".kube"} {
-		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are good ones
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // fails for malformed patterns only
 		for _, path := range found {
 			if name := filepath.Base(path); !strings.HasSuffix(name, ".example") && !strings.HasSuffix(name, ".pub") && !slices.Contains(list, name) {
 				list = append(list, name)
@@ -273,7 +284,7 @@ func keyFiles(dir string) (list []string) {
 	return list
 }
 
-// listed writes the first of names, and how many more there are.
+// listed joins the first names and says how many more there are.
 func listed(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

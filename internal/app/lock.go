@@ -17,6 +17,8 @@ type Instance struct {
 	URL string `json:"url"` // empty for a command that serves nothing
 	// Admin is where its admin API is; empty means at URL.
 	Admin string `json:"admin,omitempty"`
+	// Stopping reports that it will end soon.
+	Stopping bool `json:"stopping,omitempty"`
 }
 
 // errRunning says that another process uses the state folder.
@@ -50,17 +52,28 @@ func lock(state string, i Instance) (unlock func() error, err error) {
 		return nil, &errRunning{state, readInstance(state)}
 	}
 	i.PID = os.Getpid()
-	raw, err := json.Marshal(i)
-	if err == nil {
-		err = os.WriteFile(instanceFile(state), raw, 0o600)
-	}
-	if err != nil {
+	if err := writeInstance(state, i); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing to the state folder: %w", err), lock.Unlock())
 	}
 	return func() error { return errors.Join(os.Remove(instanceFile(state)), lock.Unlock()) }, nil
 }
 
 func instanceFile(state string) string { return filepath.Join(state, "instance.json") }
+
+func writeInstance(state string, i Instance) error {
+	raw, err := json.Marshal(i)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(instanceFile(state), raw, 0o600)
+}
+
+// markStopping tells other processes that this one, which has the lock, ends soon.
+func markStopping(state string) error {
+	i := readInstance(state)
+	i.Stopping = true
+	return writeInstance(state, i)
+}
 
 func readInstance(state string) Instance {
 	var i Instance

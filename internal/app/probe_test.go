@@ -16,4 +16,13 @@ func TestProbeIsLive(t *testing.T) {
 	if err := try(t.Context(), s); err == nil || !strings.Contains(err.Error(), "read a file outside") {
 		t.Error(err)
 	}
+	err = tryGuard(t.Context(), s, false)
+	for _, what := range []string{"replaced the workspace of another agent", "changed etui.yaml", "left settings", "left a repository"} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("it finds %v, and not that a command %s", err, what)
+		}
+	}
+	if err := tryGuard(t.Context(), s, true); err != nil {
+		t.Error(err)
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/etui-run/etui/sandbox"
 )
 
-// protections lists what protects the user here, and whether it held when it was
-// tried.
+// protections lists what protects the user here, and whether it held when doctor tried
+// it.
 func (a *App) protections(ctx context.Context) (list []Finding) {
 	w := a.Workspace
 	add := func(check, says string) {
@@ -21,23 +21,30 @@ func (a *App) protections(ctx context.Context) (list []Finding) {
 	switch programs.Mode {
 	case sandbox.None:
 		add("commands", strings.Join(append([]string{programs.Says}, programs.Missing...), " Not "))
-	case sandbox.Off: // what that leaves open is listed elsewhere
+	case sandbox.Off: // gaps lists what that leaves open
 	default:
 		if err := try(ctx, a.programs); err != nil {
-			list = append(list, Finding{Check: "commands", Says: says + " " + err.Error(), Section: Protects, Do: "please tell: docs/security.md says how"})
+			list = append(list, Finding{Check: "commands", Says: says + " " + err.Error(), Section: Protects, Do: reportIt})
 		} else {
 			add("commands", says+" "+tried)
 		}
+		if w.Config.Tools.Builtin {
+			list = append(list, a.triedGuard(ctx))
+		}
 	}
 	if w.Config.Tools.Builtin {
-		add("files", fmt.Sprintf("The file tools see %s and folders of skills, and nothing else. They cannot change the configuration, the skills and etui's state.", strings.Join(workspaces(w), ", or by agent ")))
+		also := ""
+		if len(a.readable) > 0 {
+			also = " and, only to read, " + strings.Join(a.readable, ", ")
+		}
+		add("files", fmt.Sprintf("The file tools see %s and the folders of skills%s, and nothing else. They cannot change the configuration, the skills or etui's state.", strings.Join(workspaces(w), ", or by agent "), also))
 	}
 	reach := "Tools and skills reach public addresses only, not this machine or your network"
 	if len(w.Config.Skills.Local)+len(w.Config.Tools.Local) > 0 {
-		reach += ", but for the addresses below"
+		reach += ", except the addresses below"
 	}
 	add("web", reach+".")
-	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. Programs get only the ones that their skill names.")
+	add("secrets", "Keys and tokens that etui knows are taken out of results, errors, logs and records. A program gets only those that its skill names.")
 	add("gateway", reachedBy(w))
 	if n := len(w.Config.Visibility.Rules); n > 0 {
 		add("visibility", fmt.Sprintf("%s of visibility: docs/visibility.md.", printable.Count(n, "rule")))
@@ -45,17 +52,28 @@ func (a *App) protections(ctx context.Context) (list []Finding) {
 	if n := len(w.Config.Policy.Rules); n > 0 {
 		add("policy", fmt.Sprintf("%s about calls: docs/policy.md.", printable.Count(n, "rule")))
 	}
-	add("audit", "Every call of a tool or skill is recorded, allowed or refused, with who and why: etui audit.")
+	add("audit", "Every call of a tool or skill is recorded, allowed or refused, with the caller and the reason: etui audit.")
 	return list
 }
 
-// reachedBy says from where the gateway can be used.
+const reportIt = "Please report it: docs/security.md says how."
+
+// triedGuard says whether the guard of a workspace held.
+func (a *App) triedGuard(ctx context.Context) Finding {
+	f := Finding{Check: "workspace", OK: true, Says: guarded, Section: Protects}
+	if err := tryGuard(ctx, a.programs, true); err != nil {
+		f.OK, f.Says, f.Do = false, err.Error(), reportIt
+	}
+	return f
+}
+
+// reachedBy says who can reach the gateway.
 func reachedBy(w *Workspace) string {
 	switch {
 	case w.Config.API.Key == "":
-		return w.Config.Listen + " is reached from this machine only; web pages of others are refused."
+		return w.Config.Listen + " can be reached from this machine only; requests of foreign web pages are refused."
 	case onThisMachine(w.Config.Listen):
-		return w.Config.Listen + " is reached from this machine only, with the API key."
+		return w.Config.Listen + " can be reached from this machine only, with the API key."
 	}
-	return w.Config.Listen + " is reached with the API key only."
+	return w.Config.Listen + " can be reached with the API key only."
 }

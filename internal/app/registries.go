@@ -145,17 +145,21 @@ func (a *App) addInstallTools() error {
 	return hub.Register(a.registry, find, in)
 }
 
-// loaded finds loaded skills that the caller may use.
+// loaded finds loaded skills that the caller may see and the model may use.
 func (a *App) loaded(ctx context.Context, text string) []hub.Found {
+	seen, err := a.Engine.Seen(tool.Caller(ctx))
+	if err != nil {
+		return nil // the agent is gone
+	}
 	var list []hub.Found
-	c := a.registry.Catalog()
-	for _, d := range c.Definitions(tool.Caller(ctx)) {
-		if d.Source == skill.Source {
+	for e := range seen.Catalog().All() {
+		if d := e.Definition; d.Source == skill.Source && seen.Visible(e) {
 			list = append(list, hub.Found{Name: d.Name, Description: d.Description})
 		}
 	}
-	for _, t := range c.Skills() {
-		list = append(list, hub.Found{Name: t.Name, Description: t.Description})
+	for name := range seen.OfferedSkills() {
+		s, _ := seen.Catalog().Skill(name) // offered ones are in it
+		list = append(list, hub.Found{Name: name, Description: s.Description})
 	}
 	return hub.Best(list, text, maxLoaded)
 }

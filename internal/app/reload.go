@@ -19,9 +19,9 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
-	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/server/api"
+	"github.com/etui-run/etui/skill/control"
 )
 
 const (
@@ -31,14 +31,14 @@ const (
 	poll = 2 * time.Second
 )
 
-// reloader applies the rules, the toolsets and the allowed skills of a changed
-// configuration while etui serves. If the file cannot be used, is empty or is gone,
+// reloader applies the users, the rules, the toolsets and the allowed skills of a changed
+// configuration while etui serves, and the API keys of a changed file. If the file cannot be used, is empty or is gone,
 // what was in effect stays, and the status says why.
 type reloader struct {
 	file     string
 	environ  []string
+	app      *App
 	registry *catalog.Registry
-	calls    *atomic.Pointer[rules.Rules]
 	secrets  *secret.Known
 	skills   *skills
 	gateway  *engine.Engine
@@ -52,6 +52,8 @@ type reloader struct {
 	waits  bool // a change waits for the end of a command
 	found  bool // the file has been there
 	served *config.Config
+	limits control.Limits // in effect
+	keys   string         // why the file of API keys cannot be used; empty if it can
 	status atomic.Pointer[api.Configuration]
 }
 
@@ -64,8 +66,8 @@ type fileStamp struct {
 func newReloader(a *App) *reloader {
 	w := a.Workspace
 	r := &reloader{
-		file: w.File, environ: os.Environ(), registry: a.registry, calls: &a.calls, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
-		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config,
+		file: w.File, environ: w.environ, app: a, registry: a.registry, secrets: a.secrets, skills: a.skills, gateway: a.Engine,
+		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config),
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
 	return r
@@ -110,8 +112,10 @@ func (r *reloader) run(ctx context.Context) {
 			if r.stamp() != r.seen {
 				written.Reset(settle)
 			}
+			r.lookAtKeys(ctx)
 		case <-r.asked:
 			r.look(ctx)
+			r.lookAtKeys(ctx)
 		case <-written.C:
 			r.look(ctx)
 		}
@@ -167,6 +171,23 @@ func (r *reloader) look(ctx context.Context) {
 	}
 }
 
+// lookAtKeys puts the file of API keys in effect if it has changed, unless a program runs
+// that could have written it.
+func (r *reloader) lookAtKeys(ctx context.Context) {
+	still := r.steady(r.app.Workspace.keys())
+	changed, err := r.app.keys.Reload(still)
+	says := ""
+	switch {
+	case err != nil:
+		if says = err.Error(); says != r.keys {
+			r.log.ErrorContext(ctx, "the changed API keys cannot be used; the previous ones stay in effect", "error", says)
+		}
+	case changed:
+		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.keys.List()))
+	}
+	r.keys = says
+}
+
 // wait leaves a changed file for the next look.
 func (r *reloader) wait(ctx context.Context, seen fileStamp) {
 	if seen == r.seen || r.waits {
@@ -185,21 +206,29 @@ func (r *reloader) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.skills.check(r.file, r.text, c); err != nil {
+	names := misnamed(c, r.registry.Catalog(), r.skills.table.Snapshot())
+	if err := names.refused(); err != nil {
 		return err
 	}
-	if _, err := p.apply(r.registry, r.calls); err != nil {
+	if err := r.secrets.Set("the changed "+r.file, c.Secrets()...); err != nil { // those in use stay known
+		return err
+	}
+	// What the new rules leave to skills.allow and skills.deny is never open to the old ones,
+	// nor the other way round.
+	r.skills.control.Restrict(r.limits, limits(c))
+	if err := p.apply(r.app); err != nil {
+		r.skills.control.Restrict(r.limits)
 		return fmt.Errorf("%s: %w", r.file, err)
 	}
-	r.secrets.Set("the changed "+r.file, c.Secrets()...) // those in use stay known
-	r.skills.control.Restrict(limits(c))
+	r.limits = limits(c)
+	r.skills.control.Restrict(r.limits)
 	r.replaceSkills(ctx, c)
-	for _, warning := range p.unknown(r.registry.Catalog()) {
-		r.log.WarnContext(ctx, "rules", "warning", warning)
+	for _, warning := range append(names.warnings(), p.warnings(r.app)...) {
+		r.log.WarnContext(ctx, "configuration", "warning", warning)
 	}
 	r.log.InfoContext(ctx, "configuration changed: its rules and skills are in effect", "rules", len(c.Visibility.Rules)+len(c.Policy.Rules), "toolsets", len(c.Skills.Toolsets))
 	if !onlyPolicyDiffers(*r.served, *c) {
-		r.log.WarnContext(ctx, "the configuration changed in more than visibility, policy, toolsets and which skills are allowed; that takes effect at the next start")
+		r.log.WarnContext(ctx, "the configuration changed in more than users, visibility, policy, toolsets and which skills are allowed; that takes effect at the next start")
 	}
 	return nil
 }
@@ -232,7 +261,8 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 // onlyPolicyDiffers reports whether two configurations differ only in what takes effect
 // at once.
 func onlyPolicyDiffers(a, b config.Config) bool {
-	a.Visibility, a.Policy = b.Visibility, b.Policy
+	a.Visibility, a.Policy, a.Users = b.Visibility, b.Policy, b.Users
+	a.Names = b.Names
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }

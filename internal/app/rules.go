@@ -2,17 +2,21 @@ package app
 
 import (
 	"errors"
-	"sync/atomic"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
 )
 
 // rulebook is the part of the configuration that takes effect while etui serves:
-// toolsets and rules.
+// people, toolsets and rules. The registry keeps it with its catalog, so that all of it
+// takes effect in one step.
 type rulebook struct {
+	people   []config.User
+	users    *identity.Users
 	toolsets []catalog.Skill
 	visible  *rules.Rules
 	calls    *rules.Rules
@@ -20,16 +24,17 @@ type rulebook struct {
 
 // rulebookOf compiles the rules of a configuration. The error joins a
 // [config.Error] for every mistake.
-func rulebookOf(c *config.Config) (rulebook, error) {
+func rulebookOf(c *config.Config) (*rulebook, error) {
 	visible := make([]config.CallRule, len(c.Visibility.Rules))
 	for i, r := range c.Visibility.Rules {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Place: r.Place, WhenPlace: r.WhenPlace}
 	}
-	r := rulebook{toolsets: toolsets(c)}
-	var wrong, alsoWrong error
+	r := &rulebook{people: c.Users, toolsets: toolsets(c)}
+	var unclear, wrong, alsoWrong error
+	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
 	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
-	return r, errors.Join(wrong, alsoWrong)
+	return r, errors.Join(unclear, wrong, alsoWrong)
 }
 
 func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {
@@ -62,18 +67,30 @@ func configErrors(err error) error {
 	return errors.Join(list...)
 }
 
-// apply puts the toolsets and rules into effect.
-func (r rulebook) apply(registry *catalog.Registry, calls *atomic.Pointer[rules.Rules]) ([]catalog.UnknownTarget, error) {
-	unknown, err := registry.Update(r.toolsets, r.visible)
-	if err == nil {
-		calls.Store(r.calls)
+var _ catalog.Rules = (*rulebook)(nil)
+
+// Guard implements [catalog.Rules].
+func (r *rulebook) Guard(c *catalog.Catalog) catalog.Guard { return r.visible.Guard(c) }
+
+// bookOf returns the rulebook in effect with a catalog; an empty one before the first is.
+func bookOf(c *catalog.Catalog) *rulebook {
+	if r, ok := c.Rules().(*rulebook); ok {
+		return r
 	}
-	return unknown, err
+	return &rulebook{}
 }
 
-// unknown returns a warning for each target of a rule that names nothing.
-func (r rulebook) unknown(c *catalog.Catalog) []error {
-	return append(r.visible.Unknown(c), r.calls.Unknown(c)...)
+// apply puts the people, toolsets and rules into effect.
+func (r *rulebook) apply(a *App) error {
+	_, err := a.registry.Update(r.toolsets, r)
+	return err
+}
+
+// warnings returns one for each target of a rule that names nothing, for each fact that
+// nothing supplies, and for each identity without a key.
+func (r *rulebook) warnings(a *App) []error {
+	c, supplied := a.registry.Catalog(), supplied(r.users, a.keys)
+	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied), keylessClaims(r.people, a.keys))
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

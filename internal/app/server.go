@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // Server is an [App] that listens where its configuration says.
@@ -27,12 +28,34 @@ type Server struct {
 
 // Listen opens the ports of a workspace and makes its engine. Requests are answered as
 // soon as [Server.Run] runs.
+//
+// If another process still uses the port or the state folder, Listen waits for a second,
+// and for longer if that process is stopping: a restart need not wait by itself.
 func Listen(ctx context.Context, w *Workspace, c Config) (*Server, error) {
-	s := &Server{}
-	if err := s.listen(ctx, w, c); err != nil {
-		return nil, errors.Join(err, s.closePorts())
+	for began := time.Now(); ; {
+		s := &Server{}
+		err := s.listen(ctx, w, c)
+		if err == nil {
+			return s, nil
+		}
+		err = errors.Join(err, s.closePorts())
+		var running *errRunning
+		if !errors.As(err, &running) && !errors.Is(err, errInUse) {
+			return nil, err
+		}
+		patience := time.Second
+		if w.Running().Stopping {
+			patience = grace + 5*time.Second
+		}
+		if time.Since(began) > patience {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return s, nil
 }
 
 func (s *Server) listen(ctx context.Context, w *Workspace, c Config) (err error) {
@@ -77,27 +100,39 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 		server.Handler = s.HTTP
 	}
 	server.Handler = s.traces.Handler(server.Handler)
-	go func() { failed <- server.Serve(s.listener) }()
+	go func() { failed <- panics.Try(func() error { return server.Serve(s.listener) }) }()
 	if s.operators != nil {
 		admin := s.server(ctx)
 		admin.Handler = s.HTTP.Operators()
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
-		go func() { failed <- admin.Serve(s.operators) }()
+		go func() { failed <- panics.Try(func() error { return admin.Serve(s.operators) }) }()
 	}
 	watching, unwatch := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
-	watchers.Go(func() { s.reloader.run(watching) })
-	watchers.Go(func() { s.skills.run(watching) })
+	for doing, watch := range map[string]func(context.Context){
+		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep,
+	} {
+		watchers.Go(func() {
+			defer panics.Log(s.log, doing)
+			watch(watching)
+		})
+	}
 	releaseMemory()
 	var err error
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		stopping()
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		if failed := markStopping(s.Workspace.State); failed != nil {
+			s.log.WarnContext(ctx, "a restart may not wait for the end", "error", failed)
+		}
+		// While turns end, the server answers: a client that asks now learns that etui stops.
+		if left := s.stop(ctx); left > 0 {
+			s.log.WarnContext(ctx, "messages stay in the inbox; the next start answers them", "messages", left)
+		}
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		if err = server.Shutdown(ending); err != nil {
-			err = server.Close() // this cancels what still runs
-			s.wait(ctx)
+			err = server.Close()
 		}
 		cancel()
 	}
@@ -108,6 +143,9 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	}
 	return errors.Join(err, s.Close())
 }
+
+// lastAnswers is how long the last answers may take to reach their clients.
+const lastAnswers = 2 * time.Second
 
 func (s *Server) server(ctx context.Context) *http.Server {
 	return &http.Server{
@@ -131,12 +169,15 @@ func port(l net.Listener) uint16 {
 	return 0
 }
 
+// errInUse says that another process listens at an address.
+var errInUse = errors.New("is in use")
+
 // listen opens the port that a key of the configuration names.
 func listen(ctx context.Context, address, key string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s is in use: another etui or program listens there; stop it, or set %s in etui.yaml or %s%s", address, key, config.Prefix, strings.ToUpper(key))
+		return nil, fmt.Errorf("the address %s %w: another etui or program listens there; stop it, or set %s in etui.yaml or %s%s", address, errInUse, key, config.Prefix, strings.ToUpper(key))
 	case err != nil:
 		return nil, fmt.Errorf("listening on %s: %w", address, err)
 	}

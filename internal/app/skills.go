@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/internal/builtin"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/internal/tracing"
 	"github.com/etui-run/etui/sandbox"
@@ -42,6 +43,7 @@ type skills struct {
 	calls   *audit.Recorder
 	pins    *mcp.Pins // which tools of servers may be used
 	given   *given
+	warn    func(*skill.Entry) []error // of tools that it names and that do not exist
 	log     *slog.Logger
 }
 
@@ -75,8 +77,14 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	}
 	a.Skills = skill.NewTable(log)
 	s := &skills{log: log, table: a.Skills, pins: mcp.NewPins(filepath.Join(w.State, pinsFile)), given: &given{}}
+	s.warn = func(e *skill.Entry) []error {
+		if skill.KindOf(e.Skill) != "toolset" {
+			return nil
+		}
+		return newExisting(w.Config, a.registry.Catalog(), a.Skills.Snapshot()).missingTools(e)
+	}
 	a.skills = s
-	providers, err := newProviders(out, a.programs, s.pins, a.traces, a.version, log)
+	providers, err := newProviders(w, out, a.programs, s.pins, a.traces, a.version, log)
 	if err != nil {
 		return err
 	}
@@ -136,7 +144,10 @@ func (a *App) newCalls(stored bool, log *slog.Logger) *audit.Recorder {
 	if stored {
 		running, stop := context.WithCancel(context.Background())
 		var writer sync.WaitGroup
-		writer.Go(func() { calls.Run(running) })
+		writer.Go(func() {
+			defer panics.Log(log, "writing the records of calls")
+			calls.Run(running)
+		})
 		a.close = append(a.close, func() error {
 			stop()
 			writer.Wait()
@@ -162,7 +173,7 @@ func (a *App) Failures() (list []error) {
 
 // run keeps the skills up to date until ctx ends.
 func (s *skills) run(ctx context.Context) {
-	var running sync.WaitGroup
+	var running panics.Group
 	running.Go(func() { s.loader.Run(ctx) })
 	running.Go(func() { s.control.Run(ctx) })
 	running.Wait()
@@ -180,11 +191,19 @@ func (s *skills) reload(ctx context.Context, by, why string) skill.Report {
 func (s *skills) admin() admin.Config {
 	return admin.Config{
 		Table: s.table, Decide: s.control.Change, Decision: s.control.Decision, Trouble: s.control.Err, Calls: s.calls,
-		Server: serverStatus, Approve: func(server skill.Skill, tools ...string) error { return s.pins.Approve(server.Name(), tools...) },
+		Server: serverStatus, Approve: s.approve, Warn: s.warn,
 		Reload: func(ctx context.Context, by, why string) (any, error) {
 			return s.reload(ctx, by, cmp.Or(why, "asked to read everything again")), nil
 		},
 	}
+}
+
+// approve releases tools that a server holds back, or all of them, and returns which.
+func (s *skills) approve(server skill.Skill, all bool, tools ...string) ([]string, error) {
+	if all {
+		return s.pins.ApproveAll(server.Name())
+	}
+	return tools, s.pins.Approve(server.Name(), tools...)
 }
 
 // serverStatus returns the status of an MCP server; nil for other skills.
@@ -193,24 +212,6 @@ func serverStatus(s skill.Skill) any {
 		return server.Status()
 	}
 	return nil
-}
-
-// check compares the skills that a configuration names with those that exist, whatever
-// their state. If a file cannot be read, check reports nothing: that file may hold the
-// missing skill.
-func (s *skills) check(file string, text []byte, c *config.Config) error {
-	now := s.table.Snapshot()
-	if len(now.Failed()) > 0 {
-		return nil
-	}
-	var known []string
-	for _, t := range c.Skills.Toolsets {
-		known = append(known, t.Name)
-	}
-	for _, e := range now.All() {
-		known = append(known, e.Name())
-	}
-	return config.CheckSkills(file, text, c, known)
 }
 
 func limits(c *config.Config) control.Limits {
@@ -273,7 +274,7 @@ func skillFolders(w *Workspace) (list []string) {
 // ownNames returns the names of etui's tools that are not in every catalog, and of the
 // toolset of all tools.
 func ownNames() []string {
-	names := []string{catalog.Full}
+	names := []string{catalog.Full, catalog.None}
 	for _, d := range meta.Definitions() {
 		names = append(names, d.Name)
 	}
@@ -315,7 +316,9 @@ type remembering struct {
 
 // Load implements [skill.Provider].
 func (r remembering) Load(c skill.Config) (skill.Skill, error) {
-	r.known.Set("skill "+c.Name+" "+c.File, c.Secrets()...)
+	if err := r.known.Set("skill "+c.Name+" "+c.File, c.Secrets()...); err != nil {
+		return nil, err
+	}
 	r.given.note(c)
 	return r.Provider.Load(c)
 }
@@ -352,7 +355,7 @@ func observer(calls *audit.Recorder, traces *tracing.Tracing) skill.ObserveFunc 
 		end(result, err == nil)
 		calls.Record(audit.Record{
 			Time: began, Skill: u.Skill, Version: u.Version, Provider: u.Provider, Tool: u.Tool,
-			Agent: who.Agent, Channel: who.Channel, User: who.User, Session: who.Session, Outcome: result,
+			Agent: who.Agent, Channel: who.Channel, User: who.Record(), Session: who.Session, Outcome: result,
 		}, u.Arguments, time.Since(began), err)
 		return err
 	}

@@ -3,11 +3,15 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -19,6 +23,8 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/demo"
 	"github.com/etui-run/etui/internal/egress"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/tool"
@@ -60,7 +66,7 @@ func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() err
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(listener) }() // it ends with server.Close
+	go func() { _ = panics.Try(func() error { return server.Serve(listener) }) }() // it ends with server.Close
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
 }
 
@@ -71,6 +77,9 @@ func (a *App) addBuiltin() error {
 	hosts, err := shellHosts(w.Config.Sandbox, a.programs)
 	if err != nil {
 		a.Warnings = append(a.Warnings, err)
+	}
+	if a.readable, err = readFolders(w); err != nil {
+		return err
 	}
 	tools, err := a.toolsIn(w.Dir, hosts)
 	if err != nil {
@@ -118,25 +127,107 @@ func realFolder(dir string) string {
 // hosts, are among them only if the sandbox runs programs.
 func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	w := a.Workspace
-	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: append(trusted(w, dir), protected(w)...), ReadOnly: skillFolders(w)})
+	inner, err := innerFolders(w, dir)
+	if err != nil {
+		return nil, err
+	}
+	disorder, err := w.disorder(dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := builtin.Open(builtin.FilesConfig{Dir: dir, Protected: slices.Concat(trusted(w, dir), protected(w), inner), ReadOnly: slices.Concat(a.readable, skillFolders(w)), Told: a.readable})
 	if err != nil {
 		return nil, err
 	}
 	a.close = append(a.close, files.Close)
-	tools := builtin.Tools(&builtin.Clock{}, files)
+	tools := files.Registered(&builtin.Clock{})
 	mode := a.programs.Mode()
 	if mode == sandbox.None {
 		return tools, nil
 	}
-	guard, err := protect.New(protect.Config{Dir: dir, Names: trusted(w, dir), Own: []string{w.State}, Mode: mode, Log: a.log})
+	guard, err := protect.New(protect.Config{
+		Dir: dir, Names: trusted(w, dir), Own: append(inner, w.State), Mode: mode,
+		KeepNew: w.Config.Sandbox.KeepNew, Disorder: disorder, Log: a.log,
+	})
 	if err != nil {
 		return nil, err
 	}
 	a.guards = append(a.guards, guard)
 	outside := slices.DeleteFunc(skillFolders(w), func(path string) bool { return within(dir, path) })
-	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: outside, Guard: guard, Network: hosts})
+	s := shell.New(shell.Config{Sandbox: a.programs, Dir: dir, ReadOnly: append(outside, a.readable...), Told: a.readable, Guard: guard, Network: hosts})
 	a.close = append(a.close, guard.Close, s.Close)
 	return append(tools, s.Registered()...), nil
+}
+
+// maxReadable is the number of folders of tools.read: descriptions of tools name them all.
+const maxReadable = 10
+
+// readFolders returns the folders of tools.read. The error joins a [config.Error] for
+// each that is missing or that tools may not read.
+func readFolders(w *Workspace) (folders []string, err error) {
+	var wrong []error
+	for _, n := range w.Config.Names {
+		if n.Kind != config.Folder {
+			continue
+		}
+		dir, err := readFolder(w, n.Text)
+		if err == nil && len(folders) == maxReadable {
+			err = fmt.Errorf("%d folders are the most", maxReadable)
+		}
+		if err != nil {
+			wrong = append(wrong, config.Error{File: n.Place.File, Line: n.Place.Line, Column: n.Place.Column, Message: n.Where + ": " + err.Error()})
+			continue
+		}
+		folders = append(folders, dir)
+	}
+	return folders, errors.Join(wrong...)
+}
+
+// readFolder resolves a folder of tools.read, which must exist.
+func readFolder(w *Workspace, dir string) (string, error) {
+	if !strings.HasPrefix(dir, "~/") {
+		dir = config.Abs(w.File, dir)
+	}
+	if within(w.Dir, dir) {
+		return "", fmt.Errorf("%s is in the workspace, where tools read anyway", dir)
+	}
+	resolved, err := sandbox.Folders([]string{dir}, append(workspaces(w), w.File, w.State))
+	if err != nil {
+		return "", err
+	}
+	dir = resolved[0]
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		var beside []string
+		entries, _ := os.ReadDir(filepath.Dir(dir)) // without them there is no hint
+		for _, e := range entries {
+			if e.IsDir() {
+				beside = append(beside, e.Name())
+			}
+		}
+		return "", fmt.Errorf("there is no folder %s%s", dir, nearest.Hint(filepath.Base(dir), slices.Values(beside)))
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%s is no folder", dir)
+	}
+	return dir, err
+}
+
+// innerFolders returns the folders directly in a workspace that hold the workspaces of
+// other agents. Tools of the outer one must not put another folder in their place.
+func innerFolders(w *Workspace, dir string) (list []string, err error) {
+	dir = realFolder(dir)
+	for _, other := range workspaces(w) {
+		below, err := filepath.Rel(dir, realFolder(other))
+		if err != nil {
+			return nil, err
+		}
+		if below != "." && filepath.IsLocal(below) {
+			first, _, _ := strings.Cut(filepath.ToSlash(below), "/")
+			list = append(list, filepath.Join(dir, first))
+		}
+	}
+	return list, nil
 }
 
 // trusted returns the files and folders that configure etui: those of the workspace,
@@ -161,6 +252,18 @@ func (t byAgent) Call(ctx context.Context, args json.RawMessage) (chat.Result, e
 		return own.Call(ctx, args)
 	}
 	return t.Tool.Call(ctx, args)
+}
+
+// Normalize implements [tool.Normalizer].
+func (t byAgent) Normalize(ctx context.Context, args json.RawMessage) json.RawMessage {
+	to := t.Tool
+	if own, ok := t.own[tool.Caller(ctx).Agent]; ok {
+		to = own
+	}
+	if n, ok := to.(tool.Normalizer); ok {
+		return n.Normalize(ctx, args)
+	}
+	return args
 }
 
 // pick returns the tool at index i of every list.

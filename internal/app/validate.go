@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/markdown"
@@ -26,6 +28,14 @@ type Validation struct {
 
 	workspace *Workspace
 	providers []skill.Provider
+	existing  existing
+	toolsets  []toolsetFile
+}
+
+// toolsetFile is a toolset whose tools are looked up when all files are known.
+type toolsetFile struct {
+	report int // its place among the reports
+	config skill.Config
 }
 
 // SkillReport is what was found about one file, as --json prints it.
@@ -44,16 +54,44 @@ type SkillProblem struct {
 }
 
 // Run checks paths: files of skills, and folders of them. Without paths it checks the
-// folders that the workspace takes its skills from.
-func (v *Validation) Run(w *Workspace, paths ...string) error {
+// folders that the workspace takes its skills from. Toolsets may name the tools of the
+// workspace and of the checked files.
+func (v *Validation) Run(ctx context.Context, w *Workspace, c Config, paths ...string) (err error) {
 	out, programs, err := newWalls(w)
 	if err != nil {
 		return err
 	}
 	v.workspace = w
-	if v.providers, err = newProviders(out, programs, nil, nil, "", nil); err != nil {
+	if v.providers, err = newProviders(w, out, programs, nil, nil, "", nil); err != nil {
 		return err
 	}
+	a, err := New(ctx, w, c)
+	if err != nil {
+		return err
+	}
+	v.existing = newExisting(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
+	if err := errors.Join(v.files(paths), a.Close()); err != nil {
+		return err
+	}
+	v.checkToolsets()
+	return nil
+}
+
+// checkToolsets warns of tools that toolsets name and that do not exist.
+func (v *Validation) checkToolsets() {
+	for _, t := range v.toolsets {
+		var missing []skill.Problem
+		for _, name := range t.config.Tools {
+			if text := v.existing.missing(config.Name{Kind: config.Tool, Text: name, Where: fmt.Sprintf("the skill %q", t.config.Name)}); text != "" {
+				missing = append(missing, skill.Problem{Line: t.config.Line("tools"), Field: "tools", Message: text})
+			}
+		}
+		report := &v.Reports[t.report]
+		report.Warnings = append(report.Warnings, reported(missing)...)
+	}
+}
+
+func (v *Validation) files(paths []string) error {
 	if len(paths) == 0 {
 		return v.workspaceFolders()
 	}
@@ -199,9 +237,17 @@ func (v *Validation) file(folder *os.Root, dir, name string) {
 // yaml checks a skill's YAML file, and has its provider check it.
 func (v *Validation) yaml(folder *os.Root, path string, text []byte) error {
 	c, err := skill.ParseYAML(path, text, skill.Variables{Allowed: v.workspace.Config.Skills.Env})
-	if err != nil || c.Provider == "" {
+	if err != nil {
 		return err
 	}
+	for _, group := range c.Groups {
+		v.existing.groups[group] = true
+	}
+	if c.Provider == "" {
+		v.toolsets = append(v.toolsets, toolsetFile{len(v.Reports), c})
+		return nil
+	}
+	v.existing.tools[c.Name], v.existing.groups[c.Name] = true, true // of a server, its tools are a group
 	c.Folder = folder
 	err = v.provided(c)
 	var p skill.Problem

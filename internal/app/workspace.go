@@ -26,33 +26,35 @@ type Workspace struct {
 	State  string // the state folder
 	Config *config.Config
 
-	ports []uint16 // that this process listens on
+	environ []string // the variables that override keys
+	ports   []uint16 // that this process listens on
 }
 
 //go:embed demo
 var demoFiles embed.FS
 
 // Open finds and reads a workspace: the folder dir with its etui.yaml, or the
-// configuration file wherever it is. Both may be empty: that is the current folder.
-func Open(dir, file string) (*Workspace, error) {
-	return open(dir, file, file == "")
+// configuration file wherever it is. Both may be empty: that is the current folder. The
+// environment's variables override keys, as in ETUI_LISTEN=127.0.0.1:80.
+func Open(dir, file string, environ []string) (*Workspace, error) {
+	return open(dir, file, file == "", environ)
 }
 
 // OpenDemo reads the demo's workspace, which it makes where it is missing.
-func OpenDemo(file string) (*Workspace, error) {
+func OpenDemo(file string, environ []string) (*Workspace, error) {
 	dir, err := demoWorkspace()
 	if err != nil {
 		return nil, err
 	}
-	w, err := open(dir, file, false)
+	w, err := open(dir, file, false, environ)
 	if err == nil && w.Config.State == "" {
 		w.State = filepath.Dir(w.Dir)
 	}
 	return w, err
 }
 
-func open(dir, file string, optional bool) (*Workspace, error) {
-	w := &Workspace{}
+func open(dir, file string, optional bool, environ []string) (*Workspace, error) {
+	w := &Workspace{environ: environ}
 	var err error
 	if w.File, err = filepath.Abs(cmp.Or(file, filepath.Join(dir, config.File))); err != nil {
 		return nil, err
@@ -66,13 +68,16 @@ func open(dir, file string, optional bool) (*Workspace, error) {
 	if info, err := os.Stat(w.Dir); err != nil || !info.IsDir() {
 		return nil, Usagef("there is no folder %s", w.Dir)
 	}
-	if w.Config, err = config.Load(w.File, optional, os.Environ()); err != nil {
+	if _, err := w.disorder(w.Dir); err != nil {
 		return nil, err
 	}
-	if w.Text, err = os.ReadFile(w.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	w.Text, err = config.Read(w.File)
+	if w.Found = err == nil; !w.Found && (!optional || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
-	w.Found = err == nil
+	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
+		return nil, err
+	}
 	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
 		w.State, err = stateFolder(w.Dir)
 		return w, err
@@ -97,6 +102,9 @@ func (w *Workspace) wrongf(format string, args ...any) error {
 // Database is the file that conversations are stored in.
 func (w *Workspace) Database() string { return filepath.Join(w.State, "etui.db") }
 
+// keys is the file of the API keys.
+func (w *Workspace) keys() string { return filepath.Join(w.State, "keys.json") }
+
 // HasSkills reports whether the workspace has a folder of skills.
 func (w *Workspace) HasSkills() bool {
 	return slices.ContainsFunc(folders(w.Config.Skills.Dir, workspaceFolders), func(dir string) bool {
@@ -112,7 +120,7 @@ func (w *Workspace) As(file string) (*Workspace, error) {
 	if changed.File, err = filepath.Abs(file); err != nil {
 		return nil, err
 	}
-	changed.Config, err = config.Load(changed.File, false, os.Environ())
+	changed.Config, err = config.Load(changed.File, false, w.environ)
 	return &changed, err
 }
 
@@ -144,6 +152,37 @@ func stateFolder(dir string) (string, error) {
 		return '-'
 	}, filepath.Base(dir))
 	return filepath.Join(home, "etui", name+"-"+hex.EncodeToString(sum[:4])), nil
+}
+
+// disorder returns the file that says that a command's changes of a workspace could not be
+// undone. It fails if the file exists: then nothing is loaded from the workspace.
+//
+// The file is in the folder that the variable ETUI_STATE names, or beside the user's usual
+// state, but never inside the workspace. It does not depend on etui.yaml, which the command
+// may have written. Both places are looked at, since an etui without the variable may have
+// run before.
+func (w *Workspace) disorder(dir string) (string, error) {
+	dir = realFolder(dir)
+	folder, err := stateFolder(dir)
+	if err != nil { // nobody's home: a container
+		folder = filepath.Join(os.TempDir(), "etui"+strings.ReplaceAll(dir, "/", "-"))
+	}
+	files := []string{folder + ".disorder"}
+	for _, variable := range w.environ {
+		state, ok := strings.CutPrefix(variable, config.Prefix+"STATE=")
+		if file := realFolder(config.Abs(w.File, state)); ok && state != "" && !within(dir, file) {
+			files = append(files, filepath.Join(file, filepath.Base(folder)+".disorder"))
+		}
+	}
+	for _, file := range files {
+		switch text, err := os.ReadFile(file); {
+		case err == nil:
+			return "", Usagef("the workspace %s is not in order: a command changed what etui or other programs trust, and etui could not undo it. Look at it:\n%sThen remove %s", dir, text, file)
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+	}
+	return files[len(files)-1], nil
 }
 
 // demoWorkspace makes the demo's workspace where it is missing, and returns its

@@ -107,7 +107,7 @@ func TestRead(t *testing.T) {
 	w.want("read_file", `{"path":"bin"}`, "! bin is a binary file of 3 bytes")
 	w.want("read_file", `{"path":"big"}`, "x\n(lines 1 to 1 of 1; line 1 has 2097152 bytes and is cut: search_text finds what is in it)")
 	w.want("read_file", `{"path":"d"}`, "! d is a folder")
-	w.want("read_file", `{"path":"none"}`, "! there is no none")
+	w.want("read_file", `{"path":"none"}`, "! there is no file or folder \"none\"")
 	w.want("read_file", `{"path":"`+w.dir+`/a.txt"}`, "one")
 }
 
@@ -116,7 +116,7 @@ func TestListFindSearch(t *testing.T) {
 	w := open(t, map[string]string{"b.md": "Hello TODO", "a/c.md": "x\nTODO: y\n", "a/d/e.txt": "TODO", ".git/x.md": "TODO", "z": ""})
 	w.want("list_dir", `{}`, ".git/\na/\nb.md (10 bytes)\nz (0 bytes)\n")
 	w.want("list_dir", `{"path":"a"}`, "d/\nc.md (10 bytes)\n")
-	w.want("list_dir", `{"path":"q"}`, "! there is no q")
+	w.want("list_dir", `{"path":"q"}`, "! there is no file or folder \"q\"")
 	w.want("find_files", `{"pattern":"*.md"}`, "a/c.md\nb.md")
 	w.want("find_files", `{"pattern":"a/**/*.txt"}`, "a/d/e.txt")
 	w.want("find_files", `{"pattern":"**/c.md"}`, "a/c.md")

@@ -45,7 +45,7 @@ func TestAppendRenameRemove(t *testing.T) {
 	w.want("append_file", `{"path":"d","content":"1\n"}`, "! d: is a directory")
 	w.want("rename_file", `{"from":"d/x","to":"f/g/x"}`, "Moved d/x to f/g/x.")
 	w.want("rename_file", `{"from":"log","to":"keep"}`, "! keep already exists")
-	w.want("rename_file", `{"from":"none","to":"keep2"}`, "! there is no none")
+	w.want("rename_file", `{"from":"none","to":"keep2"}`, "! there is no file or folder \"none\"")
 	w.want("rename_file", `{"from":"skills","to":"old"}`, "! the configuration")
 	w.want("rename_file", `{"from":"f","to":".vscode"}`, "! .vscode is run or read by other programs")
 	w.want("rename_file", `{"from":"f","to":"../f"}`, "! ../f is outside")
@@ -67,13 +67,14 @@ func TestAppendRenameRemove(t *testing.T) {
 // TestControlFiles checks that these files cannot be changed under any spelling.
 func TestControlFiles(t *testing.T) {
 	t.Parallel()
-	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x"})
+	w := open(t, map[string]string{".git/config": "x", "a/.git/hooks/old": "x", "bare/HEAD": "x", "bare/objects/x": "x", "bare/refs/x": "x", "half/objects/x": "x", "half/refs/x": "x", "linked/HEAD": "x", "most/HEAD": "x", "most/objects/x": "x"})
 	if err := os.Symlink(".git", filepath.Join(w.dir, "g")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
 		".git/hooks/post-checkout", ".GIT/Hooks/x", ".git/config", "a/.git/hooks/new", "a/b/.git/config", ".git", ".vscode/tasks.json", ".idea/x", ".mcp.json", ".MCP.JSON", ".envrc",
 		"sub/.envrc", ".git./hooks/x", ".g\u200cit/config", "g/hooks/x", "g/config", ".git/modules/a/hooks/x", ".ｇit/config", ".envrc::$DATA",
+		".git/info/exclude", "bare/config", "bare/hooks/x", "half/HEAD", "most/refs", "most/refs/heads/x", "linked/commondir", ".hg/hgrc", "a/.github/workflows/x.yml", ".zed/tasks.json", ".claude/settings.json",
 	} {
 		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
 		w.want("write_file", string(args), "! "+name+" is run or read by other programs")
@@ -82,10 +83,21 @@ func TestControlFiles(t *testing.T) {
 		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
 		w.want("write_file", string(args), "! ")
 	}
-	for _, name := range []string{".gitignore", "git/hooks/x", ".github/x", "...", "~a.txt", "a$b", "x:y", "今日.md", "a..b", ".git/info/exclude", "cafe\u0301"} {
+	for _, name := range []string{".gitignore", "git/hooks/x", ".github/x", "...", "~a.txt", "a$b", "x:y", "今日.md", "a..b", "HEAD", "half/refs/x", "cafe\u0301"} {
 		args, _ := json.Marshal(map[string]string{"path": name, "content": "x"})
 		w.want("write_file", string(args), "Wrote")
 	}
+}
+
+// TestFolderBecomesControl: a folder does not become what other programs trust by its new
+// name.
+func TestFolderBecomesControl(t *testing.T) {
+	t.Parallel()
+	w := open(t, map[string]string{"gh/workflows/a.yml": "x", "other/x": "x", "c/config.toml": "x"})
+	w.want("rename_file", `{"from":"gh","to":".github"}`, "! .github is run or read by other programs")
+	w.want("rename_file", `{"from":"gh","to":"sub/.GitHub"}`, "! sub/.GitHub is run or read by other programs")
+	w.want("rename_file", `{"from":"c","to":".cargo"}`, "! .cargo is run or read by other programs")
+	w.want("rename_file", `{"from":"other","to":".github"}`, "Moved other to .github.")
 }
 
 // TestHardLinks to files outside are neither read nor changed.
@@ -228,4 +240,14 @@ func FuzzPaths(f *testing.F) {
 			t.Errorf("%v were made outside", entries)
 		}
 	})
+}
+
+// TestNamesAreQuoted: a name cannot be taken for other lines of a list, and does not steer
+// terminals.
+func TestNamesAreQuoted(t *testing.T) {
+	t.Parallel()
+	w := open(t, map[string]string{"a\nb (9 bytes)": "needle", "c\x1b[2J": "needle", "plain name": "needle", "d\r/e": "x"})
+	w.want("list_dir", `{}`, "\"d\\r\"/\n\"a\\nb (9 bytes)\" (6 bytes)\n\"c\\x1b[2J\" (6 bytes)\nplain name (6 bytes)\n")
+	w.want("find_files", `{"pattern":"*"}`, "\"a\\nb (9 bytes)\"\n\"c\\x1b[2J\"\n\"d\\r/\"\n\"d\\r/e\"\nplain name")
+	w.want("search_text", `{"pattern":"needle"}`, "\"a\\nb (9 bytes)\":1: needle\n\"c\\x1b[2J\":1: needle\nplain name:1: needle")
 }

@@ -44,6 +44,9 @@ type FilesConfig struct {
 	// ReadOnly are more folders whose files can be read by absolute path. They need
 	// not exist.
 	ReadOnly []string
+	// Told are those of ReadOnly that the descriptions of tools name, see
+	// [Files.Registered].
+	Told []string
 }
 
 // Files implements the file tools of one workspace. It is safe for concurrent use.
@@ -51,6 +54,7 @@ type Files struct {
 	place
 	protected []string
 	readOnly  []string
+	told      []string
 
 	// changing is held from reading a file to replacing it, so that no session undoes
 	// the change of another one.
@@ -64,7 +68,7 @@ func Open(c FilesConfig) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	f := &Files{place: p}
+	f := &Files{place: p, told: c.Told}
 	for list, paths := range map[*[]string][]string{&f.protected: c.Protected, &f.readOnly: c.ReadOnly} {
 		for _, given := range paths {
 			absolute, err := filepath.Abs(given)

@@ -45,6 +45,7 @@ func (f *Files) findFiles(ctx context.Context, in findInput) (string, error) {
 		if e.IsDir() {
 			file.shown += "/"
 		}
+		file.shown = told(file.shown)
 		if count == maxList || found.Len()+len(file.shown) > maxText-200 {
 			more = true
 			return fs.SkipAll

@@ -42,11 +42,11 @@ func (f *Files) listDir(in listInput) (string, error) {
 		info, err := e.Info()
 		switch {
 		case e.IsDir():
-			fmt.Fprintf(&b, "%s/\n", e.Name())
+			fmt.Fprintf(&b, "%s/\n", told(e.Name()))
 		case err != nil || !info.Mode().IsRegular():
-			fmt.Fprintf(&b, "%s (%s)\n", e.Name(), e.Type())
+			fmt.Fprintf(&b, "%s (%s)\n", told(e.Name()), e.Type())
 		default:
-			fmt.Fprintf(&b, "%s (%d bytes)\n", e.Name(), info.Size())
+			fmt.Fprintf(&b, "%s (%d bytes)\n", told(e.Name()), info.Size())
 		}
 	}
 	return b.String(), nil

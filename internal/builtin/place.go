@@ -8,7 +8,11 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // place is a folder whose files are accessible.
@@ -26,11 +30,15 @@ func openPlace(dir string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	p := place{root: root, dirs: []string{dir}}
+	return place{root: root, dirs: spellings(dir)}, nil
+}
+
+// spellings returns a folder's name as given, and with links resolved if that is another.
+func spellings(dir string) []string {
 	if plain, err := filepath.EvalSymlinks(dir); err == nil && plain != dir {
-		p.dirs = append(p.dirs, plain)
+		return []string{dir, plain}
 	}
-	return p, nil
+	return []string{dir}
 }
 
 // inside returns an absolute path relative to the place.
@@ -58,18 +66,12 @@ func (f *Files) find(given string) (spot, error) {
 	if err != nil {
 		return spot{}, err
 	}
-	s := spot{place: f.place, shown: name, close: func() {}}
 	if path.IsAbs(name) {
-		if s, err = f.findReadOnly(name); err != nil {
-			return spot{}, err
-		}
-		name = s.name
+		return f.findReadOnly(name)
 	}
-	if s.name, err = s.plain(name); err != nil {
-		s.close()
-		return spot{}, err
-	}
-	return s, nil
+	s := spot{place: f.place, shown: name, close: func() {}}
+	s.name, err = s.plain(name)
+	return s, err
 }
 
 // findChange resolves a path of the workspace for a change, following links;
@@ -94,17 +96,42 @@ func (f *Files) findChange(given string, itself bool) (spot, error) {
 	return s, f.changeable(s)
 }
 
+// findReadOnly resolves an absolute path, with its links, in the read-only folders. A
+// file that lies in several of them is in the first one, so that it has one name,
+// whichever way leads there.
 func (f *Files) findReadOnly(name string) (spot, error) {
-	for _, dir := range f.readOnly {
-		if below, ok := inside([]string{dir}, name); ok {
-			p, err := openPlace(dir)
-			if err != nil {
-				return spot{}, say(name, err)
-			}
-			return spot{place: p, name: below, shown: name, close: func() { _ = p.root.Close() }}, nil
-		}
+	at := slices.IndexFunc(f.readOnly, func(dir string) bool {
+		_, ok := inside(spellings(dir), name)
+		return ok
+	})
+	if at < 0 {
+		return spot{}, fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
 	}
-	return spot{}, fmt.Errorf("%s is outside of the workspace; use paths relative to it", name)
+	p, err := openPlace(f.readOnly[at])
+	if err != nil {
+		return spot{}, say(name, err)
+	}
+	below, _ := inside(p.dirs, name)
+	if below, err = p.plain(below); err != nil {
+		return spot{}, errors.Join(err, p.root.Close())
+	}
+	plain := filepath.Join(p.dirs[len(p.dirs)-1], below)
+	for _, dir := range f.readOnly[:at] {
+		names := spellings(dir)
+		first, ok := inside(names[len(names)-1:], plain)
+		if !ok {
+			continue
+		}
+		if err := p.root.Close(); err != nil {
+			return spot{}, say(name, err)
+		}
+		if p, err = openPlace(dir); err != nil {
+			return spot{}, say(name, err)
+		}
+		below = first
+		break
+	}
+	return spot{place: p, name: below, shown: filepath.ToSlash(filepath.Join(p.dirs[0], below)), close: func() { _ = p.root.Close() }}, nil
 }
 
 // notPaths are spellings that other programs expand. Here they would name files that
@@ -223,6 +250,15 @@ func step(at *os.Root, name string, mkdir bool) (*os.Root, error) {
 	return next, nil
 }
 
+// told quotes a name in a list if it holds what could be taken for other text: the ends of
+// lines, or characters that steer terminals. Programs choose such names.
+func told(name string) string {
+	if strings.ContainsAny(name, "\n\t") || printable.Text(name) != name {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
 // say turns a file system error into one for the model, without the workspace's
 // location.
 func say(name string, err error) error {
@@ -232,7 +268,7 @@ func say(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s; list_dir shows what is there", name)
+		return fmt.Errorf("there is no file or folder %q; list_dir shows what is there", name)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: permission denied", name)
 	case errors.As(err, &p):

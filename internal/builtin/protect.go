@@ -3,16 +3,13 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"github.com/etui-run/etui/internal/protect"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/norm"
-
-	"github.com/etui-run/etui/internal/protect"
 )
 
 var (
@@ -29,8 +26,8 @@ func (f *Files) changeable(s spot) error {
 	if strings.ContainsFunc(s.name, unicode.IsControl) {
 		return fmt.Errorf("%q contains control characters", s.name)
 	}
-	parts := strings.Split(fold(s.name), "/")
-	if isControl(parts) {
+	parts := strings.Split(protect.Fold(s.name), "/")
+	if isControl(parts) || f.inRepository(s.name) {
 		return fmt.Errorf("%s %w", s.shown, errControl)
 	}
 	for part := s.name; ; part = path.Dir(part) {
@@ -59,34 +56,32 @@ func isControl(parts []string) bool {
 	})
 }
 
-// fold maps names to one form if some file system treats them as equal: different
-// case, composed letters, invisible characters, and trailing blanks, dots or streams.
-func fold(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
+// inRepository reports whether a name is in a folder that git takes for a repository's own,
+// or would make its folder one.
+func (f *Files) inRepository(name string) bool {
+	for part := name; part != "."; part = path.Dir(part) {
+		has := func(entry string) bool {
+			if protect.Fold(path.Base(part)) == strings.ToLower(entry) { // it is there, or is made now
+				return true
+			}
+			_, err := f.root.Lstat(path.Join(path.Dir(part), entry))
+			return err == nil
 		}
-		return unicode.ToLower(unicode.ToUpper(r))
-	}, norm.NFKC.String(name))
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		part, _, _ = strings.Cut(part, ":")
-		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
-			part = trimmed
+		if has("HEAD") && (has("objects") && has("refs") || has("commondir")) {
+			return true
 		}
-		parts[i] = part
 	}
-	return strings.Join(parts, "/")
+	return false
 }
 
 // isProtected reports whether a name is protected.
 func (f *Files) isProtected(name string) bool {
 	info, err := f.root.Stat(name)
 	return slices.ContainsFunc(f.protected, func(protected string) bool {
-		if below, ok := inside(f.dirs, protected); ok && fold(below) == fold(name) {
+		if below, ok := inside(f.dirs, protected); ok && protect.Fold(below) == protect.Fold(name) {
 			return true
 		}
-		own, missing := os.Stat(protected)
+		own, missing := os.Stat(protected) //nolint:forbidigo // the path is the configuration's
 		return err == nil && missing == nil && os.SameFile(own, info)
 	})
 }
@@ -95,10 +90,10 @@ func (f *Files) isProtected(name string) bool {
 func (f *Files) holdsProtected(name string) bool {
 	return name == "." || slices.ContainsFunc(f.protected, func(protected string) bool {
 		below, ok := inside(f.dirs, protected)
-		if !ok || !strings.HasPrefix(fold(below), fold(name)+"/") {
+		if !ok || !strings.HasPrefix(protect.Fold(below), protect.Fold(name)+"/") {
 			return false
 		}
-		_, err := os.Lstat(protected)
+		_, err := os.Lstat(protected) //nolint:forbidigo // the same
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 }

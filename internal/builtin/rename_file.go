@@ -4,6 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/internal/protect"
 )
 
 type renameInput struct {
@@ -26,6 +31,9 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if to.holdsControl(from) {
+		return "", fmt.Errorf("%s %w", to.shown, errControl)
+	}
 	f.changing.Lock()
 	defer f.changing.Unlock()
 	switch _, err := f.root.Lstat(to.name); {
@@ -46,6 +54,20 @@ func (f *Files) renameFile(in renameInput) (string, error) {
 		return "", say(from.shown, err)
 	}
 	return fmt.Sprintf("Moved %s to %s.", from.shown, to.shown), nil
+}
+
+// holdsControl reports whether a folder that is moved here brings something that other
+// programs trust under its new name: workflows become .github/workflows.
+func (s spot) holdsControl(from spot) bool {
+	parts := strings.Split(protect.Fold(s.name), "/")
+	return slices.ContainsFunc(protect.Names(), func(c string) bool {
+		folder, rest, ok := strings.Cut(strings.TrimSuffix(c, "/"), "/")
+		if !ok || folder != parts[len(parts)-1] {
+			return false
+		}
+		_, err := from.root.Lstat(path.Join(from.name, rest))
+		return err == nil
+	})
 }
 
 // findRemoval resolves a path for moving or removing it. If it is a link, the

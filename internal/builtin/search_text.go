@@ -134,7 +134,7 @@ func (h *hits) find(s spot) error {
 	})
 	h.bytes += file.bytes
 	if err == nil && !file.whole {
-		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were searched)", s.shown)
+		h.part = fmt.Sprintf("\n(of %s, only the first 64 MiB were searched)", told(s.shown))
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (h *hits) add(name string, n int, sign, line string) {
 	if h.text.Len() > 0 {
 		h.text.WriteByte('\n')
 	}
-	fmt.Fprintf(&h.text, "%s%s%d%s %s", name, sign, n, sign, line)
+	fmt.Fprintf(&h.text, "%s%s%d%s %s", told(name), sign, n, sign, line)
 }
 
 // excerpt returns a line, or the part of a long line around an offset.

@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 	w.want("search_text", `{"pattern":"^two","files":"*.{ts,tsx}"}`, "b.ts:1: two\nc.tsx:1: two")
 	w.want("search_text", `{"pattern":"two","files":"big.log"}`, "big.log:100001: the last two")
 	w.want("search_text", `{"pattern":"needle"}`, "xxxneedleyyy")
-	w.want("search_text", `{"pattern":"two","path":"none"}`, "! there is no none")
+	w.want("search_text", `{"pattern":"two","path":"none"}`, "! there is no file or folder \"none\"")
 	w.want("find_files", `{"pattern":"**/*.{md,ts}"}`, "b.ts\nd/e.md")
 	w.want("find_files", `{"pattern":"d"}`, "d/")
 	w.want("find_files", `{"pattern":"./d/*"}`, "d/e.md")

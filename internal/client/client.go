@@ -13,9 +13,11 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/server/wire"
@@ -26,6 +28,8 @@ import (
 type Client struct {
 	// Where names the gateway for people: its URL, or "this process".
 	Where string
+	// Workspace is the folder of the gateway's workspace; empty if it is unknown.
+	Workspace string
 
 	url   string
 	admin string // where the admin API is
@@ -56,6 +60,8 @@ func (c *Client) Here() bool { return c.Where == here }
 type Error struct {
 	Status  int
 	Message string
+	// Code says for programs what went wrong.
+	Code string
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -99,11 +105,11 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 		}
 		reader = bytes.NewReader(raw)
 	}
-	base := c.url
-	if strings.HasPrefix(path, "/admin/") {
-		base = c.admin
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(method, http.MethodGet), c.url+path, reader)
+	operator := err == nil && server.AccessOf(req) == server.Operator
+	if operator {
+		req, err = http.NewRequestWithContext(ctx, req.Method, c.admin+path, reader)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, base+path, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +128,13 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p) != nil || p.Error.Message == "" {
 		return nil, fmt.Errorf("the gateway at %s answered with status %d", c.Where, resp.StatusCode)
 	}
-	return nil, &Error{resp.StatusCode, p.Error.Message}
+	if operator && p.Error.Code == wire.NoRoute {
+		return nil, fmt.Errorf("the gateway at %s does not serve this there: operators use the address of its admin API, from its own machine; run the command in its workspace without --url", c.Where)
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		p.Error.Message += "; set ETUI_API_KEY to one"
+	}
+	return nil, &Error{resp.StatusCode, p.Error.Message, p.Error.Code}
 }
 
 // InForce reports whether the gateway could use its configuration as it is now;
@@ -136,6 +148,20 @@ func (c *Client) InForce(ctx context.Context) error {
 		return fmt.Errorf("the gateway goes on with the rules and skills of %s, since the configuration changed and cannot be used: %s", file.Since.Format(time.DateTime), file.Error)
 	}
 	return nil
+}
+
+// Resting returns the models that the gateway avoids after failures, each once.
+func (c *Client) Resting(ctx context.Context) (list []model.Health, err error) {
+	var s api.Status
+	err = c.Do(ctx, http.MethodGet, "/api/status", nil, &s)
+	for _, a := range s.Agents {
+		for _, h := range a.Models {
+			if !h.Rests.IsZero() && !slices.Contains(list, h) {
+				list = append(list, h)
+			}
+		}
+	}
+	return list, err
 }
 
 // Chat sends a message and yields what happens.
@@ -158,7 +184,7 @@ func (c *Client) Chat(ctx context.Context, m api.Message) iter.Seq2[api.Event, e
 				return
 			}
 			if e.Error != "" {
-				yield(api.Event{}, errors.New(e.Error))
+				yield(api.Event{}, &Error{Message: e.Error, Code: e.Code})
 				return
 			}
 			if !yield(e, nil) {
@@ -186,9 +212,12 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
 	go func() {
-		d.handler.ServeHTTP(w, req)
+		err := panics.Try(func() error { d.handler.ServeHTTP(w, req); return nil })
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
 		w.WriteHeader(http.StatusOK)
-		_ = writer.Close() // a pipe's Close does not fail
+		_ = writer.CloseWithError(err) // a pipe's does not fail
 	}()
 	select {
 	case <-w.begun:

@@ -30,6 +30,7 @@ type Config struct {
 	Skills     Skills     `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
 	Sandbox    Sandbox    `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
 	Workflow   Workflow   `yaml:"workflow" help:"Which skill is active at first."`
+	Users      []User     `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
 	Visibility Visibility `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Policy     Policy     `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
 	Tools      Tools      `yaml:"tools" help:"The built-in tools, and the tools that are switched off."`
@@ -38,7 +39,10 @@ type Config struct {
 	Embeddings Embeddings `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
 	Usage      Usage      `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
 	Limits     Limits     `yaml:"limits" help:"Limits of messages, turns and calls."`
-	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation."`
+	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
+
+	// Names are the names of tools, groups and skills in it.
+	Names []Name `yaml:"-"`
 }
 
 // Log says what etui logs.
@@ -49,7 +53,7 @@ type Log struct {
 
 // API says who may talk to the gateway.
 type API struct {
-	Key   secret.Value `yaml:"key" help:"Bearer token that HTTP clients must present. Use ${NAME}. A client with the token may say which user a message is from."`
+	Key   secret.Value `yaml:"key" help:"Bearer token of an operator. Use ${NAME}. With it, every client needs a key: this one, which may also say whom a message is from, or one of etui keys."`
 	Hosts []string     `yaml:"hosts" help:"Host names by which clients may address the gateway, besides localhost and IP addresses."`
 }
 
@@ -66,6 +70,7 @@ type Model struct {
 	Timeout   time.Duration           `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
 	CacheLife time.Duration           `yaml:"cache_life" negative:"true" help:"How long the provider caches the beginning of a request. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
+	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is retried after 429, 5xx and lost connections."`
 }
 
@@ -79,14 +84,21 @@ const (
 type Agent struct {
 	Name         string   `yaml:"name" required:"true" help:"Name by which messages address it."`
 	Model        string   `yaml:"model" help:"Name of its model. Default: the first one."`
-	Fallback     []string `yaml:"fallback" help:"Models to try in order when the one before is unavailable."`
+	Fallback     []string `yaml:"fallback" help:"Models to try in order when the one before fails, see docs/models.md."`
 	Instructions string   `yaml:"instructions" help:"Instructions for the agent: what it is and how it works."`
 	Groups       string   `yaml:"groups" help:"Groups of tools that it may use, as in file,shell. Default: all."`
 	Skill        string   `yaml:"skill" help:"Skill that is active until another is chosen. Default: workflow.default_skill."`
-	Skills       []string `yaml:"skills" help:"The only skills that the model sees. Empty: all."`
+	Skills       []string `yaml:"skills" help:"The only skills that the model sees. Empty: all; [none]: no skill."`
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn gets. lite leaves out memory, skills and runtime facts."`
+	Custom       Custom   `yaml:"custom" help:"What the strategy custom includes."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
+}
+
+// Custom says what the strategy custom includes. A message may leave out more.
+type Custom struct {
+	Memory  bool `yaml:"memory" default:"true" help:"What the agent remembers."`
+	Runtime bool `yaml:"runtime" default:"true" help:"Time, channel and user."`
 }
 
 // Skills says where skills come from and which of them may be used.
@@ -118,6 +130,7 @@ type Sandbox struct {
 	Mode    string   `yaml:"mode" default:"auto" enum:"auto,strong,landlock,seatbelt,none,off" help:"How programs are isolated, see sandbox.md. auto takes the strongest of strong, landlock (Linux) and seatbelt (macOS) that works here, and refuses to run programs if none does. none runs no programs. off isolates nothing: programs have all your rights."`
 	Require string   `yaml:"require" enum:"strong,landlock" help:"Start only with at least this isolation; landlock includes seatbelt. Default: start in any mode."`
 	Network []string `yaml:"network" help:"Hosts that commands of the exec tool may reach by HTTP and HTTPS, as name, name:port or *.name, in the modes strong and landlock; private addresses also need skills.local. Default: none."`
+	KeepNew bool     `yaml:"keep_new" help:"Leave new repositories, and new files that other programs trust, where a command put them, see sandbox.md. Default: they are moved aside."`
 	Read    []string `yaml:"read" help:"Folders outside /usr that isolated programs may read and run programs from, as absolute paths or with ~/: /opt/node-22, ~/.nvm/versions. Default: none."`
 }
 
@@ -132,11 +145,16 @@ type Toolset struct {
 	Aliases     []string `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
 	Examples    []string `yaml:"examples" help:"Questions that it is meant for, in any language. Only the ranking reads them."`
 	Channels    []string `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
+	Type        string   `yaml:"type" help:"Accepted in files of other programs, and not used."`
+	Params      Foreign  `yaml:"params" help:"Accepted in files of other programs, and not used."`
 }
+
+// Foreign is a value of another program, of any kind. It is accepted and not kept.
+type Foreign string
 
 // Workflow says which skill is active at first.
 type Workflow struct {
-	DefaultSkill string `yaml:"default_skill" default:"full" help:"Skill that is active until another is chosen."`
+	DefaultSkill string `yaml:"default_skill" also:"defaultSkill,default-skill" default:"full" help:"Skill that is active until another is chosen. Files of other programs may write defaultSkill or default-skill."`
 }
 
 // Visibility says who may see which tools.
@@ -157,7 +175,7 @@ type Rule struct {
 	Name   string   `yaml:"name" help:"Name of the rule in messages."`
 	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
 	Deny   []string `yaml:"deny" help:"Tools to hide, written in the same way."`
-	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule hides a tool."`
 	// Place and WhenPlace are the places of the rule and of its condition.
 	Place     Position `yaml:"-"`
@@ -188,7 +206,7 @@ type CallRule struct {
 	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
 	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals exist they are refused."`
 	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
-	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
+	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule decides."`
 	// Place and WhenPlace are the places of the rule and of its condition.
 	Place     Position `yaml:"-"`
@@ -219,10 +237,25 @@ func rulePlaces(r *form.Reader, n *yaml.Node, condition string) (place, whenPlac
 	return place, whenPlace
 }
 
+// User is a person.
+type User struct {
+	Name       string            `yaml:"name" required:"true" help:"Unique name of the person, which is user.id in rules."`
+	Identities []string          `yaml:"identities" help:"How channels call the person: telegram:42, slack:U7. key:laptop is the API key of that name. Each belongs to one user."`
+	Roles      []string          `yaml:"roles" help:"Roles, for user.roles in rules."`
+	Groups     []string          `yaml:"groups" help:"Groups of people, for user.groups in rules."`
+	Attrs      map[string]string `yaml:"attrs" help:"Named texts, for attrs in rules: plan: vip."`
+	// Place is where the user begins.
+	Place Position `yaml:"-"`
+}
+
+// Filled notes the place of the user.
+func (u *User) Filled(in *form.Reader, n *yaml.Node) { u.Place = in.Position(n) }
+
 // Tools says which tools etui has.
 type Tools struct {
 	Builtin  bool     `yaml:"builtin" default:"true" help:"The built-in tools: files of the workspace, the web, time, arithmetic; see builtin-tools.md."`
-	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group."`
+	Disabled []string `yaml:"disabled" help:"Tools that are switched off: names, or group: and a group. A name that does not exist stops etui: the tool that was meant would stay on."`
+	Read     []string `yaml:"read" help:"Existing folders beside the workspace that the file tools and commands may read and not change, as in [~/docs, ../shared-notes]; at most 10. Default: none."`
 	Local    []string `yaml:"local" help:"Private and loopback addresses that web_fetch may reach, as in skills.local."`
 	Search   Search   `yaml:"search" help:"Services that web_search asks, in the order of these keys; if one fails, the next one. Without any there is no web_search."`
 }
@@ -281,17 +314,19 @@ type Usage struct {
 type Limits struct {
 	Message       Size          `yaml:"message" default:"256KiB" help:"How long a message may be."`
 	Waiting       int           `yaml:"waiting" default:"32" help:"How many messages of one conversation may wait for their turn."`
+	Turns         int           `yaml:"turns" default:"256" help:"How many turns run at once, over all conversations. As many more may wait; the next one is refused."`
 	Steps         int           `yaml:"steps" default:"16" help:"How often one turn may ask the model."`
-	Call          time.Duration `yaml:"call" default:"1m" help:"How long one call may take."`
+	Call          time.Duration `yaml:"call" default:"1m" help:"How long a call may take whose tool has no time limit of its own."`
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
 }
 
-// Sessions says which messages belong to one conversation.
+// Sessions says which messages belong to one conversation, and how long it is kept.
 type Sessions struct {
-	Scope string            `yaml:"scope" default:"channel-peer" enum:"main,peer,channel-peer,account-channel-peer" help:"How finely direct messages are separated."`
-	Links map[string]string `yaml:"links" help:"One name for a person on several channels: telegram:42 maps to alice."`
+	Keep         time.Duration `yaml:"keep" help:"How long a conversation is kept after its last message, as in 90d: see sessions.md. Default: until it is deleted."`
+	Scope        string        `yaml:"scope" default:"peer" enum:"main,peer,channel-peer,account-channel-peer" help:"How finely direct messages are separated. peer: each person has one conversation with an agent, on all channels. channel-peer: one on each channel. main: everybody shares one."`
+	SummaryModel string        `yaml:"summary_model" help:"Name of the model that summarizes what a conversation has become too long to send; an inexpensive one will do. Default: the agent's. A model of the provider offline makes an extract, without a request."`
 }
 
 // Size is a number of bytes, written as 256KiB, 1MiB or a plain number.

@@ -2,9 +2,12 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +102,24 @@ func TestEnvironment(t *testing.T) {
 }
 
 // TestMistakes: each says where, what and what to do.
+// TestDays: a long time is written in days, wherever a time is.
+func TestDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, "0d": 0} {
+		c, err := config.Parse("etui.yaml", []byte("sessions: {keep: "+text+"}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Sessions.Keep != want {
+			t.Errorf("%s is %v", text, c.Sessions.Keep)
+		}
+	}
+	for _, text := range []string{"-1d", "1.5d", "d", "9999999d", "x"} {
+		if _, err := config.Parse("etui.yaml", []byte("sessions: {keep: "+text+"}\n"), nil); err == nil || !strings.Contains(err.Error(), "it must be a time such as") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ text, env, says string }{
 		{"lisen: x\n", "", `etui.yaml:1:1: unknown key "lisen"; did you mean "listen"?`},
@@ -113,7 +134,7 @@ func TestMistakes(t *testing.T) {
 		{"selection: {limit: many}\n", "", `selection.limit is "many"; it must be a whole number`},
 		{"selection: {limit: -1}\n", "", "selection.limit must not be negative"},
 		{"selection: {window_share: 2}\n", "", "from 0 to 1"},
-		{"limits: {call: fast}\n", "", `limits.call is "fast"; it must be a time such as 30s or 2m`},
+		{"limits: {call: fast}\n", "", `limits.call is "fast"; it must be a time such as 30s, 2m or 90d`},
 		{"limits: {message: lots}\n", "", `"lots" is not a size such as 256KiB`},
 		{"tools: {builtin: maybe}\n", "", "true or false"},
 		{"api: {key: \"${NO_SUCH}\"}\n", "", "etui.yaml:1:12: the environment variable NO_SUCH is not set"},
@@ -132,6 +153,7 @@ func TestMistakes(t *testing.T) {
 		{"skills: {registries: [{name: a, type: git}, {name: a, type: git}]}\n", "", `the registry "a" is defined twice`},
 		{"admin: 0.0.0.0:1\n", "", "must be a loopback address"},
 		{"recommend: {mode: model}\n", "", `etui.yaml:1:12: recommend.mode is model: the key recommend.model must name`},
+		{"models: [{name: small, provider: offline}]\nsessions: {summary_model: smal}\n", "", `etui.yaml:2:27: sessions.summary_model: there is no model "smal"; did you mean "small"?`},
 		{"models: [{name: small, provider: offline}]\nrecommend: {mode: model, model: smal}\n", "", `etui.yaml:2:33: recommend.model: there is no model "smal"; did you mean "small"?`},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
@@ -142,7 +164,10 @@ func TestMistakes(t *testing.T) {
 		{"selection:\n  pinned:\n  -\n", "", "selection.pinned[0] is empty"},
 		{"visibility: {rules: [{deny: [a]}]}\nlisten: 127.0.0.1:1\nvisibility: {}\n", "", `etui.yaml:3:1: duplicate key "visibility"`},
 		{"visibility:\n  rules:\n  - deny: [a]\n    deny: [b]\n", "", `etui.yaml:4:5: duplicate key "deny"`},
-		{"sessions: {links: {a: b, a: c}}\n", "", `duplicate key "a"`},
+		{"users: [{name: a, attrs: {a: b, a: c}}]\n", "", `duplicate key "a"`},
+		{"users: [{identities: [telegram:42]}]\n", "", `users[0] needs the key "name"`},
+		{"users: [{name: a, identites: [telegram:42]}]\n", "", `did you mean "identities"?`},
+		{"sessions: {links: {'telegram:42': alice}}\n", "", `etui.yaml:1:19: sessions.links is now part of users: write users: [{name: alice, identities: ["telegram:42", "slack:U7"]}]`},
 		{"", "ETUI_LISTN=x", `ETUI_LISTN: there is no such key; did you mean "ETUI_LISTEN"?; variables that begin with ETUI_ are keys`},
 		{"", "ETUI_SELECTION_LIMIT=x", `ETUI_SELECTION_LIMIT: selection.limit is "x"`},
 		{"", "ETUI_SKILLS=[", "ETUI_SKILLS: the value must be YAML"},
@@ -177,10 +202,20 @@ func TestMissingAndLongFiles(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
-	text := "skills:\n  - name: s\n    tools:\n      - a\n      - b\n"
-	if got := config.Place("f", []byte(text), "s", "b"); got != "f:5:9" {
-		t.Errorf("got %s", got)
+// TestLinkThatLeadsNowhere: a configuration that was meant to be there stops the start, since
+// without it no rule would be in effect.
+func TestLinkThatLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "etui.yaml")
+	if err := os.Symlink("gone.yaml", path); err != nil {
+		t.Fatal(err)
+	}
+	_, err := config.Load(path, true, nil)
+	if err == nil || !strings.Contains(err.Error(), path+" is a link to gone.yaml, which does not exist") {
+		t.Errorf("it starts: %v", err)
+	}
+	if _, err := config.Read(path); errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading it says that there is none: %v", err)
 	}
 }
 
@@ -242,12 +277,33 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-func TestCheckSkills(t *testing.T) {
-	text := "skills: [{name: office}]\nworkflow: {default_skill: ofice}\nagents: [{name: a, skill: full, skills: [office, ofice]}]\n"
-	err := config.CheckSkills("etui.yaml", []byte(text), parse(t, text), []string{"office"})
-	for _, says := range []string{`etui.yaml:2:27: there is no skill "ofice"; did you mean "office"?`, `etui.yaml:3:50: agent a: there is no skill "ofice"; did you mean "office"?`} {
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v does not say %s", err, says)
-		}
+// TestNames: every name of a tool, group or skill is listed with its place.
+func TestNames(t *testing.T) {
+	text := `skills:
+  toolsets: [{name: office, tools: [a, "group:g"]}]
+  allow: [s, db_*]
+workflow: {default_skill: office}
+agents: [{name: main, groups: "x, y", skill: full, skills: [office]}]
+selection: {pinned: [p]}
+`
+	c, err := config.Parse("f", []byte(text), []string{"ETUI_TOOLS_DISABLED=[exce]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range c.Names {
+		got = append(got, fmt.Sprintf("%d %s: %s at %s:%d:%d", n.Kind, n.Where, n.Text, n.Place.File, n.Place.Line, n.Place.Column))
+	}
+	want := []string{
+		`0 the skill "office": a at f:2:37`, `0 the skill "office": group:g at f:2:40`,
+		"1 tools.disabled: exce at ETUI_TOOLS_DISABLED:0:0",
+		"0 selection.pinned: p at f:6:22",
+		"3 workflow.default_skill: office at f:4:27",
+		"2 agent main: groups: x at f:5:31", "2 agent main: groups: y at f:5:31",
+		"3 agent main: skill: full at f:5:46", "3 agent main: skills: office at f:5:61",
+		"4 skills.allow: s at f:3:11",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -50,11 +50,14 @@ func Load(path string, optional bool, environ []string) (*Config, error) {
 }
 
 // Read reads a configuration's text. A file that does not exist is
-// [fs.ErrNotExist], and one of more than 1 MiB an [Error].
+// [fs.ErrNotExist], unless a link leads to it, and one of more than 1 MiB an [Error].
 func Read(path string) ([]byte, error) {
 	// Do not wait for the writer of a pipe, which somebody may have put there.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
+		if target, linked := os.Readlink(path); linked == nil { // it is meant to be there, with its rules
+			return nil, fmt.Errorf("reading the configuration: %s is a link to %s, which does not exist; mend the link, or remove it to start without a configuration", path, target)
+		}
 		return nil, fmt.Errorf("there is no configuration %s: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
@@ -89,6 +92,10 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := find(root, "sessions", "links"); form.Get(form.Get(root, "sessions"), "links") != nil {
+		r.fail(n, "sessions.links is now part of users: write users: [{name: alice, identities: [\"telegram:42\", \"slack:U7\"]}]")
+		return nil, r.err()
+	}
 	r.override(root, env)
 	c := &Config{}
 	r.SetDefaults(c)
@@ -97,6 +104,7 @@ func Parse(file string, text []byte, environ []string) (*Config, error) {
 	}
 	if len(r.Problems) == 0 {
 		r.relations(c, root)
+		r.names(c, root)
 	}
 	return c, r.err()
 }
@@ -254,6 +262,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	case c.Recommend.Mode != "off" && c.Recommend.Channel+c.Recommend.Keyword+c.Recommend.History+c.Recommend.Recency == 0:
 		r.fail(at, "recommend: at least one of the weights channel, keyword, history and recency must be above 0")
 	}
+	if m := c.Sessions.SummaryModel; m != "" && len(c.Models) > 0 && !models[m] {
+		r.fail(find(root, "sessions", "summary_model"), "sessions.summary_model: there is no model %q%s", m, nearest.Hint(m, known))
+	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
 	} else if e.Model != "" && (e.Weight == 0 || e.Threshold == 0) {
@@ -290,6 +301,9 @@ func (r *reader) skills(s Skills, n *yaml.Node) {
 		if t.Name == "full" && len(t.Tools) > 0 {
 			r.fail(at, "the toolset full always means all tools: leave its tools empty")
 		}
+		if t.Name == "none" {
+			r.fail(at, "no toolset can have the name none: in lists of skills it means that there are none")
+		}
 		names[t.Name] = true
 	}
 	for i, p := range slices.Concat(s.Allow, s.Deny) {
@@ -310,30 +324,6 @@ func (r *reader) skills(s Skills, n *yaml.Node) {
 	}
 }
 
-// CheckSkills checks that the skills and toolsets that a configuration names are
-// known. The text is the file's, for the places in messages. The error joins an
-// [Error] for each unknown name.
-func CheckSkills(file string, text []byte, c *Config, known []string) error {
-	r := newReader(file, nil)
-	root, err := r.parse(text)
-	if err != nil {
-		return err
-	}
-	check := func(name, who string, at ...any) {
-		if name != "" && name != "full" && !slices.Contains(known, name) {
-			r.fail(find(root, at...), "%sthere is no skill %q%s", who, name, nearest.Hint(name, slices.Values(known)))
-		}
-	}
-	check(c.Workflow.DefaultSkill, "", "workflow", "default_skill")
-	for i, a := range c.Agents {
-		check(a.Skill, "agent "+a.Name+": ", "agents", i)
-		for j, name := range a.Skills {
-			check(name, "agent "+a.Name+": ", "agents", i, "skills", j)
-		}
-	}
-	return r.err()
-}
-
 // find returns the node at a path of keys and indexes, or the last node on the way.
 func find(n *yaml.Node, path ...any) *yaml.Node {
 	for _, step := range path {
@@ -352,26 +342,6 @@ func find(n *yaml.Node, path ...any) *yaml.Node {
 		n = next
 	}
 	return n
-}
-
-// Place returns the place of a tool in a toolset of the file, for messages.
-func Place(file string, text []byte, toolset, tool string) string {
-	root, err := newReader(file, nil).parse(text)
-	if err != nil {
-		return file
-	}
-	list := find(root, "skills", "toolsets")
-	for _, item := range list.Content {
-		if find(item, "name").Value != toolset {
-			continue
-		}
-		for _, t := range find(item, "tools").Content {
-			if t.Value == tool {
-				return fmt.Sprintf("%s:%d:%d", file, t.Line, t.Column)
-			}
-		}
-	}
-	return file
 }
 
 // Abs makes a path in the configuration absolute, relative to the file's folder.

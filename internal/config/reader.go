@@ -46,9 +46,11 @@ func (r *reader) err() error {
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) { r.Fail(n, "", format, args...) }
 
-// value reads sizes and paths.
+// value reads sizes and paths, and accepts values of other programs.
 func (r *reader) value(n *yaml.Node, v any, path string) bool {
 	switch v := v.(type) {
+	case *Foreign:
+		return true
 	case *Size:
 		text, ok := r.text(n, path)
 		if !ok {

@@ -27,6 +27,8 @@ func adjust(t reflect.Type, s map[string]any) map[string]any {
 	switch t {
 	case reflect.TypeFor[Skills](): // a plain list means toolsets
 		return map[string]any{"anyOf": []any{s, form.Schema(reflect.TypeFor[[]Toolset](), adjust)}}
+	case reflect.TypeFor[Foreign]():
+		return map[string]any{}
 	case reflect.TypeFor[Paths]():
 		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, s}}
 	case reflect.TypeFor[time.Duration](), reflect.TypeFor[Size]():

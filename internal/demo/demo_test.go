@@ -233,8 +233,14 @@ func TestUnknownIsSaid(t *testing.T) {
 		{"create_invoice", `{"customer":"Nobody","amount":3}`, `unknown customer "Nobody"; known: Acme Robotics`},
 	} {
 		got := c.call(test.tool, test.args)
-		if !got.Failed || !strings.Contains(got.Text, test.want) || got.View.Error != got.Text {
-			t.Errorf("%s %s: %+v, want a failure with %q", test.tool, test.args, got, test.want)
+		if !got.Failed {
+			t.Error("got.Failed is false")
+		}
+		if !strings.Contains(got.Text, test.want) {
+			t.Errorf("got.Text: %q does not contain %q", got.Text, test.want)
+		}
+		if got.View.Error != got.Text {
+			t.Errorf("got.View.Error = %v, want %v", got.View.Error, got.Text)
 		}
 	}
 }
@@ -312,8 +318,11 @@ func TestCallsAtTheSameTime(t *testing.T) {
 				{"list_pods", `{}`},
 			} {
 				got, err := c.tools[call[0]].Call(t.Context(), json.RawMessage(call[1]))
-				if err != nil || got.Failed {
-					t.Errorf("%s: %+v, %v", call[0], got, err)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Failed {
+					t.Error("got.Failed")
 				}
 			}
 		})
@@ -384,15 +393,27 @@ func TestLongWork(t *testing.T) {
 			ctx, cancel := context.WithCancel(tool.WithHost(t.Context(), host))
 			defer cancel() // the turn ends with the call
 			got, err := c.tools[name].Call(ctx, json.RawMessage(args))
-			if err != nil || got.Failed {
-				t.Fatalf("%s: %+v, %v", name, got, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Failed {
+				t.Fatal("got.Failed")
 			}
 			return got
 		}
 
 		now := call()
-		if now.Pending || now.Text == "" || len(seen) < 3 || seen[1].Done != 1 {
-			t.Errorf("%s without later outcomes: %+v after %v", name, now, seen)
+		if now.Pending {
+			t.Error("now.Pending")
+		}
+		if now.Text == "" {
+			t.Errorf("now.Text = %q, want another than \"\"", now.Text)
+		}
+		if len(seen) < 3 {
+			t.Fatalf("len(seen) = %v, want at least 3: %+v", len(seen), seen)
+		}
+		if seen[1].Done != 1 {
+			t.Errorf("seen[1].Done = %v, want 1", seen[1].Done)
 		}
 
 		seen = nil
@@ -402,8 +423,14 @@ func TestLongWork(t *testing.T) {
 		}
 		late := <-done
 		mu.Lock()
-		if late.Text != now.Text || late.Failed || len(seen) < 3 {
-			t.Errorf("%s finished with %+v after %v, want %q", name, late, seen, now.Text)
+		if late.Text != now.Text {
+			t.Errorf("late.Text = %v, want %v", late.Text, now.Text)
+		}
+		if late.Failed {
+			t.Error("late.Failed")
+		}
+		if len(seen) < 3 {
+			t.Fatalf("len(seen) = %v, want at least 3: %+v", len(seen), seen)
 		}
 		mu.Unlock()
 	}
@@ -458,8 +485,14 @@ func TestExecute(t *testing.T) {
 		return resp.StatusCode, out
 	}
 	status, out := post(`{"namespace":"prod","pod":"checkout","keyword":"voucher"}`)
-	if status != 200 || out.Pod != "checkout-7d9f8b6c5-x2kqp" || len(out.Lines) == 0 {
-		t.Errorf("%d %+v", status, out)
+	if status != 200 {
+		t.Errorf("status = %v, want 200", status)
+	}
+	if out.Pod != "checkout-7d9f8b6c5-x2kqp" {
+		t.Errorf("out.Pod = %q, want %q", out.Pod, "checkout-7d9f8b6c5-x2kqp")
+	}
+	if len(out.Lines) == 0 {
+		t.Fatalf("len(out.Lines) = %v, want another than 0: %+v", len(out.Lines), out.Lines)
 	}
 	if status, out := post(`{"namespace":"prod","pod":"checkout","keyword":"qqqq"}`); status != 200 || len(out.Lines) != 0 {
 		t.Errorf("%d %+v", status, out)

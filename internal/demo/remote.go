@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -78,6 +79,7 @@ func (r *remote) Call(ctx context.Context, args json.RawMessage) (chat.Result, e
 		tool.Report(ctx, *first.Progress)
 		go func() {
 			defer cancel()
+			defer panics.Log(nil, "waiting for the outcome of a call")
 			finish(a.outcome(work, first))
 		}()
 		return chat.Result{

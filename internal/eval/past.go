@@ -27,9 +27,9 @@ func LoadPast(file string) ([]rank.Asked, []Problem, error) {
 	return list, s.Problems, err
 }
 
-// Without returns the past questions that are not word for word among the queries:
+// without returns the past questions that are not word for word among the queries:
 // a query must not vote for itself.
-func Without(past []rank.Asked, queries []Query) []rank.Asked {
+func without(past []rank.Asked, queries []Query) []rank.Asked {
 	asked := map[string]bool{}
 	for _, q := range queries {
 		asked[plain(q.Text)] = true

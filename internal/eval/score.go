@@ -4,7 +4,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // Score is how good rankings are, as means over the questions that have an answer.
@@ -117,7 +118,7 @@ func (s *Score) add(relevant, ranked []string) float64 {
 func Each[T any](n int, f func(i int) T) []T {
 	list := make([]T, n)
 	workers := min(runtime.GOMAXPROCS(0), n)
-	var done sync.WaitGroup
+	var done panics.Group
 	for first := range workers {
 		done.Go(func() {
 			for i := first; i < n; i += workers {

@@ -51,10 +51,29 @@ func TestLoadGoesOn(t *testing.T) {
 		t.Errorf("%d tools, %d queries", len(s.Tools), len(s.Queries))
 	}
 	score := eval.Measure(s.Queries, map[string][]string{"q": {"b", "b"}})
-	if score.Recall5 != 0.5 || score.Recall1 != 0.5 || score.MRR != 1 || score.Complete10 != 0 || score.Negatives != 1 || score.Abstained != 1 {
-		t.Errorf("%+v", score)
+	if score.Recall5 != 0.5 {
+		t.Errorf("score.Recall5 = %v, want 0.5", score.Recall5)
 	}
-	if mean := eval.Mean([]eval.Score{score, {Negatives: 3}}); mean.Recall5 != 0.5 || mean.Negatives != 4 {
-		t.Errorf("%+v", mean)
+	if score.Recall1 != 0.5 {
+		t.Errorf("score.Recall1 = %v, want 0.5", score.Recall1)
+	}
+	if score.MRR != 1 {
+		t.Errorf("score.MRR = %v, want 1", score.MRR)
+	}
+	if score.Complete10 != 0 {
+		t.Errorf("score.Complete10 = %v, want 0", score.Complete10)
+	}
+	if score.Negatives != 1 {
+		t.Errorf("score.Negatives = %v, want 1", score.Negatives)
+	}
+	if score.Abstained != 1 {
+		t.Errorf("score.Abstained = %v, want 1", score.Abstained)
+	}
+	mean := eval.Mean([]eval.Score{score, {Negatives: 3}})
+	if mean.Recall5 != 0.5 {
+		t.Errorf("mean.Recall5 = %v, want 0.5", mean.Recall5)
+	}
+	if mean.Negatives != 4 {
+		t.Errorf("mean.Negatives = %v, want 4", mean.Negatives)
 	}
 }

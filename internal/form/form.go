@@ -174,3 +174,8 @@ func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 		}
 	}
 }
+
+// also returns the other names of a key, which files of other programs use: its tag also.
+func also(f reflect.StructField) []string {
+	return strings.FieldsFunc(f.Tag.Get("also"), func(r rune) bool { return r == ',' })
+}

@@ -157,3 +157,34 @@ func ExampleReader() {
 	// box.yaml:1:8: color is "rad"; it must be one of red, green; did you mean "red"?
 	// box.yaml:2:1: unknown key "size"
 }
+
+// TestOtherNames: a key may have names that files of other programs use, one at a time.
+func TestOtherNames(t *testing.T) {
+	type other struct {
+		DefaultSkill string `yaml:"default_skill" also:"defaultSkill,default-skill" required:"true"`
+	}
+	for text, want := range map[string]string{
+		"default_skill: a": "", "defaultSkill: a": "", "default-skill: a": "",
+		"{defaultSkill: a, default_skill: a}": "default_skill is default_skill under another name, which is there already",
+		"defaultskill: a":                     "unknown key",
+		"{}":                                  "the key default_skill is missing",
+	} {
+		r := form.Reader{File: "f", Depth: 5, Nodes: 100, Text: func(n *yaml.Node, _ string) (string, bool) { return n.Value, true }}
+		root, bad := form.Parse(text, 10)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		var got other
+		r.Resolve(root)
+		r.Decode(root, &got)
+		if want == "" {
+			if got.DefaultSkill != "a" || len(r.Problems) > 0 {
+				t.Errorf("%s: %+v, %v", text, got, r.Problems)
+			}
+			continue
+		}
+		if len(r.Problems) == 0 || !strings.Contains(r.Problems[0].Error(), want) {
+			t.Errorf("%s: %v, want %q", text, r.Problems, want)
+		}
+	}
+}

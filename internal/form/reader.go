@@ -209,15 +209,22 @@ func (r *Reader) mapping(n *yaml.Node, v reflect.Value, path string) {
 	fields := map[string]reflect.StructField{}
 	for key, f := range Fields(v.Type()) {
 		fields[key] = f
+		for _, other := range also(f) {
+			fields[other] = f
+		}
 	}
 	seen := map[string]bool{}
 	for key, value := range Pairs(n) {
-		seen[key.Value] = true
 		name, f := join(path, Short(key.Value)), fields[key.Value]
 		if f.Name == "" {
 			r.Fail(key, name, "unknown key %q%s%s", Short(key.Value), in(path), nearest.Hint(key.Value, keys(v.Type())))
 			continue
 		}
+		if seen[f.Tag.Get("yaml")] {
+			r.Fail(key, name, "%s is %s under another name, which is there already", name, f.Tag.Get("yaml"))
+			continue
+		}
+		seen[f.Tag.Get("yaml")] = true
 		before := len(r.Problems)
 		r.decode(value, v.FieldByIndex(f.Index), f, name)
 		if f.Tag.Get("required") != "" && v.FieldByIndex(f.Index).IsZero() && len(r.Problems) == before {
@@ -309,9 +316,9 @@ var decimal = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,8})$`)
 func (r *Reader) number(n *yaml.Node, duration bool, f reflect.StructField, path, text string) int64 {
 	negative := f.Tag.Get("negative") != ""
 	if duration && !r.Strict {
-		t, err := time.ParseDuration(text)
+		t, err := parseDuration(text)
 		if err != nil || t < 0 && !negative {
-			r.Fail(n, path, "%s is %q; it must be a time such as 30s or 2m", path, Short(text))
+			r.Fail(n, path, "%s is %q; it must be a time such as 30s, 2m or 90d", path, Short(text))
 		}
 		return int64(t)
 	}
@@ -333,6 +340,19 @@ func (r *Reader) number(n *yaml.Node, duration bool, f reflect.StructField, path
 		return int64(time.Duration(x) * time.Second)
 	}
 	return x
+}
+
+// parseDuration reads a duration as [time.ParseDuration] does, or a number of days: 90d.
+func parseDuration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		const most = 36_500 // a hundred years
+		n, err := strconv.Atoi(days)
+		if err == nil && (n < -most || n > most) {
+			err = strconv.ErrRange
+		}
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
 }
 
 // SetDefaults gives the struct that v points to, and the structs in it, the values

@@ -45,6 +45,9 @@ func structSchema(t reflect.Type, adjust func(reflect.Type, map[string]any) map[
 			}
 		}
 		properties[key] = s
+		for _, other := range also(f) {
+			properties[other] = s
+		}
 		if f.Tag.Get("required") != "" {
 			required = append(required, key)
 		}

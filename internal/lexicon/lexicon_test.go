@@ -11,8 +11,14 @@ import (
 
 func TestLookup(t *testing.T) {
 	w, ok := lexicon.Lookup("pictur")
-	if !ok || !strings.Contains(" "+w.Same+" ", " imag ") || w.Common == 0 {
-		t.Errorf("pictur: %+v, %v", w, ok)
+	if !ok {
+		t.Error("ok is false")
+	}
+	if !strings.Contains(" "+w.Same+" ", " imag ") {
+		t.Errorf("\" \"+w.Same+\" \": %q does not contain %q", " "+w.Same+" ", " imag ")
+	}
+	if w.Common == 0 {
+		t.Errorf("w.Common = %v, want another than 0", w.Common)
 	}
 	if w, ok := lexicon.Lookup("kubernetes"); ok {
 		t.Errorf("kubernetes: %+v", w)
@@ -58,8 +64,15 @@ func TestData(t *testing.T) {
 		if rest == "" || rest[0] < '0' || rest[0] > '9' || strings.Count(rest, "|") != 1 {
 			t.Errorf("%s: %q", stem, rest)
 		}
-		if w, ok := lexicon.Lookup(stem); !ok || w.Common < 0 || w.Common > 1 {
-			t.Errorf("%s: %+v, %v", stem, w, ok)
+		w, ok := lexicon.Lookup(stem)
+		if !ok {
+			t.Error("ok is false")
+		}
+		if w.Common < 0 {
+			t.Errorf("w.Common = %v, want at least 0", w.Common)
+		}
+		if w.Common > 1 {
+			t.Errorf("w.Common = %v, want at most 1", w.Common)
 		}
 	})
 	file(t, "gloss.txt", func(word, stems string) {

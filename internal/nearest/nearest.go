@@ -6,10 +6,16 @@ import (
 	"strings"
 )
 
+// maxName is the longest name that is compared, in bytes. A longer one is like no other.
+const maxName = 64
+
 // Name returns the known name closest to the written one, if it is close enough to be
 // a slip: at most a third of its letters differ, or one begins with the other. Of
 // equally close names it returns the first.
 func Name(written string, known iter.Seq[string]) (string, bool) {
+	if len(written) > maxName {
+		return "", false
+	}
 	best, distance := "", len(written)/3+2
 	for name := range known {
 		d := edits(strings.ToLower(written), strings.ToLower(name))
@@ -34,8 +40,8 @@ func Hint(written string, known iter.Seq[string]) string {
 // edits counts the letters to insert, remove, replace or swap with a neighbor to get
 // from a to b.
 func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
+	if len(b) > maxName {
+		return maxName
 	}
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

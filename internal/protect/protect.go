@@ -1,15 +1,15 @@
-// Package protect protects certain names in a workspace from the programs that may write
-// it: files that other programs of the user trust (the hooks of git, the settings of
-// editors, .envrc) and files that configure etui (etui.yaml, skills).
+// Package protect protects a workspace from the programs that may write it: files that
+// other programs of the user trust (repositories, the settings of editors, .envrc) and
+// files that configure etui (etui.yaml, skills).
 //
+// One rule decides: what a program leaves at a protected name is what was there before it.
 // Where the sandbox can seal an existing name, as in mode strong, it cannot be changed at
 // all. All other names are compared with their earlier state when a program has ended:
-// changed files are restored, and new ones are moved to etui-aside-N-NAME at the top of
-// the workspace. Nothing is lost, and [Guard.End] reports what was done. Until then
-// [Guard.Steady] keeps etui from reading what such a program may just have written.
+// changed files are restored, new ones are moved to a folder etui-aside-… at the top of the
+// workspace, and a new repository loses its HEAD. [Guard.End] reports what was done. Until
+// then [Guard.Steady] keeps etui from reading what such a program may just have written.
 //
-// The guard covers the names at the top of the workspace and the repositories in its
-// first folders; see docs/sandbox.md.
+// The guard searches all folders of the workspace; see docs/sandbox.md.
 package protect
 
 import (
@@ -22,25 +22,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/etui-run/etui/sandbox"
 
 	"github.com/etui-run/etui/internal/filestamp"
 )
-
-// Names are the names that programs outside of etui trust, in a workspace and in the
-// folders below: their content is run when the user opens or uses the folder. A slash at
-// the end includes everything below.
-func Names() []string {
-	return append([]string{
-		".git", ".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".git/info/attributes", ".git/commondir",
-	}, settings...)
-}
-
-// settings are the names that do not belong to a repository.
-var settings = []string{".vscode/", ".idea/", ".cursor/", ".devcontainer/", ".husky/", ".mcp.json", ".envrc"}
 
 // Config says what to protect.
 type Config struct {
@@ -52,6 +39,12 @@ type Config struct {
 	// Own are files and folders that etui itself writes, such as its state. In Dir they
 	// can be sealed but not restored: if they cannot be sealed, no program runs.
 	Own []string
+	// KeepNew leaves new repositories and new files that other programs trust where a
+	// program put them. What existed before is restored all the same.
+	KeepNew bool
+	// Disorder is a file outside of the workspace that exists while something could not be
+	// restored, and holds the reason; empty means that none is written.
+	Disorder string
 	// Mode is the mode of the sandbox.
 	Mode sandbox.Mode
 	// Log reports everything that was restored or moved aside. Nil discards.
@@ -60,27 +53,28 @@ type Config struct {
 
 // Guard protects the names of a workspace. It is safe for concurrent use.
 type Guard struct {
+	config Config
 	dirs   []string // the workspace: as configured, and without links
 	root   *os.Root
+	folder *os.File // the workspace, which a program may close
 	names  []string // below the workspace, with slashes
 	own    []string
-	mode   sandbox.Mode
 	log    *slog.Logger
 	search search
 
-	mu      sync.Mutex
-	running int         // programs
-	begun   uint64      // programs, ever
-	made    fs.FileInfo // the repository of the workspace, if a command has made it
-	before  *state      // the state to keep; nil if no program runs and all is restored
+	mu       sync.Mutex
+	running  int    // programs
+	begun    uint64 // programs, ever
+	before   *state // the state to keep; nil if no program runs and all is restored
+	disorder bool   // the file says so
 }
 
 // state is the state of the names of a workspace.
 type state struct {
+	mode    fs.FileMode // of the workspace
 	entries map[string]*entry
-	folders map[string]*entry // the parents of names, without their content
-	gits    map[string]fs.FileInfo
-	bare    bool // the workspace itself is a repository
+	folders map[string]*entry      // the parents of names, without their content
+	repos   map[string]fs.FileInfo // the folders of repositories
 }
 
 // New returns a guard.
@@ -89,22 +83,23 @@ func New(c Config) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the workspace: %w", err)
 	}
-	g := &Guard{dirs: []string{filepath.Clean(c.Dir)}, root: root, mode: c.Mode, log: c.Log}
+	folder, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the workspace: %w", err), root.Close())
+	}
+	g := &Guard{config: c, dirs: []string{filepath.Clean(c.Dir)}, root: root, folder: folder, log: c.Log}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
 	if plain, err := filepath.EvalSymlinks(c.Dir); err == nil && plain != g.dirs[0] {
 		g.dirs = append(g.dirs, plain)
 	}
-	for _, name := range settings {
-		g.names = append(g.names, strings.TrimSuffix(name, "/"))
-	}
-	g.names, g.own = append(g.names, g.inside(c.Names)...), g.inside(c.Own)
+	g.names, g.own = g.inside(c.Names), g.inside(c.Own)
 	return g, nil
 }
 
 // Close closes the workspace.
-func (g *Guard) Close() error { return g.root.Close() }
+func (g *Guard) Close() error { return errors.Join(g.folder.Close(), g.root.Close()) }
 
 // inside returns the paths that are in the workspace, as names.
 func (g *Guard) inside(paths []string) (names []string) {
@@ -160,7 +155,7 @@ func (g *Guard) Begin() (seal []string, err error) {
 // there checks that the workspace is still the same folder. If it is inside another
 // agent's workspace, a command of that agent may have replaced it.
 func (g *Guard) there() error {
-	was, err := g.root.Stat(".")
+	was, err := g.folder.Stat()
 	if err != nil {
 		return fmt.Errorf("checking the workspace: %w", err)
 	}
@@ -174,12 +169,12 @@ func (g *Guard) there() error {
 func (g *Guard) toSeal() (paths []string, err error) {
 	for _, name := range append(g.own, g.names...) {
 		switch e := g.before.entries[name]; {
-		case g.mode == sandbox.Strong && e != nil && e.sealed:
+		case g.config.Mode == sandbox.Strong && e != nil && e.sealed:
 		case name == "." || slices.Contains(g.own, name) && e != nil:
-			return nil, fmt.Errorf("%s is in the workspace, and in mode %s of the sandbox commands could change it. Set state (or skills.dir) in etui.yaml to a folder outside of the workspace", g.path(name), g.mode)
+			return nil, fmt.Errorf("%s is in the workspace, and in mode %s of the sandbox commands could change it. Set state, skills.dir or the workspace of the other agent in etui.yaml to a folder outside of the workspace", g.path(name), g.config.Mode)
 		}
 	}
-	if g.mode == sandbox.Seatbelt { // it can seal missing names, too
+	if g.config.Mode == sandbox.Seatbelt { // it can seal missing names, too
 		for _, name := range slices.Sorted(maps.Keys(g.before.entries)) {
 			paths = append(paths, g.path(name))
 		}
@@ -211,7 +206,7 @@ func (g *Guard) End() (done []string) {
 }
 
 // settle restores the names. If that succeeds and no program runs, the next Begin records
-// the state anew.
+// the state anew. If it fails, the file Disorder says so until it succeeds.
 func (g *Guard) settle() ([]string, error) {
 	r := repair{guard: g}
 	r.all()
@@ -222,7 +217,24 @@ func (g *Guard) settle() ([]string, error) {
 	if err == nil && g.running == 0 {
 		g.before = nil
 	}
-	return r.done, err
+	return r.done, errors.Join(err, g.persist(err))
+}
+
+// persist writes or removes the file Disorder.
+func (g *Guard) persist(disorder error) error {
+	switch {
+	case g.config.Disorder == "":
+	case disorder != nil:
+		g.disorder = true
+		if err := os.MkdirAll(filepath.Dir(g.config.Disorder), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(g.config.Disorder, []byte(disorder.Error()+"\n"), 0o600)
+	case g.disorder:
+		g.disorder = false
+		return os.Remove(g.config.Disorder)
+	}
+	return nil
 }
 
 // Steady reports whether etui may read a path: no program that could have written it is
@@ -260,7 +272,7 @@ func (g *Guard) steady(name string) bool {
 // sealable returns the entry of a name if the sandbox can seal it: a folder, or a file
 // without other names, with no link among its parents.
 func (g *Guard) sealable(name string) fs.FileInfo {
-	if g.mode != sandbox.Strong {
+	if g.config.Mode != sandbox.Strong {
 		return nil
 	}
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
@@ -277,44 +289,33 @@ func (g *Guard) sealable(name string) fs.FileInfo {
 
 // look records the state of all names.
 func (g *Guard) look() (*state, error) {
-	s := &state{entries: map[string]*entry{}, folders: map[string]*entry{}, gits: map[string]fs.FileInfo{}, bare: isBare(g.root)}
+	found, err := g.search.find(g.root, g.dirs[0])
+	if err != nil {
+		return nil, err
+	}
+	info, err := g.folder.Stat()
+	if err != nil {
+		return nil, err
+	}
+	s := &state{mode: info.Mode(), entries: map[string]*entry{}, folders: map[string]*entry{}, repos: found.repos}
 	r := reading{root: g.root}
+	for _, name := range found.marks {
+		s.entries[name] = g.enter(&r, name, path.Dir(name) == ".")
+	}
+	for repo := range found.repos {
+		for _, name := range controls(repo) {
+			s.entries[name] = g.enter(&r, name, repo == ".git")
+			s.folders[path.Dir(name)] = r.shallow(path.Dir(name))
+		}
+	}
 	for _, name := range slices.Concat(g.names, g.own) {
 		s.entries[name] = g.enter(&r, name, true)
-	}
-	s.entries[".git"] = nil
-	for _, git := range g.search.repositories(g.root, g.dirs[0]) {
-		g.enterGit(s, &r, git)
-	}
-	for name := range s.entries {
-		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-			if _, known := s.folders[folder]; !known {
-				s.folders[folder] = r.shallow(folder)
-			}
+		for _, folder := range parents(name) {
+			s.folders[folder] = r.shallow(folder)
 		}
 	}
+	delete(s.folders, ".")
 	return s, r.err
-}
-
-// enterGit records a .git. Only the workspace's own is sealed, unless a command made it:
-// commands may set up a new repository.
-func (g *Guard) enterGit(s *state, r *reading, git string) {
-	info, err := g.root.Lstat(git)
-	if err != nil || !info.IsDir() {
-		s.entries[git] = g.enter(r, git, git == ".git")
-		return
-	}
-	delete(s.entries, git)
-	seal := git == ".git" && (g.made == nil || !os.SameFile(g.made, info))
-	for _, f := range gitFolders(g.root, git) {
-		if s.gits[f.name], err = g.root.Lstat(f.name); err != nil {
-			delete(s.gits, f.name)
-			continue
-		}
-		for _, name := range f.names() {
-			s.entries[name] = g.enter(r, name, seal && f.name == git)
-		}
-	}
 }
 
 // enter records the entry of a name. It keeps no content of a sealed folder, which cannot

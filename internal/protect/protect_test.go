@@ -1,6 +1,8 @@
 package protect_test
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
@@ -81,16 +84,15 @@ func (w *workspace) files() map[string]string {
 
 const (
 	plainConfig = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
-	userConfig  = plainConfig + "[user]\n\tname = A B\n"
 )
 
 // TestEnd: whatever a program does to the names, afterwards they are as before.
 func TestEnd(t *testing.T) {
 	existing := map[string]string{
 		"etui.yaml": "log: {}\n", "skills/a.yaml": "name: a\n", "skills/b/SKILL.md": "b", ".vscode/tasks.json": "{}", "main.go": "package main\n",
-		".git/HEAD": "ref", ".git/config": plainConfig + "[alias]\n\tx = !mine\n", ".git/hooks/pre-commit": "mine", ".git/hooks/a.sample": "s", ".git/objects/x": "o",
-		"sub/lib/.git/HEAD": "ref", "sub/lib/.git/config": plainConfig, "sub/lib/.git/hooks/post-merge": "mine",
-		".git/modules/m/HEAD": "ref", ".git/modules/m/config": plainConfig, ".claude/settings.json": "x",
+		".git/HEAD": "ref", ".git/refs/x": "r", "deep/.vscode/tasks.json": "{}", ".git/config": plainConfig + "[alias]\n\tx = !mine\n", ".git/hooks/pre-commit": "mine", ".git/hooks/a.sample": "s", ".git/objects/x": "o",
+		"sub/lib/.git/HEAD": "ref", "sub/lib/.git/refs/x": "r", "sub/lib/.git/objects/x": "r", "sub/lib/.git/config": plainConfig, "sub/lib/.git/hooks/post-merge": "mine",
+		".git/modules/m/HEAD": "ref", ".git/modules/m/refs/x": "r", ".git/modules/m/objects/x": "r", ".git/modules/m/config": plainConfig, ".claude/settings.json": "x",
 	}
 	sh := func(w *workspace, lines ...string) {
 		for _, line := range lines {
@@ -121,8 +123,8 @@ func TestEnd(t *testing.T) {
 		says string // in what End says; empty: it says nothing
 		left []string
 	}{
-		{"ordinary work", []string{"write main.go new", "write x/y z", "write .git/HEAD other", "write .git/objects/y o", "write .git/hooks/b.sample s", "write .gitignore x"}, "", []string{"x/y", ".git/objects/y", ".git/hooks/b.sample", ".gitignore"}},
-		{"new names", []string{"write .envrc evil", "write .mcp.json {}", "write .husky/pre-commit evil", "write .idea/x y"}, ".envrc is a name that other programs trust; it is etui-aside-1-.envrc now", nil},
+		{"ordinary work", []string{"write main.go new", "write x/y z", "write .git/HEAD other", "write .git/objects/y o", "write .gitignore x"}, "", []string{"x/y", ".git/objects/y", ".gitignore"}},
+		{"new names", []string{"write .envrc evil", "write .mcp.json {}", "write .husky/pre-commit evil", "write .idea/x y"}, "/1-.envrc now", nil},
 		{"new in folders", []string{"write .vscode/launch.json evil", "write skills/c/SKILL.md evil", "write skills/c.yaml evil", "write .git/hooks/post-commit evil"}, "skills/c is a name", nil},
 		{"changes", []string{"write etui.yaml evil", "write .vscode/tasks.json evil", "write skills/b/SKILL.md evil", "write .git/hooks/pre-commit evil"}, "etui.yaml is as it was before", nil},
 		{"removals", []string{"remove etui.yaml", "remove skills", "remove .git/hooks", "remove .vscode/tasks.json"}, "skills was removed; it is there again", nil},
@@ -133,25 +135,56 @@ func TestEnd(t *testing.T) {
 		{"the folder of git moved away", []string{"move .git git", "write .git/config evil", "remove git", "write .git/HEAD ref", "write .git/hooks/pre-commit evil"}, ".git/config is as it was before", []string{"- .git/modules/m/config"}},
 		{"a link for the folder of git", []string{"move .git git", "link .git git"}, ".git replaced a folder with protected names", []string{"- .git/config", "- .git/hooks/pre-commit", "- .git/hooks/a.sample", "- .git/modules/m/config", "git/config", "git/hooks/pre-commit", "git/modules/m/config"}},
 		{"closed folders", []string{"write skills/c.yaml evil", "write .vscode/x y", "close skills", "close .vscode"}, "skills/c.yaml", nil},
-		{"harmless settings", []string{"write .git/config " + plainConfig + "[alias]\n\tx = !mine\n[remote \"o\"]\n\turl = https://example.org/x\n\tfetch = +refs/heads/*:refs/remotes/o/*\n[branch \"main\"]\n\tremote = o\n"}, "", nil},
+		{"settings", []string{"write .git/config " + plainConfig + "[branch \"main\"]\n\tremote = o\n"}, ".git/config is as it was before", nil},
 		{"settings that run", []string{"write .git/config " + plainConfig + "[alias]\n\tx = !mine\n[core]\n\tfsmonitor = evil\n"}, ".git/config is as it was before", nil},
 		{"an own setting changed", []string{"write .git/config " + plainConfig + "[alias]\n\tx = !evil\n"}, ".git/config is as it was before", nil},
 		{"repositories below", []string{"write sub/lib/.git/config [core]\n\thooksPath = x\n", "write sub/lib/.git/hooks/pre-push evil", "write .git/modules/m/hooks/x evil", "write .git/modules/m/config [core]\n\tsshCommand = x\n"}, "sub/lib/.git/config is as it was before", nil},
 		{"a repository removed", []string{"remove sub/lib"}, "", []string{"- sub/lib/.git/HEAD", "- sub/lib/.git/config", "- sub/lib/.git/hooks/post-merge"}},
 		{"a repository moved", []string{"move sub/lib lib"}, "", []string{"- sub/lib/.git/HEAD", "- sub/lib/.git/config", "- sub/lib/.git/hooks/post-merge", "lib/.git/HEAD", "lib/.git/config", "lib/.git/hooks/post-merge"}},
-		{"a new repository", []string{"write new/.git/HEAD ref", "write new/.git/config " + userConfig, "write new/.git/hooks/a.sample s"}, "", []string{"new/.git/HEAD", "new/.git/config", "new/.git/hooks/a.sample"}},
-		{"a new repository that runs", []string{"write a/b/.git/HEAD ref", "write a/b/.git/config " + userConfig + "[core]\n\tfsmonitor = evil\n", "write a/b/.git/hooks/pre-commit evil"}, `held settings for which git may run programs ("[core] fsmonitor = evil")`, []string{"a/b/.git/HEAD", "a/b/.git/config"}},
-		{"a repository elsewhere that runs", []string{"write new/.git/config " + plainConfig + "[remote \"o\"]\n\turl = ext:\":\"sh -c evil\n"}, "held settings", nil},
-		{"a file for a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write t/.git gitdir: ../.git/worktrees/t\n"}, "", []string{"t/.git", ".git/worktrees/t/commondir"}},
+		{"a new repository", []string{"write new/.git/HEAD ref", "write new/.git/objects/x o", "write new/.git/refs/x o", "write new/.git/hooks/pre-commit evil"}, "new/.git is a new repository", nil},
+		{"a repository to come", []string{"write new/.git/hooks/pre-commit evil"}, "new/.git is a new repository", nil},
+		{"a bare repository", []string{"write a/b/HEAD evil", "write a/b/objects/x o", "write a/b/refs/x o", "write a/b/config runs"}, "a/b/HEAD made a repository of its folder", []string{"a/b/config", "a/b/objects/x", "a/b/refs/x"}},
+		{"the workspace as a repository", []string{"write HEAD evil", "write objects/x o", "write refs/x o"}, "HEAD made a repository of its folder", []string{"objects/x", "refs/x"}},
+		{"a repository in a repository", []string{"write .git/objects/ab/HEAD evil", "write .git/objects/ab/commondir ../x"}, ".git/objects/ab/HEAD made", []string{".git/objects/ab/commondir"}},
+		{"a repository in packages", []string{"write node_modules/a/.git/HEAD evil", "write node_modules/a/.git/objects/x o", "write node_modules/a/.git/refs/x o"}, "node_modules/a/.git is a new", nil},
+		{"settings in packages", []string{"write node_modules/a/.vscode/settings.json evil"}, "node_modules/a/.vscode is a name that other programs trust", nil},
+		{"a link to settings in packages", []string{"write node_modules/a/.vscode/settings.json evil", "link a node_modules/a"}, "node_modules/a/.vscode is a name that other programs trust", []string{"a"}},
+		{"a folder moved into packages", []string{"write node_modules/x x", "move deep node_modules/deep", "write node_modules/deep/.envrc evil", "link deep node_modules/deep"}, "node_modules/deep/.envrc is a name that other programs trust", []string{"node_modules/x", "deep", "node_modules/deep/.vscode/tasks.json", "- deep/.vscode/tasks.json"}},
+		{"a folder moved and changed, and a link for it", []string{"move deep other", "link deep other", "write other/.vscode/tasks.json evil"}, "other/.vscode/tasks.json is as it was before", []string{"deep", "other/.vscode/tasks.json", "- deep/.vscode/tasks.json"}},
+		{"a repository moved, and a link for it", []string{"move sub/lib lib", "link sub/lib ../lib", "write lib/.git/config evil"}, "lib/.git/config is as it was before", []string{"sub/lib", "- sub/lib/.git/HEAD", "- sub/lib/.git/config", "- sub/lib/.git/hooks/post-merge", "lib/.git/HEAD", "lib/.git/config", "lib/.git/hooks/post-merge"}},
+		{"version managers and agents", []string{"write a/.tool-versions evil", "write a/mise.toml evil", "write a/.cargo/config.toml evil", "write .gemini/settings.json evil"}, "a/.tool-versions is a name", nil},
+		{"services that run what is pushed", []string{"write .gitlab-ci.yml evil", "write .forgejo/workflows/a.yml evil"}, ".gitlab-ci.yml is a name", nil},
+		{"a name with letters that some systems ignore", []string{"write a/.g\u200cit/config evil", "write .VSCODE\u200d/tasks.json evil", "write .envrc. evil"}, "is a new repository", nil},
+		{"a name with a line end", []string{"write a\nb/.envrc evil"}, `"a\nb/.envrc" is a name that other programs trust`, nil},
+		{"less known version control", []string{"write x/_darcs/prefs/defaults evil", "write y/.sl/config evil"}, "x/_darcs is a new repository", nil},
+		{"a file for a work tree", []string{"write .git/worktrees/t/HEAD evil", "write .git/worktrees/t/commondir ../..\n", "write t/.git gitdir: ../.git/worktrees/t evil\n"}, "t/.git is a name that other programs trust", []string{".git/worktrees/t/commondir"}},
 		{"a file for a repository", []string{"write sub/x/.git gitdir: ../evil"}, "sub/x/.git is a name that other programs trust", nil},
-		{"a work tree", []string{"write .git/worktrees/t/commondir ../..\n", "write .git/worktrees/t/HEAD ref"}, "", []string{".git/worktrees/t/commondir", ".git/worktrees/t/HEAD"}},
-		{"a work tree of another one", []string{"write .git/worktrees/t/commondir ../../../evil\n", "write .git/worktrees/t/config.worktree x"}, ".git/worktrees/t/commondir", nil},
+		{"a link for a repository", []string{"write evil/HEAD evil", "write evil/objects/x o", "write evil/refs/x o", "link x ."}, "evil/HEAD made", []string{"evil/objects/x", "evil/refs/x", "x"}},
+		{"old remotes", []string{"write .git/remotes/origin URL: evil"}, ".git/remotes is a name", nil},
+		{"steps of a rebase", []string{"write .git/rebase-merge/git-rebase-todo exec evil"}, ".git/rebase-merge is a name", nil},
+		{"other version control", []string{"write x/.hg/hgrc evil", "write .jj/repo/config.toml evil"}, "x/.hg is a new repository", nil},
+		{"settings in folders", []string{"write a/b/.vscode/tasks.json evil", "write a/.envrc evil", "write a/.ENVRC evil", "write .github/workflows/x.yml evil"}, "a/b/.vscode is a name that other programs trust", nil},
+		{"a folder with settings removed", []string{"remove deep"}, "", []string{"- deep/.vscode/tasks.json"}},
+		{"a folder with settings moved", []string{"move deep other"}, "", []string{"- deep/.vscode/tasks.json", "other/.vscode/tasks.json"}},
+		{"a folder with settings moved and changed", []string{"move deep other", "write other/.vscode/tasks.json evil"}, "other/.vscode/tasks.json is as it was before", []string{"- deep/.vscode/tasks.json", "other/.vscode/tasks.json"}},
+		{"names like those that are moved aside", func() (list []string) {
+			for i := range 1001 {
+				list = append(list, fmt.Sprintf("write etui-aside-%d-etui.yaml x", i))
+			}
+			return append(list, "write etui.yaml evil")
+		}(), "etui.yaml is as it was before", nil},
+		{"a folder far down and many before it", func() (list []string) {
+			for i := range 300 {
+				list = append(list, fmt.Sprintf("write n%d/x x", i))
+			}
+			return append(list, "write z/y/x/w/v/.envrc evil")
+		}(), "z/y/x/w/v/.envrc is a name", nil},
 		{"many", func() (list []string) {
 			for i := range 150 {
 				list = append(list, "write skills/"+strings.Repeat("x", i+1)+".yaml evil")
 			}
 			return list
-		}(), "skills was changed; it is etui-aside-1-skills now", nil},
+		}(), "skills was changed; it is etui-aside-", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorkspace(t, sandbox.Landlock, existing)
@@ -179,7 +212,7 @@ func TestEnd(t *testing.T) {
 			}
 			for name := range before {
 				guarded := strings.HasPrefix(name, "skills/") || strings.HasPrefix(name, ".vscode/") || name == "etui.yaml" || strings.Contains(name, "hooks/") || strings.HasSuffix(name, "/config")
-				if now, ok := after[name]; guarded && now != before[name] && c.name != "harmless settings" {
+				if now, ok := after[name]; guarded && now != before[name] {
 					t.Errorf("%s is %q (%v), was %q", name, now, ok, before[name])
 				}
 			}
@@ -207,6 +240,24 @@ func TestAnotherFolder(t *testing.T) {
 	w.must(os.Rename(w.dir+".away", w.dir))
 	if _, err := w.Begin(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLinkedWorkspace: a workspace that is configured by a link is searched as any other.
+func TestLinkedWorkspace(t *testing.T) {
+	w := newWorkspace(t, sandbox.Landlock, nil)
+	link := filepath.Join(t.TempDir(), "link")
+	w.must(os.Symlink(w.dir, link))
+	g, err := protect.New(protect.Config{Dir: link, Mode: sandbox.Landlock})
+	w.must(err)
+	defer g.Close()
+	if _, err := g.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	w.write(map[string]string{"a/.envrc": "evil"})
+	_ = g.End()
+	if text, there := w.files()["a/.envrc"]; there {
+		t.Errorf("a/.envrc is %q", text)
 	}
 }
 
@@ -287,5 +338,94 @@ func TestOwn(t *testing.T) {
 	w = newWorkspace(t, sandbox.Strong, map[string]string{"state/etui.db": "x"})
 	if sealed, err := w.Begin(); err != nil || !slices.Contains(sealed, w.path("state")) {
 		t.Errorf("%v, %v", sealed, err)
+	}
+}
+
+// TestDisorder: if something cannot be restored, a file outside of the workspace says so.
+func TestDisorder(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "a", "disorder")
+	if err := os.WriteFile(filepath.Join(dir, "etui.yaml"), []byte("good"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g, err := protect.New(protect.Config{Dir: dir, Names: []string{filepath.Join(dir, "etui.yaml")}, Disorder: file, Mode: sandbox.Landlock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if done := strings.Join(g.End(), "\n"); !strings.Contains(done, "Not everything could be restored") {
+		t.Error(done)
+	}
+	if text, err := os.ReadFile(file); !strings.Contains(string(text), "etui.yaml") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := g.Begin(); err == nil {
+		t.Error("another command may run")
+	}
+}
+
+// TestKeepNew: if the configuration says so, new names stay, and what existed is restored
+// all the same.
+func TestKeepNew(t *testing.T) {
+	w := newWorkspace(t, sandbox.Landlock, map[string]string{".git/HEAD": "ref", ".git/config": "mine", ".github/workflows/a.yml": "mine"})
+	g, err := protect.New(protect.Config{Dir: w.dir, Names: []string{w.path("etui.yaml"), w.path(".claude/skills")}, KeepNew: true, Mode: sandbox.Landlock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	w.write(map[string]string{
+		"new/.git/HEAD": "ref", "new/.git/hooks/x": "x", ".envrc": "x", ".github/workflows/b.yml": "x", ".claude/settings.json": "x",
+		".git/config": "evil", ".git/hooks/x": "evil", ".github/workflows/a.yml": "evil", "etui.yaml": "evil", ".claude/skills/x.yaml": "evil",
+	})
+	g.End()
+	for name, text := range w.files() {
+		if text == "evil" {
+			t.Errorf("%s is there", name)
+		}
+	}
+	for _, name := range []string{"new/.git/hooks/x", ".envrc", ".github/workflows/b.yml", ".claude/settings.json"} {
+		if w.files()[name] != "x" {
+			t.Errorf("%s was moved aside", name)
+		}
+	}
+}
+
+// BenchmarkGuard is what the guard adds to a command, in a workspace of 300 folders with
+// one repository and one below.
+func BenchmarkGuard(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 300 {
+		name := filepath.Join(dir, fmt.Sprintf("a%d/b%d", i%17, i))
+		if err := errors.Join(os.MkdirAll(name, 0o755), os.WriteFile(filepath.Join(name, "x"), nil, 0o600)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, git := range []string{".git", "a1/.git"} {
+		for _, name := range []string{"HEAD", "config", "objects/ab/x", "refs/x", "hooks/a.sample", "hooks/b.sample"} {
+			file := filepath.Join(dir, git, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	time.Sleep(1100 * time.Millisecond) // folders that were just made are read again
+	g, err := protect.New(protect.Config{Dir: dir, Mode: sandbox.Landlock})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	for b.Loop() {
+		if _, err := g.Begin(); err != nil {
+			b.Fatal(err)
+		}
+		g.End()
 	}
 }

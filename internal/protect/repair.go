@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -8,36 +9,94 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// maxAside is how many things may lie aside. With more, nothing is moved and no command
-// runs until a person has looked at them.
-const maxAside = 1000
+// maxSaid is how many sentences a repair says. The rest are counted.
+const maxSaid = 200
 
 // repair restores the names of a workspace.
 type repair struct {
 	guard *Guard
-	gits  map[string]bool // the current folders of git
+	put   string // the folder of what is moved aside, once it exists
+	moved int
 	done  []string
+	more  int // sentences that are not in done
 	errs  []error
 }
 
-// all restores everything: first the parents of names, then the names.
+// maxPasses is how often a repair looks for what it moved aside together with a folder. With
+// more, the next command is refused until another repair finds nothing.
+const maxPasses = 5
+
+// all restores everything. What was moved aside is searched as well: the next program could
+// bring back a name inside of it, which the guard would take for the user's.
 func (r *repair) all() {
-	g, before := r.guard, r.guard.before
-	r.gits = map[string]bool{}
-	wanted := maps.Clone(before.entries)
-	for _, git := range g.search.repositories(g.root, g.dirs[0]) {
-		r.enterGit(git, wanted)
+	for pass := 1; ; pass++ {
+		moved := r.moved
+		if r.pass(); r.moved == moved || len(r.errs) > 0 {
+			break
+		}
+		if pass == maxPasses {
+			if r.guard.running == 0 { // otherwise a later repair goes on
+				r.errs = append(r.errs, errors.New("too much was moved aside at once"))
+			}
+			break
+		}
 	}
-	r.bare()
+	if r.more > 0 {
+		r.done = append(r.done, fmt.Sprintf("and %d more changes", r.more))
+	}
+}
+
+// pass restores everything once: first the parents of names, then the names. Without a
+// search, it restores what was there before.
+func (r *repair) pass() {
+	g, before := r.guard, r.guard.before
+	if info, err := g.folder.Stat(); err == nil && info.Mode() != before.mode {
+		if err := g.folder.Chmod(before.mode); err != nil {
+			r.errs = append(r.errs, err)
+		} else {
+			r.say("the permissions of the workspace were changed; they are as before")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(before.folders)) {
 		r.folder(name, before.folders[name])
+	}
+	now, err := g.search.find(g.root, g.dirs[0])
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+	wanted := maps.Clone(before.entries)
+	names := slices.AppendSeq(slices.Clone(now.marks), maps.Keys(now.repos))
+	slices.SortFunc(names, func(a, b string) int { // what is inside of another first
+		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), strings.Compare(a, b))
+	})
+	for _, name := range slices.Compact(names) {
+		if info, ok := now.repos[name]; ok {
+			switch was := r.earlierRepo(name, info); {
+			case was == "" && !g.config.KeepNew:
+				r.defuse(name)
+			case was != "" && was != name:
+				for i, control := range controls(name) {
+					wanted[control] = before.entries[controls(was)[i]]
+				}
+			}
+		}
+		if _, isMark := slices.BinarySearch(now.marks, name); !isMark {
+			continue
+		}
+		if _, known := wanted[name]; known {
+			continue
+		}
+		if was := r.earlier(name); was != nil {
+			wanted[name] = was
+		} else if !g.config.KeepNew {
+			r.aside(name, "is a name that other programs trust")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !r.gone(name) && !slices.Contains(g.own, name) {
@@ -46,78 +105,88 @@ func (r *repair) all() {
 	}
 }
 
-// enterGit adds the wanted state of a current .git. If it was moved with its folder, that
-// is its earlier state.
-func (r *repair) enterGit(git string, wanted map[string]*entry) {
-	g, before := r.guard, r.guard.before
-	info, err := g.root.Lstat(git)
-	if err != nil {
-		return
-	}
-	if !info.IsDir() {
-		if _, known := wanted[git]; !known {
-			wanted[git] = nil
-		}
-		return
-	}
-	if git == ".git" && before.gits[git] == nil && before.entries[git] == nil { // commands may make a repository
-		delete(wanted, git)
-		g.made = info
-	}
-	for _, f := range gitFolders(g.root, git) {
-		r.gits[f.name] = true
-		was := r.before(f.name)
-		for _, name := range f.names() {
-			if _, known := wanted[name]; !known {
-				wanted[name] = before.entries[was+strings.TrimPrefix(name, f.name)]
-			}
-		}
-	}
-}
-
-// before returns the earlier name of a folder of git.
-func (r *repair) before(name string) string {
-	root, gits := r.guard.root, r.guard.before.gits
-	info, err := root.Lstat(name)
-	if err != nil || gits[name] != nil {
+// earlierRepo returns the earlier name of a repository, which may have been moved; empty
+// means that it is new.
+func (r *repair) earlierRepo(name string, info fs.FileInfo) string {
+	repos := r.guard.before.repos
+	if repos[name] != nil {
 		return name
 	}
-	for was, old := range gits {
-		if _, err := root.Lstat(was); err != nil && os.SameFile(old, info) {
+	for was, old := range repos {
+		if os.SameFile(old, info) && path.Base(was) == path.Base(name) && !r.still(was, old) {
 			return was
 		}
 	}
-	return name
+	return ""
 }
 
-// gone reports whether a name was in a folder of git that was removed as a whole.
+// earlier returns the earlier entry of a file or folder that was moved.
+func (r *repair) earlier(name string) *entry {
+	info, err := r.guard.root.Lstat(name)
+	if err != nil {
+		return nil
+	}
+	for was, old := range r.guard.before.entries {
+		if old != nil && os.SameFile(old.info, info) && path.Base(was) == path.Base(name) && !r.still(was, old.info) {
+			return old
+		}
+	}
+	return nil
+}
+
+// still reports whether a name means the same file or folder as before.
+func (r *repair) still(name string, was fs.FileInfo) bool {
+	info, err := r.plain(name)
+	return err == nil && os.SameFile(was, info)
+}
+
+// defuse makes a new repository none: without its HEAD, git reads nothing in a folder.
+func (r *repair) defuse(repo string) {
+	f, err := open(r.guard.root, repo)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1) // find has bounded them
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+	for _, name := range names {
+		if strings.EqualFold(name, "HEAD") {
+			r.aside(path.Join(repo, name), "made a repository of its folder")
+		}
+	}
+	if isRepoName(path.Base(repo)) {
+		r.aside(repo, "is a new repository")
+	}
+}
+
+// gone reports whether a name below a folder went with the folder.
 func (r *repair) gone(name string) bool {
-	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-		if r.guard.before.gits[folder] == nil {
-			continue
-		}
-		if _, err := r.guard.root.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
+	folder := path.Dir(name)
+	if folder == "." || slices.Contains(r.guard.names, name) {
+		return false
 	}
-	return false
+	info, err := r.plain(folder)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return true
+	}
+	if path.Base(folder) == "info" && err != nil { // of a repository, which is there
+		_, err = r.plain(path.Dir(folder))
+	}
+	return errors.Is(err, fs.ErrNotExist)
 }
 
-// bare moves HEAD aside if the workspace itself has become a repository.
-func (r *repair) bare() {
-	if !r.guard.before.bare && isBare(r.guard.root) {
-		r.aside("HEAD", "made a repository of the workspace itself")
-	}
-}
-
-// isBare reports whether git sees the workspace itself as a repository.
-func isBare(root *os.Root) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := root.Lstat(name); err != nil {
-			return false
+// plain describes a file or folder. A name that leads through a link is missing: the
+// search found no such name, so a folder was moved and a link left in its place.
+func (r *repair) plain(name string) (fs.FileInfo, error) {
+	for _, folder := range parents(name) {
+		if info, err := r.guard.root.Lstat(folder); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fs.ErrNotExist
 		}
 	}
-	return true
+	return r.guard.root.Lstat(name)
 }
 
 // folder restores a parent of names, which must be a folder or what it was before.
@@ -142,13 +211,8 @@ func (r *repair) entry(name string, was *entry) {
 		if r.restore(name, was) {
 			r.say("%s was removed; it is there again", told(name))
 		}
-	case now.isDir() && was == nil && r.isHooks(name):
-		r.children(name, &entry{})
 	case now.isDir() && was.isDir() && !was.sealed:
 		r.children(name, was)
-	case r.harmless(name, was, now):
-	case was == nil && r.isConfig(name) && now.kept:
-		r.clean(name, now)
 	case was == nil:
 		r.aside(name, "is a name that other programs trust")
 	default:
@@ -173,65 +237,26 @@ func (r *repair) children(name string, was *entry) {
 		}
 	}
 	slices.Sort(names)
+	keep := r.guard.config.KeepNew && r.isSetting(name)
 	for _, child := range names {
-		r.entry(path.Join(name, child), was.list[child])
+		if old := was.list[child]; old != nil || !keep {
+			r.entry(path.Join(name, child), old)
+		}
 	}
 }
 
-func (r *repair) isHooks(name string) bool {
-	return path.Base(name) == "hooks" && r.gits[path.Dir(name)]
-}
-
-func (r *repair) isConfig(name string) bool {
-	return path.Base(name) == "config" && r.gits[path.Dir(name)]
-}
-
-// harmless reports whether a change may stay because nothing runs it.
-func (r *repair) harmless(name string, was, now *entry) bool {
-	switch {
-	case !now.isFile() || !now.kept:
-		return false
-	case was == nil && path.Ext(name) == ".sample":
-		return r.isHooks(path.Dir(name))
-	case was == nil && path.Base(name) == ".git":
-		return r.leadsToGit(name, string(now.text))
-	case path.Base(name) == "commondir":
-		return was == nil && strings.TrimSpace(string(now.text)) == "../.." && path.Base(path.Dir(path.Dir(name))) == "worktrees"
-	case r.isConfig(name):
-		var before []string
-		if was.isFile() {
-			before, _ = gitRisks(string(was.text))
+// isSetting reports whether a name is one of other programs, not one of a repository or of
+// etui.
+func (r *repair) isSetting(name string) bool {
+	folder := ""
+	for part := range strings.SplitSeq(Fold(name), "/") {
+		if isSetting(folder, part) {
+			return !slices.ContainsFunc(r.guard.names, func(own string) bool { return name == own || strings.HasPrefix(name, own+"/") })
 		}
-		after, _ := gitRisks(string(now.text))
-		return slices.Equal(before, after)
+		folder = part
 	}
 	return false
 }
-
-// leadsToGit reports whether a .git file points to a work tree or a submodule of a
-// repository of this workspace, whose own names are protected.
-func (r *repair) leadsToGit(name, text string) bool {
-	target, ok := strings.CutPrefix(strings.TrimSuffix(text, "\n"), "gitdir: ")
-	if !ok || !isPlain(target) {
-		return false
-	}
-	if !filepath.IsAbs(target) {
-		target = r.guard.path(path.Join(path.Dir(name), target))
-	}
-	below, ok := r.guard.name(target)
-	return ok && r.gits[below]
-}
-
-// clean removes risky lines from the configuration of a new repository.
-func (r *repair) clean(name string, now *entry) {
-	risks, clean := gitRisks(string(now.text))
-	now.text = []byte(clean)
-	if r.aside(name, fmt.Sprintf("held settings for which git may run programs (%s)", shown(risks))) && r.restore(name, now) {
-		r.say("%s is there without them", told(name))
-	}
-}
-
-func shown(risks []string) string { return quoted(strings.Join(risks, "; ")) }
 
 // plainName matches names that cannot be mistaken for other text.
 var plainName = regexp.MustCompile(`^[\p{L}\p{N}._/@+-]{1,200}$`)
@@ -251,32 +276,39 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-// aside moves a file or folder to the top of the workspace, under a name that no program
-// trusts.
+// aside moves a file or folder to a new folder at the top of the workspace, under a name
+// that no program trusts. What cannot be moved is removed.
 func (r *repair) aside(name, why string) bool {
 	root := r.guard.root
 	flat := strings.ReplaceAll(name, "/", "-")
 	if len(flat) > 150 {
 		flat = strings.ToValidUTF8(flat[len(flat)-150:], "")
 	}
-	for n := 1; n <= maxAside; n++ {
-		to := fmt.Sprintf("etui-aside-%d-%s", n, flat)
-		if _, err := root.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		err := r.try(name, func() error { return root.Rename(name, to) })
-		if errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("%s: %w", told(name), err))
-			return false
-		}
+	var err error
+	if r.put == "" { // a random name: no program can have taken it
+		r.put = "etui-aside-" + rand.Text()[:10]
+		err = r.try(".", func() error { return root.Mkdir(r.put, 0o700) })
+	}
+	to := fmt.Sprintf("%s/%d-%s", r.put, r.moved+1, flat)
+	if err == nil {
+		err = r.try(name, func() error { return root.Rename(name, to) })
+	}
+	switch {
+	case err == nil:
+		r.moved++
 		r.say("%s %s; it is %s now", told(name), why, told(to))
 		return true
+	case errors.Is(err, fs.ErrNotExist):
+		if _, missing := root.Lstat(name); errors.Is(missing, fs.ErrNotExist) {
+			return true
+		}
 	}
-	r.errs = append(r.errs, fmt.Errorf("there are %d names like etui-aside-1-%s already; look at them and remove them", maxAside, told(flat)))
-	return false
+	if err := r.try(name, func() error { return root.RemoveAll(name) }); err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s %s, and cannot be removed: %w", told(name), why, err))
+		return false
+	}
+	r.say("%s %s; it could not be moved aside (%v), and was removed", told(name), why, err)
+	return true
 }
 
 // restore restores the earlier entry of a name.
@@ -284,14 +316,14 @@ func (r *repair) restore(name string, was *entry) bool {
 	if was == nil {
 		return true
 	}
-	err := r.try(name, func() error { return r.put(name, was) })
+	err := r.try(name, func() error { return r.write(name, was) })
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("%s: %w", told(name), err))
 	}
 	return err == nil
 }
 
-func (r *repair) put(name string, was *entry) error {
+func (r *repair) write(name string, was *entry) error {
 	root := r.guard.root
 	if folder := path.Dir(name); folder != "." {
 		if err := root.MkdirAll(folder, 0o755); err != nil {
@@ -307,7 +339,7 @@ func (r *repair) put(name string, was *entry) error {
 			return err
 		}
 		for child, e := range was.list {
-			if err := r.put(path.Join(name, child), e); err != nil {
+			if err := r.write(path.Join(name, child), e); err != nil {
 				return err
 			}
 		}
@@ -356,5 +388,9 @@ func parents(name string) []string {
 }
 
 func (r *repair) say(format string, args ...any) {
+	if len(r.done) == maxSaid {
+		r.more++
+		return
+	}
 	r.done = append(r.done, fmt.Sprintf(format, args...))
 }

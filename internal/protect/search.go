@@ -1,23 +1,104 @@
 package protect
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/etui-run/etui/internal/filestamp"
 )
 
-// Limits of the search for repositories.
+// Limits of the search. A workspace that exceeds them cannot be checked after a program,
+// so none runs in it.
 const (
-	maxFolders = 150  // folders of the workspace that are searched, near ones first
-	maxNames   = 4000 // names of a folder that are read
-	maxGits    = 64   // folders of git in a repository: its own, and those of submodules and work trees
+	maxFolders = 100_000
+	maxNames   = 2_000_000 // in the folders that have changed since the last search
 )
 
-// search finds the repositories of a workspace. It does not read unchanged folders again.
+// Names are the names that other programs trust in any folder: they run or obey what is
+// there when the user opens or uses the folder. A slash at the end includes everything
+// below.
+func Names() []string {
+	var names []string
+	for _, name := range slices.Concat(repositories, settings) {
+		names = append(names, name+"/")
+	}
+	return names
+}
+
+// repositories are the names at which version control looks for a repository.
+var repositories = []string{".git", ".hg", ".jj", ".sl", ".pijul", ".bzr", "_darcs"}
+
+// settings are files and folders that do not belong to a repository. They have an effect
+// when the user opens or enters a folder, or commits or pushes what is in it. What has one
+// only when the user runs or builds the project is left out: any of its sources does that.
+var settings = []string{
+	".vscode", ".vs", ".idea", ".cursor", ".windsurf", ".zed", ".fleet", ".helix", ".devcontainer", ".devcontainer.json", // editors
+	".claude", ".codex", ".gemini", ".kiro", ".roo", ".continue", ".opencode", ".amazonq", ".aider.conf.yml", ".mcp.json", // agents
+	".envrc", ".mise.toml", "mise.toml", ".mise", ".tool-versions", ".cargo/config", ".cargo/config.toml", // shells and version managers
+	".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el", ".gdbinit", ".lldbinit", // editors and debuggers of terminals
+	".husky", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".yarnrc.yml", ".pnpmfile.cjs", // tools that run at a commit or with any command
+	".github/workflows", ".gitea/workflows", ".forgejo/workflows", ".gitlab-ci.yml", ".circleci", // services that run what is pushed
+}
+
+// isSetting reports whether a name in a folder is one of settings. Both are folded.
+func isSetting(folder, name string) bool {
+	return slices.Contains(settings, name) || slices.Contains(settings, folder+"/"+name)
+}
+
+// Fold maps names to one form if some file system treats them as equal: different
+// case, composed letters, invisible characters, and trailing blanks, dots or streams.
+func Fold(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, norm.NFKC.String(name))
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		part, _, _ = strings.Cut(part, ":")
+		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
+			part = trimmed
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// folded is Fold for one element of a path. Most have their form already.
+func folded(name string) string {
+	for i := range len(name) {
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' || c == ' ' || c == '.' && i == len(name)-1 {
+			return Fold(name)
+		}
+	}
+	return name
+}
+
+// found is what a search finds.
+type found struct {
+	// repos are the folders that git takes for a repository's own, wherever they are and
+	// whatever they are called: .git, bare repositories, those of submodules and work
+	// trees. Those of Mercurial and Jujutsu, too.
+	repos map[string]fs.FileInfo
+	// marks are files and folders at names that other programs trust.
+	marks []string
+}
+
+// search finds the repositories and names of a workspace. It does not read unchanged
+// folders again.
 type search struct {
 	folders map[string]folder
 }
@@ -26,99 +107,129 @@ type search struct {
 type folder struct {
 	stamp filestamp.Stamp
 	fresh bool // it was read so soon after a change that the next one may have the same stamp
-	git   bool
+	repo  bool
+	marks []string
 	below []string
 }
 
-// repositories returns the names of all .git. It does not search node_modules and folders
-// whose names begin with a dot.
-func (s *search) repositories(root *os.Root, dir string) (gits []string) {
+// toSearch is what the owner of a folder needs to read the folders in it.
+const toSearch = 0o500
+
+// find searches all folders. It follows no links: git does, but what a link leads to is in
+// the workspace itself, or cannot be written by a program in it. It opens folders that are
+// closed to their owner, and leaves them open: nothing hides in them until later.
+func (s *search) find(root *os.Root, dir string) (found, error) {
 	known := s.folders
 	s.folders = make(map[string]folder, len(known))
-	waiting := []string{"."}
-	for len(waiting) > 0 && len(s.folders) < maxFolders {
-		name := waiting[0]
-		waiting = waiting[1:]
+	result := found{repos: map[string]fs.FileInfo{}}
+	names := 0
+	for waiting := []string{"."}; len(waiting) > 0; {
+		name := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
 		// A link out of the workspace does not matter for its stamp.
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
-		if err != nil || !info.IsDir() {
+		if name == "." { // the workspace may be configured by a link
+			info, err = root.Stat(name)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
+			continue // it is gone, or another user's
+		case err != nil: // the name may be too long for the system
+			return found{}, fmt.Errorf("a folder cannot be checked: %s: %w", quoted(path.Base(name)), errors.Unwrap(err))
+		case !info.IsDir():
 			continue
 		}
 		f, ok := known[name]
+		if mode := info.Mode().Perm(); mode&toSearch != toSearch {
+			_ = root.Chmod(name, mode|0o700) // it may be another user's
+		}
 		if now := filestamp.Of(info); !ok || f.stamp != now || f.fresh {
 			f = folder{stamp: now, fresh: !now.Settled()}
-			f.read(root, name)
+			n, err := f.read(root, name)
+			if err != nil {
+				return found{}, err
+			}
+			names += n
 		}
 		s.folders[name] = f
-		if f.git {
-			gits = append(gits, path.Join(name, ".git"))
+		if f.repo {
+			result.repos[name] = info
 		}
+		result.marks = append(result.marks, f.marks...)
 		waiting = append(waiting, f.below...)
+		if len(s.folders)+len(waiting) > maxFolders || names > maxNames {
+			return found{}, fmt.Errorf("the workspace has more than %d folders or %d names: too many to check after a command. Remove some, or use a smaller workspace", maxFolders, maxNames)
+		}
 	}
-	return gits
+	slices.Sort(result.marks)
+	return result, nil
 }
 
-func (f *folder) read(root *os.Root, name string) {
-	_, err := root.Lstat(path.Join(name, ".git"))
-	f.git = err == nil
+// read reads the names of a folder and returns how many there are.
+func (f *folder) read(root *os.Root, name string) (names int, err error) {
 	d, err := open(root, name)
-	if err != nil {
-		return
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return 0, nil // it is gone, or another user's, whose folder no program could change
+	case err != nil:
+		return 0, fmt.Errorf("a folder cannot be checked: %w", err)
 	}
 	defer d.Close()
-	entries, _ := d.ReadDir(maxNames) // unreadable folders are not searched
-	for _, e := range entries {
-		if e.Type() == fs.ModeDir && e.Name() != "node_modules" && !strings.HasPrefix(e.Name(), ".") && len(f.below) < maxFolders {
-			f.below = append(f.below, path.Join(name, e.Name()))
+	has := map[string]bool{}
+	for {
+		entries, err := d.ReadDir(1000)
+		for _, e := range entries {
+			f.take(name, e, has)
+		}
+		names += len(entries)
+		if errors.Is(err, io.EOF) || names > maxNames {
+			break
+		}
+		if err != nil {
+			return names, fmt.Errorf("a folder cannot be checked: %w", err)
 		}
 	}
+	// git asks for more: see is_git_directory in its setup.c. HEAD must name a branch or
+	// a commit, and objects and refs may be in another folder, which commondir names.
+	f.repo = has["head"] && (has["objects"] && has["refs"] || has["commondir"])
+	// Without them, a folder at the usual name waits for git init, which keeps its hooks.
+	f.repo = f.repo || isRepoName(path.Base(name))
+	return names, nil
 }
 
-// gitFolder is a folder of git: .git, and in it one of a submodule or a work tree.
-type gitFolder struct {
-	name string
-	tree bool // of a work tree
-}
+// isRepoName reports whether version control looks for a repository at a name.
+func isRepoName(name string) bool { return slices.Contains(repositories, folded(name)) }
 
-// names returns the protected names in it.
-func (f gitFolder) names() []string {
-	if f.tree {
-		return []string{path.Join(f.name, "config.worktree"), path.Join(f.name, "commondir")}
+// take notes an entry of a folder.
+func (f *folder) take(name string, e fs.DirEntry, has map[string]bool) {
+	below, base := path.Join(name, e.Name()), folded(e.Name())
+	switch base {
+	case "head", "objects", "refs", "commondir":
+		has[base] = true
 	}
-	var names []string
-	for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
-		names = append(names, path.Join(f.name, name))
+	isFolder := e.Type() == fs.ModeDir
+	if !isFolder && slices.Contains(repositories, base) || isSetting(folded(path.Base(name)), base) {
+		f.marks = append(f.marks, below)
+	}
+	if isFolder {
+		f.below = append(f.below, below)
+	}
+}
+
+// controls returns the names in a folder of a repository that the version control obeys:
+// it runs programs for them, or reads other folders.
+func controls(repo string) []string {
+	names := []string{"hooks", "config", "config.worktree", "info/attributes", "commondir", "gitdir", "remotes", "branches", "rebase-merge", "rebase-apply"}
+	switch folded(path.Base(repo)) {
+	case ".hg", ".sl":
+		names = []string{"hgrc", "hgrc-not-shared", "config", "sharedpath"}
+	case ".jj":
+		names = []string{"config.toml", "repo/config.toml", "workspace-config.toml"}
+	case ".pijul", ".bzr", "_darcs":
+		names = []string{"config", "hooks", "branch/branch.conf", "prefs"}
+	}
+	for i, name := range names {
+		names[i] = path.Join(repo, name)
 	}
 	return names
-}
-
-// gitFolders returns a folder of git and those of its submodules and work trees.
-func gitFolders(root *os.Root, git string) []gitFolder {
-	folders := []gitFolder{{name: git}}
-	for i := 0; i < len(folders) && len(folders) < maxGits; i++ {
-		if folders[i].tree {
-			continue
-		}
-		trees, _ := list(root, path.Join(folders[i].name, "worktrees"), maxGits) // there is usually none
-		for _, tree := range trees {
-			folders = append(folders, gitFolder{path.Join(folders[i].name, "worktrees", tree), true})
-		}
-		folders = append(folders, modules(root, path.Join(folders[i].name, "modules"), 3)...)
-	}
-	return folders
-}
-
-// modules returns the folders of git below modules/; a submodule's name may contain
-// slashes.
-func modules(root *os.Root, dir string, depth int) (folders []gitFolder) {
-	names, _ := list(root, dir, maxGits) // there is usually none
-	for _, name := range names {
-		at := path.Join(dir, name)
-		if _, err := root.Lstat(path.Join(at, "HEAD")); err == nil {
-			folders = append(folders, gitFolder{name: at})
-		} else if depth > 0 {
-			folders = append(folders, modules(root, at, depth-1)...)
-		}
-	}
-	return folders
 }

@@ -10,8 +10,10 @@ import (
 // longest. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int
+	size  func(V) int
 
 	mu      sync.Mutex
+	used    int       // the sizes together
 	byUse   list.List // of entries, the newest first
 	entries map[K]*list.Element
 }
@@ -19,11 +21,18 @@ type Cache[K comparable, V any] struct {
 type entry[K comparable, V any] struct {
 	key   K
 	value V
+	size  int
 }
 
 // New returns an empty cache of at most limit values.
 func New[K comparable, V any](limit int) *Cache[K, V] {
-	return &Cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
+	return NewSized[K](limit, func(V) int { return 1 })
+}
+
+// NewSized returns an empty cache of values whose sizes add up to at most limit. A value
+// that is larger than that is not kept.
+func NewSized[K comparable, V any](limit int, size func(V) int) *Cache[K, V] {
+	return &Cache[K, V]{limit: limit, size: size, entries: map[K]*list.Element{}}
 }
 
 // Get returns the value of a key and makes it the newest.
@@ -40,16 +49,21 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 
 // Put stores a value under a key.
 func (c *Cache[K, V]) Put(key K, value V) {
+	size := c.size(value)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.entries[key]; ok {
-		e.Value = entry[K, V]{key, value}
-		c.byUse.MoveToFront(e)
+	c.remove(c.entries[key])
+	c.entries[key] = c.byUse.PushFront(entry[K, V]{key, value, size})
+	for c.used += size; c.used > c.limit; {
+		c.remove(c.byUse.Back())
+	}
+}
+
+func (c *Cache[K, V]) remove(e *list.Element) {
+	if e == nil {
 		return
 	}
-	c.entries[key] = c.byUse.PushFront(entry[K, V]{key, value})
-	if c.byUse.Len() > c.limit {
-		oldest := c.byUse.Back()
-		delete(c.entries, c.byUse.Remove(oldest).(entry[K, V]).key)
-	}
+	old := c.byUse.Remove(e).(entry[K, V])
+	delete(c.entries, old.key)
+	c.used -= old.size
 }

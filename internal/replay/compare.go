@@ -1,13 +1,54 @@
 package replay
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 )
 
 // Report holds the results of replays, a run for each mode and provider.
 type Report struct {
 	Runs []Run `json:"runs"`
+}
+
+// ReadReport reads a report that was written as JSON.
+func ReadReport(file string) (r Report, err error) {
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, &r)
+	}
+	return r, err
+}
+
+// Modes returns the modes of the runs, without those that this version does not have.
+func (r Report) Modes() []Mode {
+	var list []Mode
+	for _, run := range r.Runs {
+		if _, err := ParseMode(string(run.Mode)); err == nil && !slices.Contains(list, run.Mode) {
+			list = append(list, run.Mode)
+		}
+	}
+	return list
+}
+
+// Below says which runs have a share below the least one, in a sentence each. The shares
+// are called recall and reached.
+func (r Report) Below(least map[string]float64) []string {
+	var list []string
+	for _, run := range r.Runs {
+		for _, name := range slices.Sorted(maps.Keys(least)) {
+			got := run.Recall()
+			if name == "reached" {
+				got = run.Reached()
+			}
+			if got < least[name] {
+				list = append(list, fmt.Sprintf("%s at %s: %s is %.3f, less than %g", run.Mode, run.Provider, name, got, least[name]))
+			}
+		}
+	}
+	return list
 }
 
 // Change is a difference between two replays of a turn.

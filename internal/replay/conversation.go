@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -123,6 +126,40 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 		return nil, fmt.Errorf("reading %s: %w", name, lines.Err())
 	}
 	return all, nil
+}
+
+// ReadFiles reads the conversations of files; "-" is in. An id may occur once only, and
+// at least one conversation is required.
+func ReadFiles(in io.Reader, files []string) ([]Conversation, error) {
+	var all []Conversation
+	for _, name := range files {
+		list, err := readFile(in, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			if slices.ContainsFunc(all, func(x Conversation) bool { return x.ID == c.ID }) {
+				return nil, fmt.Errorf("%s: the id %q is used in an earlier file already", name, c.ID)
+			}
+		}
+		all = append(all, list...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no conversation in %s", strings.Join(files, ", "))
+	}
+	return all, nil
+}
+
+func readFile(in io.Reader, name string) ([]Conversation, error) {
+	if name == "-" {
+		return Read(in, name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading conversations: %w", err)
+	}
+	defer file.Close()
+	return Read(file, name)
 }
 
 // decode refuses unknown keys: with a misspelt "tools", a turn would seem to need

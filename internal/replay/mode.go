@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // Mode is how tools reach the model: one of the modes below, or one of
@@ -55,6 +56,21 @@ func ParseMode(name string) (Mode, error) {
 	return "", fmt.Errorf("there is no mode %q; it is one of %s", name, ModeNames())
 }
 
+// ParseModes reads modes' names, each once.
+func ParseModes(names []string) ([]Mode, error) {
+	var list []Mode
+	for _, name := range names {
+		m, err := ParseMode(name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
 // apply sets this mode in a configuration.
 func (m Mode) apply(g *engine.Config) {
 	switch m {
@@ -75,7 +91,7 @@ func (m Mode) apply(g *engine.Config) {
 
 // forgetful is a store that forgets what a session has shown to the model, so that
 // every question is like the first one.
-type forgetful struct{ session.Store }
+type forgetful struct{ store.Store }
 
 // Load implements [session.Store].
 func (f forgetful) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {

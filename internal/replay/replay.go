@@ -20,7 +20,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/selection"
-	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -129,12 +129,12 @@ func Play(ctx context.Context, cfg Config, conversations []Conversation) (Run, e
 	if err != nil {
 		return run, err
 	}
-	for _, c := range conversations {
+	for i, c := range conversations {
 		if !cfg.Warm {
 			s.cache.forget()
 			s.now = dawn
 		}
-		played, err := play(ctx, e, s, c)
+		played, err := play(ctx, e, s, fmt.Sprint("replay ", i), c)
 		if err != nil {
 			return run, err
 		}
@@ -151,10 +151,10 @@ func (c Config) engine(s *script) engine.Config {
 	g := engine.Config{
 		Registry:  c.Engine.Registry.Wrap(func(t tool.Tool) tool.Tool { return standIn{t, s} }),
 		Agents:    slices.Clone(c.Engine.Agents),
-		Store:     &session.MemoryStore{},
+		Store:     &store.Memory{},
 		Selection: c.Engine.Selection,
 		Turn:      c.Engine.Turn,
-		Scope:     c.Engine.Scope, Links: c.Engine.Links, MaxMessage: c.Engine.MaxMessage,
+		Scope:     c.Engine.Scope, Users: c.Engine.Users, MaxMessage: c.Engine.MaxMessage,
 		Now: func() time.Time { return s.now },
 	}
 	g.Turn.Chooser = nil
@@ -167,7 +167,7 @@ func (c Config) engine(s *script) engine.Config {
 }
 
 // play replays one conversation.
-func play(ctx context.Context, run *engine.Engine, s *script, c Conversation) (Replayed, error) {
+func play(ctx context.Context, run *engine.Engine, s *script, session string, c Conversation) (Replayed, error) {
 	done := Replayed{ID: c.ID, Lang: c.Lang}
 	told := map[string]bool{}
 	for i, t := range c.Turns {
@@ -179,7 +179,7 @@ func play(ctx context.Context, run *engine.Engine, s *script, c Conversation) (R
 		}
 		s.begin(t)
 		m := engine.Message{
-			Agent: c.Agent, Text: t.Text, Skill: t.Skill, Session: "replay " + c.ID,
+			Agent: c.Agent, Text: t.Text, Skill: t.Skill, Session: session,
 			Channel: c.Channel, Chat: c.Chat, User: c.User, Roles: c.Roles, Attrs: c.Attrs,
 		}
 		played := Played{Text: t.Text}

@@ -150,8 +150,11 @@ func TestSame(t *testing.T) {
 	cfg.Engine.Registry = without
 	after := replay.Report{Runs: []replay.Run{play(t, cfg, list)}}
 	changes := replay.Compare(before, after)
-	if len(changes) != 1 || changes[0].Turn != 2 {
-		t.Fatalf("changes %+v, want one in turn 2", changes)
+	if len(changes) != 1 {
+		t.Fatalf("len(changes) = %v, want 1: %+v", len(changes), changes)
+	}
+	if changes[0].Turn != 2 {
+		t.Fatalf("changes[0].Turn = %v, want 2", changes[0].Turn)
 	}
 	if got := changes[0].Dropped; !slices.Equal(got, []string{"send_mail"}) {
 		t.Errorf("dropped %q", got)
@@ -193,8 +196,12 @@ func TestBill(t *testing.T) {
 		if p.Write == 1 {
 			written = first.Input
 		}
-		if want := (float64(written)*p.Write*p.Input + float64(first.Output)*p.Output) / 1e6; first.Dollars != want || p.Marked != (first.Written == first.Input) {
-			t.Errorf("%s: the first request costs %v, want %v: %+v", p.Name, first.Dollars, want, first)
+		want := (float64(written)*p.Write*p.Input + float64(first.Output)*p.Output) / 1e6
+		if first.Dollars != want {
+			t.Errorf("first.Dollars = %v, want %v", first.Dollars, want)
+		}
+		if p.Marked != (first.Written == first.Input) {
+			t.Errorf("p.Marked = %v, want %v", p.Marked, (first.Written == first.Input))
 		}
 		cfg.Warm = true
 		twice := append(turns("1m"), turns("1m")...)
@@ -247,8 +254,15 @@ func TestFromSession(t *testing.T) {
 		{Role: chat.User, Text: "to work"},
 		call("1", selection.UseSkill, `{"name":"ops"}`), result("1", "active", false),
 	}})
-	if t0, t1 := switching.Turns[0], switching.Turns[1]; len(t0.Tools)+len(t1.Tools) != 0 || t0.Skill != "" || t1.Skill != "ops" {
-		t.Errorf("with a switch of the skill: %+v", switching)
+	t0, t1 := switching.Turns[0], switching.Turns[1]
+	if len(t0.Tools)+len(t1.Tools) != 0 {
+		t.Errorf("len(t0.Tools)+len(t1.Tools) = %v, want 0", len(t0.Tools)+len(t1.Tools))
+	}
+	if t0.Skill != "" {
+		t.Errorf("t0.Skill = %q, want %q", t0.Skill, "")
+	}
+	if t1.Skill != "ops" {
+		t.Errorf("t1.Skill = %q, want %q", t1.Skill, "ops")
 	}
 	raw, err := json.Marshal(c)
 	want := `{"id":"agent:main:main","turns":[{"text":"weather in Rome?","tools":[{"name":"get_weather","arguments":{"text":"Rome"},"result":"sunny"}],"skill":"full","answer":"It is sunny."},{"text":"thanks","pause":"1h0m0s","answer":"Welcome."}]}`
@@ -256,8 +270,11 @@ func TestFromSession(t *testing.T) {
 		t.Errorf("got  %s (%v)\nwant %s", raw, err, want)
 	}
 	run := play(t, replay.Config{Engine: serve(small(t), selection.Config{}), Mode: replay.Configured, Provider: replay.Providers()[0]}, []replay.Conversation{c})
-	if run.Direct != 1 || run.Failed != 0 {
-		t.Errorf("%+v", run.Figures)
+	if run.Direct != 1 {
+		t.Errorf("run.Direct = %v, want 1", run.Direct)
+	}
+	if run.Failed != 0 {
+		t.Errorf("run.Failed = %v, want 0", run.Failed)
 	}
 }
 

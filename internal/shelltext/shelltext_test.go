@@ -204,8 +204,17 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%d programs, %d findings, %d risks", len(facts.Programs), len(facts.Found), len(facts.Risks))
 		}
 		for _, found := range facts.Found {
-			if !slices.Contains(facts.Risks, found.Risk) || !slices.Contains(shelltext.Risks(), found.Risk) || utf8.RuneCountInString(found.Words) > 80 || strings.ContainsFunc(found.Words, unicode.IsControl) {
-				t.Errorf("%+v", found)
+			if !slices.Contains(facts.Risks, found.Risk) {
+				t.Errorf("facts.Risks: %v does not contain %v", facts.Risks, found.Risk)
+			}
+			if !slices.Contains(shelltext.Risks(), found.Risk) {
+				t.Errorf("shelltext.Risks(): %v does not contain %v", shelltext.Risks(), found.Risk)
+			}
+			if utf8.RuneCountInString(found.Words) > 80 {
+				t.Errorf("utf8.RuneCountInString(found.Words) = %v, want at most 80", utf8.RuneCountInString(found.Words))
+			}
+			if strings.ContainsFunc(found.Words, unicode.IsControl) {
+				t.Error("strings.ContainsFunc(found.Words, unicode.IsControl) is true")
 			}
 		}
 	})

@@ -62,6 +62,23 @@ type Package struct {
 	Tools []tool.Definition
 }
 
+// Update brings the package's file up to date, and reports whether it was not. With
+// check it changes nothing. Path must not be empty.
+func (p Package) Update(check bool) (stale bool, err error) {
+	have, err := os.ReadFile(p.Path)
+	switch {
+	case err != nil && !os.IsNotExist(err):
+		return false, err
+	case bytes.Equal(have, p.Text):
+		return false, nil
+	case check:
+		return true, nil
+	case len(p.Text) == 0:
+		return true, os.Remove(p.Path)
+	}
+	return true, os.WriteFile(p.Path, p.Text, 0o644)
+}
+
 // Generate makes the tools of the packages that match the patterns, which work as in
 // `go list`, seen from dir. The error joins a [*Problem] per mistake, in source order.
 func Generate(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
@@ -116,6 +133,9 @@ func load(ctx context.Context, dir string, patterns []string) ([]*packages.Packa
 	loaded, err := packages.Load(c, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("reading Go packages: %w", err)
+	}
+	if len(loaded) == 0 {
+		return nil, fmt.Errorf("no Go package matches %s", strings.Join(patterns, " "))
 	}
 	slices.SortFunc(loaded, func(a, b *packages.Package) int { return cmp.Compare(a.PkgPath, b.PkgPath) })
 	var errs []error

@@ -55,7 +55,7 @@ func TestTools(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no tool %s", name)
 		}
-		r, err := e.Call(t.Context(), json.RawMessage(args))
+		r, err := e.Run(t.Context(), json.RawMessage(args))
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -217,7 +217,13 @@ func TestOutdated(t *testing.T) {
 		}
 	}
 	made, err := toolgen.Generate(t.Context(), dir)
-	if err != nil || len(made) != 1 || !strings.Contains(string(made[0].Text), "ring()") {
-		t.Errorf("%v, %+v", err, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made) != 1 {
+		t.Fatalf("len(made) = %v, want 1: %+v", len(made), made)
+	}
+	if !strings.Contains(string(made[0].Text), "ring()") {
+		t.Errorf("string(made[0].Text): %q does not contain %q", string(made[0].Text), "ring()")
 	}
 }

@@ -3,9 +3,6 @@ package tune
 import (
 	"context"
 	"math"
-
-	"github.com/etui-run/etui/catalog"
-	"github.com/etui-run/etui/rank"
 )
 
 const (
@@ -14,38 +11,41 @@ const (
 	firstStep, lastStep = 4.0, 1.1
 	// leastGain is the gain in nDCG@5 that a change must bring.
 	leastGain = 0.002
-	// maxWeight is the greatest weight.
+	// maxWeight is the greatest weight of the ranking.
 	maxWeight = 20.0
+	// leastWeight is what a weight below it is taken for before it is changed, as a share
+	// of the greatest.
+	leastWeight = 0.0025
 )
 
 // fit looks for weights by coordinate ascent: it makes one weight after the other
 // greater or smaller for as long as that helps, and then uses smaller steps.
-type fit struct {
-	trial    *trial
-	config   Config
-	best     rank.Weights
+type fit[W any] struct {
+	problem[W]
+	parts    []part
+	best     W
 	score    float64
 	tried    int
 	constant map[int]bool // weights that change nothing, because no tool has such texts
 }
 
-func newFit(c *catalog.Catalog, questions []rank.Asked, cfg Config) *fit {
-	f := &fit{trial: &trial{c, []part{{questions: questions}}}, config: cfg, best: cfg.Start, constant: map[int]bool{}}
-	if cfg.Votes {
+func newFit[W any](p problem[W], questions []question) *fit[W] {
+	f := &fit[W]{problem: p, parts: []part{{questions: questions}}, best: p.Start, constant: map[int]bool{}}
+	if p.Votes {
 		// Each half votes for the other, so no question votes for itself.
 		a, b := split(questions, len(questions)/2)
-		f.trial.parts = []part{{a, rank.NewVotes(anybody(b))}, {b, rank.NewVotes(anybody(a))}}
+		f.parts = []part{{a, votes(b)}, {b, votes(a)}}
 	}
 	return f
 }
 
-func (f *fit) climb(ctx context.Context) rank.Weights {
-	f.score = f.trial.run(f.best).mean().NDCG
+func (f *fit[W]) climb(ctx context.Context) W {
+	f.score = f.run(f.best, f.parts...).mean().NDCG
 	for step := firstStep; step > lastStep; step = math.Sqrt(step) {
 		for improved := true; improved; {
 			improved = false
-			for i := range knobs(&f.best) {
-				if !f.constant[i] && (i != votesKnob || f.config.Votes) {
+			for i := range f.knobs(&f.best) {
+				if !f.constant[i] {
 					improved = f.turn(ctx, i, step) || improved
 				}
 				if ctx.Err() != nil {
@@ -58,7 +58,7 @@ func (f *fit) climb(ctx context.Context) rank.Weights {
 }
 
 // turn changes one weight for as long as that helps and reports whether it did.
-func (f *fit) turn(ctx context.Context, knob int, step float64) (improved bool) {
+func (f *fit[W]) turn(ctx context.Context, knob int, step float64) (improved bool) {
 	up := f.try(ctx, knob, step)
 	if up == better {
 		for f.try(ctx, knob, step) == better {
@@ -85,14 +85,14 @@ const (
 )
 
 // try changes a weight and keeps the change if it helps.
-func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
+func (f *fit[W]) try(ctx context.Context, knob int, factor float64) outcome {
 	w := f.best
-	weight := knobs(&w)[knob]
-	*weight = round(max(*weight, 0.05) * factor)
-	if ctx.Err() != nil || *weight > maxWeight || *weight == 0 {
+	weight := f.knobs(&w)[knob]
+	*weight = round(max(*weight, leastWeight*f.most) * factor)
+	if ctx.Err() != nil || *weight > f.most || *weight == 0 {
 		return worse
 	}
-	score := f.trial.run(w).mean().NDCG
+	score := f.run(w, f.parts...).mean().NDCG
 	f.tried++
 	switch {
 	case score == f.score:
@@ -101,19 +101,11 @@ func (f *fit) try(ctx context.Context, knob int, factor float64) outcome {
 		return worse
 	}
 	f.best, f.score = w, score
-	if f.config.Progress != nil {
-		f.config.Progress(Progress{f.tried, score})
+	if f.Progress != nil {
+		f.Progress(Progress{f.tried, score})
 	}
 	return better
 }
 
 // round keeps three digits, more than can be fitted.
 func round(weight float64) float64 { return math.Round(weight*1000) / 1000 }
-
-// votesKnob is the place of the votes among the knobs.
-const votesKnob = 9
-
-// knobs returns pointers to the weights.
-func knobs(w *rank.Weights) []*float64 {
-	return []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.Votes}
-}

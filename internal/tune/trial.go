@@ -4,33 +4,30 @@ import (
 	"math"
 	"slices"
 
-	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/internal/eval"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
 )
 
-// trial ranks the tools of a catalog for questions whose tools are known.
-type trial struct {
-	catalog *catalog.Catalog
-	parts   []part
-}
-
 // part is some of the questions and the past that votes for them.
 type part struct {
-	questions []rank.Asked
+	questions []question
 	past      *rank.Votes
 }
 
 // results are scores, one for each question.
 type results []Score
 
-func (t *trial) run(w rank.Weights) results {
-	s := selection.New(t.catalog, selection.Config{Weights: w})
+// run ranks the tools for questions with some weights.
+func (p problem[W]) run(w W, parts ...part) results {
+	s := p.selector(w)
 	var all results
-	for _, p := range t.parts {
-		voting := s.WithVotes(p.past)
-		all = append(all, eval.Each(len(p.questions), func(i int) Score { return score(voting, p.questions[i]) })...)
+	for _, part := range parts {
+		voting := s.WithVotes(part.past)
+		all = append(all, eval.Each(len(part.questions), func(i int) Score {
+			q := part.questions[i]
+			return score(p.rank(voting, q.Request), q.tools)
+		})...)
 	}
 	return all
 }
@@ -38,18 +35,18 @@ func (t *trial) run(w rank.Weights) results {
 // depth is how many of the best ranked tools count.
 const depth = 5
 
-func score(s *selection.Selector, q rank.Asked) Score {
+func score(ranked []selection.Match, tools []string) Score {
 	var gain, ideal, found float64
-	for i, m := range s.Search(selection.Request{Query: q.Question}, depth) {
-		if slices.Contains(q.Tools, m.Definition.Name) {
+	for i, m := range ranked[:min(len(ranked), depth)] {
+		if slices.Contains(tools, m.Definition.Name) {
 			found++
 			gain += 1 / math.Log2(float64(i)+2)
 		}
 	}
-	for i := range min(depth, len(q.Tools)) {
+	for i := range min(depth, len(tools)) {
 		ideal += 1 / math.Log2(float64(i)+2)
 	}
-	return Score{NDCG: gain / ideal, Recall: found / float64(len(q.Tools))}
+	return Score{NDCG: gain / ideal, Recall: found / float64(len(tools))}
 }
 
 func (r results) mean() Score {

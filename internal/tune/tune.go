@@ -1,5 +1,6 @@
-// Package tune fits the weights of the ranking to questions whose tools are known
-// and reports whether that helps with questions that it has not seen.
+// Package tune fits the weights of the ranking to questions whose tools are known, and
+// those of the recommender to past turns. It reports whether that helps with questions
+// that it has not seen.
 package tune
 
 import (
@@ -8,10 +9,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/selection"
 )
 
 // MinHeldOut is how many held-out questions are needed to tell a gain from noise. A
@@ -19,11 +22,12 @@ import (
 const MinHeldOut = 50
 
 // Config says what is fitted.
-type Config struct {
-	// Start are the weights to begin with; zero means [rank.DefaultWeights].
-	Start rank.Weights
+type Config[W any] struct {
+	// Start are the weights to begin with. Zero weights of the ranking mean
+	// [rank.DefaultWeights], of the recommender [DefaultRecommender].
+	Start W
 	// Votes lets the questions that are not judged vote for the judged ones, as past
-	// questions do, and fits the weight of votes too.
+	// questions do. [Run] fits the weight of votes, too.
 	Votes bool
 	// Progress is called with each better fit; nil is not called.
 	Progress func(Progress)
@@ -37,8 +41,8 @@ type Progress struct {
 	NDCG  float64 `json:"ndcg5"`
 }
 
-// Report is the result of fitting.
-type Report struct {
+// Report is the result of fitting weights of type W.
+type Report[W any] struct {
 	Tools int `json:"tools"`
 	// Fitted is how many questions the weights were fitted to, and HeldOut how many
 	// judge them.
@@ -52,9 +56,21 @@ type Report struct {
 	Gain  float64 `json:"gain"`
 	Noise float64 `json:"noise"`
 	// Better is set when the gain is more than noise.
-	Better  bool         `json:"better"`
-	Start   rank.Weights `json:"start"`
-	Weights rank.Weights `json:"weights"`
+	Better  bool `json:"better"`
+	Start   W    `json:"start"`
+	Weights W    `json:"weights"`
+}
+
+// Changes names the weights that changed, as the file of weights does.
+func (r Report[W]) Changes() []string {
+	var list []string
+	old, now := reflect.ValueOf(r.Start), reflect.ValueOf(r.Weights)
+	for i := range old.NumField() {
+		if x, y := old.Field(i).Float(), now.Field(i).Float(); x != y {
+			list = append(list, fmt.Sprintf("%-15s %g → %g", old.Type().Field(i).Tag.Get("json"), x, y))
+		}
+	}
+	return list
 }
 
 // Score is the quality of a ranking, as a mean over questions, from 0 to 1.
@@ -70,58 +86,90 @@ func (e *TooFewError) Error() string {
 	return fmt.Sprintf("there are %d questions whose tools are known; tuning needs %d, a third of them to tell a gain from noise", e.Have, e.Need)
 }
 
-// Run fits weights until nothing improves or ctx ends, and reports the best ones.
-// Questions without a tool of the catalog are left out. Every tool of c must be
-// visible to a caller without facts, see [Open].
-func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Config) (Report, error) {
+// Run fits the weights of the ranking until nothing improves or ctx ends, and reports the
+// best ones. Questions without a tool of the catalog are left out. Every tool of c must
+// be visible to a caller without facts, see [eval.Open].
+func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Config[rank.Weights]) (Report[rank.Weights], error) {
 	if cfg.Start == (rank.Weights{}) {
 		cfg.Start = rank.DefaultWeights()
 	}
-	known := answerable(c, questions)
+	var known []question
+	for _, q := range questions {
+		if tools := existing(c, q.Tools); len(tools) > 0 {
+			known = append(known, question{selection.Request{Query: q.Question}, tools})
+		}
+	}
+	p := problem[rank.Weights]{
+		Config: cfg, catalog: c, most: maxWeight,
+		knobs: func(w *rank.Weights) []*float64 {
+			list := []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body}
+			if cfg.Votes {
+				list = append(list, &w.Votes)
+			}
+			return list
+		},
+		selector: func(w rank.Weights) *selection.Selector { return selection.New(c, selection.Config{Weights: w}) },
+		rank:     func(s *selection.Selector, r selection.Request) []selection.Match { return s.Search(r, depth) },
+		final:    func(w rank.Weights) rank.Weights { return w },
+	}
+	return p.solve(ctx, known)
+}
+
+// question is a question whose tools are known.
+type question struct {
+	selection.Request
+	tools []string
+}
+
+// existing returns the names of tools that the catalog has.
+func existing(c *catalog.Catalog, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, ok := c.Get(name)
+		return !ok
+	})
+}
+
+// problem is which weights are fitted, and how they rank the tools for a question.
+type problem[W any] struct {
+	Config[W]
+	catalog  *catalog.Catalog
+	most     float64 // the greatest weight
+	knobs    func(*W) []*float64
+	selector func(W) *selection.Selector
+	rank     func(*selection.Selector, selection.Request) []selection.Match
+	final    func(W) W // the form in which weights are judged and kept
+}
+
+// solve fits the weights to two thirds of the questions and judges them by the others.
+func (p problem[W]) solve(ctx context.Context, known []question) (Report[W], error) {
 	if need := 3 * MinHeldOut; len(known) < need {
-		return Report{}, &TooFewError{len(known), need}
+		return Report[W]{}, &TooFewError{len(known), need}
 	}
 	fitted, heldOut := split(known, len(known)/3)
-	f := newFit(c, fitted, cfg)
-	weights := f.climb(ctx)
-	judge := &trial{c, []part{{questions: heldOut}}}
-	if cfg.Votes {
-		judge.parts[0].past = rank.NewVotes(anybody(fitted))
+	f := newFit(p, fitted)
+	weights := p.final(f.climb(ctx))
+	judge := part{questions: heldOut}
+	if p.Votes {
+		judge.past = votes(fitted)
 	}
-	before, after := judge.run(cfg.Start), judge.run(weights)
-	r := Report{
-		Tools: c.Len(), Fitted: len(fitted), HeldOut: len(heldOut), Tried: f.tried,
-		Before: before.mean(), After: after.mean(), Start: cfg.Start, Weights: weights,
+	before, after := p.run(p.Start, judge), p.run(weights, judge)
+	r := Report[W]{
+		Tools: p.catalog.Len(), Fitted: len(fitted), HeldOut: len(heldOut), Tried: f.tried,
+		Before: before.mean(), After: after.mean(), Start: p.Start, Weights: weights,
 	}
 	r.Gain, r.Noise = difference(before, after)
 	r.Better = r.Gain > r.Noise && r.After.Recall >= r.Before.Recall-r.Noise
 	return r, nil
 }
 
-// answerable returns the questions that a tool of the catalog answers, without
-// tools that the catalog lacks.
-func answerable(c *catalog.Catalog, questions []rank.Asked) []rank.Asked {
-	var known []rank.Asked
-	for _, q := range questions {
-		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(name string) bool {
-			_, ok := c.Get(name)
-			return !ok
-		})
-		if len(q.Tools) > 0 {
-			known = append(known, q)
-		}
-	}
-	return known
-}
-
 // split takes about n questions out. It chooses them by their text: the choice is
 // always the same, and equal questions are on the same side.
-func split(questions []rank.Asked, n int) (rest, taken []rank.Asked) {
+func split(questions []question, n int) (rest, taken []question) {
 	sorted := slices.Clone(questions)
-	slices.SortStableFunc(sorted, func(a, b rank.Asked) int {
-		return cmp.Or(cmp.Compare(hash(a.Question), hash(b.Question)), cmp.Compare(a.Question, b.Question))
+	slices.SortStableFunc(sorted, func(a, b question) int {
+		return cmp.Or(cmp.Compare(hash(a.Query), hash(b.Query)), cmp.Compare(a.Query, b.Query))
 	})
-	for 0 < n && n < len(sorted) && sorted[n].Question == sorted[n-1].Question {
+	for 0 < n && n < len(sorted) && sorted[n].Query == sorted[n-1].Query {
 		n++
 	}
 	return sorted[n:], sorted[:n]
@@ -133,13 +181,13 @@ func hash(text string) uint64 {
 	return h.Sum64()
 }
 
-// anybody returns questions that vote for everybody.
-func anybody(questions []rank.Asked) []rank.Asked {
-	list := slices.Clone(questions)
-	for i := range list {
-		list[i].User = ""
+// votes returns questions that vote for everybody.
+func votes(questions []question) *rank.Votes {
+	list := make([]rank.Asked, len(questions))
+	for i, q := range questions {
+		list[i] = rank.Asked{Question: q.Query, Tools: q.tools}
 	}
-	return list
+	return rank.NewVotes(list)
 }
 
 // difference returns how much better after is, and the standard error of that. It

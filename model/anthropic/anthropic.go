@@ -48,6 +48,9 @@ type Config struct {
 	// MaxTokens limits answers to requests without a limit; 0 means 8192, because the
 	// API requires one.
 	MaxTokens int
+	// Blind says that the model takes neither pictures nor PDFs: it reads about them
+	// instead.
+	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
@@ -113,7 +116,7 @@ func (cfg Config) options() []option.RequestOption {
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral}
 }
 
 // Stream implements [model.Model].
@@ -121,6 +124,10 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		if name := unknown(req.Settings); name != "" {
+			yield(model.Event{}, model.Refuse(m.config.Name, name))
+			return
+		}
 		names := model.NewNames(req)
 		stream := m.client.Messages.NewStreaming(ctx, m.request(req, names))
 		defer func() { _ = stream.Close() }()

@@ -39,7 +39,7 @@ func TestRequest(t *testing.T) {
 			{Role: chat.Tool, Result: &chat.Result{CallID: "x2", Text: "E", Failed: true}},
 			user("three"),
 		},
-		MaxTokens: 5,
+		Settings: model.Settings{MaxTokens: 5},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +59,57 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestPicturesOfMessages: the user's pictures come before the text, and are words for
+// models that cannot see them.
+func TestPicturesOfMessages(t *testing.T) {
+	req := model.Request{Messages: []chat.Message{
+		{Role: chat.User, Text: "look", Files: []chat.File{{MediaType: "image/png", Size: 3, Data: []byte("PNG")}, {MediaType: "image/gif", Size: 3}}},
+		{Role: chat.Assistant, Text: "1"},
+		{Role: chat.User, Files: []chat.File{{MediaType: "image/png", Size: 3, Data: []byte("PNG")}}},
+		{Role: chat.Assistant, Calls: []chat.Call{{ID: "c", Name: "look"}}},
+		{Role: chat.Tool, Result: &chat.Result{CallID: "c", Text: "R", Images: []chat.File{{MediaType: "image/png", Data: []byte("PNG")}}}},
+	}}
+	const call = `{"content":[{"id":"c","input":{},"name":"look","type":"tool_use"}],"role":"assistant"},{"content":[{"tool_use_id":"c","cache_control":{"type":"ephemeral"},"content":[{"text":"R","type":"text"},`
+	const mark = `"cache_control":{"type":"ephemeral"}`
+	const image = `{"source":{"data":"UE5H","media_type":"image/png","type":"base64"},`
+	for name, c := range map[string]struct {
+		blind bool
+		want  string
+	}{
+		"sees": {false, `"messages":[{"content":[` + image + `"type":"image"},{"text":"look\n\n[picture image/gif, 1 kB: an earlier picture that is not shown again]","type":"text"}],"role":"user"},` +
+			`{"content":[{"text":"1","type":"text"}],"role":"assistant"},{"content":[` + image + mark + `,"type":"image"}],"role":"user"},` + call + image + `"type":"image"}],"type":"tool_result"}],"role":"user"}]}`},
+		"blind": {true, `"messages":[{"content":[{"text":"look\n\n[picture image/png, 1 kB: this model cannot see pictures]\n\n[picture image/gif, 1 kB: an earlier picture that is not shown again]","type":"text"}],"role":"user"},` +
+			`{"content":[{"text":"1","type":"text"}],"role":"assistant"},{"content":[{"text":"[picture image/png, 1 kB: this model cannot see pictures]",` + mark + `,"type":"text"}],"role":"user"},` +
+			call + `{"text":"(The picture cannot be shown: the model takes none.)","type":"text"}],"type":"tool_result"}],"role":"user"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := modeltest.Anthropic(modeltest.Reply{})
+			defer s.Close()
+			m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, _, err := model.Answer(m.Stream(t.Context(), req)); err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range s.Problems() {
+				t.Error(problem)
+			}
+			if got := string(s.Requests()[0].Body); !strings.HasSuffix(got, c.want) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestUsage(t *testing.T) {
 	want := model.Tokens{Input: 1000, Output: 20, CacheRead: 700, CacheWrite: 200}
 	_, _, usage, err := ask(t, modeltest.Reply{Usage: want}, model.Request{Messages: []chat.Message{user("Hi.")}})
-	if err != nil || usage != want {
-		t.Errorf("got %+v, %v; want %+v", usage, err, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if usage != want {
+		t.Errorf("usage = %v, want %v", usage, want)
 	}
 }
 
@@ -85,8 +131,14 @@ func TestBlocksOfOtherKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(said.Calls) != 1 || string(said.Calls[0].Arguments) != `{"n":1}` || said.Text != "" {
-		t.Errorf("got %+v", said)
+	if len(said.Calls) != 1 {
+		t.Fatalf("len(said.Calls) = %v, want 1: %+v", len(said.Calls), said.Calls)
+	}
+	if string(said.Calls[0].Arguments) != `{"n":1}` {
+		t.Errorf("string(said.Calls[0].Arguments) = %q, want %q", string(said.Calls[0].Arguments), `{"n":1}`)
+	}
+	if said.Text != "" {
+		t.Errorf("said.Text = %q, want %q", said.Text, "")
 	}
 	if want := (model.Tokens{Input: 1, Output: 4}); usage != want {
 		t.Errorf("got %+v, want %+v", usage, want)
@@ -137,7 +189,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000, CacheLife: 5 * time.Minute, Deferral: true}); got != want {
+	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000, Answer: 8192, CacheLife: 5 * time.Minute, Deferral: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -154,4 +206,27 @@ func events(t *testing.T, all ...string) string {
 		b.WriteString("event: " + head.Type + "\ndata: " + data + "\n\n")
 	}
 	return b.String()
+}
+
+// TestPDFsOfMessages: a PDF is a document before the text, and words for a model that is
+// configured as blind.
+func TestPDFsOfMessages(t *testing.T) {
+	req := model.Request{Messages: []chat.Message{{Role: chat.User, Text: "sum", Files: []chat.File{{Name: "a.pdf", MediaType: chat.PDF, Size: 3, Data: []byte("PDF")}}}}}
+	for blind, want := range map[bool]string{
+		false: `{"source":{"data":"UERG","media_type":"application/pdf","type":"base64"},"title":"a.pdf","type":"document"}`,
+		true:  `"text":"sum\n\n[file a.pdf, application/pdf, 1 kB: this model cannot read PDFs]"`,
+	} {
+		s := modeltest.Anthropic(modeltest.Reply{})
+		defer s.Close()
+		m, err := anthropic.New(anthropic.Config{Model: "claude-test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: blind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := model.Answer(m.Stream(t.Context(), req)); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(s.Requests()[0].Body); !strings.Contains(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 
@@ -16,11 +17,11 @@ import (
 // status says nothing.
 var kinds = map[string]error{
 	"invalid_request_error": model.ErrRequest,
-	"not_found_error":       model.ErrRequest,
+	"not_found_error":       model.ErrNoModel,
 	"authentication_error":  model.ErrAuth,
 	"permission_error":      model.ErrAuth,
 	"rate_limit_error":      model.ErrRateLimited,
-	"billing_error":         model.ErrRateLimited,
+	"billing_error":         model.ErrBilling,
 	"request_too_large":     model.ErrTooLong,
 }
 
@@ -29,6 +30,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	e := model.Error{Model: m.config.Name}
 	if refused := (*anthropic.Error)(nil); errors.As(err, &refused) {
 		e.Status, e.Detail, e.Kind = read(refused)
+		e.RetryAfter, _ = model.RetryAfter(refused.Response, time.Now())
 	}
 	return model.Failure(ctx, err, e, m.config.APIKey, m.config.Headers)
 }
@@ -53,8 +55,11 @@ func read(refused *anthropic.Error) (status int, detail string, kind error) {
 	if known, ok := kinds[body.Error.Type]; ok && status < http.StatusMultipleChoices {
 		kind = known
 	}
-	// The API has no type of its own for this one.
-	if errors.Is(kind, model.ErrRequest) && (strings.Contains(detail, "prompt is too long") || strings.Contains(detail, "context limit")) {
+	// The API has no types of their own for these.
+	if errors.Is(kind, model.ErrRequest) && strings.Contains(detail, "credit balance") {
+		kind = model.ErrBilling
+	}
+	if errors.Is(kind, model.ErrRequest) && model.TooLong(detail) {
 		kind = model.ErrTooLong
 	}
 	return status, detail, kind

@@ -19,13 +19,20 @@ func (m *Model) request(req model.Request, names model.Names) anthropic.MessageN
 	if req.MaxTokens > 0 {
 		out.MaxTokens = int64(req.MaxTokens)
 	}
+	if req.Temperature != nil {
+		out.Temperature = param.NewOpt(min(*req.Temperature, 1)) // the API's most
+	}
+	if req.TopP != nil {
+		out.TopP = param.NewOpt(*req.TopP)
+	}
+	out.StopSequences = req.Stop
 	for _, d := range req.Tools {
 		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: define(d, names)})
 	}
 	if strings.TrimSpace(req.System) != "" {
 		out.System = []anthropic.TextBlockParam{{Text: req.System}}
 	}
-	c := conversation{names: names, deferred: map[string]bool{}}
+	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind}
 	if m.config.Deferral {
 		for _, d := range req.Deferred {
 			c.deferred[d.Name] = true
@@ -44,6 +51,17 @@ func (m *Model) request(req model.Request, names model.Names) anthropic.MessageN
 		}
 	}
 	return out
+}
+
+// unknown returns the first setting that the API does not know; empty if it knows all.
+func unknown(s model.Settings) string {
+	switch {
+	case s.Seed != nil:
+		return "seed"
+	case s.Format != nil:
+		return "response_format"
+	}
+	return ""
 }
 
 func define(d tool.Definition, names model.Names) *anthropic.ToolParam {
@@ -80,6 +98,7 @@ type conversation struct {
 	messages []anthropic.MessageParam
 	names    model.Names
 	deferred map[string]bool // by our name
+	blind    bool
 }
 
 // Placeholders for messages that the API would reject.
@@ -106,7 +125,20 @@ func (c *conversation) add(m chat.Message) {
 			c.append(anthropic.MessageParamRoleUser, c.result(*m.Result))
 		}
 	default:
-		c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(orElse(model.UserText(m), noText)))
+		text, pictures := model.Seen(m)
+		if c.blind {
+			text, pictures = model.UserText(m), nil
+		}
+		for _, f := range pictures {
+			block := anthropic.ContentBlockParamUnion{OfImage: picture(f)}
+			if f.MediaType == chat.PDF {
+				block = document(f)
+			}
+			c.append(anthropic.MessageParamRoleUser, block)
+		}
+		if text != "" || len(pictures) == 0 {
+			c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(orElse(text, noText)))
+		}
 	}
 }
 
@@ -133,17 +165,32 @@ func (c *conversation) result(r chat.Result) anthropic.ContentBlockParamUnion {
 	if len(block.Content) == 0 && strings.TrimSpace(r.Text) != "" {
 		block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: r.Text}}}
 	}
+	if c.blind && len(r.Images) > 0 {
+		r.Images = nil
+		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfText: &anthropic.TextBlockParam{Text: "(The picture cannot be shown: the model takes none.)"}})
+	}
 	for _, f := range r.Images {
-		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: &anthropic.ImageBlockParam{
-			Source: anthropic.ImageBlockParamSourceUnion{OfBase64: &anthropic.Base64ImageSourceParam{
-				MediaType: anthropic.Base64ImageSourceMediaType(f.MediaType), Data: base64.StdEncoding.EncodeToString(f.Data),
-			}},
-		}})
+		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: picture(f)})
 	}
 	if r.Failed {
 		block.IsError = param.NewOpt(true)
 	}
 	return anthropic.ContentBlockParamUnion{OfToolResult: &block}
+}
+
+// document encodes a PDF.
+func document(f chat.File) anthropic.ContentBlockParamUnion {
+	d := &anthropic.DocumentBlockParam{Source: anthropic.DocumentBlockParamSourceUnion{OfBase64: &anthropic.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(f.Data)}}}
+	if f.Name != "" {
+		d.Title = param.NewOpt(f.Name)
+	}
+	return anthropic.ContentBlockParamUnion{OfDocument: d}
+}
+
+func picture(f chat.File) *anthropic.ImageBlockParam {
+	return &anthropic.ImageBlockParam{Source: anthropic.ImageBlockParamSourceUnion{OfBase64: &anthropic.Base64ImageSourceParam{
+		MediaType: anthropic.Base64ImageSourceMediaType(f.MediaType), Data: base64.StdEncoding.EncodeToString(f.Data),
+	}}}
 }
 
 func orElse(text, otherwise string) string {

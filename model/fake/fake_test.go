@@ -40,8 +40,17 @@ func TestScript(t *testing.T) {
 		)
 		begun := time.Now()
 		said, _, stop, err := model.Answer(m.Stream(t.Context(), model.Request{System: "S"}))
-		if said.Text != "abc" || len(said.Calls) != 1 || stop != model.ToolCalls || err != nil {
-			t.Errorf("got %+v, %s, %v", said, stop, err)
+		if said.Text != "abc" {
+			t.Errorf("said.Text = %q, want %q", said.Text, "abc")
+		}
+		if len(said.Calls) != 1 {
+			t.Fatalf("len(said.Calls) = %v, want 1: %+v", len(said.Calls), said.Calls)
+		}
+		if stop != model.ToolCalls {
+			t.Errorf("stop = %v, want %v", stop, model.ToolCalls)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		if took := time.Since(begun); took != 5*time.Second {
 			t.Errorf("five events took %v", took)

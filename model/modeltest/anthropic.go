@@ -66,6 +66,7 @@ type anthropicBlock struct {
 	Content   []anthropicBlock `json:"content"`
 	IsError   bool             `json:"is_error"`
 	Source    *anthropicSource `json:"source"`
+	Title     string           `json:"title"`
 	Cache     *breakpoint      `json:"cache_control"`
 }
 
@@ -74,6 +75,13 @@ type anthropicSource struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      []byte `json:"data"`
+}
+
+func (s *anthropicSource) check() error {
+	if s == nil || s.Type != "base64" || len(s.Data) == 0 || !imageTypes.MatchString(s.MediaType) {
+		return errors.New("the picture cannot be read")
+	}
+	return nil
 }
 
 type breakpoint struct {
@@ -176,6 +184,17 @@ func (m anthropicMessage) check(c *calls) error {
 			if err = b.checkText(); err == nil && m.Role == "user" {
 				err = c.done()
 			}
+		case b.Type == "document" && m.Role == "user":
+			texts++
+			if b.Source == nil || b.Source.Type != "base64" || b.Source.MediaType != "application/pdf" || len(b.Source.Data) == 0 {
+				return errors.New("a document must be a PDF in base64")
+			}
+			err = c.done()
+		case b.Type == "image" && m.Role == "user":
+			texts++
+			if err = b.Source.check(); err == nil {
+				err = c.done()
+			}
 		case b.Type == "tool_use" && m.Role == "assistant":
 			err = b.checkCall(c)
 		case b.Type == "tool_result" && m.Role == "user":
@@ -225,8 +244,8 @@ func (b anthropicBlock) checkResult(c *calls) error {
 		case (part.Type == "tool_reference") != (b.Content[0].Type == "tool_reference"):
 			return errors.New("references to tools cannot be mixed with other content")
 		case part.Type == "image":
-			if s := part.Source; s == nil || s.Type != "base64" || len(s.Data) == 0 || !imageTypes.MatchString(s.MediaType) {
-				return errors.New("the picture cannot be read")
+			if err := part.Source.check(); err != nil {
+				return err
 			}
 		case part.Type != "tool_reference":
 			if err := part.checkText(); err != nil {

@@ -11,7 +11,7 @@ import (
 // failures are the cases in which the provider fails or returns an error.
 var failures = []testCase{
 	failing("401, the key echoed", model.ErrAuth, 401, "The key", Reply{Status: 401, Message: "The key " + Key + " is wrong: Bearer " + Key}),
-	failing("404", model.ErrRequest, 404, "There is no such model.", Reply{Status: 404, Message: "There is no such model."}),
+	failing("404", model.ErrNoModel, 404, "There is no such model.", Reply{Status: 404, Message: "There is no such model."}),
 	failing("400, too long", model.ErrTooLong, 400, "token", Reply{TooLong: true}),
 	failing("400, not understood", model.ErrRequest, 400, "tools.0: unknown field", Reply{Status: 400, Message: "tools.0: unknown field"}),
 	failing("429, come back tomorrow", model.ErrRateLimited, 429, "Too Many Requests", Reply{Status: 429, Header: map[string]string{"Retry-After": "86400"}}),

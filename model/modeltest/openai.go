@@ -58,6 +58,10 @@ func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 		Image *struct {
 			URL string `json:"url"`
 		} `json:"image_url"`
+		File *struct {
+			Name string `json:"filename"`
+			Data string `json:"file_data"`
+		} `json:"file"`
 	}
 	if err := strict(raw, &parts); err != nil {
 		return err
@@ -67,6 +71,7 @@ func (c *openaiContent) UnmarshalJSON(raw []byte) error {
 		case p.Type == "text" && p.Text != nil:
 		case p.Type == "image_url" && p.Image != nil && strings.HasPrefix(p.Image.URL, "data:image/"):
 			c.images++
+		case p.Type == "file" && p.File != nil && p.File.Name != "" && strings.HasPrefix(p.File.Data, "data:application/pdf;base64,"):
 		default:
 			return fmt.Errorf("a part of type %q is not allowed", p.Type)
 		}

@@ -64,8 +64,17 @@ func TestOpenAIForeignClient(t *testing.T) {
 	if text != "It is sunny." || finish != "tool_calls" || args[0] != `atime{"n":1}` || args[1] != `call_2time{"n":2}` {
 		t.Errorf("got %q, %s, %v", text, finish, args)
 	}
-	if usage == nil || usage.PromptTokens != 9 || usage.CompletionTokens != 3 || usage.PromptTokensDetails.CachedTokens != 5 {
-		t.Errorf("got %+v", usage)
+	if usage == nil {
+		t.Errorf("usage = %v, want another than nil", usage)
+	}
+	if usage.PromptTokens != 9 {
+		t.Errorf("usage.PromptTokens = %v, want 9", usage.PromptTokens)
+	}
+	if usage.CompletionTokens != 3 {
+		t.Errorf("usage.CompletionTokens = %v, want 3", usage.CompletionTokens)
+	}
+	if usage.PromptTokensDetails.CachedTokens != 5 {
+		t.Errorf("usage.PromptTokensDetails.CachedTokens = %v, want 5", usage.PromptTokensDetails.CachedTokens)
 	}
 	_, err = client.CreateChatCompletionStream(t.Context(), req)
 	var api *goopenai.APIError

@@ -440,9 +440,10 @@ func free(m *message, p *parameter) (any, bool) {
 		}
 		return nil, false
 	}
-	// The last word that could be a name.
+	// The last word that could be a name. Among Chinese, every word in Latin letters can.
+	among := languageOf(m.text) == chinese
 	for _, w := range slices.Backward(m.words) {
-		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && strings.ContainsAny(w.text, "-_0123456789./") && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
+		if !w.wide && !common[w.text] && !fillers[w.text] && !m.names[w.text] && (among || strings.ContainsAny(w.text, "-_0123456789./")) && (p.isID() || strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyz")) && m.take(w.start, w.end) {
 			return m.text[w.start:w.end], true
 		}
 	}

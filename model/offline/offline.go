@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -47,13 +48,17 @@ func New(cfg Config) *Model {
 }
 
 // Info implements [model.Model].
-func (m *Model) Info() model.Info { return model.Info{Name: "offline"} }
+func (m *Model) Info() model.Info { return model.Info{Name: "offline", Offline: true} }
 
 // Stream implements [model.Model]. Its usage is an estimate.
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if err := ctx.Err(); err != nil {
 			yield(model.Event{}, err)
+			return
+		}
+		if name := unknown(req.Settings); name != "" {
+			yield(model.Event{}, model.Refuse("offline", name))
 			return
 		}
 		usage := model.Tokens{Input: size(req)}
@@ -65,14 +70,31 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			}
 			return
 		}
+		stop := model.Done
+		if req.MaxTokens > 0 && chat.Tokens(text) > req.MaxTokens {
+			n := sort.Search(len(text), func(i int) bool { return chat.Tokens(text[:i+1]) > req.MaxTokens })
+			text, stop = strings.ToValidUTF8(text[:n], ""), model.Length
+		}
 		usage.Output = chat.Tokens(text)
 		for line := range strings.SplitAfterSeq(text, "\n") {
 			if line != "" && !yield(model.Event{Text: line}, nil) {
 				return
 			}
 		}
-		yield(model.Event{Stop: model.Done, Usage: &usage}, nil)
+		yield(model.Event{Stop: stop, Usage: &usage}, nil)
 	}
+}
+
+// unknown returns the first setting that it cannot follow; empty if there is none. It
+// always gives the same answer to the same request, whatever the seed and temperature.
+func unknown(s model.Settings) string {
+	switch {
+	case s.Stop != nil:
+		return "stop"
+	case s.Format != nil:
+		return "response_format"
+	}
+	return ""
 }
 
 func size(req model.Request) int {
@@ -96,19 +118,22 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	if len(results) > 0 {
 		return nil, lang.report(req.Messages, results)
 	}
+	if last := req.Messages; question == "" && len(last) > 0 && len(last[len(last)-1].Files) > 0 {
+		return nil, model.UserText(chat.Message{Files: last[len(last)-1].Files})
+	}
 	if last := req.Messages; question == "" && len(last) > 0 && last[len(last)-1].Note != "" && len(req.Ranked) == 0 {
 		if _, said, ok := strings.Cut(last[len(last)-1].Note, "\n"); ok {
 			return nil, said // the outcome of a pending call
 		}
 	}
-	ranked := req.Ranked
+	ranked := m.candidates(req, question)
 	if asked != "" {
-		ranked = append([]string{asked}, ranked...)
+		ranked = append([]string{asked}, req.Ranked[:min(len(req.Ranked), maxCandidates-1)]...)
 	}
 	// Take the best tool if the message gives its arguments, else the first of the
 	// next ones that only reads. Otherwise ask for the arguments of the best one.
 	toAsk := ""
-	for _, name := range ranked[:min(len(ranked), candidates)] {
+	for _, name := range ranked {
 		d, ok := m.definition(req, name)
 		if !ok || toAsk != "" && d.Risk != tool.Read {
 			continue // a guess may read, but not change anything
@@ -132,8 +157,23 @@ func (m *Model) answer(req model.Request) (*chat.Call, string) {
 	return nil, lang.nothing(question)
 }
 
-// candidates is the number of ranked tools to try.
-const candidates = 3
+// maxCandidates is the number of ranked tools to try.
+const maxCandidates = 3
+
+// candidates returns the tools to try, in order: the best ones. If the message asks to see
+// something, those that only read come first.
+func (m *Model) candidates(req model.Request, question string) []string {
+	ranked := slices.Clone(req.Ranked[:min(len(req.Ranked), maxCandidates)])
+	if looks().MatchString(question) {
+		slices.SortStableFunc(ranked, func(a, b string) int { return first(m.reads(req, a), m.reads(req, b)) })
+	}
+	return ranked
+}
+
+func (m *Model) reads(req model.Request, name string) bool {
+	d, ok := m.definition(req, name)
+	return ok && d.Risk == tool.Read
+}
 
 func (m *Model) definition(req model.Request, name string) (tool.Definition, bool) {
 	if i := slices.IndexFunc(req.Tools, func(d tool.Definition) bool { return d.Name == name }); i >= 0 {

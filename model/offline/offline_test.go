@@ -45,6 +45,8 @@ var schemas = map[string]string{
 	"track_shipment":  `tracking_number*`,
 	"list_candidates": `position`,
 	"free_disk":       `host`,
+	"list_dir":        `path`,
+	"set_log_level":   `level:debug|info|warning|error* service*`,
 }
 
 func define(name string) tool.Definition {
@@ -72,7 +74,11 @@ func define(name string) tool.Definition {
 		}
 	}
 	raw, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required})
-	return tool.Definition{Name: name, Parameters: raw, Risk: tool.Read}
+	risk := tool.Read
+	if strings.HasPrefix(name, "set_") {
+		risk = tool.Write
+	}
+	return tool.Definition{Name: name, Parameters: raw, Risk: risk}
 }
 
 func ask(t testing.TB, messages []chat.Message, ranked ...string) (chat.Message, model.Stop) {
@@ -96,6 +102,9 @@ func TestArguments(t *testing.T) {
 		{"get_pod_logs", "帮我查一下 prod 命名空间里 checkout pod 的错误日志", `{"namespace":"prod","pod":"checkout","level":"error"}`},
 		{"get_pod_logs", "查看 prod 命名空间里 checkout 这个 pod 的错误日志", `{"namespace":"prod","pod":"checkout","level":"error"}`},
 		{"get_pod_logs", "logs of pod cart-7d9f in staging namespace for the last 2 hours", `{"namespace":"staging","pod":"cart-7d9f","since":"2h"}`},
+		{"get_pod_logs", "查一下 namespace prod 里 checkout 的错误日志", `{"namespace":"prod","pod":"checkout","level":"error"}`},
+		{"list_dir", "list the files here", `{}`},
+		{"list_dir", "list the folder there", `{}`},
 		{"get_pod_logs", `namespace=dev pod="my pod" tail=20`, `{"namespace":"dev","pod":"my pod","tail":20}`},
 		{"list_invoices", "which invoices are overdue?", `{"status":"overdue"}`},
 		{"list_invoices", "列出逾期的发票", `{"status":"overdue"}`},
@@ -153,8 +162,11 @@ func TestAsksForWhatIsMissing(t *testing.T) {
 		t.Fatalf("answer %q", answer.Text)
 	}
 	answer, _ = ask(t, append(question, answer, user("namespace prod, pod cart")), "get_pod_logs")
-	if len(answer.Calls) != 1 || !strings.Contains(string(answer.Calls[0].Arguments), `"cart"`) {
-		t.Errorf("after the answer: %+v", answer)
+	if len(answer.Calls) != 1 {
+		t.Fatalf("len(answer.Calls) = %v, want 1: %+v", len(answer.Calls), answer.Calls)
+	}
+	if !strings.Contains(string(answer.Calls[0].Arguments), `"cart"`) {
+		t.Errorf("string(answer.Calls[0].Arguments): %q does not contain %q", string(answer.Calls[0].Arguments), `"cart"`)
 	}
 	if answer, _ = ask(t, []chat.Message{user("看日志")}, "get_pod_logs"); !strings.Contains(answer.Text, "还需要") {
 		t.Errorf("in Chinese: %q", answer.Text)
@@ -183,8 +195,27 @@ func TestReports(t *testing.T) {
 // the best.
 func TestTakesTheOneItCanFill(t *testing.T) {
 	answer, _ := ask(t, []chat.Message{user("show me invoices that are overdue")}, "get_ticket", "list_invoices")
-	if len(answer.Calls) != 1 || answer.Calls[0].Name != "list_invoices" {
-		t.Errorf("%+v", answer)
+	if len(answer.Calls) != 1 {
+		t.Fatalf("len(answer.Calls) = %v, want 1: %+v", len(answer.Calls), answer.Calls)
+	}
+	if answer.Calls[0].Name != "list_invoices" {
+		t.Errorf("answer.Calls[0].Name = %q, want %q", answer.Calls[0].Name, "list_invoices")
+	}
+}
+
+// TestAskingToSeeChangesNothing: a message that asks to see something calls a tool that
+// reads, even if one that changes things fits better.
+func TestAskingToSeeChangesNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"查一下 checkout 的错误日志":                         "search_logs",
+		"show me the error logs of service cart":     "search_logs",
+		"把 checkout 的日志级别设为 error":                   "set_log_level",
+		"set the log level of service cart to error": "set_log_level",
+	} {
+		answer, _ := ask(t, []chat.Message{user(text)}, "set_log_level", "search_logs")
+		if len(answer.Calls) != 1 || answer.Calls[0].Name != want {
+			t.Errorf("%q: %+v, want a call of %s", text, answer.Calls, want)
+		}
 	}
 }
 
@@ -216,8 +247,11 @@ func TestCancelled(t *testing.T) {
 func TestLongMessage(t *testing.T) {
 	for _, filler := range []string{"a ", "好 "} {
 		answer, _ := ask(t, []chat.Message{user("namespace=prod pod=cart " + strings.Repeat(filler, 9000) + " tail=20")}, "get_pod_logs")
-		if len(answer.Calls) != 1 || string(answer.Calls[0].Arguments) != `{"namespace":"prod","pod":"cart"}` {
-			t.Errorf("%+v", answer)
+		if len(answer.Calls) != 1 {
+			t.Fatalf("len(answer.Calls) = %v, want 1: %+v", len(answer.Calls), answer.Calls)
+		}
+		if string(answer.Calls[0].Arguments) != `{"namespace":"prod","pod":"cart"}` {
+			t.Errorf("string(answer.Calls[0].Arguments) = %q, want %q", string(answer.Calls[0].Arguments), `{"namespace":"prod","pod":"cart"}`)
 		}
 	}
 }

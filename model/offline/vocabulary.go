@@ -53,4 +53,9 @@ var fillers = set("the a an this that these those my our your is are was to of c
 var common = set(`for with by and or but in on at from into than then so if when please show list get give find fetch meeting tell me us it its what which who how why where many much
  can could would should will do does did has have had there any all some new latest recent current currently open check look up search create make add set update change delete remove send write
  read run start stop restart view see need want last next past this today now i you we they not no logs log status info information details about per each every between during since until
- before after over under more less most least error errors warning again just also only right still yet out off down`)
+ before after over under more less most least error errors warning again just also only right still yet out off down
+ here everywhere somewhere anywhere nowhere he she him her them someone somebody anyone anybody everyone everybody nobody something anything everything nothing other others another both
+ either neither such same soon later already ever never always often once tonight tomorrow yesterday ok okay yes thanks thank`)
+
+// looks are the words with which a message begins that asks to see something.
+var looks = lazily(`(?i)^(?:please |can you |could you |i want to |i need to |help me |let me |let's )*(?:show|list|find|fetch|search|look|see|view|read|count|display|tell me|explain|what|which|who|whose|how|where|when|why)\b|^(?:请|麻烦|你|能|可以|帮|给|我|想|要|一下)*(?:查|看|显示|列|搜|找|统计|告诉|说明|哪|谁|什么|怎么|多少|几|有没有|是否)`)

@@ -156,7 +156,7 @@ func (a *answer) take(e event) (string, error) {
 		return "", malformed("something that is not a piece of an answer", e.data)
 	}
 	if e.name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
-		return "", &refusal{http.StatusOK, e.data}
+		return "", &refusal{status: http.StatusOK, body: e.data}
 	}
 	if u := c.Usage; u != nil {
 		a.usage = &model.Tokens{Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit)}

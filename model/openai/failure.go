@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/etui-run/etui/model"
 )
@@ -16,8 +16,9 @@ import (
 // refusal is an error from the server, in place of an answer or in the middle of one.
 type refusal struct {
 	// status is the HTTP status; 200 in the middle of an answer.
-	status int
-	body   []byte
+	status     int
+	body       []byte
+	retryAfter time.Duration
 }
 
 func (r *refusal) Error() string {
@@ -69,13 +70,20 @@ func (r *refusal) kind() (status int, kind error) {
 		status = n
 	}
 	kind = model.KindOf(status)
-	if known, ok := kinds[code]; ok && status < http.StatusMultipleChoices {
+	if known, ok := kinds[code]; ok && (status < http.StatusMultipleChoices || errors.Is(known, model.ErrBilling)) {
 		kind = known
 	}
-	if tooLong(code, message) && (errors.Is(kind, model.ErrRequest) || status < http.StatusMultipleChoices) {
+	if (tooLongCodes[code] || model.TooLong(message)) && (errors.Is(kind, model.ErrRequest) || status < http.StatusMultipleChoices) {
 		kind = model.ErrTooLong
 	}
 	return status, kind
+}
+
+// ofContent reports whether the server may have refused the pictures of the request.
+// Some gateways say that no model takes them, with status 404.
+func (r *refusal) ofContent() bool {
+	_, kind := r.kind()
+	return r.status/100 == 4 && (errors.Is(kind, model.ErrRequest) || errors.Is(kind, model.ErrNoModel))
 }
 
 // kinds maps the codes and types of errors in the middle of an answer, where the HTTP
@@ -83,22 +91,15 @@ func (r *refusal) kind() (status int, kind error) {
 var kinds = map[string]error{
 	"invalid_api_key":       model.ErrAuth,
 	"authentication_error":  model.ErrAuth,
-	"insufficient_quota":    model.ErrRateLimited,
+	"insufficient_quota":    model.ErrBilling, // OpenAI sends it with status 429
 	"rate_limit_exceeded":   model.ErrRateLimited,
 	"rate_limit_error":      model.ErrRateLimited,
 	"invalid_request_error": model.ErrRequest,
-	"model_not_found":       model.ErrRequest,
+	"model_not_found":       model.ErrNoModel,
 }
 
-// tooLong reports whether the server says that the request does not fit. Few servers
-// have a code for it.
-func tooLong(code, message string) bool {
-	message = strings.ToLower(message)
-	return code == "context_length_exceeded" || code == "exceed_context_size_error" ||
-		slices.ContainsFunc([]string{"context length", "context window", "context size", "prompt is too long"}, func(words string) bool {
-			return strings.Contains(message, words)
-		})
-}
+// tooLongCodes say that the request does not fit the model's window.
+var tooLongCodes = map[string]bool{"context_length_exceeded": true, "exceed_context_size_error": true, "tokens_limit_reached": true}
 
 // failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
@@ -106,6 +107,10 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		e.Detail = err.Error()
 		e.Status, e.Kind = refused.kind()
+		e.RetryAfter = refused.retryAfter
+		if errors.Is(e.Kind, model.ErrNoModel) {
+			e.Detail += m.hint()
+		}
 	}
 	return model.Failure(ctx, err, e, m.config.APIKey, m.config.Headers)
 }

@@ -46,6 +46,10 @@ type Config struct {
 	CacheLife time.Duration
 	// MaxTokens limits answers to requests without a limit; 0 leaves it to the server.
 	MaxTokens int
+	// Blind says that the model takes neither pictures nor PDFs: it reads about them
+	// instead. A
+	// server that refuses pictures is asked again without them in any case.
+	Blind bool
 	// Headers are sent with every request. Their values are treated as secrets.
 	Headers map[string]string
 	// Transport sends the requests; nil means [model.Transport] with its defaults.
@@ -56,9 +60,9 @@ const defaultBaseURL = "https://api.openai.com/v1"
 
 // Model is a model on a server. It is safe for concurrent use.
 type Model struct {
-	config  Config
-	address string
-	client  *http.Client
+	config Config
+	base   *url.URL
+	client *http.Client
 }
 
 var _ model.Model = (*Model)(nil)
@@ -81,12 +85,12 @@ func New(cfg Config) (*Model, error) {
 	if cfg.CacheLife == 0 {
 		cfg.CacheLife = time.Hour
 	}
-	return &Model{cfg, base.JoinPath("chat/completions").String(), model.Client(cfg.Transport)}, nil
+	return &Model{cfg, base, model.Client(cfg.Transport)}, nil
 }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, CacheLife: max(m.config.CacheLife, 0)}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0)}
 }
 
 // Stream implements [model.Model].
@@ -94,10 +98,16 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 	return func(yield func(model.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		if m.config.Blind {
+			req, _ = withoutImages(req)
+		}
 		body, err := m.ask(ctx, req)
-		if refused := (*refusal)(nil); errors.As(err, &refused) && refused.status/100 == 4 {
-			if blind, had := withoutImages(req); had {
-				body, err = m.ask(ctx, blind)
+		for _, without := range []func(model.Request) (model.Request, bool){withoutPDFs, withoutImages} {
+			if refused := (*refusal)(nil); !errors.As(err, &refused) || !refused.ofContent() {
+				break
+			}
+			if less, had := without(req); had {
+				body, err = m.ask(ctx, less)
 			}
 		}
 		if err != nil {
@@ -130,12 +140,17 @@ func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, erro
 	if err != nil {
 		return nil, err
 	}
-	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.address, bytes.NewReader(raw))
+	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.base.JoinPath("chat/completions").String(), bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
 	}
 	asked.Header.Set("Content-Type", "application/json")
 	asked.Header.Set("Accept", "text/event-stream")
+	return m.send(asked)
+}
+
+// send sends a request with the key, and returns the body of the answer.
+func (m *Model) send(asked *http.Request) (io.ReadCloser, error) {
 	if m.config.APIKey != "" {
 		asked.Header.Set("Authorization", "Bearer "+m.config.APIKey)
 	}
@@ -152,7 +167,8 @@ func (m *Model) ask(ctx context.Context, req model.Request) (io.ReadCloser, erro
 		if len(bytes.TrimSpace(said)) == 0 {
 			said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
 		}
-		return nil, &refusal{resp.StatusCode, said}
+		wait, _ := model.RetryAfter(resp, time.Now())
+		return nil, &refusal{resp.StatusCode, said, wait}
 	}
 	return resp.Body, nil
 }

@@ -117,8 +117,11 @@ func TestQuirks(t *testing.T) {
 			if got := strings.Join(calls, " "); said.Text != tt.text || got != tt.calls {
 				t.Errorf("got  %q %s\nwant %q %s", said.Text, got, tt.text, tt.calls)
 			}
-			if stop != tt.stop || usage != tt.usage {
-				t.Errorf("got %s %+v, want %s %+v", stop, usage, tt.stop, tt.usage)
+			if stop != tt.stop {
+				t.Errorf("stop = %v, want %v", stop, tt.stop)
+			}
+			if usage != tt.usage {
+				t.Errorf("usage = %v, want %v", usage, tt.usage)
 			}
 		})
 	}
@@ -133,12 +136,13 @@ func TestErrors(t *testing.T) {
 		kind   error
 		detail string
 	}{
-		{"a text", 404, `{"error":"model 'x' not found"}`, model.ErrRequest, "model 'x' not found"},
+		{"a text", 404, `{"error":"model 'x' not found"}`, model.ErrNoModel, "model 'x' not found"},
 		{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, model.ErrTooLong, "This model's maximum context length is 4096 tokens."},
 		{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, model.ErrTooLong, "the request exceeds the available context size"},
 		{"FastAPI", 401, `{"detail":"Not authenticated"}`, model.ErrAuth, "Not authenticated"},
 		{"nothing", 503, ` `, model.ErrUnavailable, "Service Unavailable"},
-		{"no money", 402, `{"error":{"message":"Insufficient Balance"}}`, model.ErrRateLimited, "Insufficient Balance"},
+		{"no money", 402, `{"error":{"message":"Insufficient Balance"}}`, model.ErrBilling, "Insufficient Balance"},
+		{"no quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, model.ErrBilling, "You exceeded your current quota"},
 		{"late, with a status", 200, sse(`{"error":{"message":"slow down","code":429}}`), model.ErrRateLimited, "slow down"},
 		{"late, with a code", 200, sse(`{"choices":[]}`, `{ "error":{"message":"too long","code":"context_length_exceeded"}}`), model.ErrTooLong, "too long"},
 		{"late, as an event", 200, "event: error\ndata: {\"message\":\"it broke\"}\n\n", model.ErrUnavailable, "it broke"},
@@ -202,7 +206,7 @@ func TestRequest(t *testing.T) {
 	d := tool.Definition{Name: "files.read", Description: "Reads <files> & more.", Parameters: []byte(`{"type":"object","title":"\u003c<&>"}`)}
 	for _, limit := range []int{0, 7} {
 		_, _, _, err := model.Answer(m.Stream(t.Context(), model.Request{
-			MaxTokens: limit, System: "S", Tools: []tool.Definition{d}, Messages: []chat.Message{{Role: chat.User, Text: "a < b"}},
+			Settings: model.Settings{MaxTokens: limit}, System: "S", Tools: []tool.Definition{d}, Messages: []chat.Message{{Role: chat.User, Text: "a < b"}},
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -219,6 +223,60 @@ func TestRequest(t *testing.T) {
 	}
 	if got := s.Requests()[0].Header.Get("X-Title"); got != "etui" {
 		t.Errorf("X-Title is %q", got)
+	}
+}
+
+// TestPicturesOfMessages: the user's pictures are parts of the message, and words for
+// models that cannot see them.
+func TestPicturesOfMessages(t *testing.T) {
+	req := model.Request{Messages: []chat.Message{
+		{Role: chat.User, Text: "old", Files: []chat.File{{Name: "a.png", MediaType: "image/png", Size: 69}}},
+		{Role: chat.Assistant, Text: "yes"},
+		{Role: chat.User, Note: "note", Text: "new", Files: []chat.File{{Name: "b.png", MediaType: "image/png", Size: 1200, Data: []byte("PNG")}}},
+		{Role: chat.Assistant, Text: "yes"},
+		{Role: chat.User, Files: []chat.File{{MediaType: "image/webp", Size: 3, Data: []byte("PNG")}}},
+	}}
+	const (
+		before = `"messages":[{"role":"user","content":"old\n\n[picture a.png, image/png, 1 kB: an earlier picture that is not shown again]"},{"role":"assistant","content":"yes"},`
+		seen   = before + `{"role":"user","content":[{"type":"text","text":"note\n\nnew"},{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]},{"role":"assistant","content":"yes"},` +
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/webp;base64,UE5H"}}]}]}`
+		told = before + `{"role":"user","content":"note\n\nnew\n\n[picture b.png, image/png, 2 kB: this model cannot see pictures]"},{"role":"assistant","content":"yes"},` +
+			`{"role":"user","content":"[picture image/webp, 1 kB: this model cannot see pictures]"}]}`
+	)
+	for name, c := range map[string]struct {
+		blind   bool
+		replies []modeltest.Reply
+		want    []string
+	}{
+		"a model that sees":            {false, []modeltest.Reply{{}}, []string{seen}},
+		"a server that refuses":        {false, []modeltest.Reply{{Status: 400}, {}}, []string{seen, told}},
+		"a model configured as blind":  {true, []modeltest.Reply{{}}, []string{told}},
+		"a refused key is no question": {false, []modeltest.Reply{{Status: 401}}, []string{seen}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := modeltest.OpenAI(c.replies...)
+			defer s.Close()
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, _, err = model.Answer(m.Stream(t.Context(), req))
+			if refused := c.replies[len(c.replies)-1].Status != 0; (err != nil) != refused {
+				t.Errorf("the answer is %v", err)
+			}
+			for _, problem := range s.Problems() {
+				t.Error(problem)
+			}
+			got := s.Requests()
+			if len(got) != len(c.want) {
+				t.Fatalf("%d requests, want %d", len(got), len(c.want))
+			}
+			for i, want := range c.want {
+				if !strings.HasSuffix(string(got[i].Body), want) {
+					t.Errorf("request %d:\ngot  %s\nwant %s", i+1, got[i].Body, want)
+				}
+			}
+		})
 	}
 }
 
@@ -301,5 +359,51 @@ func TestConfig(t *testing.T) {
 	}
 	if got, want := m.Info(), (model.Info{Name: "openai/m", Window: 8000, CacheLife: time.Hour}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestPDFsOfMessages: a PDF is a part of the message. A server that refuses it is asked
+// with its pictures alone, and one that refuses these, too, in words.
+func TestPDFsOfMessages(t *testing.T) {
+	req := model.Request{Messages: []chat.Message{{Role: chat.User, Text: "sum", Files: []chat.File{
+		{Name: "a.pdf", MediaType: chat.PDF, Size: 1200, Data: []byte("PDF")}, {MediaType: "image/png", Size: 3, Data: []byte("PNG")},
+	}}}}
+	const (
+		image   = `{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]}]}`
+		whole   = `[{"role":"user","content":[{"type":"text","text":"sum"},{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,UERG"}},` + image
+		inWords = `sum\n\n[file a.pdf, application/pdf, 2 kB: this model cannot read PDFs]`
+		seen    = `[{"role":"user","content":[{"type":"text","text":"` + inWords + `"},` + image
+		told    = `[{"role":"user","content":"` + inWords + `\n\n[picture image/png, 1 kB: this model cannot see pictures]"}]}`
+	)
+	for name, c := range map[string]struct {
+		blind   bool
+		replies []modeltest.Reply
+		want    []string
+	}{
+		"takes both":         {false, []modeltest.Reply{{}}, []string{whole}},
+		"takes pictures":     {false, []modeltest.Reply{{Status: 400}, {}}, []string{whole, seen}},
+		"takes neither":      {false, []modeltest.Reply{{Status: 400}, {Status: 400}, {}}, []string{whole, seen, told}},
+		"configured as such": {true, []modeltest.Reply{{}}, []string{told}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := modeltest.OpenAI(c.replies...)
+			defer s.Close()
+			m, err := openai.New(openai.Config{Model: "test", BaseURL: s.URL, APIKey: modeltest.Key, Transport: s.Transport(), Blind: c.blind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, _, err = model.Answer(m.Stream(t.Context(), req)); err != nil {
+				t.Error(err)
+			}
+			got := s.Requests()
+			if len(got) != len(c.want) {
+				t.Fatalf("%d requests, want %d", len(got), len(c.want))
+			}
+			for i, want := range c.want {
+				if !strings.HasSuffix(string(got[i].Body), want) {
+					t.Errorf("request %d:\ngot  %s\nwant %s", i+1, got[i].Body, want)
+				}
+			}
+		})
 	}
 }

@@ -2,9 +2,9 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -19,6 +19,11 @@ type request struct {
 	StreamOptions       streamOptions     `json:"stream_options"`
 	MaxTokens           int               `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64          `json:"temperature,omitempty"`
+	TopP                *float64          `json:"top_p,omitempty"`
+	Stop                []string          `json:"stop,omitempty"`
+	Seed                *int64            `json:"seed,omitempty"`
+	ResponseFormat      json.RawMessage   `json:"response_format,omitempty"`
 	Tools               []json.RawMessage `json:"tools,omitempty"`
 	Messages            []message         `json:"messages"`
 }
@@ -40,6 +45,12 @@ type shownPart struct {
 	Type  string    `json:"type"`
 	Text  string    `json:"text,omitempty"`
 	Image *imageURL `json:"image_url,omitempty"`
+	File  *fileData `json:"file,omitempty"`
+}
+
+type fileData struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 type imageURL struct {
@@ -60,12 +71,13 @@ type function struct {
 // request encodes a request for OpenAI's API.
 func (m *Model) request(req model.Request) ([]byte, error) {
 	names := model.NewNames(req)
-	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
+	out := request{Model: m.config.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+		Temperature: req.Temperature, TopP: req.TopP, Stop: req.Stop, Seed: req.Seed, ResponseFormat: req.Format}
 	limit := req.MaxTokens
 	if limit == 0 {
 		limit = m.config.MaxTokens
 	}
-	if newLimit(m.address) {
+	if newLimit(m.base.Hostname()) {
 		out.MaxCompletionTokens = limit
 	} else {
 		out.MaxTokens = limit
@@ -88,7 +100,7 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 			images = append(images, said.Result.Images...)
 		}
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != chat.Tool; last && len(images) > 0 {
-			out.Messages, images = append(out.Messages, show(images)), nil
+			out.Messages, images = append(out.Messages, show(resultPictures, images)), nil
 		}
 	}
 	var b bytes.Buffer
@@ -100,14 +112,13 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 
 // newLimit reports whether a server wants the newer name of the token limit. OpenAI's
 // newer models reject the older name; other servers do not know the newer one.
-func newLimit(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
+func newLimit(host string) bool {
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com")
 }
+
+// resultPictures begins the message with the pictures of a round of calls: results
+// themselves cannot contain pictures.
+const resultPictures = "(The pictures of the results above.)"
 
 func write(said chat.Message, names model.Names) message {
 	switch {
@@ -127,21 +138,50 @@ func write(said chat.Message, names model.Names) message {
 		}
 		return out
 	}
-	return message{Role: "user", Content: model.UserText(said)}
+	text, pictures := model.Seen(said)
+	if len(pictures) == 0 {
+		return message{Role: "user", Content: text}
+	}
+	return show(text, pictures)
 }
 
-// show shows the pictures of a round of calls in a message after the results, which
-// cannot contain pictures.
-func show(images []chat.File) message {
-	parts := []shownPart{{Type: "text", Text: "(The pictures of the results above.)"}}
+// show returns a user's message with a text, if there is one, pictures and PDFs.
+func show(text string, images []chat.File) message {
+	var parts []shownPart
+	if text != "" {
+		parts = append(parts, shownPart{Type: "text", Text: text})
+	}
 	for _, f := range images {
 		url := "data:" + f.MediaType + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
+		if f.MediaType == chat.PDF {
+			parts = append(parts, shownPart{Type: "file", File: &fileData{cmp.Or(f.Name, "file.pdf"), url}})
+			continue
+		}
 		parts = append(parts, shownPart{Type: "image_url", Image: &imageURL{url}})
 	}
 	return message{Role: "user", Content: parts}
 }
 
-// withoutImages returns the request for a model that accepts no pictures.
+// withoutPDFs returns the request for a model that accepts pictures and no PDFs.
+func withoutPDFs(req model.Request) (told model.Request, had bool) {
+	req.Messages = slices.Clone(req.Messages)
+	for i, m := range req.Messages {
+		var pdfs, others []chat.File
+		for _, f := range m.Files {
+			if f.MediaType == chat.PDF {
+				pdfs, had = append(pdfs, f), had || f.Data != nil
+			} else {
+				others = append(others, f)
+			}
+		}
+		if m.Files = pdfs; len(pdfs) > 0 {
+			req.Messages[i].Text, req.Messages[i].Note, req.Messages[i].Files = model.UserText(m), "", others
+		}
+	}
+	return req, had
+}
+
+// withoutImages returns the request for a model that accepts neither pictures nor PDFs.
 func withoutImages(req model.Request) (blind model.Request, had bool) {
 	req.Messages = slices.Clone(req.Messages)
 	for i, m := range req.Messages {
@@ -149,6 +189,9 @@ func withoutImages(req model.Request) (blind model.Request, had bool) {
 			r := *m.Result
 			r.Images, r.Text = nil, r.Text+"\n(The picture cannot be shown: the model takes none.)"
 			req.Messages[i].Result, had = &r, true
+		}
+		if _, pictures := model.Seen(m); len(pictures) > 0 {
+			req.Messages[i].Text, req.Messages[i].Note, req.Messages[i].Files, had = model.UserText(m), "", nil, true
 		}
 	}
 	return req, had

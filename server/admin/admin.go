@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,10 +37,13 @@ type Config struct {
 	// Calls counts and keeps what skills did.
 	Calls *audit.Recorder
 	// Server returns the state of a skill that brings tools of its own; nil for
-	// other skills. Approve releases tools that such a skill held back: none means
-	// all.
+	// other skills. Approve releases tools that such a skill holds back, or all of
+	// them, and returns which.
 	Server  func(s skill.Skill) any
-	Approve func(s skill.Skill, tools ...string) error
+	Approve func(s skill.Skill, all bool, tools ...string) ([]string, error)
+	// Warn returns what is odd about a skill now, beside the warnings in its details;
+	// nil means nothing.
+	Warn func(*skill.Entry) []error
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -79,11 +82,13 @@ type SkillStatus struct {
 	Shadows []Shadow `json:"shadows,omitempty"`
 	// Error is why the latest version of the source cannot be used; then the last good
 	// one is in effect.
-	Error    string   `json:"error,omitempty"`
-	Unmet    []string `json:"unmet,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	Groups   []string `json:"groups,omitempty"`
-	Tools    []string `json:"tools,omitempty"`
+	Error string `json:"error,omitempty"`
+	// ErrorKind is the kind of Error: see [ErrorKind].
+	ErrorKind string   `json:"error_kind,omitempty"`
+	Unmet     []string `json:"unmet,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+	Groups    []string `json:"groups,omitempty"`
+	Tools     []string `json:"tools,omitempty"`
 	// Server is the state of a skill that brings tools of its own.
 	Server   any             `json:"server,omitempty"`
 	Decision *skill.Decision `json:"decision,omitempty"`
@@ -96,6 +101,8 @@ type Shadow struct {
 	Scope   skill.Scope `json:"scope"`
 	Source  string      `json:"source,omitempty"`
 	Error   string      `json:"error,omitempty"`
+	// ErrorKind is the kind of Error: see [ErrorKind].
+	ErrorKind string `json:"error_kind,omitempty"`
 }
 
 // SkillList lists the skills.
@@ -113,6 +120,23 @@ type SkillList struct {
 type FailedFile struct {
 	Source string `json:"source"`
 	Error  string `json:"error"`
+	// ErrorKind is the kind of Error: see [ErrorKind].
+	ErrorKind string `json:"error_kind"`
+}
+
+// ErrorKind names the kind of an error of a skill's file: unreadable if the system does
+// not let etui read it, one of [skill.Kind], or else invalid, for a mistake in it.
+func ErrorKind(err error) string {
+	var unread *fs.PathError
+	switch kind := skill.Kind(err); {
+	case err == nil:
+		return ""
+	case kind != "":
+		return kind
+	case errors.As(err, &unread):
+		return "unreadable"
+	}
+	return "invalid"
 }
 
 // Change asks for a change of a skill.
@@ -122,8 +146,17 @@ type Change struct {
 	Reason string `json:"reason,omitempty"`
 	// Version is the version that use puts into effect; empty means the highest.
 	Version string `json:"version,omitempty"`
-	// Tools are the tools that approve releases; none means all.
+	// Tools are the tools that approve releases. All releases all that are held back;
+	// one of the two is needed.
 	Tools []string `json:"tools,omitempty"`
+	All   bool     `json:"all,omitempty"`
+}
+
+// Approval is a skill after some of its tools were approved.
+type Approval struct {
+	SkillStatus
+	// Approved are the tools that are in use from now on.
+	Approved []string `json:"approved"`
 }
 
 func (a *API) status(e *skill.Entry) SkillStatus {
@@ -136,16 +169,21 @@ func (a *API) status(e *skill.Entry) SkillStatus {
 		s.Risk = tool.Write
 	}
 	if e.Err != nil {
-		s.Error = e.Err.Error()
+		s.Error, s.ErrorKind = e.Err.Error(), ErrorKind(e.Err)
 	}
 	for _, other := range e.Shadows {
 		shadow := Shadow{Version: other.Details.Version, Scope: other.Scope, Source: other.Source}
 		if other.Err != nil {
-			shadow.Error = other.Err.Error()
+			shadow.Error, shadow.ErrorKind = other.Err.Error(), ErrorKind(other.Err)
 		}
 		s.Shadows = append(s.Shadows, shadow)
 	}
 	c := a.config
+	if c.Warn != nil {
+		for _, err := range c.Warn(e) {
+			s.Warnings = append(slices.Clip(s.Warnings), err.Error())
+		}
+	}
 	if c.Server != nil {
 		s.Server = c.Server(e.Skill)
 	}
@@ -161,14 +199,17 @@ func (a *API) status(e *skill.Entry) SkillStatus {
 }
 
 // List answers with the [SkillList].
-func (a *API) List(w http.ResponseWriter, _ *http.Request) {
+func (a *API) List(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
 	now, c := a.config.Table.Snapshot(), a.config
 	list := SkillList{Skills: []SkillStatus{}, Failed: []FailedFile{}}
 	for _, e := range now.All() {
 		list.Skills = append(list.Skills, a.status(e))
 	}
 	for source, err := range now.Failed() {
-		list.Failed = append(list.Failed, FailedFile{source, err.Error()})
+		list.Failed = append(list.Failed, FailedFile{source, err.Error(), ErrorKind(err)})
 	}
 	slices.SortFunc(list.Failed, func(x, y FailedFile) int { return strings.Compare(x.Source, y.Source) })
 	if c.Trouble != nil {
@@ -200,6 +241,9 @@ func (a *API) entry(w http.ResponseWriter, r *http.Request) (*skill.Entry, bool)
 
 // Show answers with the [SkillStatus] of the skill {name}.
 func (a *API) Show(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
 	if e, ok := a.entry(w, r); ok {
 		wire.Reply(w, http.StatusOK, a.status(e))
 	}
@@ -208,7 +252,7 @@ func (a *API) Show(w http.ResponseWriter, r *http.Request) {
 // request reads a [Change].
 func request(w http.ResponseWriter, r *http.Request) (Change, bool) {
 	var change Change
-	if r.ContentLength != 0 && !wire.Read(w, r, &change) {
+	if _, ok := wire.Query(w, r); !ok || r.ContentLength != 0 && !wire.Read(w, r, &change) {
 		return change, false
 	}
 	if change.By == "" {
@@ -232,13 +276,13 @@ func (a *API) Reload(w http.ResponseWriter, r *http.Request) {
 
 // Change carries out the {change} of the skill {name} - enable, disable, use or
 // approve, and removal when there is none - as a [Change] says. It answers with the
-// [SkillStatus] after that.
+// [SkillStatus] after that, or with an [Approval].
 func (a *API) Change(w http.ResponseWriter, r *http.Request) {
-	e, ok := a.entry(w, r)
+	change, ok := request(w, r)
 	if !ok {
 		return
 	}
-	change, ok := request(w, r)
+	e, ok := a.entry(w, r)
 	if !ok {
 		return
 	}
@@ -291,12 +335,17 @@ func (a *API) approve(w http.ResponseWriter, e *skill.Entry, change Change) {
 		wire.Refuse(w, http.StatusNotImplemented, "there is nothing to approve here")
 		return
 	}
-	if err := a.config.Approve(e.Skill, change.Tools...); err != nil {
+	if (len(change.Tools) > 0) == change.All {
+		wire.Refuse(w, http.StatusBadRequest, `say which tools to approve: {"tools": ["NAME"]}, or {"all": true}`)
+		return
+	}
+	approved, err := a.config.Approve(e.Skill, change.All, change.Tools...)
+	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	a.config.Log.Info("skill approved", "skill", e.Name(), "tools", change.Tools, "by", change.By, "why", change.Reason)
-	wire.Reply(w, http.StatusOK, a.status(e))
+	a.config.Log.Info("tools approved", "skill", e.Name(), "tools", approved, "by", change.By, "why", change.Reason)
+	wire.Reply(w, http.StatusOK, Approval{a.status(e), approved})
 }
 
 // hasVersion returns an error that names the versions of a skill when the wanted
@@ -318,7 +367,10 @@ func hasVersion(e *skill.Entry, version string) error {
 // Calls answers with what the skill {name} did, or all skills: a list of
 // [audit.Call].
 func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
+	q, ok := wire.Query(w, r, "user", "outcome", "limit")
+	if !ok {
+		return
+	}
 	limit, err := wire.Limit(q, "calls")
 	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
@@ -348,13 +400,14 @@ func (a *API) Calls(w http.ResponseWriter, r *http.Request) {
 // Audit answers with which calls were allowed and refused: a list of
 // [audit.Decision].
 func (a *API) Audit(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
+	q, ok := wire.Query(w, r, "tool", "user", "denied", "limit")
+	if !ok {
+		return
+	}
 	limit, err := wire.Limit(q, "calls")
 	denied := false
-	if text := q.Get("denied"); err == nil && text != "" {
-		if denied, err = strconv.ParseBool(text); err != nil {
-			err = errors.New("denied must be true or false")
-		}
+	if err == nil {
+		denied, err = wire.Flag(q, "denied")
 	}
 	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())

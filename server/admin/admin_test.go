@@ -86,6 +86,41 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// TestApprove: an approval names the tools, or says that it is for all.
+func TestApprove(t *testing.T) {
+	var asked string
+	a := newAPI(t, admin.Config{Approve: func(_ skill.Skill, all bool, tools ...string) ([]string, error) {
+		asked = fmt.Sprint(all, tools)
+		return []string{"alpha"}, nil
+	}})
+	for _, c := range []struct {
+		body   string
+		status int
+		asked  string
+	}{
+		{`{"tools":["alpha"]}`, 200, "false [alpha]"},
+		{`{"all":true}`, 200, "true []"},
+		{``, 400, ""},
+		{`{"all":false}`, 400, ""},
+		{`{"tools":[]}`, 400, ""},
+		{`{"tools":null}`, 400, ""},
+		{`{"tools":["alpha"],"all":true}`, 400, ""},
+		{`{"tool":["alpha"]}`, 400, ""},
+	} {
+		asked = ""
+		status, body := ask(a.Change, "", "greet", "approve", c.body)
+		if status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.body, status, body, c.status)
+		}
+		if asked != c.asked {
+			t.Errorf("%s approves %q, want %q", c.body, asked, c.asked)
+		}
+		if status == 200 && !strings.Contains(body, `"approved":["alpha"]`) {
+			t.Errorf("%s does not say what was approved: %s", c.body, body)
+		}
+	}
+}
+
 func TestReload(t *testing.T) {
 	a := newAPI(t, admin.Config{Reload: func(_ context.Context, by, why string) (any, error) {
 		if why == "fail" {

@@ -2,9 +2,11 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 )
 
@@ -15,22 +17,52 @@ type Toolsets struct {
 	// Tools is how many tools the active one has.
 	Tools  int             `json:"tools"`
 	Skills []catalog.Skill `json:"skills"`
-	// Counts is how many tools each one has.
+	// Counts is how many tools each one has, and Tokens what sending them all costs.
 	Counts map[string]int `json:"counts"`
+	Tokens map[string]int `json:"tokens"`
 }
 
-// Toolsets answers with the [Toolsets] of the agent in the query.
+// Toolsets answers with the [Toolsets] of the agent in the query. Callers that are no operators
+// get what the sender, whom the headers name, may see of them.
 func (a *API) Toolsets(w http.ResponseWriter, r *http.Request) {
-	a.replyToolsets(w, r.URL.Query().Get("agent"))
+	if q, ok := wire.Query(w, r, "agent"); ok {
+		if seen, ok := a.seen(w, r, q.Get("agent")); ok {
+			a.replyToolsets(w, q.Get("agent"), seen)
+		}
+	}
 }
 
-func (a *API) replyToolsets(w http.ResponseWriter, agent string) {
+// replyToolsets answers with the toolsets of an agent: with those that are seen, or with
+// all if seen is nil.
+func (a *API) replyToolsets(w http.ResponseWriter, agent string, seen *selection.Selection) {
 	now, err := a.engine.AgentStatus(agent)
 	c := a.engine.Catalog()
-	s := Toolsets{Agent: now.Name, Active: now.Skill, Skills: c.Skills(), Counts: map[string]int{}}
-	for _, t := range s.Skills {
+	if seen != nil {
+		c = seen.Catalog()
+	}
+	s := Toolsets{Agent: now.Name, Skills: []catalog.Skill{}, Counts: map[string]int{}, Tokens: map[string]int{}}
+	for _, t := range c.Skills() {
+		if seen != nil && slices.Contains(seen.HiddenSkills, t.Name) {
+			continue
+		}
 		members, _ := c.Members(t)
+		if seen != nil {
+			members = slices.DeleteFunc(slices.Clone(members), func(e *catalog.Entry) bool { return !seen.Visible(e) })
+			if len(t.Tools) > 0 { // patterns and names of what is hidden
+				t.Tools = []string{}
+				for _, e := range members {
+					t.Tools = append(t.Tools, e.Definition.Name)
+				}
+			}
+		}
+		if t.Name == now.Skill {
+			s.Active = t.Name
+		}
+		s.Skills = append(s.Skills, t)
 		s.Counts[t.Name] = len(members)
+		for _, e := range members {
+			s.Tokens[t.Name] += e.Tokens
+		}
 	}
 	s.Tools = s.Counts[s.Active]
 	wire.Answer(w, s, err)
@@ -39,7 +71,10 @@ func (a *API) replyToolsets(w http.ResponseWriter, agent string) {
 // SetToolset makes a toolset the active one of an agent, and answers as Toolsets
 // does.
 func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
-	var change struct{ Agent, Skill string }
+	var change struct {
+		Agent string `json:"agent"`
+		Skill string `json:"skill"`
+	}
 	if !wire.Read(w, r, &change) {
 		return
 	}
@@ -47,18 +82,24 @@ func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
 		wire.Fail(w, err)
 		return
 	}
-	a.replyToolsets(w, change.Agent)
+	a.replyToolsets(w, change.Agent, nil)
 }
 
-// Agents answers with the [engine.AgentStatus] of each agent.
-func (a *API) Agents(w http.ResponseWriter, _ *http.Request) {
-	wire.Reply(w, http.StatusOK, a.agents())
+// Agents answers with the [engine.AgentStatus] of each agent. Only operators read which
+// groups and skills it has, and how many tools.
+func (a *API) Agents(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); ok {
+		wire.Reply(w, http.StatusOK, a.agents(r))
+	}
 }
 
-func (a *API) agents() []engine.AgentStatus {
+func (a *API) agents(r *http.Request) []engine.AgentStatus {
 	var list []engine.AgentStatus
 	for _, name := range a.engine.Agents() {
 		now, _ := a.engine.AgentStatus(name) // there is one of each of these names
+		if !wire.CallerOf(r).Operator {
+			now.Skill, now.Groups, now.Skills, now.Tools = "", "", []string{}, 0
+		}
 		list = append(list, now)
 	}
 	return list

@@ -6,7 +6,6 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/etui-run/etui/chat"
@@ -40,15 +39,13 @@ func (m Message) parse() (engine.Message, error) {
 	if m.Strategy != "" {
 		strategy, err := prompt.ParseStrategy(m.Strategy)
 		if err != nil {
-			return m.Message, fmt.Errorf("%w: %w", engine.ErrUnknown, err)
+			return m.Message, err
 		}
 		m.Message.Strategy = &strategy
 	}
 	var err error
-	if m.Message.Mode, err = selection.ParseMode(m.Mode); err != nil {
-		return m.Message, fmt.Errorf("%w: %w", engine.ErrUnknown, err)
-	}
-	return m.Message, nil
+	m.Message.Mode, err = selection.ParseMode(m.Mode)
+	return m.Message, err
 }
 
 // read decodes a request and parses the message in it. When it cannot, it answers
@@ -59,6 +56,10 @@ func read(w http.ResponseWriter, r *http.Request, request any, in *Message) (eng
 	}
 	m, err := in.parse()
 	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return m, false
+	}
+	if err = wire.Sender(r, &m); err != nil {
 		wire.Fail(w, err)
 	}
 	return m, err == nil
@@ -73,16 +74,24 @@ type Event struct {
 	Result   *chat.Result   `json:"result,omitempty"`
 	Done     *turn.Done     `json:"done,omitempty"`
 	Error    string         `json:"error,omitempty"`
+	// Code says for programs what went wrong, if Error is set.
+	Code string `json:"code,omitempty"`
 }
 
 // Selected summarizes a selection.
 type Selected struct {
-	// Usable is how many tools the caller may use; Sent is how many of them the
-	// request describes.
+	// Skill is the active toolset.
+	Skill string `json:"skill"`
+	// All is how many tools the caller may see, Usable how many of them the toolset and
+	// the request leave, and Sent how many the request describes. Meta tools do not count.
+	All    int `json:"all"`
 	Usable int `json:"usable"`
 	Sent   int `json:"sent"`
-	// TokensSaved and SavedPercent compare with sending everything that is usable.
+	// TokensAll is what sending All would cost. TokensSaved is what is left of it after
+	// TokensSent, the cost of Sent, and TokensMeta, that of the meta tools.
+	TokensAll    int     `json:"tokens_all"`
 	TokensSent   int     `json:"tokens_sent"`
+	TokensMeta   int     `json:"tokens_meta"`
 	TokensSaved  int     `json:"tokens_saved"`
 	SavedPercent float64 `json:"saved_percent"`
 	// Mode is how the tools reach the model.
@@ -92,10 +101,10 @@ type Selected struct {
 func eventOf(e turn.Event) Event {
 	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Done: e.Done}
 	if s := e.Selection; s != nil {
-		tokens := s.Tokens()
+		t, n := s.Tokens(), s.Counts()
 		out.Selected = &Selected{
-			Usable: len(s.Usable()), Sent: len(s.Declared) + len(s.Announced), Mode: s.Mode,
-			TokensSent: tokens.Sent, TokensSaved: tokens.Saved, SavedPercent: tokens.SavedPercent,
+			Skill: s.ActiveSkill(), All: n.All, Usable: n.Usable, Sent: n.Sent, Mode: s.Mode,
+			TokensAll: t.All, TokensSent: t.Sent, TokensMeta: t.Meta, TokensSaved: t.Saved, SavedPercent: t.SavedPercent,
 		}
 	}
 	return out
@@ -122,7 +131,8 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) {
 		}
 		out := eventOf(e)
 		if err != nil {
-			out.Error = err.Error()
+			_, p := wire.ProblemOf(err)
+			out.Error, out.Code = p.Error.Message, p.Error.Code
 		}
 		if lines.Encode(out) != nil || flusher.Flush() != nil {
 			return // the client has gone, which cancels the turn

@@ -145,8 +145,8 @@ func TestRefusals(t *testing.T) {
 		says        string
 	}{
 		{a.Select, "", "", `{"text":""}`, 400, "the message is empty"},
-		{a.Select, "", "", `{"text":"x","strategy":"max"}`, 404, `not found: unknown strategy \"max\": it is full, lite or custom`},
-		{a.Select, "", "", `{"text":"x","mode":"max"}`, 404, `not found: unknown mode \"max\"`},
+		{a.Select, "", "", `{"text":"x","strategy":"max"}`, 400, `unknown strategy \"max\": it is full, lite or custom`},
+		{a.Select, "", "", `{"text":"x","mode":"fast"}`, 400, `unknown mode \"fast\": it is one of auto`},
 		{a.Chat, "", "", `{"text":"x","agent":"mian"}`, 404, `did you mean \"main\"?`},
 		{a.Chat, "", "", `{`, 400, "not the expected JSON"},
 		{a.Why, "", "", `{"skill":"talkin"}`, 404, `did you mean \"talking\"?`},
@@ -157,10 +157,14 @@ func TestRefusals(t *testing.T) {
 		{a.Toolsets, "agent=mian", "", ``, 404, "did you mean"},
 		{a.SetToolset, "", "", `{"skill":"talkin"}`, 404, "did you mean"},
 		{a.Control, "", "main", `{"skills":[],"groups":"wrld"}`, 404, `did you mean \"world\"?`},
-		{a.Control, "", "main", `{"grups":"world"}`, 400, "nothing to change"},
+		{a.Control, "", "main", `{}`, 400, "nothing to change"},
+		{a.Control, "", "main", `{"grups":"world"}`, 400, `did you mean \"groups\"?`},
+		{a.Chat, "", "", `{"text":"x","agent":"nope"}`, 404, `agent \"nope\": not found; the agents are main, other`},
 		{a.PastTurns, "limit=x", "", ``, 400, "limit must be a number"},
 		{a.PastTurns, "agent=mian", "", ``, 200, `"turns":[]`},
 		{a.Forget, "", "", ``, 400, "say whose"},
+		{a.Forget, "everybody=yes", "", ``, 400, "everybody must be true or false"},
+		{a.Forget, "user=ann&everybody=true", "", ``, 400, "say whose"},
 	} {
 		if status, body := ask(c.handler, c.query, c.name, c.body); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s%s %s: %d %s; want %d and %q", c.query, c.name, c.body, status, body, c.status, c.says)
@@ -174,8 +178,12 @@ func TestSelectWithAlternatives(t *testing.T) {
 	if len(x.Alternatives) != 2 {
 		t.Fatalf("%+v", x.Alternatives)
 	}
-	if role := x.Alternatives[0]; role.Change != "role" || role.Opens[0] != "admin_only" {
-		t.Errorf("the first alternative is %+v", role)
+	role := x.Alternatives[0]
+	if role.Change != "role" {
+		t.Errorf("role.Change = %q, want %q", role.Change, "role")
+	}
+	if role.Opens[0] != "admin_only" {
+		t.Errorf("role.Opens[0] = %q, want %q", role.Opens[0], "admin_only")
 	}
 	if got := x.Alternatives[1].Value; got != "talking" {
 		t.Errorf("the second alternative is %s", got)
@@ -202,8 +210,15 @@ func TestToolsListsShadowedOnes(t *testing.T) {
 	if len(list) != 4 {
 		t.Fatalf("%d tools: %+v", len(list), list)
 	}
-	if last := list[3]; last.Name != "echo" || !last.Shadowed || last.Source != "" {
-		t.Errorf("the last is %+v, want the echo that is shadowed", last)
+	last := list[3]
+	if last.Name != "echo" {
+		t.Errorf("last.Name = %q, want %q", last.Name, "echo")
+	}
+	if !last.Shadowed {
+		t.Error("last.Shadowed is false")
+	}
+	if last.Source != "" {
+		t.Errorf("last.Source = %q, want %q", last.Source, "")
 	}
 	for _, tool := range list {
 		if tool.Filtered != (tool.Name == "admin_only") {
@@ -236,18 +251,36 @@ func TestControl(t *testing.T) {
 		t.Errorf("changed back to %s", got)
 	}
 	list := get[[]engine.AgentStatus](t, a.Agents, "", "", "")
-	if len(list) != 2 || list[0].Skill != "talking" || list[1].Groups != "world" {
-		t.Errorf("agents %+v", list)
+	if len(list) != 2 {
+		t.Fatalf("len(list) = %v, want 2: %+v", len(list), list)
+	}
+	if list[0].Skill != "talking" {
+		t.Errorf("list[0].Skill = %q, want %q", list[0].Skill, "talking")
+	}
+	if list[1].Groups != "world" {
+		t.Errorf("list[1].Groups = %q, want %q", list[1].Groups, "world")
 	}
 }
 
 func TestStatus(t *testing.T) {
 	s := get[api.Status](t, newAPI(t, nil).Status, "", "", "")
-	if s.Version != "test" || s.Tools != 3 || len(s.Agents) != 2 {
-		t.Errorf("%+v", s)
+	if s.Version != "test" {
+		t.Errorf("s.Version = %q, want %q", s.Version, "test")
 	}
-	if s.Configuration != nil || s.Rules == nil || s.Policy == nil {
-		t.Errorf("%+v", s)
+	if s.Tools != 3 {
+		t.Errorf("s.Tools = %v, want 3", s.Tools)
+	}
+	if len(s.Agents) != 2 {
+		t.Fatalf("len(s.Agents) = %v, want 2: %+v", len(s.Agents), s.Agents)
+	}
+	if s.Configuration != nil {
+		t.Errorf("s.Configuration = %+v, want none", s.Configuration)
+	}
+	if s.Rules == nil {
+		t.Errorf("s.Rules = %v, want another than nil", s.Rules)
+	}
+	if s.Policy == nil {
+		t.Errorf("s.Policy = %v, want another than nil", s.Policy)
 	}
 }
 

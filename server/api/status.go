@@ -44,10 +44,18 @@ type Configuration struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Status answers with the [Status].
-func (a *API) Status(w http.ResponseWriter, _ *http.Request) {
+// Status answers with the [Status]. Callers that are no operators read of the agents only.
+func (a *API) Status(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
 	c := a.engine.Catalog()
-	s := Status{Version: a.config.Version, Tools: c.Len(), Agents: a.agents(), Rules: []rules.Status{}, Policy: []rules.Status{}}
+	s := Status{Version: a.config.Version, Agents: a.agents(r), Rules: []rules.Status{}, Policy: []rules.Status{}}
+	if !wire.CallerOf(r).Operator {
+		wire.Reply(w, http.StatusOK, s)
+		return
+	}
+	s.Tools = c.Len()
 	if list, ok := c.Rules().(*rules.Rules); ok {
 		s.Rules = list.Status()
 	}

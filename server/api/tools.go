@@ -6,7 +6,9 @@ import (
 	"net/http"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/tool"
@@ -43,17 +45,51 @@ func describe(e *catalog.Entry) Tool {
 	}
 }
 
-// Tools lists every tool, the shadowed ones last.
-func (a *API) Tools(w http.ResponseWriter, _ *http.Request) {
+// Tools lists every tool, the shadowed ones last. Callers that are no operators get those that
+// the sender, whom the headers name, may see.
+func (a *API) Tools(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
+	seen, ok := a.seen(w, r, "")
+	if !ok {
+		return
+	}
 	c := a.engine.Catalog()
+	if seen != nil {
+		c = seen.Catalog()
+	}
 	list := make([]Tool, 0, c.Len())
 	for e := range c.All() {
-		list = append(list, describe(e))
+		if seen == nil || seen.Visible(e) {
+			list = append(list, describe(e))
+		}
 	}
-	for _, e := range c.Shadowed() {
-		list = append(list, describe(e))
+	if seen == nil {
+		for _, e := range c.Shadowed() {
+			list = append(list, describe(e))
+		}
 	}
 	wire.Reply(w, http.StatusOK, list)
+}
+
+// seen returns what the sender of a request without a body may see of an agent; nil means
+// everything, since the client is an operator. When that cannot be known, it answers why
+// and returns false.
+func (a *API) seen(w http.ResponseWriter, r *http.Request, agent string) (*selection.Selection, bool) {
+	if wire.CallerOf(r).Operator {
+		return nil, true
+	}
+	m := engine.Message{Agent: agent}
+	err := wire.Sender(r, &m)
+	var sel *selection.Selection
+	if err == nil {
+		sel, err = a.engine.SeenBy(r.Context(), m)
+	}
+	if err != nil {
+		wire.Fail(w, err)
+	}
+	return sel, err == nil
 }
 
 // CallRequest asks for a call of one tool, without a model. The call is judged as
@@ -90,7 +126,8 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Judge answers what would become of a call of the tool {name}. Nothing runs.
+// Judge answers what would become of a call of the tool {name}. Nothing runs. Only
+// operators read which rule decides, and which tools exist that the sender may not use.
 func (a *API) Judge(w http.ResponseWriter, r *http.Request) {
 	var c CallRequest
 	m, ok := read(w, r, &c, &c.Message)
@@ -98,5 +135,8 @@ func (a *API) Judge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	judgement, err := a.engine.Judge(r.Context(), m, r.PathValue("name"), c.Arguments)
+	if !wire.CallerOf(r).Operator {
+		judgement = own(judgement)
+	}
 	wire.Answer(w, judgement, err)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/etui-run/etui/server/wire"
@@ -9,7 +10,10 @@ import (
 
 // PastTurns answers with the [engine.PastTurns] that the query chooses.
 func (a *API) PastTurns(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
+	q, ok := wire.Query(w, r, "agent", "user", "limit")
+	if !ok {
+		return
+	}
 	limit, err := wire.Limit(q, "turns")
 	if err != nil {
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
@@ -26,9 +30,17 @@ type Forgotten struct {
 
 // Forget erases the past turns of a user, or of everybody.
 func (a *API) Forget(w http.ResponseWriter, r *http.Request) {
-	user, everybody := r.URL.Query().Get("user"), r.URL.Query().Get("everybody") == "true"
-	if user == "" && !everybody {
-		wire.Refuse(w, http.StatusBadRequest, "say whose turns to erase: ?user=, or ?everybody=true")
+	q, ok := wire.Query(w, r, "user", "everybody")
+	if !ok {
+		return
+	}
+	user := q.Get("user")
+	everybody, err := wire.Flag(q, "everybody")
+	if err == nil && (user == "") != everybody {
+		err = errors.New("say whose turns to erase: ?user=, or ?everybody=true")
+	}
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	n, err := a.engine.Forget(r.Context(), user, everybody)

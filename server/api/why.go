@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
@@ -12,7 +13,7 @@ import (
 type Question struct {
 	Message
 	// Alternatives asks also what it would get with every other toolset, and with
-	// the roles and channels of Try.
+	// the roles and channels of Try. Only operators get an answer.
 	Alternatives bool          `json:"alternatives,omitempty"`
 	Try          selection.Try `json:"try,omitzero"`
 }
@@ -37,10 +38,37 @@ func (a *API) Select(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := Answer{Explanation: sel.Explain(), Refused: refused}
-	if q.Alternatives {
+	switch {
+	case !wire.CallerOf(r).Operator:
+		x.own()
+	case q.Alternatives:
 		x.Alternatives = sel.Alternatives(q.Try)
 	}
 	wire.Reply(w, http.StatusOK, x)
+}
+
+// own leaves in the answer what the sender of the message may read: no tool or skill
+// that is hidden, no count of them, and no rule.
+func (x *Answer) own() {
+	x.Funnel, x.Advice = []selection.Step{}, ""
+	x.Tools = slices.DeleteFunc(x.Tools, func(v selection.Verdict) bool { return !v.Stage.Usable() })
+	x.Skills = slices.DeleteFunc(x.Skills, func(s selection.SkillVerdict) bool { return !s.Stage.Usable() })
+	for i, j := range x.Refused {
+		x.Refused[i] = own(j)
+	}
+}
+
+// own leaves in a judgement what the sender of the message may read: no rule, and one
+// answer for tools that do not exist and tools that the sender may not use.
+func own(j turn.Judgement) turn.Judgement {
+	switch j.Stage {
+	case turn.StageArguments: // what is wrong with them
+	case "", turn.StagePolicy:
+		j.Rule, j.Reason = "", ""
+	default:
+		j = turn.Judgement{Tool: j.Tool, Effect: j.Effect, Stage: turn.StageUnknown}
+	}
+	return j
 }
 
 // Look asks what earlier messages of a conversation got. The conversation is found
@@ -62,6 +90,6 @@ func (a *API) Why(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	turns, err := a.engine.Why(r.Context(), m, l.Turns, l.Own)
+	turns, err := a.engine.Why(r.Context(), m, l.Turns, l.Own || !wire.CallerOf(r).Operator)
 	wire.Answer(w, turns, err)
 }

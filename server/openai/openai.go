@@ -4,7 +4,8 @@
 //
 // A conversation is what the client sends, unless the header X-Etui-Session names
 // a stored one. X-Etui-User, X-Etui-Roles, X-Etui-Channel, X-Etui-Chat and
-// X-Etui-Skill describe the caller: anyone who may use the API may set them.
+// X-Etui-Skill describe the message, as far as the client's key lets it: see
+// [wire.Sender].
 package openai
 
 import (
@@ -14,13 +15,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/server/wire"
-	"github.com/etui-run/etui/turn"
 )
 
 // API has a handler for each request.
@@ -30,8 +34,6 @@ type API struct{ engine *engine.Engine }
 func New(e *engine.Engine) *API { return &API{e} }
 
 // completionRequest is the part of OpenAI's request that an agent can use.
-// Temperature and other settings of a model belong to the configuration and are
-// ignored.
 type completionRequest struct {
 	Model         string              `json:"model"`
 	Messages      []completionMessage `json:"messages"`
@@ -40,8 +42,10 @@ type completionRequest struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	User  string            `json:"user"`
-	N     int               `json:"n"`
 	Tools []json.RawMessage `json:"tools"`
+	settings
+	// More are the fields that are not above; see [completionRequest.refuseMore].
+	More map[string]jsontext.Value `json:",unknown"`
 }
 
 type completionMessage struct {
@@ -49,69 +53,51 @@ type completionMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// text reads a message's content: a string, or a list of parts of text.
-func (m completionMessage) text() (string, error) {
-	var text string
-	if len(m.Content) == 0 || string(m.Content) == "null" || json.Unmarshal(m.Content, &text) == nil {
-		return text, nil
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return "", errors.New("a message's content must be a text or a list of parts")
-	}
-	for _, p := range parts {
-		if p.Type != "text" {
-			return "", fmt.Errorf("parts of type %q are not supported, only text", p.Type)
-		}
-		text += p.Text
-	}
-	return text, nil
-}
-
 // message turns the request into a message of the engine. The last message is the
 // question.
-func (c completionRequest) message(h http.Header) (engine.Message, error) {
-	m := engine.Message{
-		Agent: c.Model, User: cmp.Or(h.Get("X-Etui-User"), c.User), Channel: cmp.Or(h.Get("X-Etui-Channel"), "api"),
-		Session: h.Get("X-Etui-Session"), Chat: h.Get("X-Etui-Chat"), Skill: h.Get("X-Etui-Skill"),
+func (c completionRequest) message(r *http.Request) (engine.Message, error) {
+	m := engine.Message{Agent: c.Model}
+	if err := wire.Sender(r, &m); err != nil {
+		return m, err
 	}
-	for role := range strings.SplitSeq(h.Get("X-Etui-Roles"), ",") {
-		if role = strings.TrimSpace(role); role != "" {
-			m.Roles = append(m.Roles, role)
-		}
+	if wire.CallerOf(r).ForOthers { // other clients name their user here for OpenAI
+		m.User = cmp.Or(m.User, c.User)
 	}
 	switch {
 	case len(c.Tools) > 0:
-		return m, errors.New("tools of the client are not supported: the agent brings its own; leave \"tools\" out")
-	case c.N > 1:
-		return m, errors.New("only one choice is given: leave \"n\" out")
+		return m, unsupported("tools", "tools of the client are not supported: the agent brings its own; leave \"tools\" out")
 	case len(c.Messages) == 0:
-		return m, errors.New("messages must not be empty")
+		return m, &refusal{"messages", "invalid_request", "messages must not be empty"}
 	}
-	history := []chat.Message{}
+	if err := c.refuseMore(); err != nil {
+		return m, err
+	}
+	var err error
+	if m.Settings, err = c.forModel(); err != nil {
+		return m, err
+	}
+	history, instructions := []chat.Message{}, []string{}
 	for i, said := range c.Messages {
-		text, err := said.text()
+		text, pictures, err := said.read()
 		if err != nil {
-			return m, fmt.Errorf("messages[%d]: %w", i, err)
+			return m, &refusal{fmt.Sprintf("messages[%d].content", i), "invalid_request", fmt.Sprintf("messages[%d]: %v", i, err)}
 		}
 		last := i == len(c.Messages)-1
 		switch {
 		case said.Role == "system" || said.Role == "developer":
-			m.Instructions = strings.TrimSpace(m.Instructions + "\n" + text)
+			instructions = append(instructions, strings.TrimSpace(text))
 		case said.Role == "user" && last:
-			m.Text = text
+			m.Text, m.Files = text, pictures
 		case said.Role == "user" || said.Role == "assistant":
-			history = append(history, chat.Message{Role: chat.Role(said.Role), Text: text})
+			history = append(history, chat.Message{Role: chat.Role(said.Role), Text: text, Files: pictures})
 		default:
-			return m, fmt.Errorf("messages[%d]: role %q is not supported", i, said.Role)
+			return m, unsupported(fmt.Sprintf("messages[%d].role", i), fmt.Sprintf("messages[%d]: role %q is not supported", i, said.Role))
 		}
 		if last && said.Role != "user" {
-			return m, errors.New("the last message must be the user's")
+			return m, &refusal{"messages", "invalid_request", "the last message must be the user's"}
 		}
 	}
+	m.Instructions = strings.TrimSpace(strings.Join(instructions, "\n"))
 	if m.Session == "" {
 		m.History = history
 	}
@@ -136,8 +122,8 @@ type choice struct {
 }
 
 type content struct {
-	Role    string `json:"role,omitempty"`
-	Content string `json:"content"`
+	Role    string  `json:"role,omitempty"`
+	Content *string `json:"content,omitempty"`
 }
 
 type completionUsage struct {
@@ -169,18 +155,27 @@ func finishReason(s model.Stop) *string {
 // Completions runs a turn and answers with its reply, whole or streamed.
 func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 	var req completionRequest
-	if !wire.Read(w, r, &req) {
+	if !wire.ReadForeign(w, r, &req) {
 		return
 	}
-	m, err := req.message(r.Header)
-	if err != nil {
+	m, err := req.message(r)
+	var refused *refusal
+	switch {
+	case errors.Is(err, wire.ErrForbidden):
+		wire.Fail(w, err)
+		return
+	case errors.As(err, &refused):
+		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
+		return
+	case !slices.Contains(a.engine.Agents(), cmp.Or(req.Model, a.engine.Agents()[0])):
+		a.noModel(w, req.Model)
+		return
+	case err != nil:
 		wire.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	out := completionWriter{
-		w: w, flush: http.NewResponseController(w), request: req,
-		head: completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model},
-	}
+	out := newWriter(w, req, completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model})
+	defer out.close()
 	for e, err := range a.engine.Send(r.Context(), m) {
 		if err != nil {
 			out.fail(err)
@@ -192,102 +187,39 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// completionWriter writes the events of a turn as OpenAI's clients expect them.
-type completionWriter struct {
-	w       http.ResponseWriter
-	flush   *http.ResponseController
-	request completionRequest
-	head    completion
-	text    strings.Builder
-	begun   bool
-	gap     bool // calls ran since the last text
+// entry is an agent as a model.
+type entry struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
 }
 
-func (c *completionWriter) event(e turn.Event) error {
-	switch {
-	case e.Call != nil:
-		c.gap = c.text.Len() > 0
-	case e.Text != "":
-		text := e.Text
-		if c.gap {
-			c.gap, text = false, "\n\n"+text
-		}
-		c.text.WriteString(text)
-		if c.request.Stream {
-			return c.chunk(choice{Delta: &content{Role: "assistant", Content: text}}, nil)
-		}
-	case e.Done != nil && c.request.Stream:
-		if err := c.chunk(choice{Delta: &content{}, FinishReason: finishReason(e.Done.Stop)}, nil); err != nil {
-			return err
-		}
-		if c.request.StreamOptions.IncludeUsage {
-			if err := c.chunk(choice{Index: -1}, usageOf(e.Done.Usage)); err != nil {
-				return err
-			}
-		}
-		return c.line([]byte("[DONE]"))
-	case e.Done != nil:
-		c.head.Object = "chat.completion"
-		c.head.Choices = []choice{{Message: &content{Role: "assistant", Content: c.text.String()}, FinishReason: finishReason(e.Done.Stop)}}
-		c.head.Usage = usageOf(e.Done.Usage)
-		wire.Reply(c.w, http.StatusOK, c.head)
-	}
-	return nil
-}
-
-// chunk writes a piece of a streamed answer; one with index -1 has no choices.
-func (c *completionWriter) chunk(ch choice, usage *completionUsage) error {
-	piece := c.head
-	piece.Object, piece.Usage, piece.Choices = "chat.completion.chunk", usage, []choice{}
-	if ch.Index >= 0 {
-		piece.Choices = append(piece.Choices, ch)
-	}
-	data, err := json.Marshal(piece)
-	if err != nil {
-		return err
-	}
-	return c.line(data)
-}
-
-func (c *completionWriter) line(data []byte) error {
-	if !c.begun {
-		c.begun = true
-		c.w.Header().Set("Content-Type", "text/event-stream")
-		c.w.Header().Set("Cache-Control", "no-cache")
-	}
-	if _, err := fmt.Fprintf(c.w, "data: %s\n\n", data); err != nil {
-		return err
-	}
-	return c.flush.Flush()
-}
-
-// fail reports that a turn failed: with a status as long as nothing was sent, else
-// with an error in the stream, as OpenAI does.
-func (c *completionWriter) fail(err error) {
-	if !c.begun {
-		wire.Fail(c.w, err)
-		return
-	}
-	var p wire.Problem
-	p.Error.Message, p.Error.Type = err.Error(), "server_error"
-	data, _ := json.Marshal(p) // a struct of strings always marshals
-	_ = c.line(data)           // the client may have gone
-}
+func entryOf(agent string) entry { return entry{ID: agent, Object: "model", OwnedBy: "etui"} }
 
 // Models lists the agents.
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) {
-	type entry struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
 	list := struct {
 		Object string  `json:"object"`
 		Data   []entry `json:"data"`
 	}{Object: "list"}
 	for _, name := range a.engine.Agents() {
-		list.Data = append(list.Data, entry{ID: name, Object: "model", OwnedBy: "etui"})
+		list.Data = append(list.Data, entryOf(name))
 	}
 	wire.Reply(w, http.StatusOK, list)
+}
+
+// Model answers with one agent: {id} in the path.
+func (a *API) Model(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("id")
+	if !slices.Contains(a.engine.Agents(), name) {
+		a.noModel(w, name)
+		return
+	}
+	wire.Reply(w, http.StatusOK, entryOf(name))
+}
+
+func (a *API) noModel(w http.ResponseWriter, name string) {
+	wire.RefuseField(w, http.StatusNotFound, "model_not_found", "model",
+		fmt.Sprintf("agent %q: %v%s", name, engine.ErrUnknown, nearest.Hint(name, slices.Values(a.engine.Agents()))))
 }

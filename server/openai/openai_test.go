@@ -2,11 +2,14 @@ package openai_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -88,15 +91,18 @@ func TestWholeAnswer(t *testing.T) {
 	if !strings.Contains(r.System, "\n\nBe kind.") {
 		t.Errorf("the client's instructions are missing in %q", r.System)
 	}
-	if len(r.Messages) != 3 || r.Messages[2].Text != "echo a" {
-		t.Errorf("the conversation is %+v", r.Messages)
+	if len(r.Messages) != 3 {
+		t.Fatalf("len(r.Messages) = %v, want 3: %+v", len(r.Messages), r.Messages)
+	}
+	if r.Messages[2].Text != "echo a" {
+		t.Errorf("r.Messages[2].Text = %q, want %q", r.Messages[2].Text, "echo a")
 	}
 }
 
 func TestStream(t *testing.T) {
 	a, _ := newAPI(t, fake.Step{Text: "streamed"})
 	status, body := complete(a, `{"model":"main","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`)
-	want := []string{`"delta":{"role":"assistant","content":"streamed"}`, `"finish_reason":"stop"`, `"choices":[],"usage":{`, "data: [DONE]"}
+	want := []string{`"delta":{"role":"assistant","content":""}`, `"delta":{"content":"streamed"}`, `"finish_reason":"stop"`, `"choices":[],"usage":{`, "data: [DONE]"}
 	lines := strings.Split(strings.TrimSpace(body), "\n\n")
 	if status != 200 || len(lines) != len(want) {
 		t.Fatalf("%d, %d lines: %s", status, len(lines), body)
@@ -153,11 +159,102 @@ func TestRefusedRequests(t *testing.T) {
 		{`{"model":"main","messages":[{"role":"assistant","content":"x"}]}`, 400, "last message must be the user's"},
 		{`{"model":"main","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url"},
 		{`{"model":"main","tools":[{}],` + user + `}`, 400, "tools"},
-		{`{"model":"main","n":2,` + user + `}`, 400, "only one choice"},
+		{`{"model":"main","n":2,` + user + `}`, 400, `"param":"n","code":"unsupported_parameter"`},
+		{`{"model":"main","tool_choice":"required",` + user + `}`, 400, `"param":"tool_choice","code":"unsupported_parameter"`},
+		{`{"model":"main","logit_bias":{"5":1},` + user + `}`, 400, `"param":"logit_bias","code":"unsupported_parameter"`},
+		{`{"model":"main","temperature":3,` + user + `}`, 400, `"param":"temperature","code":"invalid_request"`},
+		{`{"model":"main","max_tokens":0,` + user + `}`, 400, `"param":"max_tokens","code":"invalid_request"`},
+		{`{"model":"main","stop":7,` + user + `}`, 400, `"param":"stop","code":"invalid_request"`},
+		{`{"model":"main","response_format":{"type":"xml"},` + user + `}`, 400, `"param":"response_format","code":"invalid_request"`},
+		{`{"model":"main","max_tokens":"many",` + user + `}`, 400, `\"max_tokens\" must be a whole number`},
+		{`{"model":"mian",` + user + `}`, 404, `"type":"invalid_request_error","param":"model","code":"model_not_found"`},
+		{`{"model":"main","n":1,"tool_choice":"auto","logprobs":false,"metadata":{"a":"b"},"store":false,"unheard_of":1,"messages":[]}`, 400, "must not be empty"},
 		{`{"model":"main","messages":[{"role":"user","content":"` + strings.Repeat("x", 101) + `"}]}`, 413, "too long"},
 	} {
 		if status, body := complete(a, c.body); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%.60s: %d %.200s; want %d and %q", c.body, status, body, c.status, c.says)
+		}
+	}
+}
+
+// What a client says about the answer reaches the model.
+func TestSettings(t *testing.T) {
+	a, m := newAPI(t, fake.Step{Text: "a"}, fake.Step{Text: "b"})
+	for _, body := range []string{
+		`"max_tokens":7,"temperature":0.5,"top_p":0.25,"stop":"END","seed":42,"response_format":{"type":"json_object"}`,
+		`"max_completion_tokens":8,"stop":["A","B"],"response_format":{"type":"text"}`,
+	} {
+		if status, answer := complete(a, `{"model":"main",`+body+`,"messages":[{"role":"user","content":"x"}]}`); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+	for i, want := range []string{
+		`{"max_tokens":7,"temperature":0.5,"top_p":0.25,"stop":["END"],"seed":42,"response_format":{"type":"json_object"}}`,
+		`{"max_tokens":8,"stop":["A","B"]}`,
+	} {
+		got, err := json.Marshal(m.Requests()[i].Settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// A stream begins before the model does, and comments keep it alive.
+// lockedRecorder is read while timers still write.
+type lockedRecorder struct {
+	*httptest.ResponseRecorder
+	mu sync.Mutex
+}
+
+func (r *lockedRecorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ResponseRecorder.Write(b)
+}
+
+func (r *lockedRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
+
+func (r *lockedRecorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Body.String()
+}
+
+func TestStreamWhileTheModelThinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newAPI(t, fake.Step{Delay: 25 * time.Second, Text: "at last"})
+		w := &lockedRecorder{ResponseRecorder: httptest.NewRecorder()}
+		done := make(chan struct{})
+		go func() {
+			a.Completions(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"main","stream":true,"messages":[{"role":"user","content":"hi"}]}`)))
+			close(done)
+		}()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !strings.HasPrefix(w.text(), `data: {"id"`) {
+			t.Errorf("after a second: %q", w.text())
+		}
+		<-done
+		if n := strings.Count(w.text(), ": keep-alive\n\n"); n != 4 {
+			t.Errorf("%d comments, want 2 in each of two silences of 25 s: %s", n, w.text())
+		}
+		if !strings.Contains(w.text(), `"at last"`) {
+			t.Errorf("no answer in %s", w.text())
+		}
+	})
+}
+
+func TestModel(t *testing.T) {
+	a, _ := newAPI(t)
+	for name, want := range map[string]string{"other": `{"id":"other","object":"model"`, "othr": `"code":"model_not_found"`} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/models/"+name, nil)
+		r.SetPathValue("id", name)
+		w := httptest.NewRecorder()
+		if a.Model(w, r); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", name, w.Body)
 		}
 	}
 }

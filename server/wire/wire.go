@@ -8,13 +8,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/session"
 )
 
 // Problem is the body of an answer that refuses a request, in OpenAI's form.
@@ -22,6 +24,10 @@ type Problem struct {
 	Error struct {
 		Message string `json:"message"`
 		Type    string `json:"type"`
+		// Param is the field of the request that is to blame; nil when it is not one.
+		Param *string `json:"param"`
+		// Code says for programs what went wrong.
+		Code string `json:"code"`
 	} `json:"error"`
 }
 
@@ -33,18 +39,94 @@ func Reply(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// Refuse answers with a [Problem].
+// NoRoute is the code of the answer to a path that the server does not have.
+const NoRoute = "no_route"
+
+// Refuse answers with a [Problem]. Its code is the usual one of the status.
 func Refuse(w http.ResponseWriter, status int, message string) {
-	var p Problem
-	p.Error.Message, p.Error.Type = message, "invalid_request_error"
-	if status >= http.StatusInternalServerError {
+	refuse(w, status, codes[status], "", message)
+}
+
+// RefuseField answers that a field of the request is to blame, with a code.
+func RefuseField(w http.ResponseWriter, status int, code, field, message string) {
+	refuse(w, status, code, field, message)
+}
+
+func refuse(w http.ResponseWriter, status int, code, field, message string) {
+	Reply(w, status, problem(status, code, field, message))
+}
+
+// maxProblem is how long the message of a [Problem] is at most, in bytes, since it repeats what
+// a request says. The rest is left out.
+const maxProblem = 8 << 10
+
+func problem(status int, code, field, message string) (p Problem) {
+	if len(message) > maxProblem {
+		message = strings.ToValidUTF8(message[:maxProblem], "") + "…"
+	}
+	p.Error.Message, p.Error.Type, p.Error.Code = message, "invalid_request_error", cmp.Or(code, "invalid_request")
+	if field != "" {
+		p.Error.Param = &field
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		p.Error.Type = "authentication_error"
+	case status == http.StatusForbidden:
+		p.Error.Type = "permission_error"
+	case status == http.StatusTooManyRequests:
+		p.Error.Type = "rate_limit_error"
+	case status >= http.StatusInternalServerError:
 		p.Error.Type = "server_error"
+	}
+	return p
+}
+
+// codes are the codes of refusals by status, where nothing more is known.
+var codes = map[int]string{
+	http.StatusUnauthorized:          "invalid_api_key",
+	http.StatusForbidden:             "forbidden",
+	http.StatusNotFound:              "not_found",
+	http.StatusMethodNotAllowed:      "method_not_allowed",
+	http.StatusConflict:              "conflict",
+	http.StatusRequestTimeout:        "timeout",
+	http.StatusRequestEntityTooLarge: "too_long",
+	http.StatusMisdirectedRequest:    "wrong_host",
+	http.StatusTooManyRequests:       "rate_limit_exceeded",
+	http.StatusInternalServerError:   "internal_error",
+	http.StatusNotImplemented:        "not_available",
+	http.StatusBadGateway:            "unavailable",
+	http.StatusServiceUnavailable:    "unavailable",
+	http.StatusGatewayTimeout:        "timeout",
+}
+
+// Fail answers with the [Problem] of err, under the status of its kind.
+func Fail(w http.ResponseWriter, err error) {
+	var e *model.Error
+	status, p := ProblemOf(err)
+	switch {
+	case errors.As(err, &e) && e.RetryAfter > 0:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	case errors.Is(err, engine.ErrBusy) || status == http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "2")
 	}
 	Reply(w, status, p)
 }
 
-// Fail answers with the [Problem] that err is, under the status of its kind.
-func Fail(w http.ResponseWriter, err error) { Refuse(w, status(err), err.Error()) }
+// ProblemOf returns the [Problem] of an error, and its status.
+func ProblemOf(err error) (status int, p Problem) {
+	status, code, field := http.StatusInternalServerError, "", ""
+	for _, s := range statuses {
+		if errors.Is(err, s.kind) {
+			status, code = s.status, s.code
+			break
+		}
+	}
+	var setting *model.SettingError
+	if errors.As(err, &setting) {
+		field = setting.Name
+	}
+	return status, problem(status, cmp.Or(code, codes[status]), field, err.Error())
+}
 
 // Answer replies with a value, or fails when there is an error.
 func Answer(w http.ResponseWriter, value any, err error) {
@@ -55,53 +137,36 @@ func Answer(w http.ResponseWriter, value any, err error) {
 	Reply(w, http.StatusOK, value)
 }
 
-// Read decodes the body of a request. When it cannot, it answers why and
-// returns false.
-func Read(w http.ResponseWriter, r *http.Request, into any) bool {
-	err := json.NewDecoder(r.Body).Decode(into)
-	var tooLong *http.MaxBytesError
-	switch {
-	case err == nil:
-		return true
-	case errors.As(err, &tooLong):
-		Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", tooLong.Limit))
-	default:
-		Refuse(w, http.StatusBadRequest, "the request is not the expected JSON: "+err.Error())
-	}
-	return false
-}
-
-// Limit reads how many things a query asks for; 0 means that it does not say.
-func Limit(q url.Values, things string) (int, error) {
-	limit, err := strconv.Atoi(cmp.Or(q.Get("limit"), "0"))
-	if err != nil || limit < 0 {
-		return 0, fmt.Errorf("limit must be a number of %s", things)
-	}
-	return limit, nil
-}
-
-// statuses maps each kind of failure to its HTTP status.
+// statuses maps each kind of failure to its HTTP status and its code.
 var statuses = []struct {
 	kind   error
 	status int
+	code   string
 }{
-	{engine.ErrTooLong, http.StatusRequestEntityTooLarge},
-	{engine.ErrEmpty, http.StatusBadRequest},
-	{engine.ErrBusy, http.StatusTooManyRequests},
-	{engine.ErrUnknown, http.StatusNotFound},
-	{model.ErrTooLong, http.StatusRequestEntityTooLarge},
-	{model.ErrRateLimited, http.StatusTooManyRequests},
-	{model.ErrAuth, http.StatusBadGateway},
-	{model.ErrRequest, http.StatusBadGateway},
-	{model.ErrUnavailable, http.StatusBadGateway},
-	{context.DeadlineExceeded, http.StatusGatewayTimeout},
-}
-
-func status(err error) int {
-	for _, s := range statuses {
-		if errors.Is(err, s.kind) {
-			return s.status
-		}
-	}
-	return http.StatusInternalServerError
+	{engine.ErrTooLong, http.StatusRequestEntityTooLarge, "message_too_long"},
+	{engine.ErrEmpty, http.StatusBadRequest, "message_empty"},
+	{engine.ErrInvalid, http.StatusBadRequest, "invalid_request"},
+	{ErrForbidden, http.StatusForbidden, "forbidden"},
+	{identity.ErrInvalidKey, http.StatusBadRequest, "invalid_request"},
+	{identity.ErrNoKey, http.StatusNotFound, "key_not_found"},
+	{engine.ErrBusy, http.StatusTooManyRequests, "conversation_busy"},
+	{engine.ErrStopping, http.StatusServiceUnavailable, "stopping"},
+	{engine.ErrStore, http.StatusServiceUnavailable, "database_unavailable"},
+	{engine.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
+	{engine.ErrParked, http.StatusInternalServerError, "message_parked"},
+	{engine.ErrNoItem, http.StatusNotFound, "message_not_found"},
+	{engine.ErrNotParked, http.StatusConflict, "message_not_parked"},
+	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
+	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
+	{engine.ErrOpen, http.StatusConflict, "turn_open"},
+	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
+	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},
+	{model.ErrTooLong, http.StatusRequestEntityTooLarge, "context_length_exceeded"},
+	{model.ErrRateLimited, http.StatusTooManyRequests, "rate_limit_exceeded"},
+	{model.ErrAuth, http.StatusBadGateway, "model_refused_key"},
+	{model.ErrBilling, http.StatusBadGateway, "model_without_credit"},
+	{model.ErrNoModel, http.StatusBadGateway, "model_missing"},
+	{model.ErrRequest, http.StatusBadGateway, "model_refused_request"},
+	{model.ErrUnavailable, http.StatusBadGateway, "model_unavailable"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout"},
 }

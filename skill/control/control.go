@@ -56,7 +56,7 @@ type Control struct {
 	said   map[string]skill.Decision // the decisions in effect
 	read   bool                      // the file was readable once, or missing at the start
 	err    error                     // why it is unreadable now
-	limits Limits
+	limits []Limits
 }
 
 // Limits say which skills may be enabled, as names or patterns such as db_*. Deny
@@ -98,7 +98,7 @@ func New(path string, table *skill.Table, limits Limits, log *slog.Logger) *Cont
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c := &Control{path: path, table: table, log: log, said: map[string]skill.Decision{}, limits: limits}
+	c := &Control{path: path, table: table, log: log, said: map[string]skill.Decision{}, limits: []Limits{limits}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -106,8 +106,8 @@ func New(path string, table *skill.Table, limits Limits, log *slog.Logger) *Cont
 	return c
 }
 
-// Restrict replaces the limits.
-func (c *Control) Restrict(limits Limits) {
+// Restrict replaces the limits. A skill may be enabled if all of them let it.
+func (c *Control) Restrict(limits ...Limits) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limits = limits
@@ -120,7 +120,13 @@ func (c *Control) limit() {
 	if !c.read {
 		held = fmt.Sprintf("the decisions about skills cannot be read: %v", c.err)
 	}
-	c.table.As("configuration", "").Limit(func(e *skill.Entry) string { return cmp.Or(held, limits.why(e.Name())) })
+	c.table.As("configuration", "").Limit(func(e *skill.Entry) string {
+		why := held
+		for _, l := range limits {
+			why = cmp.Or(why, l.why(e.Name()))
+		}
+		return why
+	})
 }
 
 // Err returns why the file cannot be used now, so that its last good version is in

@@ -73,8 +73,11 @@ func TestParse(t *testing.T) {
 	} {
 		got, warnings, err := markdown.Parse("tidy", []byte(c.text))
 		got.Ambiguous = nil // see TestAmbiguous
-		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v\ngot  %+v\nwant %+v", c.name, err, got, c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("got: %v is not %v", got, c.want)
 		}
 		parts := strings.Split(c.warnings, "|")
 		if c.warnings == "" {

@@ -32,9 +32,9 @@ type serverTool struct {
 func (s *Server) newTool(name string, d *Definition) *serverTool {
 	like := tool.Definition{
 		Source: "mcp:" + s.file.Name, Groups: slices.Compact(append([]string{s.file.Name}, s.details.Groups...)),
-		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay,
+		Channels: s.details.Channels, Risk: s.details.Risk, Replay: s.details.Replay, Timeout: s.details.Timeout,
 	}
-	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), like)}
+	return &serverTool{s, name, d.Hash, d.fit(s.toolName(name), name, like)}
 }
 
 func (t *serverTool) Definition() tool.Definition { return t.definition }
@@ -100,6 +100,8 @@ func (s *Server) failure(ctx context.Context, t *serverTool, n *state, err error
 		kind, words = skill.ErrProviderTimeout, fmt.Sprintf("it did not answer within %v", s.file.Timeout)
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errGone): // the caller's
 		return fmt.Errorf("%s: %w", t.definition.Name, ctx.Err())
+	case errors.As(err, new(*json.UnmarshalTypeError)):
+		kind, words = skill.ErrExecutionFailed, "the server's result cannot be read: "+unreadable(err)
 	case !errors.As(err, &answer) || slices.Contains(ownCodes, answer.Code):
 		s.config.Log.WarnContext(ctx, "MCP server did not answer a call", "server", s.file.Name, "tool", t.definition.Name, "error", s.tell(n.connection.explain(err)))
 		s.look()
@@ -150,11 +152,21 @@ func (s *Server) result(r *sdk.CallToolResult) chat.Result {
 		}
 	}
 	text := bound(s.redactor.Text(strings.Join(words, "\n")))
-	if text == "" {
-		text = "(the tool answered nothing)"
+	failed := r.IsError
+	if text == "" && view.Files == nil && view.Data == nil {
+		// It does not say that the call worked, and a model must not read it as a success.
+		failed = true
+		if text = "the server returned a result without content. The call may have worked or not: check its effect before you repeat it"; r.IsError {
+			text = "the server reported an error without saying which"
+		}
 	}
-	result := chat.Result{Text: text, Failed: r.IsError, Images: pictures}
-	if r.IsError {
+	if failed {
+		if why := s.walled(text); why != "" {
+			text += "\n(" + why + ")"
+		}
+	}
+	result := chat.Result{Text: text, Failed: failed, Images: pictures}
+	if failed {
 		view.Error = cut(text, 1000)
 	}
 	if view.Data != nil || view.Files != nil || view.Error != "" {

@@ -16,7 +16,7 @@ const (
 	what   = `(?:\b(?:contents?|full text|output|values?|data|dump|everything|result|body)\b|\bread(?:ing)?\b|\bcat\b|内容|读取|输出|全文|数据)`
 
 	// Secrets.
-	secretFile = `(?:\.(?:ssh|aws|gnupg|kube|docker|cursor|claude|codeium|azure)/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\bid (?:rsa|ed25519)\b|/etc/(?:passwd|shadow|sudoers)\b|\bauthorized_keys\b|\bmcp(?:_config|_servers|_settings)?\.json\b|claude_desktop_config|(?:^|[\s/'"\x60(])\.env\b|\.(?:netrc|npmrc|pypirc|git-credentials|pgpass|bash_history|zsh_history)\b|\.(?:bashrc|zshrc)\b|/proc/(?:self|\d+)/environ|\b(?:ssh|gpg) private keys?\b|\b(?:users?'?s?|your|all|their) (?:ssh|gpg) keys?\b|\bprivate keys?\b|私钥|\bkeychain\b|\b(?:login data|cookies\.sqlite|wallet\.dat)\b|\bseed phrase|\brecovery phrase|助记词)`
+	secretFile = `(?:\.(?:ssh|aws|gnupg|kube|docker|cursor|claude|codeium|azure)/|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\bid (?:rsa|ed25519)\b|/etc/(?:passwd|shadow|sudoers)\b|\bauthorized_keys\b|\bmcp(?:_config|_servers|_settings)?\.json\b|claude_desktop_config|(?:^|[\s/'"\x60(])\.env(?:$|[^\w ]| (?:and|files?|to|into|in|contents?|as|for|before|with|at|on|here)\b)|\.(?:netrc|npmrc|pypirc|git-credentials|pgpass|bash_history|zsh_history)\b|\.(?:bashrc|zshrc)\b|/proc/(?:self|\d+)/environ|\b(?:ssh|gpg) private keys?\b|\b(?:users?'?s?|your|all|their) (?:ssh|gpg) keys?\b|\bprivate keys?\b|私钥|\bkeychain\b|\b(?:login data|cookies\.sqlite|wallet\.dat)\b|\bseed phrase|\brecovery phrase|助记词)`
 	secretPath = `(?:\.(?:ssh|aws|gnupg|kube)/(?:id_|cred|conf|[a-z]*key)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b|/etc/(?:passwd|shadow)\b|claude_desktop_config|\bmcp\.json\b|~/\.env\b|\.git-credentials|\.netrc|\.pgpass|wallet\.dat)`
 	secretMind = `(?:\b(?:your|the (?:current|full|original|entire|complete|whole)|full|entire|complete|own|all|previous|earlier|prior)[ -](?:\w+ ){0,2}?(?:system[ _-]?prompt|(?:system )?instructions|(?:conversation|chat|message|dialogue?)s?(?: (?:history|log|transcript|context))?|context window)\b|\bsystem[ _-]?prompt\b|\b(?:conversation|chat)[ _-](?:history|transcript)\b|\b(?:all|every|your|its|current|available|of) (?:\w+ ){0,2}?env(?:ironment)?[ _-]?var(?:iable)?s\b|\b(?:output|result) of [\x60'\"]?(?:print)?env\b|\bprocess\.env\b|系统提示词?|环境变量|(?:聊天|对话|会话|消息)(?:历史|记录|内容|上下文)|(?:完整|全部|所有)的?(?:聊天|对话|会话))`
 	secretWord = `(?:\b(?:all|any|every|the user'?s|users?'s?|their|stored|saved|available|other|your|known|found)\b (?:\w+ ){0,3}?(?:api[ _-]?keys?|(?:access |auth )?tokens?|passwords?|credentials?|secrets?|cookies|passphrases?|credit card(?: number)?s?)\b|(?:用户的?|所有|全部|任何|已保存的?|本机的?|系统的?|你的?|其他)\S{0,6}?(?:密码|密钥|令牌|凭据|凭证|口令|信用卡|api ?key|token|cookie))`
@@ -31,16 +31,19 @@ const (
 	anyTool   = `(?:\b(?:any|other|another|all(?: of)?(?: the)?|every|each)(?: other| available| remaining)?(?: \w+)? (?:tools?|functions?|mcp servers?)\b|(?:任何|其他|其它|所有|别的|另一个|另外的)的?\S{0,4}?工具)`
 	whenever  = `(?:\b(?:before|prior to|after|whenever|when|every ?time|each time|any ?time|while|if)\b[^.;]{0,40}?\b(?:us(?:e|es|ed|ing)|call(?:s|ing|ed)?|invok(?:e|es|ing|ed)|run(?:s|ning)?|execut(?:e|es|ing)|answering|responding|replying)\b|(?:调用|使用|执行|运行)\S{0,10}?(?:之前|前|之后|后|时)|(?:每次|每当|当|在)\S{0,6}?(?:调用|使用|执行|运行))`
 	setting   = `(?:\b(?:set|change|replace|modify|redirect|override|switch|rewrite|alter|swap)(?:s|d|ed|ting|ing)?\b|改为|改成|替换|修改|设为|设置为|篡改)`
-	itsArgs   = `(?:\b(?:recipients?|bcc|cc|arguments?|parameters?|destination|address|account|amount|phone number|number|body|subject|path|url|to field)\b|收件人|参数|地址|账号|账户|金额|号码|路径)`
+	itsArgs   = `(?:\b(?:recipients?|bcc|cc|arguments?|parameters?|destination|address|account|amount|phone number|number|body|subject|path|url|to field)\b|收件人|参数|地址|账号|账户|金额|号码|路径|收款)`
 )
 
-// classes are the attacks to look for. The first match is reported.
-var classes = []struct {
+// class is an attack to look for, as the text of a rule.
+type class struct {
 	why    string
 	least  kind
 	within int
 	signs  []string
-}{
+}
+
+// classes are the attacks to look for. The first match is reported.
+var classes = []class{
 	{"asks to hide something from the user", anywhere, 400, []string{
 		never + `[^.!?]{0,40}?\b(?:tell|inform|mention|notify|show|reveal|disclose|report|display|explain|alert|say|let|expose|warn|admit)(?:ing)?\b(?: \w+){0,4}? (?:to |with )?` + user +
 			`|\bwithout (?:\w+ ){0,2}?(?:telling|informing|mentioning|notifying|alerting|letting|warning|revealing)\b(?: \w+){0,4}? ?` + user +
@@ -88,8 +91,9 @@ var classes = []struct {
 	{"gives orders to run something", anywhere, 120, []string{danger, `\b(?:first|before|always|then|must|please|immediately|next|now|after|also)\b|首先|必须|然后|务必|总是|每次|先|再|请|接着`, doing}},
 	{"gives orders to run something", anywhere, 160, []string{danger, doing, moving + `|(?:output|result)`, into}},
 	{"gives orders to run something", anywhere, 120, []string{`\brm -rf [~/$*]`, doing}},
-	{"gives orders to run something", value, 120, []string{danger, doing}},
-	{"gives orders to call another tool", anywhere, 90, []string{`(?:\b(?:call|invoke|use|run|execute)\b|调用|执行|使用|运行) ?(?:the )?[\x60'"]?` + otherTool + `(?:$|[^\w ]| (?:tool|function|before|after|with|first|on|and|to|then|now)\b)`, must + `|\b(?:hidden|now|secret)\b`}},
+	{"gives orders to run something", value, 120, []string{danger, `(?:^|\b(?:then|always|also|first|please|must|and|to|now|you)\b,? |然后|之后|并且|先|务必|必须|请)` + doing}},
+	{"hides a command in a value", value, 200, []string{`^[\s'"\x60)\]}]*(?:;|&&|\|\|?) ?\w`}},
+	{"asks for a secret file to be read", value, 120, []string{secretPath, `\b(?:cat|less|head|tail|base64|curl|scp|nc|type)\b`}},
 	{"has a program fetched and run", anywhere, 200, []string{`\b(?:curl|wget)\b[^|]{0,120}\| ?(?:sudo )?(?:ba|z)?sh\b|\b(?:iwr|invoke-webrequest)\b[^|]{0,120}\| ?iex\b`}},
 	{"sends what passes by to an address", anywhere, 240, []string{`\b(?:send|post|upload|forward|report|submit|copy|leak)\b (?:the |its |all |every |any |your |this |users?'?s? )*(?:results?|outputs?|data|contents?|answers?|responses?|text|inputs?|messages?|files?|values?|it|them) (?:\w+ ){0,3}?to [\x60'"]?(?:https?://|[\w.+-]+@)|(?:发送|上传|转发|提交)(?:到|给|至) ?(?:https?://|[\w.+-]+@)`}},
 	{"sends what passes by to an address", anywhere, 240, []string{sending + `[^.。]{0,80}?(?:\b(?:to|at|via|with|through|bcc|cc|as|is|:) ?[\x60'"]?|[到给至为是:] ?)` + address, all}},
@@ -99,9 +103,8 @@ var classes = []struct {
 	{"wants what other tools were given or gave", anywhere, 220, []string{
 		`\b(?:results?|outputs?|responses?|arguments|parameters|calls|inputs?|data)\b (?:of|from|to|for|by|in) (?:(?:any|all|the|every|each) )*(?:other|another|previous|every|earlier|preceding) (?:\w+ )?(?:tools?|calls|functions?)\b|\b(?:other|previous|another) tools?'?s? (?:results?|outputs?|responses?|arguments|calls)\b|(?:其他|其它|之前|别的|所有|任何|上一个|前面)的?\S{0,3}?工具的?\S{0,3}?(?:结果|输出|参数|调用|返回)`,
 		moving, must}},
-	{"wants to come before other tools", anywhere, 200, []string{whenever + `[^.;]{0,30}?` + anyTool + `|(?:调用|使用|执行|运行)(?:任何|其他|其它|所有|别的)\S{0,6}?工具\S{0,2}?(?:之前|前|时|之后|后)`, must, `\b(?:read|send|include|pass|execute|set|change|copy|upload|fetch|this tool|call|run|you)\b|读取|发送|传|执行|调用|本工具|此工具|该工具`}},
+	{"wants to come before other tools", anywhere, 200, []string{whenever + `[^.;]{0,30}?` + anyTool + `|(?:调用|使用|执行|运行)(?:任何|其他|其它|所有|别的)\S{0,6}?工具\S{0,2}?(?:之前|前|时|之后|后)`, must, `\b(?:read|send|include|pass|execute|set|change|copy|upload|fetch|this tool|call|run|you (?:must|should|have to|need to))\b|读取|发送|传|执行|调用|本工具|此工具|该工具`}},
 	{"wants to come before other tools", anywhere, 200, []string{`\b(?:must|has to|needs to|should|is required to|shall) be (?:called|used|invoked|run|executed)\b[^.]{0,24}?\b(?:before|prior to|ahead of)\b[^.]{0,16}?\b(?:any|all|every|each)\b(?: \w+)? (?:tools?|answers?|responses?|messages?|calls?)\b`}},
-	{"wants to take the place of other tools", anywhere, 160, []string{`\b(?:instead of|rather than|in place of|replaces?|supersedes?|never use|do not use|don't use|stop using|(?:代替|替代|取代|不要使用|禁止使用)) ?(?:the )?[\x60'"]?` + otherTool + `\b`, all + `|\b(?:never|do not|don't|deprecated|disabled|broken|insecure|unsafe|compromised)\b|不要|禁止`}},
 	{"wants to take the place of other tools", anywhere, 200, []string{
 		`\b(?:instead of|rather than|in place of|replaces?|supersedes?|never use|do not use|don't use|must not use|stop using|avoid using|over)\b (?:the |any |all |your )*(?:other|built-?in|default|native|standard|original|existing|system)(?: \w+){0,3}? (?:tools?|functions?|commands?)\b|(?:代替|替代|取代|而不是|不要使用|禁止使用|优先于)\S{0,4}?(?:其他|其它|内置|默认|系统|原有|所有)\S{0,6}?工具`,
 		`\b(?:always|must|never|do not|don't|only|deprecated|disabled|broken|insecure|unsafe|compromised)\b|必须|总是|始终|一律|不要|禁止|务必|只能`}},
@@ -109,5 +112,44 @@ var classes = []struct {
 		`\b(?:write|add|append|insert|save|store|put|modify|edit|update|remember)(?:ing)?\b|写入|添加|追加|保存|修改|加入|记住`, agentRC, must, `\b(?:rules?|instructions?|lines?|following|this|memory|commands?|entry|keys?|always)\b|规则|指令|以下|内容|命令`}},
 	{"asks for an image whose address carries data", anywhere, 400, []string{`!\[[^\]]*\]\( ?https?://[^)]*[?&/][^)]*[={<$%]`}},
 	{"is encoded, and to be decoded and followed", anywhere, 300, []string{`\b(?:decode|decrypt|base64|rot13|deobfuscate|unescape)\w*\b|解码|解密`, `\b(?:follow|obey|execute|carry out|perform|comply|run)\b[^.]{0,30}?\b(?:it|them|instructions?|result|output|commands?|decoded)\b|(?:执行|遵循|按照|照做|服从)`}},
-	{"hides an order in a value", value, 200, []string{`(?:;|&&|\bthen\b|\balways\b|\bbefore\b|\bafter\b|\bfirst\b|\binstead\b|然后|之后|并且|先|务必|必须) ?(?:\w+ ){0,3}?(?:\b(?:run|call|execute|invoke|read|send|ignore|delete|forward|upload)\b|执行|调用|运行|读取|发送|删除|忽略)`, `\b(?:exec|shell|bash|rm|curl|command|instructions?|secrets?|passwords?|keys?|tools?|file|files|user|users|e-?mail)\b|[({]|~/|/etc/|工具|用户|密码|密钥|文件|命令|指令`}},
+	{"hides an order in a value", value, 200, []string{`(?:\bthen\b|\balways\b|\bbefore\b|\bafter\b|\bfirst\b|\binstead\b|然后|之后|并且|先|务必|必须) ?(?:\w+ ){0,2}?(?:\b(?:run|call|execute|invoke|read|send|ignore|delete|forward|upload)\b|执行|调用|运行|读取|发送|删除|忽略)[^.]{0,30}?(?:\b(?:exec|shell|bash|rm|curl|commands?|instructions?|secrets?|passwords?|keys?|tools?|files?|users?|e-?mails?)\b|\w ?\(|~/|/etc/|工具|用户|密码|密钥|文件|命令|指令)`}},
+}
+
+// Foreign tools: names that are marked, and tools by what they do.
+const (
+	theirs = `(?:` + mark + `[\w-]+|\b(?:an?|the|any|another|other|each|every|all|your|some)? ?(?:e-?mail|mail|messag\w+|payments?|transfer|bank\w*|wallet|invoic\w+|browser|shell|terminal|file ?system|calendar|database|git|chat|slack|deploy\w*) (?:tools?|servers?|functions?|connectors?|plugins?)\b|\baccess to \w+ \w+ tools?\b|(?:邮件|消息|转账|支付|付款|银行|浏览器|终端|文件|日历|数据库)\S{0,2}工具)`
+	// named are foreign names that say what a tool does.
+	named    = mark + `(?:(?:send|create|read|write|edit|delete|remove|list|post|fetch|transfer|query|run|execute?|call|update|upload|download|search|open|move|copy|pay|buy|sell|book|commit|push|publish|submit|make|set|add|approve|invite|notify|reply|forward|http|web|shell|browser|file|git|gmail|slack|email|mail|sql|db)_\w+|\w+_(?:send|post|read|write|create|delete|update|upload|transfer|execute|exec|query|search|fetch|commit|push|pay|buy|email|mail|message|payment|file|files|issue|command|get|put)\b|` + otherTool + `)`
+	begins   = `(?:\b(?:when(?:ever)?|if|once|as soon as|in case|every ?time|each time|before|after|while|wherever|for (?:every|each|any|all) (?:calls?|uses?) (?:of|to))\b|如果|若|当|凡是|每次|一旦|每当|只要|使用|调用)`
+	present  = `(?:\b(?:available|present|installed|enabled|connected|loaded|registered|listed|exists?|accessible|offered)\b|存在|可用|已安装|已启用|如果有)`
+	used     = `(?:\b(?:us(?:e|es|ed|ing)|call(?:s|ed|ing)?|invok\w+|run(?:s|ning)?|execut\w+|return(?:s|ed)?|sends?|deliver\w*)\b|使用|调用|执行|运行|时)`
+	applies  = `(?:` + begins + `[^.;。]{0,40}?` + theirs + `[^.;。]{0,24}?(?:` + present + `|` + used + `)|` + begins + `[^.;。]{0,24}?(?:` + present + `|` + used + `)[^.;。]{0,16}?` + theirs + `|(?:使用|调用)` + theirs + `|\bcalls? (?:of|to) ` + theirs + `)`
+	steers   = `(?:` + setting + `|\b(?:add|append|put|include|prepend|insert|multipl\w+|raise|increase|lower|reduce|redirect|bcc|cc|route|commit|start (?:every|each|all))\b|加上|添加|追加|另存|密送|抄送|附上|一律|设置|同步|上传|转发)`
+	demands  = `(?:\b(?:must|should|shall|has to|have to|needs?|needs to|is to|are to|only works?|works? only|always|ought to)\b|必须|务必|一律|应当|都要|都应|需要)`
+	handover = `(?:\b(?:given|handed|passed|sent|forwarded|fed|routed|give|hand|pass|send|forward|feed|route)\b[^.;。]{0,30}?\bto\b|传给|交给|发给|转给|传入|交由)`
+	outcomes = `(?:outputs?|results?|responses?|contents?|answers?)`
+	number   = `\d{7,}|\b[a-z]{2}\d{12,}`
+)
+
+// foreignClasses are about tools of others, and read marked texts.
+var foreignClasses = []class{
+	{"gives orders to call another tool", anywhere, 90, []string{`(?:\b(?:call|invoke|use|run|execute)\b|调用|执行|使用|运行) ?(?:the )?[\x60'"]?` + mark + otherTool + `(?:$|[^\w ]| (?:tool|function|before|after|with|first|on|and|to|then|now)\b)`, must + `|\b(?:hidden|now|secret)\b`}},
+	{"wants to take the place of other tools", anywhere, 160, []string{`\b(?:instead of|rather than|in place of|replaces?|supersedes?|never use|do not use|don't use|stop using|(?:代替|替代|取代|不要使用|禁止使用)) ?(?:the )?[\x60'"]?` + mark + otherTool + `\b`, all + `|\b(?:never|do not|don't|deprecated|disabled|broken|insecure|unsafe|compromised)\b|不要|禁止`}},
+	{"changes the calls of other tools", anywhere, 220, []string{begins + `[^.;。]{0,30}?` + theirs + `[^.;。]{0,30}?` + present + `|` + begins + `[^.;。]{0,10}?(?:` + present + `|有) ?` + theirs, steers + `|` + demands}},
+	{"changes the calls of other tools", anywhere, 220, []string{applies, steers + `|` + demands, itsArgs + `|` + address}},
+	{"changes the calls of other tools", anywhere, 220, []string{applies, itsArgs, address + `|` + number}},
+	{"changes the calls of other tools", anywhere, 160, []string{applies, `\b(?:go to|open|visit|through|via|from|load)\b[^.;]{0,20}?https?://`}},
+	{"changes the calls of other tools", anywhere, 220, []string{theirs, demands, itsArgs, address + `|` + number}},
+	{"changes the calls of other tools", anywhere, 200, []string{`(?:\b(?:calls?|messages?|e-?mails?|payments?|requests?|commands?|invoices?) (?:of|to|in|by|from|that|sent by|made by|written by|with) |凡是|所有)\S{0,3}` + theirs, demands}},
+	{"changes the calls of other tools", anywhere, 200, []string{`\b(?:messages?|e?-?mails?|payments?|requests?)\b[^.;]{0,24}?\b(?:of|in|by|from|with)\b[^.;]{0,8}?` + `(?:` + anyTool + `)|(?:发送|消息|邮件|转账|支付)\S{0,4}工具`, demands + `|` + steers, address}},
+	{"wants what other tools were given or gave", anywhere, 200, []string{`\b` + outcomes + ` (?:of|from) ` + theirs + `|` + theirs + `(?:'s)? ` + outcomes + `|` + begins + `[^.;。]{0,20}?` + theirs + `[^.;。]{0,20}?\breturn|` + theirs + `.{0,3}(?:结果|输出|返回)`, handover}},
+	{"wants what other tools were given or gave", anywhere, 200, []string{`\b(?:every|each|any|all)(?: of the)? other (?:tools?|functions?)'?s? ` + outcomes + `|(?:其他|其它|别的|所有)工具的?(?:输出|结果|返回)`, demands, handover}},
+	{"changes the calls of other tools", anywhere, 80, []string{named, `\b(?:must|has to|have to|needs?|always|every|all)\b|必须|务必|一律|每次|所有|总是`, `\b(?:add|append|put|include|prepend|insert|raise|increase|lower|multipl\w+|mirror\w*|submit|copy|copied|redirect\w*|route|header|footer|base_?url|recipients?|beneficiary|account|amount|called with)\b|附上|加上|追加|替换|改成|改为|同步|抄送|提交`}},
+	{"changes the calls of other tools", anywhere, 100, []string{named, `\b(?:b?cc|append|prepend|multipl\w+|mirror\w*|redirect\w*)\b|密送|抄送|附上|改成|改为|替换|追加`}},
+	{"changes the calls of other tools", anywhere, 120, []string{named, address}},
+	{"gives orders to run something", anywhere, 100, []string{begins + `[^.;。]{0,40}?` + named, `\b(?:run|execute|post|submit|upload|publish|share)\b|先执行|执行|运行|提交|上传|发布`, must + `|\bthe (?:conversation|rows|results?|outputs?)\b`}},
+	{"wants to come before other tools", anywhere, 80, []string{`(?:\b(?:before|ahead of|prior to|instead of|rather than)\b|优先于|先于|代替)[^.;。]{0,12}?` + named, must + `|\bprefer\w*\b|优先|先于`}},
+	{"wants to take the place of other tools", anywhere, 160, []string{`(?:其他|其它|别的)\S{0,4}工具\S{0,4}(?:不安全|已废弃|有漏洞|不可信)`}},
+	{"wants to take the place of other tools", anywhere, 160, []string{theirs, `\b(?:insecure|unsafe|compromised|broken|deprecated)\b|不安全`, `\b(?:in (?:their|its) place|instead of (?:it|them))\b|代替|替代`}},
+	{"claims that the user agrees, or need not be asked", anywhere, 120, []string{theirs, `\bwithout (?:\w+ )?(?:confirmation|approval|permission|consent|asking)\b|(?:无需|不需|不用)\S{0,2}确认`}},
 }

@@ -2,18 +2,21 @@ package mcp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/sandbox"
 )
@@ -24,8 +27,11 @@ type connection struct {
 	version string          // of the protocol
 	ctx     context.Context //nolint:containedctx // ends with the connection, as its calls do
 	end     context.CancelFunc
-	dead    chan error       // receives the reason of the connection's end
-	process *sandbox.Process // nil for a service
+	dead    chan error          // receives the reason of the connection's end
+	process *sandbox.Process    // nil for a service
+	walled  func(string) string // see Server.walled
+	program string              // see Definition.Program
+	noise   noise               // what a program writes between its messages
 }
 
 var (
@@ -39,7 +45,7 @@ const legacyProtocol = "2025-11-25"
 
 // connect connects to the server. If legacy is set, it uses the older protocol only.
 func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err error) {
-	c = &connection{dead: make(chan error, 1)}
+	c = &connection{dead: make(chan error, 1), walled: s.walled}
 	c.ctx, c.end = context.WithCancel(ctx)
 	var transport sdk.Transport
 	if len(s.file.Command) > 0 {
@@ -65,8 +71,12 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 		c.close()
 		return nil, err
 	}
-	c.version = c.session.InitializeResult().ProtocolVersion
-	go func() { c.dead <- c.session.Wait() }()
+	answer := c.session.InitializeResult()
+	c.version = answer.ProtocolVersion
+	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
+		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
+	}
+	go func() { c.dead <- panics.Try(c.session.Wait) }()
 	return c, nil
 }
 
@@ -112,7 +122,8 @@ func (c *connection) close() {
 	}
 }
 
-// explain adds the program's standard error to a failure.
+// explain adds the program's standard error to a failure, and what it wrote to its
+// standard output instead of messages.
 func (c *connection) explain(err error) error {
 	if err == nil {
 		err = errGone
@@ -120,13 +131,23 @@ func (c *connection) explain(err error) error {
 	if c.process == nil {
 		return err
 	}
-	select {
-	case <-c.process.Done():
-		return c.process.Err()
-	case <-time.After(100 * time.Millisecond): // its output may end just before it does
+	if why := c.noise.stopped(); why != nil {
+		err = why
+	} else {
+		select {
+		case <-c.process.Done():
+			err = c.process.Err()
+		case <-time.After(100 * time.Millisecond): // its output may end just before it does
+			if words := c.process.Complaint(); words != "" {
+				err = fmt.Errorf("%w; it says: %s", err, words)
+			}
+		}
 	}
-	if words := c.process.Complaint(); words != "" {
-		return fmt.Errorf("%w; it says: %s", err, words)
+	if skipped := c.noise.String(); skipped != "" {
+		err = fmt.Errorf("%w; %s", err, skipped)
+	}
+	if why := c.walled(err.Error()); why != "" {
+		err = fmt.Errorf("%w. %s", err, why)
 	}
 	return err
 }
@@ -154,51 +175,23 @@ func (c *connection) start(s *Server) (sdk.Transport, error) {
 	if s.config.Sandbox == nil {
 		return nil, sandbox.ErrRefused
 	}
-	env := make(map[string]string, len(s.file.Env))
-	for name, value := range s.file.Env {
-		env[name] = string(value)
+	if s.home != "" {
+		if err := os.MkdirAll(s.home, 0o700); err != nil {
+			return nil, fmt.Errorf("making its private folder: %w", err)
+		}
 	}
+	args, env := s.command()
+	c.program = program(args, s.dir)
 	// close ends the program gracefully; the end of ctx must not kill it before.
-	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{Args: s.file.Command, Dir: s.dir, Network: s.file.Network, Env: env})
+	p, err := s.config.Sandbox.Start(context.WithoutCancel(c.ctx), sandbox.Command{
+		Args: args, Dir: cmp.Or(s.dir, s.home), ReadOnly: s.readable(), Write: s.writable(), Network: s.file.Network, Env: env, Hide: s.redactor.Text,
+	})
 	if err != nil {
 		return nil, err
 	}
 	c.process = p
-	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReader(p.Stdout), close: p.Stdout.Close}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
+	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReaderSize(p.Stdout, 64<<10), close: p.Stdout.Close, noise: &c.noise}, Writer: p.Stdin, MaxLineLength: maxMessage}, nil
 }
-
-// messages is the output of a program from its first message on: some programs print a
-// greeting before it. Other text later on ends the connection.
-type messages struct {
-	r     *bufio.Reader
-	close func() error
-	begun bool
-}
-
-// maxGreeting is the longest greeting that is skipped.
-const maxGreeting = 64 << 10
-
-func (m *messages) Read(p []byte) (int, error) {
-	for skipped := 0; !m.begun; {
-		first, err := m.r.Peek(1)
-		if err != nil {
-			return 0, err
-		}
-		if m.begun = first[0] == '{'; m.begun {
-			break
-		}
-		line, err := m.r.ReadSlice('\n')
-		if skipped += len(line); skipped > maxGreeting {
-			return 0, errors.New("its standard output begins with no message")
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return 0, err
-		}
-	}
-	return m.r.Read(p)
-}
-
-func (m *messages) Close() error { return m.close() }
 
 // http returns the transport to a service.
 func (s *Server) http() (sdk.Transport, error) {
@@ -224,28 +217,37 @@ func (s *Server) http() (sdk.Transport, error) {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// list returns all tools of the server, and how long they stay valid.
-func (c *connection) list(ctx context.Context) (tools []*sdk.Tool, poll time.Duration, err error) {
+// list returns the wanted tools of the server, how many more it lists than are taken, and
+// how long they stay valid.
+func (c *connection) list(ctx context.Context, wanted func(name string) bool) (tools []*sdk.Tool, leftOut int, poll time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not list its tools within %v", listTime))
 	defer cancel()
 	poll = pollEvery
 	params := &sdk.ListToolsParams{}
-	for page := 0; page < maxPages && len(tools) < maxTools; page++ {
+	for range maxPages {
 		result, err := c.session.ListTools(ctx, params)
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
-			return nil, 0, fmt.Errorf("listing its tools: %w", err)
+			return nil, 0, 0, fmt.Errorf("listing its tools: %w", err)
 		}
 		if ttl := time.Duration(result.GetTTLMs()) * time.Millisecond; ttl > 0 {
 			poll = min(max(ttl, pollAtLeast), pollAtMost)
 		}
-		tools = append(tools, result.Tools...)
-		if result.NextCursor == "" {
+		for _, t := range result.Tools {
+			switch {
+			case t == nil || !wanted(t.Name):
+			case len(tools) < maxTools:
+				tools = append(tools, t)
+			default:
+				leftOut++
+			}
+		}
+		if result.NextCursor == "" || result.NextCursor == params.Cursor {
 			break
 		}
 		params = &sdk.ListToolsParams{Cursor: result.NextCursor}
 	}
-	return tools[:min(len(tools), maxTools)], poll, nil
+	return tools, leftOut, poll, nil
 }

@@ -27,6 +27,7 @@ const (
 	maxDefinition  = 64 << 10 // bytes of the whole definition
 	maxDefinitions = 1 << 20  // bytes of all definitions of a server; further tools are refused
 	maxDepth       = 32       // of the parameters
+	maxProperties  = 128      // parameters, also those of objects within them; tools with more are refused
 )
 
 // Definition is a tool as its server describes it, cleaned.
@@ -34,7 +35,10 @@ type Definition struct {
 	// Hash is the hash of the server's own words and of its command line or endpoint.
 	Hash string `json:"hash"`
 	// Server is the command line or endpoint.
-	Server      string `json:"server"`
+	Server string `json:"server"`
+	// Program identifies the program or package that the command line runs, by a hash or
+	// a version; empty for a service.
+	Program     string `json:"program,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Parameters is the schema of the arguments.
@@ -51,12 +55,17 @@ type offer struct {
 	name       string
 	definition *Definition
 	findings   []Finding // why a person must look at it
+	like       string    // the accepted tool of the server whose name looks like this one's
 	refused    error     // why it cannot be used at all
 }
 
 // inspect checks and cleans a server's description of a tool.
 func inspect(t *sdk.Tool, identity string) offer {
 	o := offer{name: t.Name}
+	if why, broken := t.Meta[brokenMeta]; broken {
+		o.refused = fmt.Errorf("its definition cannot be read: %v", why)
+		return o
+	}
 	if o.refused = checkName(t.Name); o.refused == nil {
 		o.definition, o.refused = define(t, identity)
 	}
@@ -140,6 +149,9 @@ func parameters(schema any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := properties(copied); n > maxProperties {
+		return nil, fmt.Errorf("it has %d parameters, at most %d are allowed", n, maxProperties)
+	}
 	if err := visible(copied, 0); err != nil {
 		return nil, err
 	}
@@ -151,6 +163,24 @@ func parameters(schema any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its inputSchema is %s", cut(printable.Text(err.Error()), 300))
 	}
 	return cleaned, nil
+}
+
+// properties counts the properties in a schema.
+func properties(v any) (n int) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			n += properties(inner)
+		}
+	case map[string]any:
+		if named, ok := v["properties"].(map[string]any); ok {
+			n += len(named)
+		}
+		for _, inner := range v {
+			n += properties(inner)
+		}
+	}
+	return n
 }
 
 // visible refuses schemas that are too deep, and hidden characters in names and values
@@ -230,8 +260,9 @@ func texts(list []passage, place string, v any, k kind, depth int) []passage {
 	return list
 }
 
-// fit converts the definition to a tool's. The same hash gives the same bytes.
-func (d *Definition) fit(name string, like tool.Definition) tool.Definition {
+// fit converts the definition to a tool's; own is its name at the server. The same hash
+// gives the same bytes.
+func (d *Definition) fit(name, own string, like tool.Definition) tool.Definition {
 	like.Name, like.Description, like.Parameters = name, d.Description, d.Parameters
 	if d.Title != "" && d.Title != d.Description {
 		like.Aliases = []string{d.Title}
@@ -242,18 +273,10 @@ func (d *Definition) fit(name string, like tool.Definition) tool.Definition {
 	if short := cut(like.Description, maxDescription); short != like.Description {
 		like.Description, like.Body = short, like.Description
 	}
-	if d.destroys() {
+	if d.destroys(own) {
 		like.Risk = tool.Destructive
 	}
 	return like
-}
-
-// destroys reports whether the server says that a call cannot be undone.
-func (d *Definition) destroys() bool {
-	var hints struct {
-		DestructiveHint, ReadOnlyHint bool
-	}
-	return json.Unmarshal(d.Annotations, &hints) == nil && hints.DestructiveHint && !hints.ReadOnlyHint
 }
 
 // marshal writes canonical JSON: sorted names, no needless escapes.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,14 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body := &bounded{ReadCloser: response.Body, left: maxMessage, cancel: cancel}
-	response.Body = body
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+	switch kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) {
+	case "text/event-stream":
 		body.left = -1 // each event has its own bound
+		response.Body = &repaired{Closer: body, r: bufio.NewReaderSize(body, 64<<10), stream: true}
+	case "application/json":
+		response.Body, response.ContentLength = &repaired{Closer: body, r: bufio.NewReader(body)}, -1
+	default:
+		response.Body = body
 	}
 	if response.StatusCode == http.StatusUnauthorized {
 		_ = body.Close() // it is not read

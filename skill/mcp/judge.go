@@ -42,13 +42,29 @@ const (
 	value                // a possible value of an argument
 )
 
-// judge finds texts that instruct the assistant instead of describing the tool. Each
-// rule is a class of attack and matches if all its signs are near one another. A single
-// sign - SSH, a password, "always", another tool - appears in honest tools, too.
-func (rs rules) judge(passages []passage) (found []Finding) {
+// judge finds texts that instruct the assistant instead of describing the tool, or that
+// are hidden from people. Each rule is a class of attack and matches if all its signs are
+// near one another. A single sign - SSH, a password, "always", another tool - appears in
+// honest tools, too. own are the names of the server's tools in lower case: an honest
+// tool may say when to call them.
+func (rs rules) judge(passages []passage, own map[string]bool) (found []Finding) {
+	names := map[string]bool{} // of arguments
 	for _, p := range passages {
+		if p.kind == argument {
+			names[strings.ToLower(p.text)] = true
+		}
+	}
+	for _, p := range passages {
+		if f, ok := concealed(p); ok {
+			found = append(found, f)
+			continue
+		}
 		for _, reading := range readings(p) {
-			if f, ok := rs.suspect(p, reading); ok {
+			f, ok := rs.suspect(p, reading, false)
+			if !ok {
+				f, ok = rs.suspect(p, foreign(reading, own, names), true)
+			}
+			if ok {
 				if !slices.Contains(found, f) {
 					found = append(found, f)
 				}
@@ -80,16 +96,60 @@ func readings(p passage) []string {
 	return all
 }
 
-func (rs rules) suspect(p passage, reading string) (Finding, bool) {
+// suspect looks for the rules about foreign tools in a marked reading, and for all others
+// in an unmarked one.
+func (rs rules) suspect(p passage, reading string, marked bool) (Finding, bool) {
 	for _, r := range rs {
-		if p.kind < r.least {
+		if p.kind < r.least || r.marked != marked {
 			continue
 		}
 		if from, to, ok := near(reading, r.signs, r.within); ok {
-			return Finding{p.place, r.why, cut(strings.TrimSpace(reading[from:to]), 160)}, true
+			text := strings.ReplaceAll(reading[from:to], mark, "")
+			return Finding{p.place, r.why, cut(strings.TrimSpace(text), 160)}, true
 		}
 	}
 	return Finding{}, false
+}
+
+// mark precedes the name of a foreign tool in a reading.
+const mark = "§"
+
+// foreign marks the names in a reading that are neither the server's tools, or the end of
+// one, nor the tool's arguments. A name before a colon or an equals sign documents an
+// argument.
+func foreign(reading string, own, arguments map[string]bool) string {
+	places := identifiers.FindAllStringIndex(reading, -1)
+	documented := map[string]bool{}
+	for _, at := range places {
+		if rest := strings.TrimLeft(reading[at[1]:], "`'\"* "); strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
+			documented[reading[at[0]:at[1]]] = true
+		}
+	}
+	var b strings.Builder
+	end := 0
+	for _, at := range places {
+		b.WriteString(reading[end:at[0]])
+		if name := reading[at[0]:at[1]]; !arguments[name] && !documented[name] && !endsOne(own, name) {
+			b.WriteString(mark)
+		}
+		end = at[0]
+	}
+	b.WriteString(reading[end:])
+	return b.String()
+}
+
+// endsOne reports whether a name is one of some others, or the end of one, as get_page is
+// of wiki_get_page.
+func endsOne(names map[string]bool, name string) bool {
+	if names[name] {
+		return true
+	}
+	for other := range names {
+		if strings.HasSuffix(other, "_"+name) {
+			return true
+		}
+	}
+	return false
 }
 
 // near finds one match of each sign, all within a number of bytes.
@@ -161,6 +221,8 @@ func wordsOf(s string) string {
 }
 
 var (
+	identifiers = regexp.MustCompile(`\b(?:[a-z0-9]+(?:_+[a-z0-9]+)+|` + otherTool + `)\b`)
+
 	camel = regexp.MustCompile(`([a-z])([A-Z])`)
 	blobs = regexp.MustCompile(`[A-Za-z0-9+/_-]{24,}={0,2}`)
 	codes = regexp.MustCompile(`(?:\\u|\\x|%|&#x)[0-9a-fA-F]{2,4};?`)
@@ -202,6 +264,7 @@ func readable(text []byte) bool {
 type rule struct {
 	why    string
 	least  kind // the first kind of passage that it applies to
+	marked bool // it is about foreign tools
 	within int
 	signs  []*regexp.Regexp
 }
@@ -211,12 +274,13 @@ type rule struct {
 type rules []rule
 
 func newRules() rules {
-	made := make(rules, len(classes))
-	for i, c := range classes {
-		made[i] = rule{why: c.why, least: c.least, within: c.within}
+	made := make(rules, 0, len(classes)+len(foreignClasses))
+	for i, c := range slices.Concat(classes, foreignClasses) {
+		r := rule{why: c.why, least: c.least, marked: i >= len(classes), within: c.within}
 		for _, sign := range c.signs {
-			made[i].signs = append(made[i].signs, regexp.MustCompile(sign))
+			r.signs = append(r.signs, regexp.MustCompile(sign))
 		}
+		made = append(made, r)
 	}
 	return made
 }

@@ -22,6 +22,10 @@
 // A call whose context has an idempotency key carries it in _meta, as
 // run.etui/idempotency-key.
 //
+// A server that is a program runs in the sandbox, with the folders and hosts that its file
+// names and a private folder that lasts. [Install] puts an npm package where the program
+// can run it without a network.
+//
 // A server that dies is restarted after growing pauses. Its tools stay and fail with
 // [skill.ErrProviderUnavailable] meanwhile.
 package mcp
@@ -33,6 +37,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -52,6 +57,13 @@ type Config struct {
 	// HTTP reaches servers that are services, and decides which addresses may be
 	// reached. Nil reaches public addresses only.
 	HTTP *http.Client
+	// State is a folder, which need not exist, for what programs keep: NAME/state is the
+	// home folder of server NAME and its alone, NAME/package holds its program if [Install]
+	// put it there. Empty means that a program keeps nothing.
+	State string
+	// Closed are absolute paths that the folders of a skill's read and write may neither
+	// contain nor be below: etui's state and configuration.
+	Closed []string
 	// Pins remember which definitions may be used. Nil keeps them in memory only.
 	Pins *Pins
 	// Log reports servers that come and go. Nil discards.
@@ -88,7 +100,7 @@ func (p *Provider) Type() string { return "mcp" }
 
 // Load makes the skill of a server. It starts and sends nothing: until Run has reached
 // the server, it has the pinned tools of the last time.
-func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
+func (p *Provider) Load(c skill.Config) (_ skill.Skill, err error) {
 	if err := check(c); err != nil {
 		return nil, err
 	}
@@ -103,7 +115,21 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 		}
 		s.dir = dir
 	}
-	s.details.Unmet = append(s.details.Unmet, p.unmet(c)...)
+	if s.read, err = sandbox.Folders(c.Read, p.config.Closed); err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	if s.write, err = sandbox.Folders(c.Write, p.config.Closed); err != nil {
+		return nil, fmt.Errorf("write: %w", err)
+	}
+	if p.config.State != "" && len(c.Command) > 0 {
+		s.home, s.pack = filepath.Join(p.config.State, c.Name, "state"), filepath.Join(p.config.State, c.Name, "package")
+	}
+	s.details.Unmet = append(s.details.Unmet, p.unmet(c, s)...)
+	if len(c.Command) > 0 {
+		if pack := unpinned(c.Command); pack != "" {
+			s.details.Warnings = append(s.details.Warnings, fmt.Sprintf("its command fetches %s in whatever version is newest when it starts; name a version, or install it once: etui mcp add %s -- %s", pack, c.Name, strings.Join(c.Command, " ")))
+		}
+	}
 	s.file.Folder = nil
 	known, _, err := p.config.Pins.know(c.Name)
 	first := &state{phase: Waiting, err: err}
@@ -112,8 +138,17 @@ func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	return s, nil
 }
 
+// plain returns an environment without the type that hides its values.
+func plain(env map[string]skill.Secret) map[string]string {
+	values := make(map[string]string, len(env))
+	for name, value := range env {
+		values[name] = string(value)
+	}
+	return values
+}
+
 // unmet returns the unmet requirements of a server that is a program.
-func (p *Provider) unmet(c skill.Config) []string {
+func (p *Provider) unmet(c skill.Config, s *Server) []string {
 	if len(c.Command) == 0 {
 		return nil
 	}
@@ -121,12 +156,27 @@ func (p *Provider) unmet(c skill.Config) []string {
 		return []string{sandbox.ErrRefused.Error()}
 	}
 	if len(c.Network) == 0 {
-		return nil
+		return p.unreachable(c, s)
 	}
 	if err := p.config.Sandbox.Network(); err != nil {
 		return []string{"network: " + err.Error()}
 	}
 	return nil
+}
+
+// unreachable returns why a program that fetches its package cannot start without a
+// network. It would wait for a minute otherwise.
+func (p *Provider) unreachable(c skill.Config, s *Server) []string {
+	if m := p.config.Sandbox.Mode(); m == sandbox.Off || !fetches(c.Command) {
+		return nil
+	}
+	for _, kept := range []string{filepath.Join(s.home, ".npm", "_npx"), filepath.Join(s.home, ".cache", "uv"), filepath.Join(s.dir, "node_modules")} {
+		if _, err := os.Stat(kept); err == nil {
+			return nil // it may have been fetched before
+		}
+	}
+	return []string{fmt.Sprintf("%s fetches its package from the network, and the sandbox gives it none. Install the package once: etui mcp add %s -- %s. Or name the hosts that it needs, as in network: [registry.npmjs.org]",
+		c.Command[0], c.Name, strings.Join(c.Command, " "))}
 }
 
 // check reports the first mistake in the config of a server.
@@ -148,8 +198,12 @@ func check(c skill.Config) error {
 		return fmt.Errorf("env: only a server with a command has it")
 	case len(c.Command) == 0 && len(c.Network) > 0:
 		return fmt.Errorf("network: only a server with a command has it")
+	case len(c.Command) == 0 && len(c.Read)+len(c.Write) > 0:
+		return fmt.Errorf("read, write: only a server with a command has them")
 	case sandbox.CheckHosts(c.Network) != nil:
 		return fmt.Errorf("network: %w", sandbox.CheckHosts(c.Network))
+	case sandbox.CheckEnv(plain(c.Env)) != nil:
+		return fmt.Errorf("env: %w", sandbox.CheckEnv(plain(c.Env)))
 	case len(c.Command) > 0 && strings.TrimSpace(c.Command[0]) == "":
 		return fmt.Errorf("command: the program has no name")
 	case c.Timeout < 0 || c.Timeout > skill.MaxTimeout:
@@ -230,7 +284,7 @@ const (
 	pollAtMost  = time.Hour
 	listPause   = time.Second     // between two lists
 	lookEvery   = 2 * time.Second // between checks of the pins
-	maxPages    = 64
+	maxPages    = 256
 	maxTools    = 512
 	maxMessage  = 16 << 20 // bytes
 )

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,10 @@ type pinned struct {
 
 type pinnedServer struct {
 	// Server is the command line or endpoint that was accepted.
-	Server string          `json:"server"`
-	Tools  map[string]*pin `json:"tools"`
+	Server string `json:"server"`
+	// Program is the program that was accepted, see Definition; empty before it is known.
+	Program string          `json:"program,omitempty"`
+	Tools   map[string]*pin `json:"tools"`
 }
 
 // pin is the state of a tool.
@@ -59,8 +62,13 @@ type pin struct {
 }
 
 // has reports whether a definition has been judged before.
-func (t pin) has(hash string) bool {
-	return t.Accepted != nil && t.Accepted.Hash == hash || t.Offered != nil && t.Offered.Hash == hash
+func (t pin) has(d *Definition) bool {
+	return t.Accepted != nil && t.Accepted.Hash == d.Hash || t.Offered != nil && t.Offered.Hash == d.Hash && t.Offered.Program == d.Program
+}
+
+// same reports whether a definition is another one, of the same program.
+func (d *Definition) same(other *Definition) bool {
+	return d != nil && d.Hash == other.Hash && d.Program == other.Program
 }
 
 // Held is a definition that is held back until a person approves it.
@@ -92,22 +100,33 @@ type stamp struct {
 // are kept in memory only.
 func NewPins(path string) *Pins { return &Pins{path: path, changed: make(chan struct{})} }
 
-// Approve accepts the held definitions of a server's tools; without names, of all of
-// them. A name may carry the beginning of a hash, as in "add@sha256:1f2e", and then
-// approves that definition only.
+// Approve accepts the held definitions of some tools of a server. A name may carry the
+// beginning of a hash, as in "add@sha256:1f2e", and then approves that definition only.
 func (p *Pins) Approve(server string, tools ...string) error {
+	return p.approve(server, func([]Held) []string { return tools })
+}
+
+// ApproveAll accepts all held definitions of a server, and returns the names of their
+// tools.
+func (p *Pins) ApproveAll(server string) (tools []string, err error) {
+	err = p.approve(server, func(held []Held) []string {
+		for _, h := range held {
+			tools = append(tools, h.Tool)
+		}
+		return tools
+	})
+	return tools, err
+}
+
+func (p *Pins) approve(server string, choose func(held []Held) []string) error {
 	return p.edit(func(c *pinned) (bool, error) {
 		s := c.Servers[server]
 		held := c.held(server)
 		if s == nil || len(held) == 0 {
 			return false, fmt.Errorf("nothing of server %q is held back", server)
 		}
-		if len(tools) == 0 {
-			for _, h := range held {
-				tools = append(tools, h.Tool)
-			}
-		}
-		for _, name := range tools {
+		var chosen []*pin // all names are checked before the first pin changes
+		for _, name := range choose(held) {
 			name, hash, _ := strings.Cut(name, "@")
 			t := s.Tools[name]
 			switch {
@@ -116,7 +135,12 @@ func (p *Pins) Approve(server string, tools ...string) error {
 			case !strings.HasPrefix(t.Offered.Hash, hash):
 				return false, fmt.Errorf("tool %q of server %q has changed again: it is %s now", name, server, t.Offered.Hash)
 			}
-			s.Server = t.Offered.Server
+			if !slices.Contains(chosen, t) {
+				chosen = append(chosen, t)
+			}
+		}
+		for _, t := range chosen {
+			s.Server, s.Program = t.Offered.Server, t.Offered.Program
 			t.Accepted, t.Offered, t.Why = t.Offered, nil, nil
 		}
 		return true, nil
@@ -175,9 +199,22 @@ func (p *Pins) offer(server, identity string, offers []offer) (tools map[string]
 
 func (s *pinnedServer) offer(identity string, offers []offer) (changed bool) {
 	if !s.accepts() && s.Server != identity {
-		s.Server, changed = identity, true
+		s.Server, s.Program, changed = identity, "", true
 	}
-	listed := map[string]bool{}
+	if len(offers) > 0 && s.Program == "" && s.Server == identity && offers[0].definition.Program != "" {
+		s.Program, changed = offers[0].definition.Program, true
+		for _, t := range s.Tools { // they were accepted before programs were pinned
+			if t.Accepted != nil && t.Accepted.Program == "" {
+				t.Accepted.Program = s.Program
+			}
+		}
+	}
+	listed, accepted := map[string]bool{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+		if s.Tools[name].Accepted != nil {
+			accepted[folded(name)] = name
+		}
+	}
 	for _, o := range offers {
 		listed[o.name] = true
 		t := s.Tools[o.name]
@@ -188,7 +225,10 @@ func (s *pinnedServer) offer(identity string, offers []offer) (changed bool) {
 			t = &pin{}
 			s.Tools[o.name] = t
 		}
-		changed = t.offer(o, s.Server, identity) || changed
+		if other := accepted[folded(o.name)]; t.Accepted == nil && other != o.name {
+			o.like = other
+		}
+		changed = t.offer(o, s, identity) || changed
 	}
 	for name, t := range s.Tools {
 		if t.Listed != listed[name] {
@@ -209,20 +249,26 @@ func (s *pinnedServer) accepts() bool {
 }
 
 // offer judges one definition, and reports whether the pin has changed.
-func (t *pin) offer(o offer, accepted, identity string) bool {
+func (t *pin) offer(o offer, s *pinnedServer, identity string) bool {
 	switch {
-	case t.Accepted != nil && t.Accepted.Hash == o.definition.Hash:
+	case t.Accepted.same(o.definition):
 		withdrawn := t.Offered != nil
 		t.Offered, t.Why = nil, nil
 		return withdrawn
-	case t.Offered != nil && t.Offered.Hash == o.definition.Hash:
+	case t.Offered.same(o.definition):
 		return false
 	}
 	var why []string
-	if accepted != identity {
-		why = append(why, fmt.Sprintf("the server was %q and is %q now", accepted, identity))
-	} else if t.Accepted != nil {
+	switch {
+	case s.Server != identity:
+		why = append(why, fmt.Sprintf("the server was %q and is %q now", s.Server, identity))
+	case s.Program != o.definition.Program && s.Program != "":
+		why = append(why, fmt.Sprintf("the server's program has changed: it was %s and is %s now", s.Program, cmp.Or(o.definition.Program, "unknown")))
+	case t.Accepted != nil:
 		why = append(why, "its definition is not the one that was accepted")
+	}
+	if o.like != "" {
+		why = append(why, fmt.Sprintf("its name looks like that of %s, which was accepted before", o.like))
 	}
 	for _, f := range o.findings {
 		why = append(why, fmt.Sprintf("its %s %s: %q", f.Place, f.Why, f.Text))
@@ -381,6 +427,7 @@ func (h Held) Diff() string {
 	var b strings.Builder
 	for _, part := range []struct{ name, before, now string }{
 		{"server", before.Server, h.Offered.Server},
+		{"program", before.Program, h.Offered.Program},
 		{"title", before.Title, h.Offered.Title},
 		{"description", before.Description, h.Offered.Description},
 		{"parameters", indent(before.Parameters), indent(h.Offered.Parameters)},

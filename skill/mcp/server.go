@@ -27,7 +27,11 @@ type Server struct {
 	file     skill.Config
 	details  skill.Details
 	identity string
-	dir      string
+	dir      string   // of the skill's file
+	home     string   // its private folder; empty if it has none
+	pack     string   // where Install put its program
+	read     []string // folders that it may read
+	write    []string // folders that it may write
 	redactor skill.Redactor
 	poke     chan struct{} // asks Run to list the tools
 
@@ -59,6 +63,7 @@ type state struct {
 	byName     map[string]*serverTool // by the server's own name
 	held       map[string]string      // why accepted tools cannot be called, by name
 	refused    []Refused
+	leftOut    int
 	err        error
 	retry      time.Time
 	restarts   int
@@ -167,7 +172,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		tools, poll, err := c.list(ctx)
+		tools, leftOut, poll, err := c.list(ctx, s.wanted)
 		if err != nil {
 			return c.explain(err)
 		}
@@ -175,7 +180,7 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 		for fresh := true; fresh; {
 			_, pins, _ := s.config.Pins.know(s.file.Name)
 			began := time.Now()
-			s.take(ctx, c, tools, changed)
+			s.take(ctx, c, tools, leftOut, changed)
 			// Spend at most a tenth of a core on judging, however often the server changes.
 			pause := max(listPause, 10*time.Since(began))
 			for same := true; same; {
@@ -199,9 +204,9 @@ func (s *Server) keep(ctx context.Context, c *connection, changed func()) error 
 }
 
 // take turns the server's list into the tools that may be used.
-func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, changed func()) {
+func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, leftOut int, changed func()) {
 	known, _, err := s.config.Pins.know(s.file.Name)
-	offers, refused := s.inspect(listed, known)
+	offers, refused := s.inspect(listed, known, c.program)
 	if err == nil {
 		known, err = s.config.Pins.offer(s.file.Name, s.identity, offers)
 	}
@@ -212,7 +217,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 	}
 	before := s.state.Load()
 	s.update(func(n *state) {
-		n.phase, n.connection, n.err, n.refused = Connected, c, err, refused
+		n.phase, n.connection, n.err, n.refused, n.leftOut = Connected, c, err, refused, leftOut
 		if err == nil {
 			n.set(s, known)
 		}
@@ -220,6 +225,9 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 	now := s.state.Load()
 	if before.phase != Connected || len(before.tools) != len(now.tools) {
 		s.config.Log.InfoContext(ctx, "MCP server connected", "server", s.file.Name, "protocol", c.version, "tools", len(now.tools), "refused", len(refused))
+		if leftOut > 0 {
+			s.config.Log.WarnContext(ctx, "MCP server lists more tools than etui takes; the key include of its file chooses", "server", s.file.Name, "taken", maxTools, "left out", leftOut)
+		}
 	}
 	if !slices.Equal(before.tools, now.tools) {
 		changed()
@@ -227,11 +235,12 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, ch
 }
 
 // inspect inspects all listed tools and refuses those that cannot be used.
-func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []offer, refused []Refused) {
-	times, size := map[string]int{}, 0
+func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused) {
+	times, own, size := map[string]int{}, map[string]bool{}, 0
 	var rules rules
 	for _, t := range listed {
-		times[t.Name]++
+		times[folded(t.Name)]++
+		own[strings.ToLower(t.Name)] = true
 	}
 	for _, t := range listed {
 		if !s.wanted(t.Name) {
@@ -239,14 +248,15 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 		}
 		o := inspect(t, s.identity)
 		if o.definition != nil {
+			o.definition.Program = program
 			o.definition.hide(s.redactor)
 		}
 		switch {
 		case o.refused != nil:
 		case size+o.definition.size > maxDefinitions:
 			o.refused = fmt.Errorf("the tools of the server have more than %d bytes together", maxDefinitions)
-		case times[t.Name] > 1:
-			o.refused = fmt.Errorf("the server lists %d tools of this name", times[t.Name])
+		case times[folded(t.Name)] > 1:
+			o.refused = fmt.Errorf("the server lists %d tools of this name, upper and lower case, '-' and '_' aside", times[folded(t.Name)])
 		case len(s.toolName(t.Name)) > maxName:
 			o.refused = fmt.Errorf("its name would be %s, which is longer than %d characters", s.toolName(t.Name), maxName)
 		}
@@ -255,16 +265,19 @@ func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin) (offers []off
 			continue
 		}
 		size += o.definition.size
-		if !known[t.Name].has(o.definition.Hash) { // known definitions were judged before
+		if !known[t.Name].has(o.definition) { // known definitions were judged before
 			if rules == nil {
 				rules = newRules()
 			}
-			o.findings = rules.judge(passages(t))
+			o.findings = rules.judge(passages(t), own)
 		}
 		offers = append(offers, o)
 	}
 	return offers, slices.Compact(refused)
 }
+
+// folded returns a name in the form in which two names that look alike are the same.
+func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
 func (s *Server) toolName(name string) string { return "mcp__" + s.file.Name + "__" + name }
 
@@ -307,10 +320,21 @@ type Status struct {
 	Protocol string `json:"protocol,omitempty"`
 	// Tools are the names of the tools that may be used.
 	Tools []string `json:"tools"`
+	// Read, Write and Network are what the sandbox grants its program. The first folder of
+	// Write is its private one.
+	Read    []string `json:"read,omitempty"`
+	Write   []string `json:"write,omitempty"`
+	Network []string `json:"network,omitempty"`
 	// Held are the definitions that wait for approval, Refused the tools that cannot be
 	// used at all.
 	Held    []Held    `json:"held,omitempty"`
 	Refused []Refused `json:"refused,omitempty"`
+	// LeftOut is how many further tools the server lists, beyond what etui takes of one
+	// server. The key include chooses others.
+	LeftOut int `json:"left_out,omitempty"`
+	// Noise says what the program wrote to its standard output that is no message, and was
+	// skipped; empty if nothing.
+	Noise string `json:"noise,omitempty"`
 	// Err is the last failure; empty after a success.
 	Err string `json:"error,omitempty"`
 	// Retry is when Run tries the server again; zero if it does not.
@@ -322,9 +346,13 @@ type Status struct {
 // Status returns the current state of the server.
 func (s *Server) Status() Status {
 	n := s.state.Load()
-	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, Retry: n.retry, Restarts: n.restarts}
+	st := Status{Server: s.file.Name, Identity: s.identity, Phase: n.phase, Tools: []string{}, Refused: n.refused, LeftOut: n.leftOut, Retry: n.retry, Restarts: n.restarts}
+	if len(s.file.Command) > 0 {
+		st.Read, st.Write, st.Network = s.readable(), s.writable(), s.file.Network
+	}
 	if n.connection != nil {
 		st.Protocol = n.connection.version
+		st.Noise = s.redactor.Text(printable.OneLine(n.connection.noise.String()))
 	}
 	for _, t := range n.tools {
 		st.Tools = append(st.Tools, t.Definition().Name)

@@ -40,6 +40,22 @@ func program(mode string) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
+	case "storms":
+		go func() {
+			time.Sleep(300 * time.Millisecond) // until the handshake is over
+			for {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+		}()
+	case "floods":
+		for range 200_000 {
+			fmt.Println(strings.Repeat("no message ", 10))
+		}
+	case "wrong":
+		if err := runWrong(); err != nil {
+			os.Exit(1)
+		}
+		return
 	case "greets":
 		fmt.Println("[greeter] ready on stdio")
 	}
@@ -47,7 +63,7 @@ func program(mode string) {
 	add(s, "say", "Says what it is told.", func(args string) (*sdk.CallToolResult, error) {
 		switch {
 		case strings.Contains(args, "garbage"):
-			fmt.Println("this is no message")
+			fmt.Print("this is no message\r\n\n[info] neither is this\n{\"level\":30,\"msg\":\"nor this\"}\nnull\n")
 		case strings.Contains(args, "die"):
 			os.Exit(1)
 		}
@@ -173,16 +189,21 @@ func TestProgram(t *testing.T) {
 		t.Errorf("the toolset is %v", d.Tools)
 	}
 
-	// What is no message ends the connection, and the call; the server comes back.
+	// Lines that are no messages are skipped, counted and shown.
 	before := r.Tools()[0]
-	if _, err := r.call("mcp__srv__say", `{"a":"garbage"}`); skill.Status(err) != 502 {
-		t.Fatal(err)
+	if got, err := r.call("mcp__srv__say", `{"a":"garbage"}`); err != nil || got.Failed {
+		t.Fatal(got, err)
 	}
-	r.until("restarted", func(st mcp.Status) bool { return st.Phase == mcp.Connected && st.Restarts == 1 })
+	if st := r.Status(); st.Restarts != 0 {
+		t.Errorf("%d restarts", st.Restarts)
+	}
+	if noise := r.Status().Noise; !strings.HasPrefix(noise, "5 lines") || !strings.HasSuffix(noise, "null") {
+		t.Error(noise)
+	}
 	if _, err := r.call("mcp__srv__say", `{"a":"die"}`); skill.Status(err) != 502 {
 		t.Fatal(err)
 	}
-	r.until("restarted again", func(st mcp.Status) bool { return st.Phase == mcp.Connected && st.Restarts == 2 })
+	r.until("restarted", func(st mcp.Status) bool { return st.Phase == mcp.Connected && st.Restarts == 1 })
 	if r.Tools()[0] != before {
 		t.Error("the same definition is another tool")
 	}
@@ -195,13 +216,35 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+func TestProgramThatFloods(t *testing.T) {
+	r := start(t, mcp.Config{}, self("floods"))
+	st := r.until("away", func(st mcp.Status) bool { return st.Phase == mcp.Away })
+	if !strings.Contains(st.Err, "lines of its standard output were no messages") {
+		t.Error(st.Err)
+	}
+}
+
+func TestProgramThatStorms(t *testing.T) {
+	r := start(t, mcp.Config{}, self("storms"))
+	st := r.until("away", func(st mcp.Status) bool { return st.Restarts > 0 })
+	if !strings.Contains(st.Err, "broken pipe") && !strings.Contains(st.Err, "in a second") {
+		t.Error(st.Err)
+	}
+}
+
 func TestProgramThatAlwaysExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, mcp.Config{}, self("exit"))
 		time.Sleep(10 * time.Minute)
 		st := r.Status()
-		if st.Phase != mcp.Stopped || st.Restarts != 7 || !strings.Contains(st.Err, "no licence found") {
-			t.Errorf("%+v", st)
+		if st.Phase != mcp.Stopped {
+			t.Errorf("st.Phase = %v, want %v", st.Phase, mcp.Stopped)
+		}
+		if st.Restarts != 7 {
+			t.Errorf("st.Restarts = %v, want 7", st.Restarts)
+		}
+		if !strings.Contains(st.Err, "no licence found") {
+			t.Errorf("st.Err: %q does not contain %q", st.Err, "no licence found")
 		}
 		r.stop()
 	})
@@ -290,8 +333,11 @@ func TestServiceThatWantsALogin(t *testing.T) {
 	}))
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: web.URL + "/?key=secret"})
 	st := r.until("stopped", func(st mcp.Status) bool { return st.Phase == mcp.Stopped })
-	if !strings.Contains(st.Err, "OAuth is not supported") || strings.Contains(fmt.Sprint(st), "secret") {
-		t.Errorf("%+v", st)
+	if !strings.Contains(st.Err, "OAuth is not supported") {
+		t.Errorf("st.Err: %q does not contain %q", st.Err, "OAuth is not supported")
+	}
+	if strings.Contains(fmt.Sprint(st), "secret") {
+		t.Error("strings.Contains(fmt.Sprint(st), \"secret\") is true")
 	}
 }
 
@@ -370,8 +416,17 @@ func TestResults(t *testing.T) {
 	if n := len(got["long"].Text); n > 300<<10 {
 		t.Errorf("long: %d bytes", n)
 	}
-	if got["none"].Text == "" || !strings.Contains(got["link"].Text, "file:///etc/passwd") || got["link"].View != nil {
-		t.Errorf("%+v %+v", got["none"], got["link"])
+	if !got["none"].Failed {
+		t.Errorf("a result without content is a success: %+v", got["none"])
+	}
+	if !strings.Contains(got["none"].Text, "without content") {
+		t.Errorf("got[\"none\"].Text: %q does not contain %q", got["none"].Text, "without content")
+	}
+	if !strings.Contains(got["link"].Text, "file:///etc/passwd") {
+		t.Errorf("got[\"link\"].Text: %q does not contain %q", got["link"].Text, "file:///etc/passwd")
+	}
+	if got["link"].View != nil {
+		t.Errorf("got[\"link\"].View = %+v, want none", got["link"].View)
 	}
 }
 
@@ -429,8 +484,15 @@ func TestPins(t *testing.T) {
 	web := serve(t, s, true)
 	r := start(t, config, skill.Config{Endpoint: web.URL})
 	r.untilTools("mcp__srv__clean")
-	if held := r.Status().Held; len(held) != 1 || held[0].Tool != "sly" || !strings.Contains(held[0].Why[0], "hide something") {
-		t.Fatalf("%+v", held)
+	held := r.Status().Held
+	if len(held) != 1 {
+		t.Fatalf("len(held) = %v, want 1: %+v", len(held), held)
+	}
+	if held[0].Tool != "sly" {
+		t.Fatalf("held[0].Tool = %q, want %q", held[0].Tool, "sly")
+	}
+	if !strings.Contains(held[0].Why[0], "hide something") {
+		t.Fatalf("held[0].Why[0]: %q does not contain %q", held[0].Why[0], "hide something")
 	}
 
 	// Another process approves.
@@ -459,8 +521,8 @@ func TestPins(t *testing.T) {
 	if err := config.Pins.Approve("srv", "clean@sha256:0000"); err == nil {
 		t.Error("a definition was approved that nobody has seen")
 	}
-	if err := config.Pins.Approve("srv"); err != nil {
-		t.Fatal(err)
+	if approved, err := config.Pins.ApproveAll("srv"); err != nil || len(approved) != 1 || approved[0] != "clean" {
+		t.Fatal(approved, err)
 	}
 	r.until("approved", func(st mcp.Status) bool { return len(st.Held) == 0 })
 	r.until("changed", func(mcp.Status) bool { return r.tool("mcp__srv__clean") != before })
@@ -484,11 +546,134 @@ func TestPins(t *testing.T) {
 	if _, err := again.call("mcp__srv__clean", `{}`); skill.Status(err) != 502 {
 		t.Error(err)
 	}
-	if err := mcp.NewPins(file).Approve("srv"); err != nil {
+	if _, err := mcp.NewPins(file).ApproveAll("srv"); err != nil {
 		t.Fatal(err)
 	}
 	again.untilTools("mcp__srv__clean", "mcp__srv__new", "mcp__srv__sly")
 	again.until("approved", func(mcp.Status) bool { _, err := again.call("mcp__srv__clean", `{}`); return err == nil })
+}
+
+// TestLookAlikes: a tool that comes back under another spelling of its name is held back,
+// and of two spellings in one list none is taken.
+func TestLookAlikes(t *testing.T) {
+	s := newServer()
+	add(s, "read_page", "Reads a page.", echo)
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: serve(t, s, true).URL})
+	r.untilTools("mcp__srv__read_page")
+	for _, name := range []string{"Read-Page"} {
+		s.RemoveTools("read_page")
+		add(s, name, "Reads a page.", echo)
+		st := r.until("held back", func(st mcp.Status) bool { return len(st.Held) > 0 && len(st.Tools) == 0 })
+		if h := st.Held[len(st.Held)-1]; !strings.Contains(strings.Join(h.Why, " "), "looks like that of read_page") {
+			t.Errorf("%s: %q", name, h.Why)
+		}
+		add(s, "read_page", "Reads a page.", echo)
+		r.until("refused", func(st mcp.Status) bool { return len(st.Refused) == 2 && len(st.Tools) == 0 })
+		s.RemoveTools(name)
+		r.untilTools("mcp__srv__read_page")
+	}
+}
+
+// TestChangedProgram: another program behind the same command line holds its tools back.
+func TestChangedProgram(t *testing.T) {
+	raw, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(program, raw, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, pins := self("say"), filepath.Join(t.TempDir(), "pins.json")
+	file.Command = []string{program}
+	r := start(t, mcp.Config{Pins: mcp.NewPins(pins)}, file)
+	r.untilTools("mcp__srv__say")
+	r.stop()
+	r = start(t, mcp.Config{Pins: mcp.NewPins(pins)}, file)
+	r.untilTools("mcp__srv__say")
+	if _, err := r.call("mcp__srv__say", `{}`); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, append(raw, 0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, mcp.Config{Pins: mcp.NewPins(pins)}, file)
+	st := r.until("held back", func(st mcp.Status) bool { return len(st.Held) == 1 })
+	if why := st.Held[0].Why; len(why) != 1 || !strings.Contains(why[0], "program has changed") || !strings.Contains(why[0], program) {
+		t.Error(why)
+	}
+	if _, err := r.call("mcp__srv__say", `{}`); skill.Status(err) != 502 {
+		t.Error(err)
+	}
+	if _, err := mcp.NewPins(pins).ApproveAll("srv"); err != nil {
+		t.Fatal(err)
+	}
+	r.until("approved", func(mcp.Status) bool { _, err := r.call("mcp__srv__say", `{}`); return err == nil })
+}
+
+// TestManyTools: tools beyond the limit are counted, and include chooses others.
+func TestManyTools(t *testing.T) {
+	pages := 0
+	service := func() string {
+		return listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var request struct {
+				ID     any
+				Method string
+				Params struct{ Cursor string }
+			}
+			_ = json.NewDecoder(r.Body).Decode(&request)
+			result := `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+			if request.Method == "tools/list" {
+				from, next := 0, ""
+				_, _ = fmt.Sscan(request.Params.Cursor, &from)
+				if from+100 < 10_000 {
+					next = fmt.Sprintf(`,"nextCursor":"%d"`, from+100)
+				}
+				var list []string
+				for i := range 100 {
+					list = append(list, fmt.Sprintf(`{"name":"t%d","description":"Does it.","inputSchema":{"type":"object"}}`, from+i))
+				}
+				result, pages = `{"tools":[`+strings.Join(list, ",")+`]`+next+`}`, pages+1
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%v,"result":%s}`, request.ID, result)
+		})).URL
+	}
+	r := start(t, mcp.Config{}, skill.Config{Endpoint: service()})
+	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+	if len(st.Tools) != 512 || st.LeftOut != 10_000-512 {
+		t.Errorf("%d tools, %d left out", len(st.Tools), st.LeftOut)
+	}
+	r = start(t, mcp.Config{}, skill.Config{Endpoint: service(), Include: []string{"t99?9"}})
+	r.untilTools("mcp__srv__t9909", "mcp__srv__t9919", "mcp__srv__t9929", "mcp__srv__t9939", "mcp__srv__t9949", "mcp__srv__t9959", "mcp__srv__t9969", "mcp__srv__t9979", "mcp__srv__t9989", "mcp__srv__t9999")
+	if n := r.Status().LeftOut; n != 0 {
+		t.Errorf("%d left out", n)
+	}
+}
+
+// TestUnpinned: a command that fetches the newest version of a package gets a warning.
+func TestUnpinned(t *testing.T) {
+	for command, warns := range map[string]bool{
+		"npx -y some-server": true, "npx -y @some/server@latest /srv": true, "npx some-server@^1.2.0": true, "npx -y some-server@1": true, "npx -p some-server some": true, "npx --package=some-server@next some": true,
+		"uvx some-server": true, "uvx --from git+https://git.example/some some": true, "bunx some-server": true, "pnpm dlx some-server": true, "npm exec -y some-server": true, "uv tool run some": true, "pipx run some": true,
+		"docker run -i --rm -e KEY example/server": true, "docker run -i example/server:latest": true, "go run example.org/server@latest": true,
+		"npx -y some-server@1.2.3": false, "npx -y @some/server@2026.8.31 /srv": false, "npx --registry https://r.example some@1.2.3-rc.1": false, "uvx some-server==1.2.3": false, "uvx some-server@0.4.1": false,
+		"docker run -i example/server@sha256:0123": false, "npm start": false, "uv run server.py": false, "npx ./server": false, "node server.js": false, "go run ./server": false, "/srv/server --latest": false,
+		"uvx --from git+https://git.example/some@0123456789abcdef0123456789abcdef01234567 some": false,
+	} {
+		loaded, err := mcp.New(mcp.Config{}).Load(skill.Config{Name: "a", Command: strings.Fields(command)})
+		if err != nil {
+			t.Fatal(command, err)
+		}
+		if got := strings.Join(skill.DetailsOf(loaded).Warnings, " "); strings.Contains(got, "newest") != warns {
+			t.Errorf("%s: %q", command, got)
+		}
+	}
 }
 
 func TestBrokenPins(t *testing.T) {
@@ -500,8 +685,11 @@ func TestBrokenPins(t *testing.T) {
 	add(s, "one", "First.", echo)
 	r := start(t, mcp.Config{Pins: mcp.NewPins(file)}, skill.Config{Endpoint: serve(t, s, true).URL})
 	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
-	if len(st.Tools) != 0 || !strings.Contains(st.Err, file) {
-		t.Errorf("%+v", st)
+	if len(st.Tools) != 0 {
+		t.Fatalf("len(st.Tools) = %v, want 0: %+v", len(st.Tools), st.Tools)
+	}
+	if !strings.Contains(st.Err, file) {
+		t.Errorf("st.Err: %q does not contain %q", st.Err, file)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -527,6 +715,19 @@ func raw(t *testing.T, list string) *httptest.Server {
 	}))
 }
 
+// many returns a number of properties, each with a number of properties below it.
+func many(n, below int) string {
+	var list []string
+	for i := range n {
+		var inner []string
+		for j := range below {
+			inner = append(inner, fmt.Sprintf(`"b%d":{}`, j))
+		}
+		list = append(list, fmt.Sprintf(`"a%d":{"properties":{%s}}`, i, strings.Join(inner, ",")))
+	}
+	return strings.Join(list, ",")
+}
+
 func TestBadDefinitions(t *testing.T) {
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40)
 	tools := []string{
@@ -547,6 +748,10 @@ func TestBadDefinitions(t *testing.T) {
 		`{"name":"../x","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"名","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"","description":"x","inputSchema":{"type":"object"}}`,
+		`{"name":"circle","description":"x","inputSchema":{"type":"object","properties":{"a":{"$ref":"#"}}}}`,
+		`{"name":"circles","description":"x","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"items":{"$ref":"#/$defs/x"}}}}}`,
+		`{"name":"many","description":"x","inputSchema":{"type":"object","properties":{` + many(200, 1) + `}}}`,
+		`{"name":"nested","description":"x","inputSchema":{"type":"object","properties":{` + many(15, 15) + `}}}`,
 		`{"name":"twice","description":"x","inputSchema":{"type":"object"}}`,
 		`{"name":"twice","description":"y","inputSchema":{"type":"object"}}`,
 	}
@@ -555,12 +760,15 @@ func TestBadDefinitions(t *testing.T) {
 	if got := strings.Join(st.Tools, " "); got != "mcp__srv__drop mcp__srv__exec mcp__srv__good mcp__srv__long" {
 		t.Errorf("tools: %s, refused: %+v, held: %+v", got, st.Refused, st.Held)
 	}
-	if len(st.Refused) != 14 {
+	if len(st.Refused) != 18 {
 		t.Errorf("%d refused: %+v", len(st.Refused), st.Refused)
 	}
 	for _, f := range st.Refused {
-		if f.Why == "" || len(f.Why) > 500 {
-			t.Errorf("%+v", f)
+		if f.Why == "" {
+			t.Errorf("f.Why = %q, want another than \"\"", f.Why)
+		}
+		if len(f.Why) > 500 {
+			t.Fatalf("len(f.Why) = %v, want at most 500: %+v", len(f.Why), f.Why)
 		}
 	}
 	good := r.tool("mcp__srv__good").Definition()
@@ -594,6 +802,7 @@ func TestLoad(t *testing.T) {
 		"is set by etui":               {Name: "a", Endpoint: "http://x", Headers: map[string]skill.Secret{"Mcp-Session-Id": "1"}},
 		"is no pattern":                {Name: "a", Command: command, Include: []string{"["}},
 		"have their own":               {Name: "a", Command: command, Parameters: json.RawMessage(`{}`)},
+		"LD_PRELOAD makes":             {Name: "a", Command: command, Env: map[string]skill.Secret{"LD_PRELOAD": "/tmp/x.so"}},
 		"only a server with a command": {Name: "a", Endpoint: "http://x", Env: map[string]skill.Secret{"A": "1"}},
 	} {
 		if _, err := p.Load(c); err == nil || !strings.Contains(err.Error(), want) {
@@ -611,35 +820,5 @@ func TestIncludeExclude(t *testing.T) {
 	r.untilTools("mcp__srv__db_read")
 	if risk := r.Tools()[0].Definition().Risk; risk != tool.Read {
 		t.Error(risk)
-	}
-}
-
-// A real server, from npm: it speaks the older protocol.
-func TestRealServer(t *testing.T) {
-	program := "testdata/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
-	if _, err := os.Stat(program); err != nil {
-		t.Fatal("the server is not installed: run the tests with `make test`, which installs it, or `npm ci --prefix skill/mcp/testdata/npm`")
-	}
-	program, err := filepath.Abs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := start(t, mcp.Config{}, skill.Config{Name: "everything", Command: []string{"node", program}})
-	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
-	t.Logf("%+v", st)
-	if st.Protocol != "2025-11-25" || len(st.Tools) < 8 || len(st.Held)+len(st.Refused) > 0 {
-		t.Errorf("%+v", st)
-	}
-	if got, err := r.call("mcp__everything__get-sum", `{"a":1,"b":2}`); err != nil || !strings.Contains(got.Text, "3") {
-		t.Error(got, err)
-	}
-	if got, err := r.call("mcp__everything__get-tiny-image", `{}`); err != nil || got.View == nil || got.View.Files[0].MediaType != "image/png" {
-		t.Error(got, err)
-	}
-	if got, err := r.call("mcp__everything__get-env", `{}`); err != nil || strings.Contains(got.Text, "GOPATH") {
-		t.Error(got, err)
-	}
-	if got, err := r.call("mcp__everything__get-sum", `{"a":"x"}`); err != nil || !got.Failed {
-		t.Error(got, err)
 	}
 }

@@ -14,6 +14,13 @@ const (
 	maxElements = 1 << 20 // of all tables together, and of their initial elements
 	maxLocals   = 50_000  // of a function
 	allLocals   = 4 << 20 // of all functions together
+
+	// The runtime compiles a function in time that grows with the square of its blocks,
+	// and nothing stops it; and it keeps every value that a function leaves on the stack,
+	// so that a few bytes of calls with many results take gigabytes.
+	maxParameters = 100
+	maxResults    = 8
+	maxSquares    = 1 << 37 // of the functions' sizes in bytes: a function has at most 370 kB
 )
 
 // bounded checks that a module has as many entries as it counts. It returns the module
@@ -22,7 +29,7 @@ const (
 func bounded(code []byte) ([]byte, error) {
 	const header = 8
 	out := slices.Clone(code[:header])
-	b := bounder{elements: maxElements, locals: allLocals}
+	b := bounder{elements: maxElements, locals: allLocals, squares: maxSquares}
 	r := &reader{left: code[header:]}
 	for len(r.left) > 0 && r.err == nil {
 		id := r.byte()
@@ -43,7 +50,7 @@ func bounded(code []byte) ([]byte, error) {
 }
 
 // bounder counts down what a module may still have.
-type bounder struct{ elements, locals int }
+type bounder struct{ elements, locals, squares int }
 
 // section checks a section and returns it, changed if necessary.
 func (b *bounder) section(id byte, r *reader) []byte {
@@ -58,8 +65,12 @@ func (b *bounder) section(id byte, r *reader) []byte {
 			if r.byte() != 0x60 {
 				r.fail("it has a type that is not a function type")
 			}
-			r.bytes() // the parameters
-			r.bytes() // the results
+			if parameters := r.bytes(); len(parameters) > maxParameters {
+				r.fail("a function has %d parameters, and %d are allowed", len(parameters), maxParameters)
+			}
+			if results := r.bytes(); len(results) > maxResults {
+				r.fail("a function has %d results, and %d are allowed", len(results), maxResults)
+			}
 		})
 	case imports:
 		r.each(func() {
@@ -160,6 +171,9 @@ func (b *bounder) element(r *reader) {
 // function checks the variables of a function.
 func (b *bounder) function(r *reader) {
 	body := &reader{left: r.bytes()}
+	if b.squares -= len(body.left) * len(body.left); b.squares < 0 {
+		body.fail("its functions are too long: the sum of the squares of their sizes is more than %d", maxSquares)
+	}
 	sum := 0
 	for range body.count(maxLocals) {
 		if sum += body.number(); sum > maxLocals {

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/skill"
 )
@@ -41,7 +42,7 @@ func (m *module) await(ctx context.Context) error {
 	m.once.Do(func() {
 		go func() {
 			defer close(m.ready)
-			m.err = m.compile(context.WithoutCancel(ctx))
+			m.err = panics.Try(func() error { return m.compile(context.WithoutCancel(ctx)) })
 			m.code = nil
 		}()
 	})

@@ -147,7 +147,9 @@ func TestHuge(t *testing.T) {
 		"parameters": counted(1, 1, 0x60), "results": counted(1, 1, 0x60, 0), "import": counted(2, 1), "imported table": huge(2, 1, 0, 0, 1, 0x70, 0, 0),
 		"table": huge(4, slices.Concat([]byte{1, 0x70, 0}, many)...), "tables": huge(4, slices.Concat([]byte{3}, slices.Repeat([]byte{0x70, 0, 0x80, 0x80, 0x20}, 3))...),
 		"export": counted(7, 1), "elements": counted(9, 1, 0, push, 0, end), "expressions": counted(9, 1, 5, 0x70), "body": counted(10, 1), "data": counted(11, 1, 1),
-		"tags": counted(13), "number": huge(3, 0x80, 0x80, 0x80, 0x80, 0x80, 1),
+		"many parameters": huge(1, slices.Concat([]byte{1, 0x60, 101}, make([]byte, 101), []byte{0})...), "many results": huge(1, slices.Concat([]byte{1, 0x60, 0, 9}, make([]byte, 9))...),
+		"long function": huge(10, slices.Concat([]byte{1}, number(400_000), make([]byte, 400_000))...),
+		"tags":          counted(13), "number": huge(3, 0x80, 0x80, 0x80, 0x80, 0x80, 1),
 	}
 	for id := range byte(12) {
 		if id != 0 && id != 8 {

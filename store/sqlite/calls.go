@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/audit"
@@ -26,7 +27,8 @@ type Calls struct {
 var _ audit.Log = (*Calls)(nil)
 
 // NewCalls returns the history at path. Nothing is opened yet. The limits bound how
-// many calls are kept, by default 10,000, and how many decisions of either kind.
+// many calls are kept, by default 10,000, and how many decisions of each class. Beyond
+// that, the oldest of the user who has most are dropped.
 func NewCalls(path string, limits Limits) *Calls {
 	return &Calls{path: path, limits: limits.withDefaults(10_000)}
 }
@@ -73,9 +75,36 @@ func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE time < ? OR id <= (SELECT max(id) FROM calls) - ?`, c.limits.oldest(), c.limits.Most)
-		return err
+		if _, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE time < ?`, c.limits.oldest()); err != nil {
+			return err
+		}
+		return c.bound(ctx, tx, "calls", "")
 	}))
+}
+
+// bound removes what is more than the limit in a table, or in a class of one: the oldest of
+// the user who has most there, so that one user does not push out the others.
+func (c *Calls) bound(ctx context.Context, tx *sql.Tx, table, class string) error {
+	where, args := " WHERE 1", []any{}
+	if class != "" {
+		where, args = " WHERE class = ?", append(args, class)
+	}
+	for {
+		var n, theirs int
+		var user string
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where, args...).Scan(&n); err != nil || n <= c.limits.Most {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, `SELECT user, count(*) FROM `+table+where+` GROUP BY user ORDER BY count(*) DESC, min(id) LIMIT 1`, args...).Scan(&user, &theirs)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+where+` AND user = ? ORDER BY id LIMIT ?)`,
+			append(slices.Clone(args), user, min(theirs, n-c.limits.Most))...)
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // List implements [audit.Log].

@@ -1,7 +1,10 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -102,5 +105,95 @@ func TestDecisions(t *testing.T) {
 	now = now.Add(time.Hour + 17*time.Minute)
 	if got := list(audit.DecisionFilter{}); got != "tsr" {
 		t.Errorf("later: %s", got)
+	}
+}
+
+// TestOneUserPushesOutNobody: of what is more than the limit, that of the user who has most
+// goes first, and each class has a limit of its own.
+func TestOneUserPushesOutNobody(t *testing.T) {
+	ctx := t.Context()
+	calls := sqlite.NewCalls(filepath.Join(t.TempDir(), "calls.db"), sqlite.Limits{Most: 10})
+	t.Cleanup(func() { _ = calls.Close() })
+	now := time.Now()
+	decided := []audit.Decision{
+		{Time: now, User: "ann", Tool: "hidden", Stage: "visibility"}, {Time: now, User: "mallory", Tool: "wipe", Stage: "policy"},
+		{Time: now, User: "mallory", Tool: "wipe", Allowed: true, Risk: "destructive"}, {Time: now, User: "mallory", Tool: "look", Allowed: true},
+	}
+	for range 100 {
+		decided = append(decided, audit.Decision{Time: now, User: "mallory", Tool: "none", Stage: "unknown"})
+	}
+	if err := calls.AddDecisions(ctx, decided...); err != nil {
+		t.Fatal(err)
+	}
+	found, err := calls.Decisions(ctx, audit.DecisionFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]int{}
+	for _, d := range found {
+		kept[d.User+" "+d.Class()]++
+	}
+	if want := map[string]int{"ann refused": 1, "mallory refused": 9, "mallory denied": 1, "mallory destructive": 1, "mallory allowed": 1}; !maps.Equal(kept, want) {
+		t.Errorf("kept are %v, want %v", kept, want)
+	}
+	records := []audit.Record{{Time: now, Skill: "s", User: "ann"}}
+	for range 100 {
+		records = append(records, audit.Record{Time: now, Skill: "s", User: "mallory"})
+	}
+	if err := calls.Add(ctx, records...); err != nil {
+		t.Fatal(err)
+	}
+	list, err := calls.List(ctx, audit.Filter{})
+	if err != nil || len(list) != 10 || list[9].User != "ann" {
+		t.Errorf("kept are %d calls, the oldest of %q, %v; want 10, of ann", len(list), list[max(0, len(list)-1)].User, err)
+	}
+}
+
+// TestEraseCalls: a person's calls are gone from the file, and decisions about them no
+// longer say whose they are.
+func TestEraseCalls(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "calls.db")
+	calls := sqlite.NewCalls(path, sqlite.Limits{})
+	t.Cleanup(func() { _ = calls.Close() })
+	if records, decisions, err := calls.Erase(ctx, "ann-7421"); records+decisions != 0 || err != nil {
+		t.Errorf("without a file: %d, %d, %v", records, decisions, err)
+	}
+	for _, user := range []string{"ann-7421", "bob"} {
+		if err := calls.Add(ctx, audit.Record{Time: time.Now(), Skill: "s", User: user, Outcome: audit.OK}); err != nil {
+			t.Fatal(err)
+		}
+		if err := calls.AddDecisions(ctx, audit.Decision{Time: time.Now(), Tool: "t", User: user, Rule: "r", Arguments: "of " + user}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, decisions, err := calls.Erase(ctx, "ann-7421")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records != 1 {
+		t.Errorf("%d records were erased", records)
+	}
+	if decisions != 1 {
+		t.Errorf("%d decisions were made anonymous", decisions)
+	}
+	left, err := calls.List(ctx, audit.Filter{})
+	if err != nil || len(left) != 1 || left[0].User != "bob" {
+		t.Errorf("left are %+v, %v; want the call of bob", left, err)
+	}
+	kept, err := calls.Decisions(ctx, audit.DecisionFilter{})
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("decisions: %+v, %v", kept, err)
+	}
+	if d := kept[1]; d.User+d.Arguments != "" || d.Rule != "r" || d.Tool != "t" {
+		t.Errorf("the anonymous decision is %+v", d)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		raw, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(raw, []byte("ann-7421")) {
+			t.Errorf("the name is still in calls.db%s", suffix)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type call struct {
 }
 
 func encode(m chat.Message) (string, error) {
+	m.Files = chat.WithoutData(m.Files)
 	r := row{Message: m}
 	for _, c := range m.Calls {
 		r.Calls = append(r.Calls, call{ID: c.ID, Name: c.Name, Written: string(c.Arguments)})

@@ -1,12 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/chat"
@@ -33,7 +34,7 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.S
 		if err != nil {
 			return fmt.Errorf("the state of session %q: %w", key, err)
 		}
-		out.Messages, err = messages(ctx, tx, key, out.Limit(limit))
+		out.Messages, err = s.newest(ctx, tx, key, out.Limit(limit))
 		return err
 	})
 	if err != nil {
@@ -42,18 +43,19 @@ func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.S
 	return out, nil
 }
 
-// messages returns the newest messages, oldest first.
-func messages(ctx context.Context, tx *sql.Tx, key session.Key, limit int) ([]chat.Message, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT message FROM messages WHERE session = ? ORDER BY id DESC LIMIT ?`, key, all(limit))
-	if err != nil {
-		return nil, err
-	}
+// decodeAll reads messages of a session and closes the rows. If they are bounded, it stops
+// after [session.MaxLoad] bytes.
+func decodeAll(rows *sql.Rows, key session.Key, bounded bool) ([]chat.Message, error) {
 	defer rows.Close()
 	var list []chat.Message
+	total := 0
 	for rows.Next() {
 		var raw sql.RawBytes
 		if err := rows.Scan(&raw); err != nil {
 			return nil, err
+		}
+		if total += len(raw); bounded && total > session.MaxLoad && len(list) > 0 {
+			break
 		}
 		m, err := decode(raw)
 		if err != nil {
@@ -61,11 +63,6 @@ func messages(ctx context.Context, tx *sql.Tx, key session.Key, limit int) ([]ch
 		}
 		list = append(list, m)
 	}
-	// Drop leading results whose calls were truncated.
-	for limit > 0 && len(list) > 0 && list[len(list)-1].Role == chat.Tool {
-		list = list[:len(list)-1]
-	}
-	slices.Reverse(list)
 	return list, rows.Err()
 }
 
@@ -79,65 +76,176 @@ func all(limit int) int {
 
 // Append implements [session.Store].
 func (s *Store) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+	step, err := newStep(key, state, messages)
+	if err != nil {
+		return err
+	}
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error { return s.add(ctx, tx, step) }))
+}
+
+// step is what becomes part of a session, as it is stored.
+type step struct {
+	key      session.Key
+	state    string
+	open     bool
+	messages []chat.Message
+	rows     []string // of the messages
+}
+
+func newStep(key session.Key, state session.State, messages []chat.Message) (*step, error) {
 	if len(key) > maxKey {
-		return fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(key), maxKey)
+		return nil, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(key), maxKey)
 	}
 	saved, err := json.Marshal(state)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := make([]string, len(messages))
 	for i, m := range messages {
 		if rows[i], err = encode(m); err != nil {
-			return fmt.Errorf("a message of session %q: %w", key, err)
+			return nil, fmt.Errorf("a message of session %q: %w", key, err)
 		}
 		if len(rows[i]) > maxMessage {
-			return fmt.Errorf("a message of session %q has %d bytes, at most %d can be stored", key, len(rows[i]), maxMessage)
+			return nil, fmt.Errorf("a message of session %q has %d bytes, at most %d can be stored", key, len(rows[i]), maxMessage)
 		}
 	}
+	return &step{key, string(saved), state.Open(), messages, rows}, nil
+}
+
+// add adds a step to its session.
+func (s *Store) add(ctx context.Context, tx *sql.Tx, step *step) error {
 	now := time.Now().UnixMilli()
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, key, string(saved), state.Open(), now, now)
-		for _, row := range rows {
-			if err != nil {
-				break
-			}
-			_, err = tx.ExecContext(ctx, `INSERT INTO messages (session, message) VALUES (?, ?)`, key, row)
+	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, step.key, step.state, step.open, now, now)
+	if err != nil || len(step.rows) == 0 {
+		return err
+	}
+	id, err := s.nextID(ctx, tx)
+	for i, row := range step.rows {
+		if err != nil {
+			break
 		}
+		if _, err = tx.ExecContext(ctx, `INSERT INTO messages (id, session, message) VALUES (?, ?, ?)`, id, step.key, row); err == nil {
+			err = addFiles(ctx, tx, id, step.messages[i].Files)
+		}
+		id++
+		s.highest.Store(id)
+	}
+	return err
+}
+
+// addFiles adds the files of a message, each once for all messages.
+func addFiles(ctx context.Context, tx *sql.Tx, message int64, files []chat.File) error {
+	for _, f := range files {
+		if f.Data != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO files (sha256, data) VALUES (?, ?)`, f.SHA256, f.Data); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO message_files (message, sha256) VALUES (?, ?)`, message, f.SHA256); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// File implements [session.Store].
+func (s *Store) File(ctx context.Context, sha256 string) (data []byte, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT data FROM files WHERE sha256 = ?`, sha256).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, session.ErrNoFile
+	}
+	return data, s.explain(err)
+}
+
+// nextID returns the number of the next message: one that no message has, or had since
+// the store was opened.
+func (s *Store) nextID(ctx context.Context, tx *sql.Tx) (int64, error) {
+	var last int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM messages`).Scan(&last)
+	return max(last+1, s.highest.Load()), err
+}
+
+// Rename gives a session another key. It returns [session.ErrNotFound] when there is
+// none, and changes nothing when the other key has one already.
+func (s *Store) Rename(ctx context.Context, from, to session.Key) error {
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = ON`); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, `UPDATE OR IGNORE sessions SET key = ? WHERE key = ?`, to, from)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return cmp.Or(err, session.ErrNotFound)
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE messages SET session = ? WHERE session = ?`, to, from)
 		return err
 	}))
 }
 
+// Messages implements [session.Store].
+func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) ([]chat.Message, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT message FROM messages WHERE session = ? ORDER BY id LIMIT ? OFFSET ?`, key, all(limit), skip)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	list, err := decodeAll(rows, key, limit > 0)
+	return list, s.explain(err)
+}
+
+// line reads a row of the list. The title is the first text of a user.
+const line = `SELECT key, state ->> '$.skill', created, updated,
+	(SELECT count(*) FROM messages WHERE session = key),
+	(SELECT message ->> '$.text' FROM messages WHERE session = key AND +role = 'user' AND message ->> '$.text' IS NOT NULL ORDER BY id LIMIT 1),
+	(SELECT json_group_array(user) FROM (SELECT DISTINCT user FROM messages WHERE session = key AND role = 'user' AND user IS NOT NULL ORDER BY user LIMIT ?1)),
+	(SELECT json_group_array(channel) FROM (SELECT DISTINCT channel FROM messages WHERE session = key AND role = 'user' AND channel IS NOT NULL ORDER BY channel LIMIT ?1))
+	FROM sessions`
+
 // List implements [session.Store].
-func (s *Store) List(ctx context.Context, limit int) ([]session.Summary, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT key, state, created, updated, (SELECT count(*) FROM messages WHERE session = key)
-		FROM sessions ORDER BY updated DESC, key LIMIT ?`, all(limit))
+func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, error) {
+	users, err := json.Marshal(f.Users)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.read.QueryContext(ctx, line+` WHERE (?2 = '' OR key = ?2) AND instr(key, ?3) > 0
+		AND (?4 = 'null' OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND user IN (SELECT value FROM json_each(?4))))
+		AND (?5 OR updated < ?6 OR updated = ?6 AND key > ?7)
+		ORDER BY updated DESC, key LIMIT ?8`,
+		session.MaxUsers, f.Key, f.Part, string(users), f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
 	if err != nil {
 		return nil, s.explain(err)
 	}
 	defer rows.Close()
 	list := []session.Summary{}
 	for rows.Next() {
-		var line session.Summary
-		var raw []byte
+		var l session.Summary
+		var skill, title sql.NullString
+		var authors, channels []byte
 		var created, updated int64
-		if err := rows.Scan(&line.Key, &raw, &created, &updated, &line.Messages); err != nil {
+		err := rows.Scan(&l.Key, &skill, &created, &updated, &l.Messages, &title, &authors, &channels)
+		if err == nil {
+			err = errors.Join(json.Unmarshal(authors, &l.Users), json.Unmarshal(channels, &l.Channels))
+		}
+		if err != nil {
 			return nil, s.explain(err)
 		}
-		var state session.State
-		if err := json.Unmarshal(raw, &state); err != nil {
-			return nil, s.explain(fmt.Errorf("the state of session %q: %w", line.Key, err))
-		}
-		line.Skill, line.Created, line.Updated = state.Skill, time.UnixMilli(created), time.UnixMilli(updated)
-		list = append(list, line)
+		l.Skill, l.Created, l.Updated = skill.String, time.UnixMilli(created), time.UnixMilli(updated)
+		l.Title = strings.ToValidUTF8(title.String[:min(len(title.String), session.MaxTitle)], "")
+		list = append(list, l)
 	}
 	return list, s.explain(rows.Err())
 }
 
 // Open implements [session.Store].
 func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
+	return s.keys(ctx, `SELECT key FROM sessions WHERE open ORDER BY updated, key`)
+}
+
+// keys returns the keys of sessions that a query gives.
+func (s *Store) keys(ctx context.Context, query string, args ...any) ([]session.Key, error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -153,15 +261,76 @@ func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
 	return keys, s.explain(rows.Err())
 }
 
-// Delete implements [session.Store].
+// Delete implements [session.Store]. Nothing of the session is left in the file or its
+// journal.
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	result, err := s.write.ExecContext(ctx, `DELETE FROM sessions WHERE key = ?`, key)
-	if err != nil {
+	if _, err := s.write.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND state <> 'waiting'`, key); err != nil {
 		return s.explain(err)
 	}
-	n, err := result.RowsAffected()
+	n, err := s.remove(ctx, `DELETE FROM sessions WHERE key = ?`, key)
 	if err == nil && n == 0 {
 		return session.ErrNotFound
 	}
 	return s.explain(err)
+}
+
+// Erase implements [session.Store], as thoroughly as Delete.
+func (s *Store) Erase(ctx context.Context, key session.Key, state session.State, user string) (int, error) {
+	saved, err := json.Marshal(state)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`, key, user); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, `DELETE FROM messages WHERE id IN (SELECT id FROM (
+			SELECT id, (SELECT q.user FROM messages q WHERE q.session = m.session AND q.id <= m.id AND +q.role = 'user' ORDER BY q.id DESC LIMIT 1) AS author
+			FROM messages m WHERE session = ?) WHERE author = ?)`, key, user)
+		if err != nil {
+			return err
+		}
+		if n, err = affected(result); err != nil || n == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE sessions SET state = ?, open = ? WHERE key = ?`, string(saved), state.Open(), key)
+		return err
+	})
+	if err == nil && n > 0 {
+		err = s.truncate(ctx)
+	}
+	return n, s.explain(err)
+}
+
+// Sweep implements [session.Store], as thoroughly as Delete.
+func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.remove(ctx, `DELETE FROM sessions WHERE key IN (SELECT key FROM sessions WHERE updated < ? AND NOT open ORDER BY updated LIMIT ?)`, before.UnixMilli(), limit)
+	return n, s.explain(err)
+}
+
+// remove runs a statement that deletes rows, and empties the journal of what it
+// deleted. It returns how many rows there were.
+func (s *Store) remove(ctx context.Context, query string, args ...any) (int, error) {
+	result, err := s.write.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := affected(result)
+	if err == nil && n > 0 {
+		err = s.truncate(ctx)
+	}
+	return n, err
+}
+
+func affected(r sql.Result) (int, error) {
+	n, err := r.RowsAffected()
+	return int(n), err
+}
+
+// truncate empties the journal. While somebody reads, it does nothing: the next one, or
+// closing the file, does it then.
+func (s *Store) truncate(ctx context.Context) error {
+	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(truncate)")
+	return err
 }

@@ -1,10 +1,11 @@
-// Package sqlite keeps sessions in one SQLite file, past turns in another, and the
+// Package sqlite keeps sessions and the inbox in one SQLite file, past turns in another, and the
 // calls of skills and decisions about calls in a third.
 //
 // The file is in WAL mode with synchronous=FULL: what Append has acknowledged
 // survives the death of the process and a power cut. (With NORMAL a power cut
 // could cost the last appends, which would have been acknowledged to users.)
-// One connection writes, at most four read. Opening a file that is already of
+// What is deleted is overwritten. One connection writes, at most four read. Writers that
+// come at once share a commit. Opening a file that is already of
 // this version takes well under a millisecond.
 //
 // A file that is not etui's own is refused and not changed. Every error of the
@@ -19,21 +20,27 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 )
 
 // Store keeps sessions in a file. It is safe for concurrent use.
 type Store struct {
-	path   string
-	schema string  // the migrations' files
-	write  *sql.DB // one connection: SQLite has one writer
-	read   *sql.DB
+	path    string
+	schema  string  // the migrations' files
+	write   *sql.DB // one connection: SQLite has one writer
+	writers writers
+	read    *sql.DB
+	kept    *recent.Cache[session.Key, kept] // what was loaded lately
+	highest atomic.Int64                     // a number above those of all messages that were added; only Append writes it, within its transaction
 }
 
-var _ session.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open opens the database at path, and makes it, with its folder, when there is
 // none: readable by its owner only.
@@ -42,7 +49,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 }
 
 // open opens the database at path with a schema of [migrations].
-func open(ctx context.Context, path, schema string, pragmas ...string) (*Store, error) {
+func open(ctx context.Context, path, schema string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w; set another one with state in etui.yaml or ETUI_STATE", err)
 	}
@@ -54,8 +61,8 @@ func open(ctx context.Context, path, schema string, pragmas ...string) (*Store, 
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	s := &Store{path: path, schema: schema}
-	if s.write, err = connect(path, 1, "immediate", pragmas...); err != nil {
+	s := &Store{path: path, schema: schema, kept: newKept(), writers: writers{busy: make(chan struct{}, 1)}}
+	if s.write, err = connect(path, 1, "immediate", "secure_delete(on)"); err != nil {
 		return nil, s.explain(err)
 	}
 	if s.read, err = connect(path, 4, "deferred", "query_only(on)"); err != nil {
@@ -81,7 +88,7 @@ func connect(path string, connections int, lock string, pragmas ...string) (*sql
 		return nil, err
 	}
 	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(1)
+	db.SetMaxIdleConns(connections)
 	return db, nil
 }
 
@@ -94,11 +101,6 @@ func (s *Store) Close() error {
 		}
 	}
 	return s.explain(errors.Join(errs...))
-}
-
-// update runs f in a transaction that is undone when f fails.
-func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
-	return within(ctx, s.write, nil, f)
 }
 
 // view runs f on the file as it is at one moment.

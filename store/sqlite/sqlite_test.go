@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/store/storetest"
 )
@@ -35,7 +37,7 @@ func open(t testing.TB, path string) *sqlite.Store {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(t *testing.T) session.Store { return open(t, filepath.Join(t.TempDir(), "state", "etui.db")) })
+	storetest.Test(t, func(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "state", "etui.db")) })
 }
 
 func TestFileIsPrivate(t *testing.T) {
@@ -125,7 +127,7 @@ func TestOpenRefuses(t *testing.T) {
 			before, _ := os.ReadFile(path)
 			s, err := sqlite.Open(t.Context(), path)
 			if err == nil {
-				_, err = s.List(t.Context(), 0)
+				_, err = s.List(t.Context(), session.Filter{})
 				_ = s.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Dir(path)) || strings.Contains(err.Error(), "\n") {
@@ -233,7 +235,7 @@ func TestOpenAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if list, err := open(t, path).List(t.Context(), 0); err != nil || len(list) != 8 {
+		if list, err := open(t, path).List(t.Context(), session.Filter{}); err != nil || len(list) != 8 {
 			t.Errorf("%d sessions, %v", len(list), err)
 		}
 	}
@@ -250,8 +252,17 @@ func TestVersion1(t *testing.T) {
 		INSERT INTO sessions VALUES ('k', '{"skill":"s"}', 1, 2);
 		INSERT INTO messages (session, message) VALUES ('k', '{"role":"assistant","calls":[{"id":"1","name":"a","arguments":{"x":1}}],"time":"2026-03-01T09:00:00Z"}')`)
 	s, err := open(t, path).Load(t.Context(), "k", 0)
-	if err != nil || s.Skill != "s" || len(s.Messages) != 1 || string(s.Messages[0].Calls[0].Arguments) != `{"x":1}` {
-		t.Errorf("%+v, %v", s, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Skill != "s" {
+		t.Errorf("s.Skill = %q, want %q", s.Skill, "s")
+	}
+	if len(s.Messages) != 1 {
+		t.Fatalf("len(s.Messages) = %v, want 1: %+v", len(s.Messages), s.Messages)
+	}
+	if string(s.Messages[0].Calls[0].Arguments) != `{"x":1}` {
+		t.Errorf("string(s.Messages[0].Calls[0].Arguments) = %q, want %q", string(s.Messages[0].Calls[0].Arguments), `{"x":1}`)
 	}
 	if got, err := sqlite.Query(path, `SELECT role || ' ' || time FROM messages`); err != nil || got != "assistant 2026-03-01T09:00:00Z" {
 		t.Errorf("columns: %q, %v", got, err)
@@ -277,7 +288,7 @@ func TestCancelledAppendStoresNothing(t *testing.T) {
 	if err := s.Append(ctx, "k", session.State{}, chat.Message{Text: "x"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Append: %v", err)
 	}
-	if list, err := s.List(t.Context(), 0); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context(), session.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("List: %v, %v", list, err)
 	}
 }
@@ -297,8 +308,14 @@ func TestFullDiskLosesNothing(t *testing.T) {
 		t.Fatalf("Append on a full disk: %v", err)
 	}
 	got, err := s.Load(ctx, "k", 0)
-	if err != nil || got.Skill != "before" || len(got.Messages) != 1 {
-		t.Errorf("after the failure: %+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Skill != "before" {
+		t.Errorf("got.Skill = %q, want %q", got.Skill, "before")
+	}
+	if len(got.Messages) != 1 {
+		t.Fatalf("len(got.Messages) = %v, want 1: %+v", len(got.Messages), got.Messages)
 	}
 }
 
@@ -308,7 +325,7 @@ func TestLimits(t *testing.T) {
 	if err := s.Append(t.Context(), "k", session.State{}, ok, chat.Message{Text: strings.Repeat("x", 9<<20)}); err == nil || !strings.Contains(err.Error(), "8388608") {
 		t.Errorf("a message of 9 MiB: %v", err)
 	}
-	if list, err := s.List(t.Context(), 0); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context(), session.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("List: %v, %v", list, err)
 	}
 }
@@ -414,6 +431,85 @@ func BenchmarkLoad50(b *testing.B) {
 	for b.Loop() {
 		if _, err := s.Load(context.Background(), "k", 50); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestNothingIsLeft: what is deleted, erased or swept is gone from the file and its journal,
+// so that no copy of the file has it.
+func TestNothingIsLeft(t *testing.T) {
+	const word = "Zanzibar-7421"
+	for name, remove := range map[string]func(*sqlite.Store) error{
+		"delete": func(s *sqlite.Store) error { return s.Delete(t.Context(), "k") },
+		"erase": func(s *sqlite.Store) error {
+			_, err := s.Erase(t.Context(), "k", session.State{}, "ann")
+			return err
+		},
+		"sweep": func(s *sqlite.Store) error {
+			_, err := s.Sweep(t.Context(), time.Now().Add(time.Hour), 10)
+			return err
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "etui.db")
+		s, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for range 50 { // many pages
+			if err := s.Append(t.Context(), "k", session.State{Summary: word}, chat.Message{Role: chat.User, User: "ann", Text: strings.Repeat(word+" ", 100)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found := func() int {
+			n := 0
+			for _, suffix := range []string{"", "-wal"} {
+				raw, err := os.ReadFile(path + suffix)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += bytes.Count(raw, []byte(word))
+			}
+			return n
+		}
+		if found() == 0 {
+			t.Fatalf("%s: the file has no message to begin with", name)
+		}
+		if err := remove(s); err != nil {
+			t.Fatal(err)
+		}
+		if n := found(); n > 0 {
+			t.Errorf("%s: the word is still there %d times", name, n)
+		}
+	}
+}
+
+// TestWritersTogether: writers that come at once share a commit, and of these one that
+// fails is undone alone.
+func TestWritersTogether(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "etui.db"))
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			key := session.Key(fmt.Sprint(i))
+			end := store.End{ID: 1000, Session: key, Messages: []chat.Message{{Role: chat.User, Text: "undone"}}}
+			if i%3 == 0 {
+				if err := s.Finish(t.Context(), end); !errors.Is(err, store.ErrEnded) {
+					t.Errorf("an item that there is not: %v", err)
+				}
+			} else if err := s.Append(t.Context(), key, session.State{}, chat.Message{Role: chat.User, Text: "kept"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for i := range 200 {
+		got, err := s.Load(t.Context(), session.Key(fmt.Sprint(i)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{true: 0, false: 1}[i%3 == 0]; len(got.Messages) != want {
+			t.Errorf("session %d has %d messages, want %d", i, len(got.Messages), want)
 		}
 	}
 }

@@ -20,8 +20,7 @@ var _ usage.Log = (*Usage)(nil)
 // OpenUsage opens the log at path as [Open] opens the sessions'. The limits bound how
 // many turns of each agent are kept, by default 5,000.
 func OpenUsage(ctx context.Context, path string, limits Limits) (*Usage, error) {
-	// What is erased is overwritten, too.
-	file, err := open(ctx, path, "usage/*.sql", "secure_delete(on)")
+	file, err := open(ctx, path, "usage/*.sql")
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +57,6 @@ func (u *Usage) List(ctx context.Context, f usage.Filter) ([]usage.Turn, error) 
 // Erase implements [usage.Log]. Nothing of the turns is left in the file or its
 // journal.
 func (u *Usage) Erase(ctx context.Context, user string, everybody bool) (int, error) {
-	result, err := u.file.write.ExecContext(ctx, `DELETE FROM turns WHERE ? OR user = ?`, everybody, user)
-	if err != nil {
-		return 0, u.file.explain(err)
-	}
-	n, err := result.RowsAffected()
-	if err == nil {
-		_, err = u.file.write.ExecContext(ctx, "PRAGMA wal_checkpoint(truncate)")
-	}
-	return int(n), u.file.explain(err)
+	n, err := u.file.remove(ctx, `DELETE FROM turns WHERE ? OR user = ?`, everybody, user)
+	return n, u.file.explain(err)
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/sandbox"
 )
@@ -50,7 +52,10 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 	}
 	p.Stdin.Close() // it gets no input
 	v.process, v.end = p, end
-	go v.read()
+	go func() {
+		defer panics.Log(nil, "ending a command in the background")
+		v.read()
+	}()
 	s.sessions = append(s.sessions, v)
 	return fmt.Sprintf("Running as %s (sandbox: %s); background_output returns its output, stop_background ends it. It is stopped after 2 hours.", v.id, s.config.Sandbox.Mode()), nil
 }
@@ -58,7 +63,7 @@ func (s *Shell) begin(ctx context.Context, c sandbox.Command, command string) (s
 // makeRoom forgets the oldest finished command if there are too many.
 func (s *Shell) makeRoom() error {
 	if s.closed {
-		return errors.New("etui is shutting down")
+		return errClosed
 	}
 	if len(s.sessions) < maxSessions {
 		return nil
@@ -80,6 +85,22 @@ func (v *session) over() bool {
 // read keeps the command's output until it is fetched; of unfetched output it keeps
 // the newest part.
 func (v *session) read() {
+	defer close(v.ended)
+	if err := panics.Try(v.listen); err != nil {
+		v.end() // what the command did is put in order below
+	}
+	<-v.process.Done()
+	_ = v.process.Close() // the command has ended
+	v.end()
+	notes := guarded(v.guard.End())
+	v.mu.Lock()
+	v.notes, v.done = notes, true
+	v.mu.Unlock()
+	v.tell()
+}
+
+// listen reads the output of the command until it ends.
+func (v *session) listen() error {
 	chunk := make([]byte, 8<<10)
 	for {
 		n, err := v.process.Stdout.Read(chunk)
@@ -90,19 +111,10 @@ func (v *session) read() {
 		}
 		v.mu.Unlock()
 		if err != nil {
-			break
+			return nil //nolint:nilerr // the output has ended, in whatever way
 		}
 		v.tell()
 	}
-	<-v.process.Done()
-	_ = v.process.Close() // the command has ended
-	v.end()
-	notes := guarded(v.guard.End())
-	v.mu.Lock()
-	v.notes, v.done = notes, true
-	v.mu.Unlock()
-	v.tell()
-	close(v.ended)
 }
 
 func (v *session) tell() {
@@ -128,8 +140,21 @@ func (v *session) take() (text string, done bool) {
 	return text, v.done && len(v.unread) == 0
 }
 
-// whole returns the length of a text without an incomplete character at its end.
+// Programs write long output in blocks of at least this many bytes, wherever a block ends;
+// a word at its end may be incomplete. One of more than maxWord bytes is not looked for.
+const (
+	minBlock = 4 << 10
+	maxWord  = 512
+)
+
+// whole returns the length of a text without an incomplete character at its end, and, where
+// the text is long, without an incomplete word: half a secret is not found.
 func whole(text []byte) int {
+	if from := len(text) - maxWord; len(text) >= minBlock {
+		if at := bytes.LastIndexAny(text[from:], " \n"); at >= 0 {
+			return from + at + 1
+		}
+	}
 	for back := 1; back < min(utf8.UTFMax, len(text)+1); back++ {
 		if last := text[len(text)-back:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {

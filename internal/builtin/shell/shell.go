@@ -41,6 +41,8 @@ type Config struct {
 	// ReadOnly are more folders that commands may read, as absolute paths. Missing
 	// ones are ignored.
 	ReadOnly []string
+	// Told are those of ReadOnly that the tool description names for the model.
+	Told []string
 	// Guard keeps the protected files of Dir unchanged.
 	Guard *protect.Guard
 	// Network are the hosts that commands may reach, see [sandbox.Command]; empty
@@ -50,7 +52,10 @@ type Config struct {
 
 // Shell runs commands. It is safe for concurrent use.
 type Shell struct {
-	config Config
+	config  Config
+	ctx     context.Context //nolint:containedctx // ends with the shell, as its commands do
+	end     context.CancelFunc
+	running sync.WaitGroup // commands that their callers wait for
 
 	mu       sync.Mutex
 	sessions []*session // in starting order
@@ -59,34 +64,46 @@ type Shell struct {
 }
 
 // New returns a shell.
-func New(c Config) *Shell { return &Shell{config: c} }
+func New(c Config) *Shell {
+	s := &Shell{config: c}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
 
-// Registered returns Tools as the model sees them: the description of exec names the
-// hosts that commands may reach.
+// Registered returns Tools as the model sees them: exec has the time that its argument
+// may ask for, and its description names the folders beside the workspace that commands
+// may read and the hosts that they may reach.
 func (s *Shell) Registered() []tool.Tool {
 	list := Tools(s)
-	if len(s.config.Network) == 0 {
-		return list
-	}
 	hosts := printable.List(s.config.Network)
 	for i, t := range list {
 		d := t.Definition()
 		if d.Name != "exec" {
 			continue
 		}
-		d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
-		d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		d.Timeout = maxWall + toReturn
+		if folders := printable.List(s.config.Told); folders != "" {
+			d.Description += " It reads, and cannot change, " + folders + "."
+			d.Translations = map[string]string{"zh": d.Translations["zh"] + "可读取（只读）：" + folders + "。"}
+		}
+		if hosts != "" {
+			d.Description += " By HTTP and HTTPS, through the proxy in its environment, it reaches these hosts and no others: " + hosts + "."
+			d.Translations = map[string]string{"zh": d.Translations["zh"] + "可通过 HTTP(S) 访问的主机：" + hosts + "。"}
+		}
 		list[i] = tool.New(d, t.Call)
 	}
 	return list
 }
 
-// Close ends all background commands. It never fails.
+// Close ends all commands and waits until the guard has checked what they left: also for
+// those whose caller has given up. It never fails.
 func (s *Shell) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	sessions := s.sessions
 	s.mu.Unlock()
+	s.end()
+	s.running.Wait()
 	for _, v := range sessions {
 		v.stop()
 	}
@@ -122,6 +139,11 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 		return s.begin(ctx, c, in.Command)
 	}
 	c.Limits.Wall = wall(ctx, in.Timeout)
+	ctx, done, err := s.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	if c.Sealed, err = s.config.Guard.Begin(); err != nil {
 		return "", err
 	}
@@ -137,15 +159,39 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	return fmt.Sprintf("%s%s\n%s", text, notes, s.ended(r)), nil
 }
 
+// enter admits a command that its caller waits for. Its context ends with the shell.
+func (s *Shell) enter(ctx context.Context) (_ context.Context, done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, errClosed
+	}
+	s.running.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	release := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() {
+		release()
+		cancel()
+		s.running.Done()
+	}, nil
+}
+
+var errClosed = errors.New("etui is shutting down")
+
 // wall is the time limit of a command, short enough that its output so far can still
 // be returned within the time of the call.
 func wall(ctx context.Context, seconds int) time.Duration {
 	most := time.Duration(seconds) * time.Second
 	if end, ok := ctx.Deadline(); ok {
-		most = min(most, max(time.Until(end)-2*time.Second, time.Second))
+		most = min(most, max(time.Until(end)-toReturn, time.Second))
 	}
 	return most
 }
+
+const (
+	maxWall  = 600 * time.Second // of execInput.Timeout
+	toReturn = 5 * time.Second   // to end a command and return its output
+)
 
 // maxNotes is the number of the guard's notes in a result.
 const maxNotes = 20
@@ -230,7 +276,7 @@ func (s *Shell) folder(name string) (string, error) {
 // readOnly returns the read-only folders that exist.
 func (s *Shell) readOnly() (list []string) {
 	for _, path := range s.config.ReadOnly {
-		if _, err := os.Stat(path); err == nil {
+		if _, err := os.Stat(path); err == nil { //nolint:forbidigo // the path is the configuration's
 			list = append(list, path)
 		}
 	}

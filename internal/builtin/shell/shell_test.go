@@ -102,6 +102,22 @@ func TestExec(t *testing.T) {
 	}
 }
 
+// TestWordsAreNotCut: what long output says in one word comes in one result, where secrets
+// are looked for.
+func TestWordsAreNotCut(t *testing.T) {
+	t.Parallel()
+	_, call := open(t)
+	want(t, call("a", "exec", `{"command":"yes '' | head -c 30710 > long; echo tr0ub4dor-and-more >> long; cat long; touch written; sleep 600","background":true}`), "cmd-1")
+	want(t, call("a", "exec", `{"command":"until test -e written; do sleep 0.1; done; echo there"}`), "there")
+	for {
+		got := call("a", "background_output", `{"id":"cmd-1","wait":20}`)
+		if strings.Contains(got, "tr0ub") || strings.Contains(got, "more") || strings.HasPrefix(got, "!") {
+			want(t, got, "tr0ub4dor-and-more")
+			return
+		}
+	}
+}
+
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	_, call := open(t)
@@ -160,7 +176,7 @@ func TestProtected(t *testing.T) {
 		}
 		script := "exec 2>&1; for f in etui.yaml skills/a.yaml skills/b.yaml .git/hooks/pre-commit .git/config .envrc; do echo evil > $f; done; " +
 			"rm -rf skills; mv etui.yaml x; mv .git g; mkdir -p .git/hooks; echo evil > .git/hooks/post-commit; mkdir .vscode; echo evil > .vscode/tasks.json; chmod 500 .vscode"
-		want(t, call("a", "exec", `{"command":"`+script+`"}`), ".vscode is a name that other programs trust; it is etui-aside-1-.vscode now")
+		want(t, call("a", "exec", `{"command":"`+script+`"}`), ".vscode is a name that other programs trust; it is etui-aside-")
 		want(t, call("a", "exec", `{"command":"`+script+`; sleep 600","background":true}`), "cmd-1")
 		want(t, call("a", "stop_background", `{"id":"cmd-1"}`), "cmd-1 has ended.")
 		for name, text := range files {
@@ -203,5 +219,44 @@ func TestNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, r.Text, "(exit status 0, sandbox: off, network: pypi.org, *.example.org)")
+	}
+}
+
+// TestClose: closing ends the commands that callers wait for, and checks what they left.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	box, err := sandbox.New(sandbox.Config{Mode: sandbox.Off})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	guard, err := protect.New(protect.Config{Dir: dir, Mode: box.Mode()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shell.New(shell.Config{Sandbox: box, Dir: dir, Guard: guard})
+	ended := make(chan error)
+	for _, tl := range shell.Tools(s) {
+		if tl.Definition().Name == "exec" {
+			go func() {
+				_, err := tl.Call(context.Background(), json.RawMessage(`{"command":"touch .envrc started; sleep 600","timeout":600}`))
+				ended <- err
+			}()
+		}
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+			break
+		}
+		runtime.Gosched()
+	}
+	if err := errors.Join(s.Close(), guard.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil || strings.Contains(err.Error(), "already closed") {
+		t.Errorf("the command ended with %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".envrc")); err == nil {
+		t.Error(".envrc is there")
 	}
 }

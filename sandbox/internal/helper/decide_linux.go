@@ -76,6 +76,7 @@ func (h *helper) decide(listener int) {
 			return
 		}
 		a := answer{id: q.id}
+		h.result = 0
 		judge := h.change
 		if q.data.number == unix.SYS_FALLOCATE {
 			judge = h.allocate
@@ -85,6 +86,8 @@ func (h *helper) decide(listener int) {
 			judge = h.signal
 		} else if sharing(q.data.number) {
 			judge = h.share
+		} else if observe, ok := observing[q.data.number]; ok {
+			judge = func(listener int, q *question) error { return observe(h, listener, q) }
 		}
 		if err := judge(listener, &q); err != nil {
 			a.err = -int32(unix.EPERM)
@@ -95,6 +98,9 @@ func (h *helper) decide(listener int) {
 			case errors.Is(err, errProceed):
 				a.err, a.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			}
+		}
+		if a.err == 0 && a.flags == 0 {
+			a.value = h.result
 		}
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a))) // the caller may have ended
 	}
@@ -180,14 +186,17 @@ func (c change) open(q *question) (int, error) {
 }
 
 // writable reports whether a file is in a folder that the program may write.
-func (h *helper) writable(fd int) bool {
+func (h *helper) writable(fd int) bool { return isIn(fd, h.spec.Writable) }
+
+// isIn reports whether a file is in one of some folders, or one of them.
+func isIn(fd int, folders []string) bool {
 	var buf [4096]byte
 	n, err := unix.Readlink(name(fd), buf[:])
 	if err != nil || n == len(buf) {
 		return false
 	}
 	path := string(buf[:n])
-	for _, folder := range h.spec.Writable {
+	for _, folder := range folders {
 		if path == folder || len(path) > len(folder) && path[:len(folder)] == folder && path[len(folder)] == '/' {
 			return true
 		}

@@ -44,6 +44,11 @@ func micros(arg int) func(int, *question) error {
 	}
 }
 
+// oldObserving are the calls of inotify that newer architectures do not have.
+var oldObserving = map[uint32]func(h *helper, listener int, q *question) error{
+	unix.SYS_INOTIFY_INIT: func(h *helper, listener int, q *question) error { return h.newObserver(listener, q, 0) },
+}
+
 var (
 	oldOpens   = map[uint32]int{unix.SYS_OPEN: 0}
 	oldRemoves = map[uint32]int{unix.SYS_UNLINK: 0}

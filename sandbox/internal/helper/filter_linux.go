@@ -28,6 +28,7 @@ type cond struct {
 func is(arg, value uint32) cond   { return cond{arg: arg, value: value} }
 func isnt(arg, value uint32) cond { return cond{arg: arg, value: value, not: true} }
 func has(arg, bits uint32) cond   { return cond{arg: arg, value: bits, bits: true} }
+func hasnt(arg, bits uint32) cond { return cond{arg: arg, value: bits, bits: true, not: true} }
 
 func errno(e uint32) uint32 { return unix.SECCOMP_RET_ERRNO | e }
 
@@ -88,10 +89,15 @@ func (h *helper) calls() (list []call) {
 	)
 	always(eperm, oldCalls...)
 	// Programs fall back to other calls for these.
-	always(enosys, unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_CREATE)
+	always(enosys, unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_MEMFD_CREATE,
+		unix.SYS_IO_SETUP) // the whole machine shares fs.aio-max-nr
 
 	when(unix.SYS_CLONE, eperm, all{has(0, newSpaces&^0xff|unix.CLONE_NEWTIME)})
 	when(unix.SYS_UNSHARE, eperm, all{has(0, newSpaces)})
+	// The files of a thread that shares none with its process are in no list of the watch.
+	when(unix.SYS_CLONE, eperm, all{has(0, unix.CLONE_THREAD), hasnt(0, unix.CLONE_FILES)})
+	when(unix.SYS_UNSHARE, eperm, all{has(0, unix.CLONE_FILES)})
+	when(unix.SYS_CLOSE_RANGE, enosys, all{has(2, unix.CLOSE_RANGE_UNSHARE)})
 	when(unix.SYS_PERSONALITY, eperm, all{isnt(0, 0), isnt(0, 0xffffffff), isnt(0, noRandom)})
 	when(unix.SYS_SECCOMP, eperm, all{has(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)})
 	always(unix.SECCOMP_RET_USER_NOTIF, unix.SYS_FALLOCATE) // see allocate
@@ -109,9 +115,14 @@ func (h *helper) calls() (list []call) {
 	}
 	if !h.spec.Isolate {
 		always(errno(uint32(unix.ENOTSUP)), unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
-			unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT)
+			unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
+			unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR, unix.SYS_GETXATTRAT,
+			unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_LISTXATTRAT) // of files outside
 		always(eperm, unix.SYS_SEMGET, unix.SYS_FILE_SETATTR)
 		for number := range decided {
+			always(unix.SECCOMP_RET_USER_NOTIF, number)
+		}
+		for number := range observing {
 			always(unix.SECCOMP_RET_USER_NOTIF, number)
 		}
 		shares(when)

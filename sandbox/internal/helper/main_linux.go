@@ -40,8 +40,12 @@ type helper struct {
 	started chan struct{}
 	proxy   *door // nil: the program has no network, or its own
 
-	grown    atomic.Uint64 // free bytes that the disk had lost at the last look
-	promised atomic.Uint64 // bytes that were allocated since
+	since     int64         // when the program began, in seconds
+	grown     atomic.Uint64 // free bytes that the disk had lost at the last look
+	allocated uint64        // bytes that the program has allocated
+
+	observers, observed int   // instances of inotify and their watches, at most
+	result              int64 // what the call that is decided on returns
 
 	common    int      // the folder that replaces /dev/shm, once it is open
 	terminals []uint32 // the numbers of the program's terminals
@@ -56,7 +60,7 @@ type step struct {
 func (h *helper) run() {
 	steps := []step{{"protecting the helper", h.hide}}
 	if h.spec.Isolate {
-		steps = append(steps, step{"making a root folder", h.isolate}, step{"starting the network inside", h.loopback})
+		steps = append(steps, step{"limiting inotify", h.limitObservers}, step{"making a root folder", h.isolate}, step{"starting the network inside", h.loopback})
 	}
 	if h.spec.Proxy {
 		steps = append(steps, step{"listening for the proxy", h.listenForProxy})
@@ -68,6 +72,7 @@ func (h *helper) run() {
 		}
 	}
 	h.sweep, h.started = make(chan struct{}), make(chan struct{})
+	h.since = clock(unix.CLOCK_REALTIME_COARSE) / 1e9
 	go h.start()
 	<-h.started
 	if h.spec.Probe {
@@ -180,7 +185,7 @@ func (h *helper) guard() {
 	if err != nil {
 		h.stop("")
 	}
-	d, w := h.newDisk(), watcher{}
+	d, w := h.newDisk(), newWatcher()
 	for look := 0; ; look++ {
 		every := int64(watchEvery)
 		if look > aMinute {

@@ -81,7 +81,13 @@ const (
 
 // watcher keeps the results of earlier looks.
 type watcher struct {
-	free uint64 // bytes, at the first one
+	free   uint64 // bytes, at most
+	shared uint64 // bytes of all programs, at least
+}
+
+func newWatcher() (w watcher) {
+	w.free, w.shared = machine()
+	return w
 }
 
 // look measures what the kernel counts per process only or not at all, for the program
@@ -95,9 +101,15 @@ func (h *helper) look(w *watcher) {
 	if h.used(tree, memory) > h.spec.Memory && h.used(tree, share) > h.spec.Memory {
 		h.stop("memory")
 	}
+	// A program can share memory with itself that no table of it shows any more. If it
+	// shares any, all that programs of the machine have shared since counts as its own.
+	now, shared := machine()
+	w.shared = min(w.shared, shared)
+	if h.used(tree, private)+shared-w.shared > h.spec.Memory && sharesUnseen(tree) {
+		h.stop("memory")
+	}
 	// Memory that the kernel itself holds for the program is counted nowhere. If the
 	// machine runs out of memory and has lost more than the limit, blame the program.
-	now := available()
 	if w.free = max(w.free, now); now != 0 && now < lastMemory && w.free > now+h.spec.Memory {
 		h.stop("memory")
 	}
@@ -274,25 +286,70 @@ func parent(pid int) int {
 // memory returns what a process has for itself and shares without a file: at most what
 // share returns.
 func memory(pid int) uint64 {
+	s := status(pid)
+	return kilobytes(s, "RssAnon:") + kilobytes(s, "RssShmem:") + kilobytes(s, "VmSwap:")
+}
+
+// private returns what a process has for itself.
+func private(pid int) uint64 {
+	s := status(pid)
+	return kilobytes(s, "RssAnon:") + kilobytes(s, "VmSwap:")
+}
+
+// status returns what the kernel says of a process, or of another thread if the first one
+// has ended: its memory is gone from the first one then.
+func status(pid int) string {
 	var buf [4096]byte
 	s := read("/proc/"+decimal(uint64(pid))+"/status", buf[:])
-	return kilobytes(s, "RssAnon:") + kilobytes(s, "RssShmem:") + kilobytes(s, "VmSwap:")
+	if value(s, "VmRSS:") == "" && value(s, "Threads:") != "1" && value(s, "Tgid:") == decimal(uint64(pid)) {
+		if other := living(pid); other != pid {
+			return status(other)
+		}
+	}
+	return s
+}
+
+// living returns a thread of a process that has its memory and its files: the first one
+// unless it has ended.
+func living(pid int) (tid int) {
+	tid = pid
+	found := false
+	eachNumber("/proc/"+decimal(uint64(pid))+"/task", func(task int) {
+		var buf [4096]byte
+		if !found && value(read("/proc/"+decimal(uint64(task))+"/status", buf[:]), "VmRSS:") != "" {
+			found, tid = true, task
+		}
+	})
+	return tid
+}
+
+// sharesUnseen reports whether processes have mapped shared memory without a file.
+func sharesUnseen(tree []int) (found bool) {
+	for _, pid := range tree {
+		eachLine("/proc/"+decimal(uint64(living(pid)))+"/maps", func(line string) {
+			found = found || ends(line, "/dev/zero (deleted)")
+		})
+	}
+	return found
 }
 
 // share is the same with shared memory divided among the processes that share it. It
 // is exact and slow.
 func share(pid int) uint64 {
 	var buf [4096]byte
-	s := read("/proc/"+decimal(uint64(pid))+"/smaps_rollup", buf[:])
+	s := read("/proc/"+decimal(uint64(living(pid)))+"/smaps_rollup", buf[:])
 	if s == "" {
 		return memory(pid)
 	}
 	return kilobytes(s, "Pss_Anon:") + kilobytes(s, "Pss_Shmem:") + kilobytes(s, "SwapPss:")
 }
 
-func available() uint64 {
-	var buf [512]byte
-	return kilobytes(read("/proc/meminfo", buf[:]), "MemAvailable:")
+// machine returns how much memory is available, and how much is shared without a file or
+// swapped out.
+func machine() (available, shared uint64) {
+	var buf [4096]byte
+	s := read("/proc/meminfo", buf[:])
+	return kilobytes(s, "MemAvailable:"), kilobytes(s, "Shmem:") + kilobytes(s, "SwapTotal:") - kilobytes(s, "SwapFree:")
 }
 
 // tasksOf counts the threads of a user.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/internal/app"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+func (a *cli) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy what etui keeps to an archive", Args: cobra.ExactArgs(1),
+		Long: `Copy the state folder to FILE, a new tar archive with gzip: conversations, past turns, records of calls,
+keys, decisions about skills, and installed MCP servers. A gateway may run meanwhile. The workspace with
+etui.yaml and its skills is not part of it. Keep FILE as safe as the state folder: it holds what people
+wrote, also of people whom etui forgets later.`,
+		Example: "  etui backup /var/backups/etui.tar.gz\n  etui --workspace ~/agent backup ~/etui-$(date +%F).tar.gz --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.open()
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				fmt.Fprintf(a.err, "etui: copying %s\n", w.State)
+			}
+			b, err := w.Backup(cmd.Context(), version(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.print(b, func() string {
+				return fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
+			})
+		},
+	}
+}
+
+func (a *cli) restoreCommand() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "restore FILE", Short: "Replace what etui keeps by a backup", Args: cobra.ExactArgs(1),
+		Long: `Replace the content of the state folder by a backup. Stop the gateway first. What was there is moved
+into a folder inside, before-DATE, which you may delete. Nothing changes if FILE is incomplete or damaged.
+An older etui's backup is brought to this version; a newer one's is refused.`,
+		Example: "  etui restore /var/backups/etui.tar.gz\n  etui --workspace ~/agent restore ~/etui.tar.gz --yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.open()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) { // before it asks
+				return app.Usagef("there is no file %s", args[0])
+			}
+			if !yes {
+				if err := a.confirm("Replace the state in %s by %s?", w.State, args[0]); err != nil {
+					return err
+				}
+			}
+			b, err := w.Restore(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.print(b, func() string { return describeRestored(b) })
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func describeRestored(b app.Backup) string {
+	text := fmt.Sprintf("%s is as it was at %s: %s, %s.\n", b.State, b.Made.Local().Format(time.DateTime), printable.Count(b.Files, "file"), size(b.Bytes))
+	if b.Before != "" {
+		text += fmt.Sprintf("What was there before is in %s.\n", b.Before)
+	}
+	return text
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return printable.Count(int(n), "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// help prints the help of a command, wrapped to the width of the terminal.
+func (a *cli) help(c *cobra.Command, _ []string) {
+	var b strings.Builder
+	wide := width()
+	if text := c.Long; text != "" {
+		for line := range strings.SplitSeq(paragraphs(text), "\n") {
+			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+			b.WriteString(hanging(indent, line, wide))
+		}
+	} else {
+		b.WriteString(c.Short + ".\n")
+	}
+	title := func(text string) { b.WriteString("\n" + a.title().Render(text) + "\n") }
+	title("Usage")
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
+	} else {
+		b.WriteString("  " + c.UseLine() + "\n")
+	}
+	title("Examples")
+	for line := range strings.SplitSeq(example(c), "\n") {
+		b.WriteString(continued(line, wide))
+	}
+	if c.HasAvailableSubCommands() {
+		title("Commands")
+		var rows [][2]string
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				rows = append(rows, [2]string{strings.TrimSuffix(sub.Use, " [flags]"), sub.Short})
+			}
+		}
+		b.WriteString(described(rows, wide))
+	}
+	general := c.InheritedFlags()
+	if !c.HasParent() {
+		general = c.PersistentFlags()
+	}
+	for _, part := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", c.LocalNonPersistentFlags()}, {"Flags of all commands", general}} {
+		if part.flags.HasAvailableFlags() {
+			title(part.title)
+			b.WriteString(strings.ReplaceAll(part.flags.FlagUsagesWrapped(wide), " (default [])", ""))
+		}
+	}
+	fmt.Fprint(a.out, b.String())
+}
+
+// example returns the examples of a command. Those of a group are the first ones of its
+// commands, and a command without arguments is an example itself.
+func example(c *cobra.Command) string {
+	if c.Example != "" {
+		return c.Example
+	}
+	var list []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && len(list) < 3 {
+			first, _, _ := strings.Cut(example(sub), "\n")
+			list = append(list, first)
+		}
+	}
+	if len(list) == 0 {
+		return "  " + c.CommandPath()
+	}
+	return strings.Join(list, "\n")
+}
+
+// continued breaks a line for a shell that is wider than the terminal.
+func continued(line string, wide int) string {
+	if ansi.StringWidth(line) <= wide {
+		return line + "\n"
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(hanging("  ", line, wide-4), "\n"), "\n", " \\\n  ") + "\n"
+}
+
+// title is the style of titles in the help.
+func (a *cli) title() lipgloss.Style { return lipgloss.NewStyle().Bold(!plain() && isTerminal(a.out)) }
+
+// described writes names with their descriptions behind them.
+func described(rows [][2]string, wide int) string {
+	longest := 0
+	for _, row := range rows {
+		longest = max(longest, min(len(row[0]), wide/3))
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		first := fmt.Sprintf("  %-*s  ", longest, row[0])
+		if len(row[0]) > longest {
+			b.WriteString("  " + row[0] + "\n")
+			first = strings.Repeat(" ", longest+4)
+		}
+		b.WriteString(hanging(first, row[1], wide))
+	}
+	return b.String()
+}
+
+func (a *cli) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the man page", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			page, err := mango.NewManPage(1, c.Root())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(a.out, page.Build(roff.NewDocument()))
+			return err
+		},
+	}
+}
+
+// paragraphs joins the lines of each paragraph. Indented lines stay.
+func paragraphs(text string) string {
+	lines := strings.Split(text, "\n")
+	joined := lines[0]
+	for i, line := range lines[1:] {
+		before := lines[i]
+		if line == "" || before == "" || strings.HasPrefix(line, " ") || strings.HasPrefix(before, " ") {
+			joined += "\n" + line
+		} else {
+			joined += " " + line
+		}
+	}
+	return joined
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/secret"
+)
+
+// TestHelp holds that the help of every command fits a terminal of 80 columns. It does not run in parallel: it sets the width.
+func TestHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	var out lockedBuffer
+	root := newRoot(streams{in: strings.NewReader(""), out: &out, err: &out}, &secret.Known{})
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		before := len(out.String())
+		c.HelpFunc()(c, nil)
+		for line := range strings.SplitSeq(out.String()[before:], "\n") {
+			if n := ansi.StringWidth(line); n > 80 {
+				t.Errorf("%s: a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				look(sub)
+			}
+		}
+	}
+	look(root)
+}

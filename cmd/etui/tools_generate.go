@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etui-run/etui/internal/toolgen"
+)
+
+// generatedPackage is what tools gen says of a package.
+type generatedPackage struct {
+	File    string   `json:"file"`
+	Changed bool     `json:"changed"`
+	Tools   []string `json:"tools"`
+}
+
+func (a *cli) toolsGenCommand() *cobra.Command {
+	var check bool
+	c := &cobra.Command{
+		Use: "gen [PACKAGE…]", Short: "Make tools of Go functions with a doc comment and //etui:tool",
+		Long: "Make tools of the functions that say //etui:tool below their doc comment, and write them into " + toolgen.File + " of each package.\n" +
+			"Packages are named as for go build; without any it is that of the current folder. See docs/tools-in-go.md.",
+		Example: "  //go:generate go tool etui tools gen\n  etui tools gen ./...\n  etui tools gen --check ./...",
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			made, err := toolgen.Generate(cmd.Context(), ".", patterns...)
+			if err != nil {
+				return a.printProblems(err)
+			}
+			return a.putAll(made, check)
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "write nothing, and fail when a file is not up to date")
+	return c
+}
+
+// printProblems prints what keeps functions from being tools, a line each, as
+// editors read them. Another error is returned as it is.
+func (a *cli) printProblems(err error) error {
+	type problem struct {
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+		Problem string `json:"problem"`
+	}
+	list := []problem{}
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		return err
+	}
+	for _, one := range joined.Unwrap() {
+		var p *toolgen.Problem
+		if !errors.As(one, &p) {
+			return err
+		}
+		list = append(list, problem{p.Position.Filename, p.Position.Line, p.Position.Column, p.Reason})
+		if !a.json {
+			fmt.Fprintln(a.err, p)
+		}
+	}
+	if a.json {
+		if err := json.NewEncoder(a.out).Encode(list); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("nothing was written; mistakes: %d", len(list))
+}
+
+// putAll brings the files of packages up to date, or only looks whether they are.
+func (a *cli) putAll(made []toolgen.Package, check bool) error {
+	list := []generatedPackage{}
+	stale := 0
+	for _, p := range made {
+		if p.Path == "" {
+			continue
+		}
+		g := generatedPackage{File: p.Path, Tools: []string{}}
+		for _, d := range p.Tools {
+			g.Tools = append(g.Tools, d.Name)
+		}
+		var err error
+		if g.Changed, err = p.Update(check); err != nil {
+			return err
+		}
+		if g.Changed {
+			stale++
+		}
+		if g.Changed || len(g.Tools) > 0 {
+			list = append(list, g)
+		}
+	}
+	if err := a.printGenerated(list, check); err != nil {
+		return err
+	}
+	switch {
+	case !check || stale == 0:
+		return nil
+	case stale == 1:
+		return errors.New("1 file is not up to date; run etui tools gen")
+	}
+	return fmt.Errorf("%d files are not up to date; run etui tools gen", stale)
+}
+
+func (a *cli) printGenerated(list []generatedPackage, check bool) error {
+	if a.json {
+		return json.NewEncoder(a.out).Encode(list)
+	}
+	for _, g := range list {
+		did := "up to date"
+		switch {
+		case g.Changed && check:
+			did = "not up to date"
+		case g.Changed && len(g.Tools) == 0:
+			did = "removed"
+		case g.Changed:
+			did = "written"
+		}
+		fmt.Fprintf(a.out, "%s: %s, %d tools\n", g.File, did, len(g.Tools))
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.out, "No function says //etui:tool.")
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// record is a message as the inbox keeps it.
+type record struct {
+	Message
+	Guest   string        `json:"guest,omitempty"`
+	Outcome *turn.Outcome `json:"outcome,omitempty"`
+}
+
+// accept puts a message into the mailbox of its session. It reports whether the message
+// is new: with an idempotency key it may be there already.
+func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.Item, bool, error) {
+	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
+	if m.IdempotencyKey != "" {
+		i.Key, i.Digest = hashed([]string{m.Channel, m.Account, i.User, m.IdempotencyKey}), digest(m)
+	}
+	rec := record{m, m.guest, m.outcome}
+	rec.Wait, rec.IdempotencyKey = false, ""
+	var err error
+	if i.Message, err = json.Marshal(rec); err != nil {
+		return i, false, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	digest := i.Digest
+	i, fresh, err := e.config.Store.Accept(ctx, i)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return i, false, fmt.Errorf("%w, so the message was not accepted: %w", ErrStore, err)
+	case err == nil && i.Digest != digest:
+		return i, false, fmt.Errorf("%w: send this one with a key of its own", ErrKeyReused)
+	}
+	return i, fresh, err
+}
+
+func priority(m Message) store.Priority {
+	if m.Background {
+		return store.Background
+	}
+	return store.People
+}
+
+// digest tells a message from another one with the same key.
+func digest(m Message) string {
+	m.Wait, m.IdempotencyKey, m.Files = false, "", chat.WithoutData(m.Files)
+	return hashed(m)
+}
+
+func hashed(value any) string {
+	raw, _ := json.Marshal(value) // texts, numbers and lists of them
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// message returns the message of an item.
+func (e *Engine) message(i store.Item) (*agent, Message, error) {
+	var rec record
+	if err := json.Unmarshal(i.Message, &rec); err != nil {
+		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
+	}
+	m := rec.Message
+	m.guest, m.outcome = rec.Guest, rec.Outcome
+	a, err := e.addressed(m)
+	return a, m, err
+}
+
+// result is how a message ended, as the inbox keeps it: with Done, or with an error of a
+// kind.
+type result struct {
+	Done  *turn.Done `json:"done,omitempty"`
+	Error string     `json:"error,omitempty"`
+	Kind  string     `json:"kind,omitempty"`
+}
+
+// kinds are the errors that a client may get again.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked},
+	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
+	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
+}
+
+func resultOf(done *turn.Done, err error) json.RawMessage {
+	r := result{Done: done}
+	if err != nil {
+		r.Error = err.Error()
+		for _, k := range kinds {
+			if errors.Is(err, k.err) {
+				r.Kind = k.name
+				break
+			}
+		}
+	}
+	raw, _ := json.Marshal(r) // texts and numbers
+	return raw
+}
+
+// again is an error that an earlier message got.
+type again struct {
+	text string
+	kind error // nil when it is of none
+}
+
+func (a *again) Error() string { return a.text }
+func (a *again) Unwrap() error { return a.kind }
+
+// repeat yields the result of an item that has ended: its reply as one text.
+func repeat(i store.Item, yield func(turn.Event, error) bool) bool {
+	if i.State == store.Parked {
+		return yield(turn.Event{}, fmt.Errorf("%w: %s", ErrParked, i.Reason)) && false
+	}
+	var r result
+	if err := json.Unmarshal(i.Result, &r); err != nil {
+		return yield(turn.Event{}, fmt.Errorf("the result of the message cannot be read: %w", err)) && false
+	}
+	if r.Done == nil {
+		failed := &again{text: r.Error}
+		for _, k := range kinds {
+			if k.name == r.Kind {
+				failed.kind = k.err
+			}
+		}
+		return yield(turn.Event{}, failed) && false
+	}
+	return (r.Done.Reply == "" || yield(turn.Event{Text: r.Done.Reply}, nil)) && yield(turn.Event{Done: r.Done}, nil)
+}
+
+// write stores a step, and ends the item with it if it is the last one. An item that has
+// ended already does not keep the step from the session.
+func (e *Engine) write(ctx context.Context, end store.End) error {
+	ctx = context.WithoutCancel(ctx) // what was done is stored even when the caller has gone
+	err := store.ErrEnded
+	if end.ID != 0 {
+		err = e.config.Store.Finish(ctx, end)
+	}
+	if errors.Is(err, store.ErrEnded) {
+		err = nil
+		if end.Session != "" {
+			err = e.config.Store.Append(ctx, end.Session, end.State, end.Messages...)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("storing the session: %w: %w", ErrStore, err)
+	}
+	return nil
+}
+
+// item returns an item as it is now. One that is gone has ended.
+func (e *Engine) item(ctx context.Context, id int64) (store.Item, error) {
+	list, err := e.config.Store.Items(ctx, store.ItemFilter{ID: id})
+	if err != nil || len(list) == 0 {
+		return store.Item{}, cmp.Or(err, store.ErrEnded)
+	}
+	return list[0], nil
+}
+
+// maxTries is how often an item is taken up whose turn had not begun when its process
+// ended, or panicked. After that it is parked: the item itself is probably the cause. A
+// turn that has begun counts for itself, see [turn.Runner.Run].
+const maxTries = 10
+
+// takeUp works on an item that waits and that nobody works on: another process accepted
+// it, or its turn could not be stored. The caller has the session to itself. An error
+// means that the item still waits. Crashed says that the last attempt ended unexpectedly.
+func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
+	if crashed {
+		i.Tries++
+	}
+	if i.Tries > maxTries {
+		i.State, i.Reason = store.Parked, fmt.Sprintf("its turn ended unexpectedly, %d times", i.Tries)
+		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
+	}
+	if crashed || i.Holder != e.holder {
+		i.Holder = e.holder
+		if err := e.config.Store.Update(ctx, i); err != nil || i.State == store.Parked {
+			return err
+		}
+	}
+	a, m, err := e.message(i)
+	if err != nil { // its agent is gone, say
+		e.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
+		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err)})
+	}
+	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
+	defer r.late.close()
+	r.answer(ctx, m, silent)
+	return r.kept
+}
+
+// silent receives events for which nobody waits.
+func silent(turn.Event, error) bool { return true }
+
+const (
+	// firstPause and lastPause are how long an item rests between two attempts to store its
+	// turn: twice as long each time. The first attempt is at once.
+	firstPause, lastPause = 20 * time.Millisecond, 10 * time.Second
+)
+
+// errPanic is a panic of a turn.
+var errPanic = errors.New("the engine failed unexpectedly")
+
+// guard runs f and makes a panic an error, so that one turn does not end the process and
+// so the turns of all others.
+func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.config.Log.ErrorContext(ctx, "the engine failed unexpectedly", "doing", doing, "session", key, "panic", p, "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return f()
+}
+
+// later works on an item until it has ended, in the background. It takes over the place
+// in the session, so that the messages behind it wait as they would for its turn.
+func (e *Engine) later(i store.Item, why error, place *place) {
+	e.running.begin()
+	e.here.Add(1)
+	go func() {
+		defer e.running.end()
+		defer e.here.Add(-1)
+		defer place.leave()
+		for pause := time.Duration(0); why != nil && e.life.Err() == nil; pause = min(max(2*pause, firstPause), lastPause) {
+			if pause == lastPause {
+				e.config.Log.Warn("a message still waits", "item", i.ID, "session", i.Session, "error", why)
+			}
+			select {
+			case <-time.After(pause):
+			case <-e.life.Done():
+				return
+			}
+			why = e.guard(e.life, "taking up a message", i.Session, func() error { return e.retry(e.life, i.ID, errors.Is(why, errPanic)) })
+		}
+	}()
+}
+
+// retry takes an item up, after what its session has left. The caller has the session to
+// itself.
+func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
+	i, err := e.item(ctx, id)
+	if errors.Is(err, store.ErrEnded) {
+		return nil
+	}
+	if err == nil && i.State == store.Waiting {
+		err = e.finish(ctx, i.Session) // it may be the item's own turn
+	}
+	if err != nil {
+		return err
+	}
+	if i, err = e.item(ctx, id); errors.Is(err, store.ErrEnded) || err == nil && i.State != store.Waiting {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	leave, err := e.turns.enter(ctx, "", i.User, i.Priority, unbounded)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return e.takeUp(ctx, i, crashed)
+}

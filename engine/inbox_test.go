@@ -1,0 +1,394 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/sqlite"
+)
+
+// asked is what the users of a session said, in order.
+func asked(s session.Session) (texts []string) {
+	for _, m := range s.Messages {
+		if m.Role == chat.User {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// items returns what is in the inbox in a state.
+func items(t *testing.T, s store.Store, state store.State) []store.Item {
+	t.Helper()
+	list, err := s.Items(t.Context(), store.ItemFilter{State: state})
+	must(t, err)
+	return list
+}
+
+// A message that is sent again with its key gets its answer again, and is stored once.
+// Its senders come to the session in any order.
+func TestRepeatedMessage(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		repeated(t)
+	}
+}
+
+func repeated(t *testing.T) {
+	t.Helper()
+	kept := &store.Memory{}
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "one"}, fake.Step{Text: "another's"})
+	message := engine.Message{Text: "hello", User: "ann", IdempotencyKey: "k"}
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if text, err := send(g, t.Context(), message); err != nil || text != "one" {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(m.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
+	}
+	other := message
+	other.Text = "something else"
+	if _, err := send(g, t.Context(), other); !errors.Is(err, engine.ErrKeyReused) {
+		t.Errorf("another message with the key: %v", err)
+	}
+	other = message
+	other.User = "bob"
+	if text, err := send(g, t.Context(), other); err != nil || text != "another's" {
+		t.Errorf("another user with the key: %q, %v", text, err)
+	}
+}
+
+// A message that failed gets its failure again, of the same kind.
+func TestRepeatedFailure(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, nil, fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
+	for range 2 {
+		if _, err := send(g, t.Context(), engine.Message{Text: "hello", IdempotencyKey: "k"}); !errors.Is(err, model.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := send(g, t.Context(), engine.Message{Text: "hello", IdempotencyKey: "unknown tool", Include: []string{"nope"}}); !errors.Is(err, engine.ErrUnknown) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := len(m.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times, want once", n)
+	}
+}
+
+// The turn of a message with a key goes on when its sender has gone, and one without is
+// cancelled.
+func TestSenderGoes(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"k": "the answer", "": ""} {
+		kept := &store.Memory{}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "the ", Pieces: []string{"answer"}})
+		ctx, leave := context.WithCancel(t.Context())
+		for e := range g.Send(ctx, engine.Message{Text: "hello", IdempotencyKey: key}) {
+			if e.Text != "" {
+				leave()
+				break
+			}
+		}
+		leave()
+		idle(t, g)
+		s := load(t, kept)
+		last := s.Messages[len(s.Messages)-1]
+		if got := map[bool]string{true: last.Text}[last.Role == chat.Assistant]; got != want {
+			t.Errorf("key %q: the answer is %q, want %q", key, got, want)
+		}
+		if left := items(t, kept, store.Waiting); len(left) > 0 {
+			t.Errorf("key %q: %d messages wait", key, len(left))
+		}
+	}
+}
+
+// What an engine accepted before it stopped is answered by the next one, in order and
+// once; each sender learns that.
+func TestStopKeepsWhatWasAccepted(t *testing.T) {
+	t.Parallel()
+	kept, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
+	must(t, err)
+	defer kept.Close()
+	g, m := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "never", Wait: make(chan struct{})})
+	var senders sync.WaitGroup
+	for i := range 4 {
+		began := make(chan struct{})
+		senders.Go(func() {
+			_, err := send(g, t.Context(), engine.Message{Text: fmt.Sprint(i), IdempotencyKey: fmt.Sprint(i)})
+			if !errors.Is(err, engine.ErrStopping) {
+				t.Errorf("sender %d: %v", i, err)
+			}
+		})
+		go func() { // the next one comes after this one
+			defer close(began)
+			for len(items(t, kept, store.Waiting)) <= i || len(m.Requests()) == 0 {
+			}
+		}()
+		<-began
+	}
+	stop, cancel := context.WithCancel(t.Context())
+	cancel()
+	if left := g.Stop(stop); left != 4 {
+		t.Errorf("%d messages are left, want 4", left)
+	}
+	senders.Wait()
+	if _, err := send(g, t.Context(), engine.Message{Text: "late"}); !errors.Is(err, engine.ErrStopping) {
+		t.Errorf("after the stop: %v", err)
+	}
+	next, again := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "a0"}, fake.Step{Text: "a1"}, fake.Step{Text: "a2"}, fake.Step{Text: "a3"})
+	// One sender comes back before the engine has taken anything up.
+	if text, err := send(next, t.Context(), engine.Message{Text: "2", IdempotencyKey: "2"}); err != nil || text != "a2" {
+		t.Errorf("%q, %v", text, err)
+	}
+	must(t, next.Resume(t.Context()))
+	if got := strings.Join(asked(load(t, kept)), " "); got != "0 1 2 3" {
+		t.Errorf("the conversation is %q", got)
+	}
+	for i := range 4 {
+		if text, err := send(next, t.Context(), engine.Message{Text: fmt.Sprint(i), IdempotencyKey: fmt.Sprint(i)}); err != nil || text != fmt.Sprint("a", i) {
+			t.Errorf("message %d: %q, %v", i, text, err)
+		}
+	}
+	if n := len(again.Requests()); n != 4 {
+		t.Errorf("the model was asked %d times, want 4", n)
+	}
+}
+
+// No message is left behind, and those of a session stay in order, while many end and
+// come at once.
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "etui.db"))
+	must(t, err)
+	defer file.Close()
+	for name, kept := range map[string]store.Store{"memory": &store.Memory{}, "sqlite": file} {
+		g, _ := newEngine(t, func(c *engine.Config) {
+			c.Store, c.Agents[0].Model = kept, scripted(func(model.Request) fake.Step { return fake.Step{Text: "yes"} })
+		})
+		const sessions, each = 4, 20
+		var all sync.WaitGroup
+		for n := range sessions {
+			for range 2 { // two senders each
+				all.Go(func() {
+					for range each {
+						if text, err := send(g, t.Context(), engine.Message{Text: "x", Session: fmt.Sprint(n)}); err != nil || text != "yes" {
+							t.Errorf("%s: %q, %v", name, text, err)
+						}
+					}
+				})
+			}
+		}
+		all.Wait()
+		if left := items(t, kept, ""); len(left) > 0 {
+			t.Errorf("%s: %d messages are left", name, len(left))
+		}
+		list, err := kept.List(t.Context(), session.Filter{})
+		must(t, err)
+		for _, s := range list {
+			if s.Messages != 2*2*each {
+				t.Errorf("%s: %s has %d messages, want %d", name, s.Key, s.Messages, 2*2*each)
+			}
+		}
+	}
+}
+
+// Of many that wait, people come before the clock, and of people the ones with the fewest
+// running turns.
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	hold, began := make(chan struct{}), make(chan string, 6)
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.MaxTurns = 3
+		c.Agents[0].Model = asking(func(text string) {
+			began <- text
+			<-hold
+		})
+	})
+	var all sync.WaitGroup
+	waits := 0
+	for _, m := range []engine.Message{
+		{Text: "1", User: "ann"}, {Text: "2", User: "ann"}, {Text: "3", User: "ann"}, {Text: "clock", User: "zoe", Background: true}, {Text: "4", User: "ann"}, {Text: "bob", User: "bob"},
+	} {
+		m.Session = m.Text
+		all.Go(func() {
+			if _, err := send(g, t.Context(), m); err != nil {
+				t.Errorf("%s: %v", m.Text, err)
+			}
+		})
+		for waits++; waiting(t, g) < waits; { // the next one comes after this one
+		}
+	}
+	for range 3 {
+		<-began
+	}
+	for _, want := range []string{"bob", "4", "clock"} {
+		hold <- struct{}{}
+		if got := <-began; got != want {
+			t.Errorf("%s began, want %s", got, want)
+		}
+	}
+	close(hold)
+	all.Wait()
+}
+
+// waiting is how many messages run or wait.
+func waiting(t *testing.T, g *engine.Engine) (n int) {
+	t.Helper()
+	var b strings.Builder
+	must(t, g.Metrics(&b))
+	for line := range strings.Lines(b.String()) {
+		var count int
+		for _, name := range []string{"etui_turns_running", "etui_messages_waiting"} {
+			if _, err := fmt.Sscanf(line, name+" %d", &count); err == nil {
+				n += count
+			}
+		}
+	}
+	return n
+}
+
+// asking is a model that tells what it is asked, and says nothing else.
+type asking func(text string)
+
+func (asking) Info() model.Info { return model.Info{Name: "asking"} }
+
+func (a asking) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Event, error] {
+	a(req.Messages[len(req.Messages)-1].Text)
+	return fake.New(fake.Step{Text: "yes"}).Stream(ctx, req)
+}
+
+// A message whose turn panics is tried again some times and then closed, and the
+// messages behind it are answered.
+func TestPoison(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store = kept
+		c.Agents[0].Model = asking(func(text string) {
+			if text == "poison" {
+				tries.Add(1)
+				panic("it is poisonous")
+			}
+		})
+	})
+	if _, err := send(g, t.Context(), engine.Message{Text: "poison"}); err == nil {
+		t.Error("the sender learns nothing")
+	}
+	if text, err := send(g, t.Context(), engine.Message{Text: "and then?"}); err != nil || text != "yes" {
+		t.Errorf("the next message: %q, %v", text, err)
+	}
+	if n := tries.Load(); n < 2 || n > 5 {
+		t.Errorf("it was tried %d times", n)
+	}
+	if left := items(t, kept, store.Waiting); len(left) > 0 {
+		t.Errorf("%d messages wait", len(left))
+	}
+}
+
+// away is a store that can be away for a while.
+type away struct {
+	store.Store
+	is atomic.Bool
+}
+
+func (a *away) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
+	if a.is.Load() {
+		return i, false, errStore
+	}
+	return a.Store.Accept(ctx, i)
+}
+
+func (a *away) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+	if a.is.Load() {
+		return errStore
+	}
+	return a.Store.Append(ctx, key, state, messages...)
+}
+
+func (a *away) Finish(ctx context.Context, e store.End) error {
+	if a.is.Load() {
+		return errStore
+	}
+	return a.Store.Finish(ctx, e)
+}
+
+// While the database is away, new messages are refused and an accepted one waits; it is
+// answered when the database is back, without a restart.
+func TestDatabaseIsAwayAndComesBack(t *testing.T) {
+	t.Parallel()
+	kept := &away{Store: &store.Memory{}}
+	var once sync.Once
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Store = kept
+		c.Agents[0].Model = asking(func(string) { once.Do(func() { kept.is.Store(true) }) })
+	})
+	if _, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); !errors.Is(err, engine.ErrStore) {
+		t.Errorf("a message whose reply cannot be stored: %v", err)
+	}
+	if _, err := send(g, t.Context(), engine.Message{Text: "two", Session: "other"}); !errors.Is(err, engine.ErrStore) || !strings.Contains(err.Error(), "not accepted") {
+		t.Errorf("a new message: %v", err)
+	}
+	kept.is.Store(false)
+	if text, err := send(g, t.Context(), engine.Message{Text: "one", IdempotencyKey: "1"}); err != nil || text != "yes" {
+		t.Errorf("the accepted message, again: %q, %v", text, err)
+	}
+	idle(t, g)
+	s := load(t, kept)
+	if got := strings.Join(asked(s), " "); got != "one" || s.Open() {
+		t.Errorf("the conversation is %q, open: %v", got, s.Open())
+	}
+}
+
+// An operator sees a message that was given up, and tries it again or drops it.
+func TestParkedMessage(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	for _, key := range []string{"tried again", "dropped"} {
+		i, _, err := kept.Accept(t.Context(), store.Item{Session: mainKey, Message: []byte(`{"text":"` + key + `"}`), Holder: "an earlier process"})
+		must(t, err)
+		i.State, i.Reason, i.Tries = store.Parked, "why", 11
+		must(t, kept.Update(t.Context(), i))
+	}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept }, fake.Step{Text: "yes"})
+	must(t, g.Resume(t.Context()))
+	list, err := g.Inbox(t.Context(), 0)
+	must(t, err)
+	if len(list) != 2 || list[0].Text != "tried again" || list[0].Reason != "why" || list[0].State != store.Parked {
+		t.Fatalf("the inbox is %+v", list)
+	}
+	must(t, g.RetryItem(t.Context(), list[0].ID))
+	must(t, g.DropItem(t.Context(), list[1].ID))
+	idle(t, g)
+	if got := asked(load(t, kept)); len(got) != 1 || got[0] != "tried again" {
+		t.Errorf("the conversation is %q", got)
+	}
+	for what, do := range map[string]func(context.Context, int64) error{"retry": g.RetryItem, "drop": g.DropItem} {
+		if err := do(t.Context(), list[0].ID); !errors.Is(err, engine.ErrNoItem) {
+			t.Errorf("%s of one that has ended: %v", what, err)
+		}
+		waits, _, err := kept.Accept(t.Context(), store.Item{Session: "other", Message: []byte(`{}`)})
+		must(t, err)
+		if err := do(t.Context(), waits.ID); !errors.Is(err, engine.ErrNotParked) {
+			t.Errorf("%s of one that waits: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// InboxItem is a message of the inbox that has not ended, as operators see it.
+type InboxItem struct {
+	ID      int64       `json:"id"`
+	Session session.Key `json:"session"`
+	User    string      `json:"user,omitempty"`
+	// State is waiting, also while its turn runs, or parked, with the Reason.
+	State  store.State `json:"state"`
+	Reason string      `json:"reason,omitempty"`
+	// Tries is how often it was taken up after its turn ended unexpectedly.
+	Tries    int       `json:"tries,omitempty"`
+	Accepted time.Time `json:"accepted"`
+	// Text is what the user said; empty for answers to approvals, and for outcomes of
+	// calls.
+	Text string `json:"text,omitempty"`
+}
+
+var (
+	// ErrNoItem says that no message of the inbox has an ID.
+	ErrNoItem = errors.New("no such message in the inbox")
+	// ErrNotParked says that a message waits for its turn, which comes by itself.
+	ErrNotParked = errors.New("the message is not parked: its turn comes by itself")
+)
+
+// Inbox returns the messages that are parked, and then those that wait, each in the order
+// of their mailboxes and at most limit of them.
+func (e *Engine) Inbox(ctx context.Context, limit int) ([]InboxItem, error) {
+	list := []InboxItem{}
+	for _, state := range []store.State{store.Parked, store.Waiting} {
+		found, err := e.config.Store.Items(ctx, store.ItemFilter{State: state, Limit: limit})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range found {
+			list = append(list, e.shown(i))
+		}
+	}
+	return slices.Clip(list), nil
+}
+
+// InboxItem returns a message of the inbox, or [ErrNoItem].
+func (e *Engine) InboxItem(ctx context.Context, id int64) (InboxItem, error) {
+	i, err := e.unended(ctx, id)
+	return e.shown(i), err
+}
+
+func (e *Engine) unended(ctx context.Context, id int64) (store.Item, error) {
+	i, err := e.item(ctx, id)
+	if errors.Is(err, store.ErrEnded) || err == nil && i.State == store.Done {
+		err = fmt.Errorf("%d: %w", id, ErrNoItem)
+	}
+	return i, err
+}
+
+func (e *Engine) shown(i store.Item) InboxItem {
+	s := InboxItem{ID: i.ID, Session: i.Session, User: i.User, State: i.State, Reason: i.Reason, Tries: i.Tries, Accepted: i.Accepted}
+	if _, m, err := e.message(i); err == nil {
+		s.Text = m.Text
+	}
+	return s
+}
+
+// RetryItem takes a parked message up again, in the background, as if it had never been
+// tried. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
+func (e *Engine) RetryItem(ctx context.Context, id int64) error {
+	i, err := e.parked(ctx, id)
+	if err != nil {
+		return err
+	}
+	i.State, i.Reason, i.Tries, i.Holder = store.Waiting, "", 0, e.holder
+	if err := e.config.Store.Update(ctx, i); err != nil {
+		return err
+	}
+	e.storeLate(i)
+	return nil
+}
+
+// DropItem ends a parked message without an answer; a client that repeats it learns that.
+// It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
+func (e *Engine) DropItem(ctx context.Context, id int64) error {
+	if _, err := e.parked(ctx, id); err != nil {
+		return err
+	}
+	return e.config.Store.Finish(ctx, store.End{ID: id, Result: resultOf(nil, fmt.Errorf("%w, and an operator dropped it", ErrParked))})
+}
+
+func (e *Engine) parked(ctx context.Context, id int64) (store.Item, error) {
+	i, err := e.unended(ctx, id)
+	if err == nil && i.State != store.Parked {
+		err = fmt.Errorf("%d: %w", id, ErrNotParked)
+	}
+	return i, err
+}

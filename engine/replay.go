@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/session"
+)
+
+const (
+	// maxReplayed is how many messages of a conversation that the client sends are read.
+	// Beyond that, half of them become an extract, see [turn.Runner.Extract].
+	maxReplayed = 400
+	// maxReplays is how many bytes of such conversations are kept in memory; those that
+	// were continued longest ago are forgotten, and made again when they continue.
+	maxReplays = 16 << 20
+)
+
+// replays are conversations that clients sent, with the state and the notes that they
+// got, by the hash of what was sent.
+type replays = recent.Cache[[sha256.Size]byte, session.Session]
+
+func newReplays() *replays {
+	return recent.NewSized[[sha256.Size]byte](maxReplays, func(s session.Session) int {
+		const perMessage = 256 // of its own, without texts
+		return prompt.Size(s.Messages...) + perMessage*len(s.Messages)
+	})
+}
+
+// replay makes the session of a conversation that the client sends: the same
+// selections for the same earlier questions, so that every request begins with the same
+// bytes. The beginning that an earlier request has sent is not made again.
+func (e *Engine) replay(ctx context.Context, a *agent, m Message, key session.Key) session.Session {
+	secrets := e.config.Turn.Secrets.Redactor()
+	from := a.runner.Begin(m.History, prompt.Size(chat.Message{Text: m.Text, Files: m.Files}), maxReplayed)
+	s := session.Session{Key: key}
+	s.Summary = secrets.Text(a.runner.Extract(m.History[:from]))
+	history := m.History[from:]
+	sums := e.sums(m, key, s.Summary, history)
+	at := len(history)
+	for ; at > 0; at-- {
+		if known, ok := e.replays.Get(sums[at]); ok {
+			s = known
+			break
+		}
+	}
+	for _, said := range history[at:] {
+		said = e.cleanSaid(said)
+		if said.Role == chat.User {
+			earlier := m
+			earlier.Text, earlier.Files = said.Text, said.Files
+			in := e.input(a, earlier, s)
+			in.Again = true
+			said, s.State = a.runner.Replay(ctx, in)
+		}
+		s.Messages = append(s.Messages[:len(s.Messages):len(s.Messages)], said)
+	}
+	e.replays.Put(sums[len(history)], s)
+	return s
+}
+
+// sums returns a hash for each beginning of a history: of the messages, and of all else
+// on which the state after them depends. The first one is of no message.
+func (e *Engine) sums(m Message, key session.Key, summary string, history []chat.Message) [][sha256.Size]byte {
+	m.Agent, m.Text, m.Files, m.History, m.IdempotencyKey = "", "", nil, nil, ""
+	h := sha256.New()
+	write := func(rest any, texts ...string) { // Write never fails
+		raw, _ := json.Marshal(rest) // texts, numbers and lists of them
+		_, _ = h.Write(raw)
+		for _, text := range texts {
+			_, _ = fmt.Fprintf(h, "%d:", len(text))
+			_, _ = io.WriteString(h, text)
+		}
+	}
+	write(m, string(key), summary)
+	sums := make([][sha256.Size]byte, 1, len(history)+1)
+	sums[0] = sum(h)
+	for _, said := range history {
+		text := said.Text
+		said.Text = "" // as it is, because it is long
+		said.Files = chat.WithoutData(said.Files)
+		write(said, text)
+		sums = append(sums, sum(h))
+	}
+	return sums
+}
+
+func sum(h hash.Hash) (s [sha256.Size]byte) {
+	h.Sum(s[:0])
+	return s
+}

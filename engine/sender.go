@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/session"
+)
+
+// maxNames is how many tools or skills a message may include or exclude.
+const maxNames = 4096
+
+// maxKey is how long the key of a session may be, in bytes, as stores have it.
+const maxKey = 512
+
+// told checks what a message says about its sender and finds whom its As means. A guest
+// who names no conversation gets one of its own, but for the one at the terminal and the
+// one of a program that names no channel: these are the operator.
+func (e *Engine) told(m Message) (Message, error) {
+	if err := bounded(m); err != nil {
+		return m, err
+	}
+	if m.As != "" {
+		if m.User != "" {
+			return m, fmt.Errorf("%w: it has as and user; one of them says who sends it", ErrInvalid)
+		}
+		users := e.users(e.Catalog())
+		s := users.Sender("", m.As)
+		if s.Channel == "" && s.User == nil {
+			return m, fmt.Errorf("user %q: %w%s; an identity is written telegram:42", m.As, ErrUnknown, users.Hint(m.As))
+		}
+		m.User, m.As = m.As, ""
+		if channel, id, ok := strings.Cut(m.User, ":"); ok && channel != identity.KeyChannel {
+			m.Channel, m.User = channel, id
+		}
+	}
+	if m.Channel != "" && m.Channel != "cli" && m.User == "" && m.Session == "" && m.Chat == "" && m.guest == "" && e.config.Scope != route.Main {
+		m.guest = rand.Text()
+	}
+	return m, nil
+}
+
+// bounded refuses what is too long to be a name, or has no place in one.
+func bounded(m Message) error {
+	for _, list := range [...][]string{m.Roles, m.PlatformRoles, slices.Collect(maps.Keys(m.Attrs))} {
+		if len(list) > identity.MaxList {
+			return fmt.Errorf("%w: it has %d roles or attributes, at most %d are accepted", ErrInvalid, len(list), identity.MaxList)
+		}
+		for _, text := range list {
+			if err := name("role or attribute", text); err != nil {
+				return err
+			}
+		}
+	}
+	for _, list := range [...][]string{m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills} {
+		if len(list) > maxNames {
+			return fmt.Errorf("%w: it names %d tools or skills in one list, at most %d are accepted", ErrInvalid, len(list), maxNames)
+		}
+		for _, text := range list {
+			if err := name("name of a tool or skill", text); err != nil {
+				return err
+			}
+		}
+	}
+	if m.Limit < 0 || m.Budget < 0 {
+		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
+	}
+	for _, n := range [...]struct{ what, text string }{
+		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
+	} {
+		if err := name(n.what, n.text); err != nil {
+			return err
+		}
+	}
+	for _, value := range m.Attrs {
+		if len(value) > identity.MaxValue {
+			return fmt.Errorf("%w: an attribute has %d bytes, at most %d are accepted", ErrInvalid, len(value), identity.MaxValue)
+		}
+	}
+	return nil
+}
+
+// name refuses a text that cannot be a name.
+func name(what, text string) error {
+	switch {
+	case len(text) > identity.MaxText:
+		return fmt.Errorf("%w: the %s has %d bytes, at most %d are accepted", ErrInvalid, what, len(text), identity.MaxText)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Errorf("%w: the %s contains a control character, or is not UTF-8", ErrInvalid, what)
+	case what == "channel" && strings.Contains(text, ":"):
+		return fmt.Errorf("%w: the channel %q contains a colon", ErrInvalid, text)
+	}
+	return nil
+}
+
+// users returns the people that belong to a catalog.
+func (e *Engine) users(now *catalog.Catalog) *identity.Users {
+	if e.config.Users == nil {
+		return nil
+	}
+	return e.config.Users(now)
+}
+
+// sender returns who a message is from, by the configuration as it is now.
+func (e *Engine) sender(m Message) identity.Sender {
+	return e.users(e.Catalog()).Sender(m.Channel, m.User)
+}
+
+func (e *Engine) place(a *agent, m Message) route.Place {
+	return route.Place{
+		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Session: m.Session,
+	}
+}
+
+func (e *Engine) key(a *agent, m Message) session.Key {
+	return route.Key(e.place(a, m), e.config.Scope)
+}
+
+// facts returns what is known of the sender of a message while a catalog is in effect. What
+// a client states adds to what the configuration says of a person, which wins.
+func (e *Engine) facts(m Message, now *catalog.Catalog) chat.Facts {
+	s := e.users(now).Sender(m.Channel, m.User)
+	f := chat.Facts{
+		Channel: m.Channel, Chat: m.Chat, User: s.Fact(), Sender: s.Record(), Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
+	}
+	if s.User == nil {
+		return f
+	}
+	f.Roles, f.Groups = s.User.Roles, s.User.Groups
+	if len(m.Roles) > 0 {
+		f.Roles = slices.Concat(s.User.Roles, m.Roles)
+	}
+	switch {
+	case len(m.Attrs) == 0:
+		f.Attrs = s.User.Attrs
+	case len(s.User.Attrs) > 0:
+		f.Attrs = maps.Clone(m.Attrs)
+		maps.Copy(f.Attrs, s.User.Attrs)
+	}
+	return f
+}
+
+// renamer is a store that can give a session another key.
+type renamer interface {
+	// Rename returns [session.ErrNotFound] where there is no session from, and leaves
+	// both alone where there is a session to.
+	Rename(ctx context.Context, from, to session.Key) error
+}
+
+// takeOver gives a place that has no session yet the one that it had before keys said
+// what their sender is, and reports whether there was one. A session with an open turn
+// stays where it is: that turn knows its key.
+func (e *Engine) takeOver(ctx context.Context, p route.Place, sender string, key session.Key) (bool, error) {
+	store, ok := e.config.Store.(renamer)
+	if !ok {
+		return false, nil
+	}
+	for _, former := range route.Former(p, sender) {
+		s, err := e.config.Store.Load(ctx, former, 1)
+		if err != nil {
+			return false, err
+		}
+		if len(s.Messages) == 0 || s.Open() {
+			continue
+		}
+		switch err := store.Rename(ctx, former, key); {
+		case errors.Is(err, session.ErrNotFound): // another place was first
+		case err != nil:
+			return false, err
+		default:
+			e.config.Log.InfoContext(ctx, "session renamed", "from", former, "to", key)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Whoami says who the sender of a message is to the engine.
+type Whoami struct {
+	// Kind is person, peer or guest.
+	Kind identity.Kind `json:"kind"`
+	// User is user.id of rules; Sender is the name in records that last.
+	User   string `json:"user,omitempty"`
+	Sender string `json:"sender,omitempty"`
+	// Identities are how channels call the person.
+	Identities []string `json:"identities,omitempty"`
+	// The rest is what rules read.
+	Channel       string            `json:"channel,omitempty"`
+	Roles         []string          `json:"roles"`
+	Groups        []string          `json:"groups,omitempty"`
+	PlatformRoles []string          `json:"platform_roles,omitempty"`
+	Attrs         map[string]string `json:"attrs,omitempty"`
+	// Session is the key of the conversation that the message would belong to.
+	Session session.Key `json:"session"`
+}
+
+// Whoami returns who the sender of a message is. Its text is not needed.
+func (e *Engine) Whoami(m Message) (Whoami, error) {
+	m, err := e.told(m)
+	if err != nil {
+		return Whoami{}, err
+	}
+	a, err := e.agent(m.Agent)
+	if err != nil {
+		return Whoami{}, err
+	}
+	f, s := e.facts(m, e.Catalog()), e.sender(m)
+	w := Whoami{
+		Kind: s.Kind(), User: f.User, Sender: f.Sender, Channel: f.Channel, Roles: append([]string{}, f.Roles...), Groups: f.Groups,
+		PlatformRoles: f.PlatformRoles, Attrs: f.Attrs, Session: e.key(a, m),
+	}
+	if s.User != nil {
+		w.Identities = s.User.Identities
+	}
+	return w, nil
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// Sessions returns the sessions that a filter chooses, most recently changed first.
+func (e *Engine) Sessions(ctx context.Context, f session.Filter) ([]session.Summary, error) {
+	return e.config.Store.List(ctx, f)
+}
+
+// Conversation is a session as people read it.
+type Conversation struct {
+	session.Summary
+	// Phase says whether a turn of it is open, and how far that has come.
+	Phase turn.Phase `json:"phase"`
+	// Summarised tells the model what was said before the newest Sent messages; empty
+	// when it reads all of them.
+	Summarised string `json:"summary,omitempty"`
+	Sent       int    `json:"sent,omitempty"`
+	// Skip is how many messages came before those in Said.
+	Skip int `json:"skip"`
+	// Said are messages of it, oldest first.
+	Said []chat.Message `json:"said"`
+}
+
+// The bounds of looking at conversations: how many callers read one at a time, and how many
+// more wait; the next one gets [ErrBusy].
+const looking, maxLooking = 4, 64
+
+// look waits until a caller may read a conversation.
+func (e *Engine) look(ctx context.Context, who string) (leave func(), err error) {
+	leave, err = e.looks.enter(ctx, "", who, store.People, maxLooking)
+	if errors.Is(err, ErrBusy) {
+		err = fmt.Errorf("%w to be shown conversations; try again in a moment", err)
+	}
+	return leave, err
+}
+
+// Session returns a session with its messages from the one at skip on, at most limit of
+// them and [session.MaxLoad] bytes; a negative skip means its newest ones. An unknown key is
+// [session.ErrNotFound]. Arguments of calls that are not JSON become a text.
+func (e *Engine) Session(ctx context.Context, key session.Key, skip, limit int) (Conversation, error) {
+	leave, err := e.look(ctx, "")
+	if err != nil {
+		return Conversation{}, err
+	}
+	defer leave()
+	list, err := e.config.Store.List(ctx, session.Filter{Key: key, Limit: 1})
+	if err != nil {
+		return Conversation{}, err
+	}
+	if len(list) == 0 {
+		return Conversation{}, fmt.Errorf("session %q: %w", key, session.ErrNotFound)
+	}
+	c := Conversation{Summary: list[0], Skip: skip}
+	if skip < 0 { // a page from there on could end before the newest ones
+		newest, err := e.config.Store.Load(ctx, key, limit)
+		if err != nil {
+			return c, err
+		}
+		c.Said = newest.Messages
+		c.Skip = max(0, c.Messages-len(c.Said))
+	} else if c.Said, err = e.config.Store.Messages(ctx, key, c.Skip, limit); err != nil {
+		return c, err
+	}
+	for i := range c.Said {
+		calls := slices.Clone(c.Said[i].Calls)
+		for j, call := range calls {
+			if len(call.Arguments) > 0 && !json.Valid(call.Arguments) {
+				calls[j].Arguments, _ = json.Marshal(string(call.Arguments)) // a text always marshals
+			}
+		}
+		c.Said[i].Calls = calls
+	}
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
+	c.Phase = turn.PhaseOf(s)
+	if s.Summary != "" {
+		c.Summarised, c.Sent = s.Summary, max(0, s.Sent)
+	}
+	return c, err
+}
+
+// Names returns the names under which messages and records of a person are kept: the
+// name and the identities of a person of the configuration, or the name of a peer, such as
+// telegram:42.
+func (e *Engine) Names(user string) []string {
+	s := e.users(e.Catalog()).Sender("", user)
+	if s.User != nil {
+		return append([]string{s.User.Name}, s.User.Identities...)
+	}
+	return []string{s.Record()}
+}
+
+// Belongs reports whether a session is the own one of a person with some names: nobody
+// else wrote in it. Where messages do not name their authors, as those of earlier
+// versions, the key decides.
+func Belongs(s session.Summary, names []string) bool {
+	if len(s.Users) == 0 {
+		_, owner := route.Owner(s.Key)
+		owner = cmp.Or(owner, route.FormerOwner(s.Key))
+		return owner != "" && slices.Contains(names, owner)
+	}
+	return len(s.Users) < session.MaxUsers && !slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
+}
+
+// DeleteSession removes a session with all its messages, when its running turn and those
+// that wait have ended. An unknown key is [session.ErrNotFound].
+func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
+	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := e.config.Store.Delete(ctx, key); err != nil {
+		return fmt.Errorf("session %q: %w", key, err)
+	}
+	return nil
+}
+
+// maxSwept is how many sessions Sweep removes in one transaction, so that no turn waits
+// long to store a step.
+const maxSwept = 100
+
+// Sweep removes sessions that have not changed since a time and have nothing left to do.
+// It returns how many, and stops when ctx ends.
+func (e *Engine) Sweep(ctx context.Context, before time.Time) (int, error) {
+	for n := 0; ; {
+		swept, err := e.config.Store.Sweep(ctx, before, maxSwept)
+		n += swept
+		if err != nil || swept < maxSwept {
+			return n, err
+		}
+	}
+}
+
+// Forgotten counts what was removed of a person.
+type Forgotten struct {
+	User string `json:"user"`
+	// Sessions are conversations of their own; Messages are those that they wrote in
+	// conversations with others, with the answers to them.
+	Sessions int `json:"sessions"`
+	Messages int `json:"messages"`
+	// Turns are past turns, which vote for tools; Calls are calls of skills.
+	Turns int `json:"turns"`
+	Calls int `json:"calls"`
+	// Decisions are entries of the audit that no longer say whose call it was, nor its
+	// arguments.
+	Decisions int `json:"decisions"`
+}
+
+// ForgetUser removes what is kept of a person, on all channels: their sessions, what they
+// wrote in sessions with others, their past turns with the votes, the history of their
+// calls, and their name and arguments in the audit. See [Engine.Names] for how a person is
+// named. What is running in a session ends first.
+func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
+	f := forgetting{Engine: e, done: Forgotten{User: user}}
+	if user == "" {
+		return f.done, errors.New("the name of a person is missing")
+	}
+	f.names = e.Names(user)
+	err := f.sessions(ctx)
+	for _, name := range f.names {
+		if err == nil {
+			err = f.records(ctx, name)
+		}
+	}
+	return f.done, err
+}
+
+// forgetting is a person who is being forgotten.
+type forgetting struct {
+	*Engine
+	names []string
+	done  Forgotten
+}
+
+const (
+	// page is how many sessions are listed at once.
+	page = 200
+	// maxPages bounds how long ForgetUser runs after a person who goes on writing.
+	maxPages = 1000
+)
+
+// sessions removes what all sessions keep of the person.
+func (f *forgetting) sessions(ctx context.Context) error {
+	for range maxPages {
+		wrote, err := f.config.Store.List(ctx, session.Filter{Users: f.names, Limit: page})
+		if err != nil {
+			return err
+		}
+		if len(wrote) == 0 {
+			break
+		}
+		for _, s := range wrote {
+			if err := f.session(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	// Messages of earlier versions do not name their authors, but some keys do.
+	for after := (session.Cursor{}); ; {
+		list, err := f.config.Store.List(ctx, session.Filter{After: after, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if Belongs(s, f.names) {
+				if err := f.session(ctx, s); err != nil {
+					return err
+				}
+			}
+		}
+		if len(list) < page {
+			return nil
+		}
+		after = list[page-1].Cursor()
+	}
+}
+
+// session removes what a session keeps of the person.
+func (f *forgetting) session(ctx context.Context, s session.Summary) error {
+	if Belongs(s, f.names) {
+		err := f.DeleteSession(ctx, s.Key)
+		if errors.Is(err, session.ErrNotFound) {
+			return nil
+		}
+		f.done.Sessions++
+		return err
+	}
+	leave, err := f.Engine.sessions.enter(ctx, string(s.Key), "", store.People, unbounded)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	now, err := f.config.Store.Load(ctx, s.Key, session.Sent)
+	if err != nil {
+		return err
+	}
+	state := now.Clone()
+	if now.Turn.ID != "" && f.is(lastAuthor(now.Messages)) {
+		var left []chat.Message
+		state, left = turn.Close(now, f.Catalog(), "what is kept of its user was removed", f.config.Now())
+		if err := f.config.Store.Append(ctx, s.Key, state, left...); err != nil {
+			return err
+		}
+	}
+	// The next request is built anew from what is left.
+	state.Sent, state.Summary, state.Front = 0, "", session.Front{}
+	state.Awaits = slices.DeleteFunc(state.Awaits, func(a session.Await) bool { return f.is(a.User) })
+	for _, name := range f.names {
+		n, err := f.config.Store.Erase(ctx, s.Key, state, name)
+		f.done.Messages += n
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// is reports whether a name is one of the person's.
+func (f *forgetting) is(name string) bool { return slices.Contains(f.names, name) }
+
+// records removes past turns and calls, and makes decisions anonymous.
+func (f *forgetting) records(ctx context.Context, name string) error {
+	turns, err := f.Forget(ctx, name, false)
+	f.done.Turns += turns
+	if err != nil {
+		return err
+	}
+	calls, decisions, err := f.config.Calls.Erase(ctx, name)
+	f.done.Calls, f.done.Decisions = f.done.Calls+calls, f.done.Decisions+decisions
+	return err
+}
+
+// lastAuthor returns who wrote the newest message of a user.
+func lastAuthor(messages []chat.Message) string {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == chat.User {
+			return m.User
+		}
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+package app_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/internal/app"
+)
+
+// archived returns a tar file with gzip.
+func archived(t *testing.T, entries ...tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	out := tar.NewWriter(zipped)
+	for _, h := range entries {
+		h.Mode, h.Size = 0o600, int64(len(h.Uname)) // Uname carries the content
+		text := h.Uname
+		h.Uname = ""
+		if err := out.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestRestoreRefuses: an archive that is not a whole, sound backup leaves the state as it
+// was, and nothing outside it changes.
+func TestRestoreRefuses(t *testing.T) {
+	begin := tar.Header{Name: "etui-backup.json", Typeflag: tar.TypeReg, Uname: "{}"}
+	file := func(name, text string) tar.Header {
+		return tar.Header{Name: name, Typeflag: tar.TypeReg, Uname: text}
+	}
+	link := func(name, to string) tar.Header {
+		return tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: to}
+	}
+	sound := archived(t, begin, file("keys.json", "new"))
+	for name, tt := range map[string]struct {
+		text []byte
+		want string
+	}{
+		"empty":             {nil, "not a backup"},
+		"no manifest":       {archived(t, file("keys.json", "new")), "not a backup"},
+		"half":              {sound[:len(sound)-9], "unexpected EOF"},
+		"flipped":           {append(bytes.Clone(sound[:len(sound)-6]), 0, 0, 0, 0, 0, 0), "checksum"},
+		"links outside":     {archived(t, begin, tar.Header{Name: "a/b/", Typeflag: tar.TypeDir}, link("a/b/up", "../.."), link("out", "a/b/up/../outside")), "leads out"},
+		"a path outside":    {archived(t, begin, file("../outside", "x")), "not part of a backup"},
+		"an absolute path":  {archived(t, begin, file("/tmp/outside", "x")), "escapes"},
+		"a link outside":    {archived(t, begin, link("out", "../.."), file("out/outside", "x")), "outside of the state"},
+		"an absolute link":  {archived(t, begin, link("out", "/tmp")), "outside of the state"},
+		"a hard link":       {archived(t, begin, tar.Header{Name: "x", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}), "neither a file"},
+		"a device":          {archived(t, begin, tar.Header{Name: "x", Typeflag: tar.TypeChar}), "neither a file"},
+		"the lock":          {archived(t, begin, file("etui.lock", "")), "not part of a backup"},
+		"the lock, hidden":  {archived(t, begin, file("./x/../etui.lock", "")), "not part of a backup"},
+		"a file twice":      {archived(t, begin, file("x", "1"), file("x", "2")), "exists"},
+		"no database":       {archived(t, begin, file("etui.db", "hello")), "database"},
+		"a broken database": {archived(t, begin, file("calls.db", strings.Repeat("SQLite format 3\x00", 300))), "database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			state, from := filepath.Join(dir, "state"), filepath.Join(dir, "backup")
+			must(t, os.Mkdir(state, 0o700))
+			must(t, os.WriteFile(filepath.Join(state, "keys.json"), []byte("old"), 0o600))
+			must(t, os.WriteFile(from, tt.text, 0o600))
+			w, err := app.Open(t.TempDir(), "", []string{"ETUI_STATE=" + state})
+			must(t, err)
+			_, err = w.Restore(t.Context(), from)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the error is %v, want one with %q", err, tt.want)
+			}
+			if got, _ := os.ReadFile(filepath.Join(state, "keys.json")); string(got) != "old" {
+				t.Errorf("keys.json holds %q", got)
+			}
+			entries, err := os.ReadDir(state)
+			must(t, err)
+			for _, e := range entries {
+				if name := e.Name(); name != "keys.json" && name != "etui.lock" {
+					t.Errorf("%s is left in the state folder", name)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "outside")); err == nil {
+				t.Error("a file was written outside")
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

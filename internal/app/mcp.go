@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/etui-run/etui/internal/atomicfile"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp"
+)
+
+// ServerFile is the file of an MCP server's skill that [Workspace.AddServer] writes.
+type ServerFile struct {
+	Name        string            `yaml:"name"`
+	Description string            `yaml:"description"`
+	Provider    string            `yaml:"provider"`
+	Version     string            `yaml:"version,omitempty"`
+	Command     []string          `yaml:"command,omitempty,flow"`
+	Endpoint    string            `yaml:"endpoint,omitempty"`
+	Env         map[string]string `yaml:"env,omitempty"`
+	Headers     map[string]string `yaml:"headers,omitempty"`
+	Read        []string          `yaml:"read,omitempty,flow"`
+	Write       []string          `yaml:"write,omitempty,flow"`
+	Network     []string          `yaml:"network,omitempty,flow"`
+}
+
+// tryTime bounds how long AddServer waits for the server to list its tools.
+const tryTime = 90 * time.Second
+
+// AddServer makes a skill of an MCP server: it installs the npm package that the command
+// runs by npx, writes the file, and starts the server once to learn its tools. It does not
+// keep a server that cannot be started. Force replaces a file of that name.
+func (w *Workspace) AddServer(ctx context.Context, s ServerFile, force bool, version string, log *slog.Logger) (file string, st mcp.Status, err error) {
+	file = filepath.Join(installFolder(w), s.Name+".yaml")
+	before, err := os.ReadFile(file)
+	switch {
+	case err == nil && !force:
+		return file, st, Usagef("%s exists already; replace it with --force", file)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return file, st, err
+	}
+	s.Provider = "mcp"
+	text, err := yaml.Dump(s)
+	if err != nil {
+		return file, st, err
+	}
+	// Mistakes are found before anything is fetched.
+	variables := skill.Variables{Allowed: w.Config.Skills.Env}
+	if _, err := skill.ParseYAML(filepath.Base(file), text, variables); err != nil {
+		return file, st, UsageError{err}
+	}
+	out, programs, err := newWalls(w)
+	if err != nil {
+		return file, st, err
+	}
+	defer func() { err = errors.Join(err, programs.Close()) }()
+	if len(s.Command) > 0 {
+		p, err := mcp.Install(ctx, filepath.Join(w.State, serversFolder), s.Name, s.Command)
+		switch {
+		case err == nil:
+			s.Command, s.Version = p.Command, p.Version
+			if text, err = yaml.Dump(s); err != nil {
+				return file, st, err
+			}
+			text = append(fmt.Appendf(nil, "# %s %s, installed by etui mcp add in the state folder.\n", p.Name, p.Version), text...)
+		case !errors.Is(err, mcp.ErrNoPackage):
+			return file, st, err
+		}
+	}
+	c, err := skill.ParseYAML(filepath.Base(file), text, variables)
+	if err != nil {
+		return file, st, UsageError{err}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return file, st, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return file, st, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	c.Folder = root
+	loaded, err := newServers(w, out, programs, mcp.NewPins(filepath.Join(w.State, pinsFile)), version, log).Load(c)
+	if err != nil {
+		return file, st, UsageError{fmt.Errorf("%s: %w", s.Name, err)}
+	}
+	if unmet := skill.DetailsOf(loaded).Unmet; len(unmet) > 0 {
+		return file, st, fmt.Errorf("%s: %s", s.Name, printable.List(unmet))
+	}
+	if st, err = tryServer(ctx, loaded.(*mcp.Server)); err != nil {
+		return file, st, fmt.Errorf("%s was not added: %w", s.Name, err)
+	}
+	if before != nil && string(before) == string(text) {
+		return file, st, nil
+	}
+	return file, st, atomicfile.Write(file, text)
+}
+
+// tryServer runs a server until it has listed its tools or failed.
+func tryServer(ctx context.Context, s *mcp.Server) (mcp.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	running, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer panics.Log(nil, "trying an MCP server")
+		s.Run(running, func() {})
+	}()
+	defer func() { stop(); <-done }()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for failed := 0; ; {
+		st := s.Status()
+		switch {
+		case st.Phase == mcp.Connected:
+			return st, nil
+		case st.Phase == mcp.Stopped, st.Restarts > failed && failed > 0: // the second try speaks the older protocol
+			return st, errors.New(st.Err)
+		}
+		failed = max(failed, st.Restarts)
+		select {
+		case <-ctx.Done():
+			return st, fmt.Errorf("it did not list its tools: %s %w", st.Err, ctx.Err())
+		case <-look.C:
+		}
+	}
+}
+
+// RemoveServer removes the file of an MCP server, and what was installed for it and what
+// it kept.
+func (w *Workspace) RemoveServer(name string) (file string, err error) {
+	file = filepath.Join(installFolder(w), name+".yaml")
+	if filepath.Base(file) != name+".yaml" {
+		return file, Usagef("%q is not the name of a skill", name)
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, Usagef("there is no MCP server %s: %s does not exist", name, file)
+	}
+	if err != nil {
+		return file, err
+	}
+	var kind struct{ Provider string }
+	if err := yaml.Load(text, &kind); err != nil || kind.Provider != "mcp" {
+		return file, Usagef("%s is no file of an MCP server", file)
+	}
+	return file, errors.Join(os.Remove(file), os.RemoveAll(filepath.Join(w.State, serversFolder, name)))
+}

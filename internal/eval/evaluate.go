@@ -1,0 +1,208 @@
+package eval
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/rank"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/tool"
+)
+
+// Options say how sets are evaluated.
+type Options struct {
+	// Queries is a file with the questions, in place of queries.jsonl.
+	Queries string
+	// Run is where the rankings are written, and Score where rankings are read that
+	// are scored in place of etui's. Each is a file; for several sets it is a folder
+	// with SET.jsonl.
+	Run, Score string
+	// Usage is a file with past questions that vote. The set is then also scored with
+	// these votes.
+	Usage string
+	// Limit is how many tools would be sent for a question.
+	Limit int
+}
+
+// Result is the result of one set.
+type Result struct {
+	Set   string `json:"set"`
+	Tools int    `json:"tools"`
+	Score
+	// Usage is the score with the votes of past questions, if there are any.
+	Usage    *Score    `json:"usage,omitempty"`
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Sets returns the folders with sets among paths: a path itself, or the folders in it.
+func Sets(paths []string) ([]string, error) {
+	var dirs []string
+	for _, dir := range paths {
+		if isSet(dir) {
+			dirs = append(dirs, dir)
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		found := len(dirs)
+		for _, e := range entries {
+			if inner := filepath.Join(dir, e.Name()); isSet(inner) {
+				dirs = append(dirs, inner)
+			}
+		}
+		if found == len(dirs) {
+			return nil, fmt.Errorf("%s has no tools.jsonl and queries.jsonl, nor has a folder in it", dir)
+		}
+	}
+	return dirs, nil
+}
+
+func isSet(dir string) bool {
+	exists := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		_, gz := os.Stat(filepath.Join(dir, name+".gz"))
+		return err == nil || gz == nil
+	}
+	return exists("tools.jsonl") && exists("queries.jsonl")
+}
+
+// Evaluate measures the ranking on the set in dir. Single says that it is the only
+// set, so that Run and Score are files.
+func Evaluate(dir string, single bool, o Options) (Result, error) {
+	set, err := LoadFiles(filepath.Join(dir, "tools.jsonl"), cmp.Or(o.Queries, filepath.Join(dir, "queries.jsonl")))
+	if err != nil {
+		return Result{}, err
+	}
+	file := func(name string) string {
+		if single {
+			return name
+		}
+		return filepath.Join(name, set.Name+".jsonl")
+	}
+	r := Result{Set: set.Name, Tools: len(set.Tools), Problems: set.Problems}
+	if o.Score != "" {
+		run, problems, err := LoadRun(file(o.Score))
+		r.Problems = append(r.Problems, problems...)
+		r.Score = set.score(run, o.Limit)
+		return r, err
+	}
+	ranked := set.Rank()
+	r.Score = set.score(ranked, o.Limit)
+	if o.Usage != "" {
+		if ranked, err = r.vote(set, o); err != nil {
+			return r, err
+		}
+	}
+	if o.Run != "" {
+		return r, writeRun(file(o.Run), set, ranked)
+	}
+	return r, nil
+}
+
+// score measures rankings, and counts the tokens that their first tools would cost.
+func (s *Set) score(ranked map[string][]string, limit int) Score {
+	score := Measure(s.Queries, ranked)
+	costs := map[string]int{}
+	for _, t := range s.Tools {
+		raw, err := json.Marshal(t.Definition)
+		if err != nil {
+			continue // a schema that is not JSON is never sent
+		}
+		costs[t.ID] = chat.Tokens(raw)
+		score.TokensAll += costs[t.ID]
+	}
+	for _, q := range s.Queries {
+		for _, id := range ranked[q.ID][:min(limit, len(ranked[q.ID]))] {
+			score.TokensSent += float64(costs[id]) / float64(len(s.Queries))
+		}
+	}
+	return score
+}
+
+// vote measures again with the votes of past questions, and returns the rankings with
+// these votes.
+func (r *Result) vote(set *Set, o Options) (map[string][]string, error) {
+	past, problems, err := LoadPast(o.Usage)
+	if err != nil {
+		return nil, err
+	}
+	r.Problems = append(r.Problems, problems...)
+	c, _, err := set.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{} // by id
+	ids := map[string]string{}   // by name
+	for e := range c.All() {
+		id := set.Tools[e.Position()].ID
+		names[id], ids[e.Definition.Name] = e.Definition.Name, id
+	}
+	past = without(past, set.Queries)
+	for _, p := range past {
+		for i, id := range p.Tools {
+			p.Tools[i] = cmp.Or(names[id], id)
+		}
+	}
+	s := selection.New(c, selection.Config{})
+	search := func(s *selection.Selector) map[string][]string {
+		return set.rank(func(q Query) []string {
+			var list []string
+			for _, m := range s.Select(selection.Request{Query: q.Text, History: q.History, Limit: depth}).Ranked {
+				list = append(list, ids[m.Definition.Name])
+			}
+			return list
+		})
+	}
+	r.Score = set.score(search(s), o.Limit)
+	voted := search(s.WithVotes(rank.NewVotes(past)))
+	score := set.score(voted, o.Limit)
+	r.Usage = &score
+	return voted, nil
+}
+
+// Rank ranks the set's tools for each of its queries: their ids, best first.
+func (s *Set) Rank() map[string][]string {
+	definitions := make([]*tool.Definition, len(s.Tools))
+	for i := range s.Tools {
+		definitions[i] = &s.Tools[i].Definition
+	}
+	x := rank.New(definitions, rank.Weights{})
+	return s.rank(func(q Query) []string {
+		var list []string
+		ranking := x.Rank(rank.Query{Text: q.Text, History: q.History})
+		for _, hit := range ranking.Hits(depth) {
+			list = append(list, s.Tools[hit.Position].ID)
+		}
+		return list
+	})
+}
+
+func (s *Set) rank(rank func(Query) []string) map[string][]string {
+	ranked := make(map[string][]string, len(s.Queries))
+	for i, list := range Each(len(s.Queries), func(i int) []string { return rank(s.Queries[i]) }) {
+		ranked[s.Queries[i].ID] = list
+	}
+	return ranked
+}
+
+func writeRun(file string, set *Set, ranked map[string][]string) error {
+	var b bytes.Buffer
+	for _, q := range set.Queries {
+		line, err := json.Marshal(map[string]any{"id": q.ID, "ranked": ranked[q.ID]})
+		if err != nil {
+			return err
+		}
+		b.Write(append(line, '\n'))
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o600)
+}

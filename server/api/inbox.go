@@ -1,0 +1,63 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/server/wire"
+)
+
+// Inbox answers with an [engine.InboxItem] for each message that is parked or waits.
+func (a *API) Inbox(w http.ResponseWriter, r *http.Request) {
+	q, ok := wire.Query(w, r, "limit")
+	if !ok {
+		return
+	}
+	limit, err := wire.Limit(q, "messages")
+	if err != nil {
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	list, err := a.engine.Inbox(r.Context(), min(cmp.Or(limit, someMessages), maxMessages))
+	wire.Answer(w, list, err)
+}
+
+// InboxItem answers with one [engine.InboxItem].
+func (a *API) InboxItem(w http.ResponseWriter, r *http.Request) {
+	a.ofItem(w, r, func(context.Context, int64) error { return nil })
+}
+
+// RetryItem takes a parked message up again, and answers with it. The body is {}.
+func (a *API) RetryItem(w http.ResponseWriter, r *http.Request) {
+	if !wire.Read(w, r, &struct{}{}) {
+		return
+	}
+	a.ofItem(w, r, a.engine.RetryItem)
+}
+
+// DropItem ends a parked message, and answers with what it was.
+func (a *API) DropItem(w http.ResponseWriter, r *http.Request) {
+	a.ofItem(w, r, a.engine.DropItem)
+}
+
+// ofItem does something with the message that the path names, and answers with what it
+// was before.
+func (a *API) ofItem(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, id int64) error) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		wire.Fail(w, fmt.Errorf("%q: %w", r.PathValue("id"), engine.ErrNoItem))
+		return
+	}
+	item, err := a.engine.InboxItem(r.Context(), id)
+	if err == nil {
+		err = do(r.Context(), id)
+	}
+	wire.Answer(w, item, err)
+}

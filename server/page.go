@@ -1,0 +1,32 @@
+package server
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/etui-run/etui/server/wire"
+)
+
+//go:embed page.html
+var pageText string
+
+// page answers a browser that opens the address, with a text that is the same for everybody.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		wire.RefuseField(w, http.StatusNotFound, wire.NoRoute, "", "there is no route GET /; POST /v1/chat/completions talks to an agent")
+		return
+	}
+	page, err := template.New("page").Parse(pageText)
+	if err != nil {
+		wire.Fail(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	_ = page.Execute(w, r.Host) // the client may have gone
+}

@@ -1,0 +1,197 @@
+package mcp_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etui-run/etui/sandbox"
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/mcp"
+)
+
+// TestRealServers: servers from npm do their whole work in mode strong, with the folders
+// that they need and without a network.
+func TestRealServers(t *testing.T) {
+	share := t.TempDir()
+	if err := os.WriteFile(filepath.Join(share, "picture.png"), onePixel, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, command string
+		env           map[string]skill.Secret
+		write         []string
+		calls         [][3]string // a tool, its arguments, a part of its answer; in order
+	}{
+		{name: "everything", command: "server-everything", calls: [][3]string{
+			{"echo", `{"message":"hello"}`, "hello"},
+			{"get-sum", `{"a":1,"b":2}`, "3"},
+			{"get-env", `{}`, "HOME"},
+			{"get-tiny-image", `{}`, "image/png"},
+			{"get-annotated-message", `{"messageType":"success"}`, "completed"},
+			{"get-resource-links", `{"count":2}`, "resource"},
+			{"get-resource-reference", `{"resourceType":"Text","resourceId":1}`, "resource"},
+			{"get-structured-content", `{"location":"New York"}`, "temperature"},
+			{"gzip-file-as-resource", `{"name":"a.gz","data":"data:text/plain,hello","outputType":"resource"}`, "resource"},
+			{"toggle-simulated-logging", `{}`, "logging"},
+			{"toggle-subscriber-updates", `{}`, "updates"},
+			{"trigger-long-running-operation", `{"duration":0.1,"steps":1}`, "completed"},
+		}},
+		{name: "files", command: "server-filesystem " + share, write: []string{share}, calls: [][3]string{
+			{"list_allowed_directories", `{}`, share},
+			{"create_directory", `{"path":"SHARE/a"}`, "created"},
+			{"write_file", `{"path":"SHARE/a/b.txt","content":"one\ntwo\n"}`, "wrote"},
+			{"read_text_file", `{"path":"SHARE/a/b.txt"}`, "two"},
+			{"read_file", `{"path":"SHARE/a/b.txt"}`, "two"},
+			{"read_media_file", `{"path":"SHARE/picture.png"}`, "image/png"},
+			{"read_multiple_files", `{"paths":["SHARE/a/b.txt"]}`, "two"},
+			{"edit_file", `{"path":"SHARE/a/b.txt","edits":[{"oldText":"two","newText":"three"}]}`, "+three"},
+			{"list_directory", `{"path":"SHARE/a"}`, "b.txt"},
+			{"list_directory_with_sizes", `{"path":"SHARE/a"}`, "b.txt"},
+			{"directory_tree", `{"path":"SHARE"}`, "b.txt"},
+			{"search_files", `{"path":"SHARE","pattern":"**/*.txt"}`, "b.txt"},
+			{"get_file_info", `{"path":"SHARE/a/b.txt"}`, "size"},
+			{"move_file", `{"source":"SHARE/a/b.txt","destination":"SHARE/c.txt"}`, "moved"},
+		}},
+		{name: "memory", command: "server-memory", env: map[string]skill.Secret{"MEMORY_FILE_PATH": "{state}/memory.jsonl"}, calls: [][3]string{
+			{"create_entities", `{"entities":[{"name":"Ann","entityType":"person","observations":["likes tea"]},{"name":"Bo","entityType":"person","observations":[]}]}`, "Ann"},
+			{"create_relations", `{"relations":[{"from":"Ann","to":"Bo","relationType":"knows"}]}`, "knows"},
+			{"add_observations", `{"observations":[{"entityName":"Bo","contents":["likes salt"]}]}`, "salt"},
+			{"read_graph", `{}`, "tea"},
+			{"search_nodes", `{"query":"salt"}`, "Bo"},
+			{"open_nodes", `{"names":["Ann"]}`, "tea"},
+			{"delete_observations", `{"deletions":[{"entityName":"Bo","observations":["likes salt"]}]}`, "deleted"},
+			{"delete_relations", `{"relations":[{"from":"Ann","to":"Bo","relationType":"knows"}]}`, "deleted"},
+			{"delete_entities", `{"entityNames":["Bo"]}`, "deleted"},
+		}},
+		{name: "thinking", command: "server-sequential-thinking", calls: [][3]string{
+			{"sequentialthinking", `{"thought":"one","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}`, "thoughtHistoryLength"},
+			{"sequentialthinking", `{"thought":"two","nextThoughtNeeded":false,"thoughtNumber":2,"totalThoughts":2}`, `"thoughtHistoryLength": 2`},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := startReal(t, t.TempDir(), c.name, c.command, c.env, c.write)
+			st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+			for _, h := range st.Held {
+				t.Errorf("%s is held back: %s", h.Tool, h.Why)
+			}
+			for _, f := range st.Refused {
+				t.Errorf("%s is refused: %s", f.Tool, f.Why)
+			}
+			left := slices.Clone(st.Tools)
+			for _, call := range c.calls {
+				name := "mcp__" + c.name + "__" + call[0]
+				left = slices.DeleteFunc(left, func(other string) bool { return other == name })
+				got, err := r.call(name, strings.ReplaceAll(call[1], "SHARE", share))
+				if err != nil {
+					t.Fatalf("%s: %v", call[0], err)
+				}
+				if got.Failed {
+					t.Errorf("%s fails: %s", call[0], got.Text)
+				}
+				if !strings.Contains(got.Text, call[2]) {
+					t.Errorf("%s: %q does not contain %q", call[0], got.Text, call[2])
+				}
+			}
+			// This one needs tasks, which etui does not support.
+			left = slices.DeleteFunc(left, func(name string) bool { return name == "mcp__everything__simulate-research-query" })
+			if len(left) > 0 {
+				t.Errorf("not called: %v", left)
+			}
+		})
+	}
+}
+
+// startReal starts a server from npm in mode strong.
+func startReal(t *testing.T, state, name, command string, env map[string]skill.Secret, write []string) *running {
+	t.Helper()
+	packages, err := filepath.Abs("testdata/npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Fields(command)
+	program := filepath.Join(packages, "node_modules/@modelcontextprotocol", args[0], "dist/index.js")
+	if _, err := os.Stat(program); err != nil {
+		t.Fatal("the servers are not installed: run the tests with `make test`, which installs them, or `npm ci --prefix skill/mcp/testdata/npm`")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	if node, err = filepath.EvalSymlinks(node); err == nil && !strings.HasPrefix(node, "/usr/") {
+		read = []string{filepath.Dir(filepath.Dir(node))}
+	}
+	walls, err := sandbox.New(sandbox.Config{Mode: sandbox.Strong, Read: read})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = walls.Close() })
+	return start(t, mcp.Config{Sandbox: walls, State: state}, skill.Config{
+		Name: name, Command: append([]string{"node", program}, args[1:]...), Env: env, Read: []string{packages}, Write: write,
+	})
+}
+
+// TestStateLasts: a server finds its private folder again, and no other server's.
+func TestStateLasts(t *testing.T) {
+	state, env := t.TempDir(), map[string]skill.Secret{"MEMORY_FILE_PATH": "{state}/memory.jsonl"}
+	add := `{"entities":[{"name":"Ann","entityType":"person","observations":[]}]}`
+	for _, c := range []struct {
+		server, tool, args string
+		want               bool // it knows Ann
+	}{{"one", "create_entities", add, true}, {"one", "read_graph", "{}", true}, {"two", "read_graph", "{}", false}} {
+		r := startReal(t, state, c.server, "server-memory", env, nil)
+		r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+		got, err := r.call("mcp__"+c.server+"__"+c.tool, c.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(got.Text, "Ann") != c.want {
+			t.Errorf("server %s: %s", c.server, got.Text)
+		}
+		r.stop()
+	}
+}
+
+// TestErrorsNameTheSandbox: a failure that the sandbox causes says so, and what to change.
+func TestErrorsNameTheSandbox(t *testing.T) {
+	r := startReal(t, t.TempDir(), "memory", "server-memory", nil, nil) // its default file is beside its program
+	r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
+	got, err := r.call("mcp__memory__create_entities", `{"entities":[{"name":"Ann","entityType":"person","observations":[]}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Failed {
+		t.Error("it has written beside its program")
+	}
+	if want := "memory.yaml grants more with read: [...] and write: [...]"; !strings.Contains(got.Text, want) {
+		t.Errorf("%q does not contain %q", got.Text, want)
+	}
+	gone := filepath.Join(t.TempDir(), "gone")
+	r = startReal(t, t.TempDir(), "files", "server-filesystem "+gone, nil, []string{gone})
+	st := r.until("away", func(st mcp.Status) bool { return st.Err != "" })
+	if want := "a folder to write"; !strings.Contains(st.Err, want) {
+		t.Errorf("%q does not contain %q", st.Err, want)
+	}
+}
+
+// TestClosedFolders: no server is granted etui's state, its configuration, a home or a
+// place of keys.
+func TestClosedFolders(t *testing.T) {
+	p := mcp.New(mcp.Config{Closed: []string{"/srv/etui/state", "/srv/etui/etui.yaml"}})
+	for _, folder := range []string{"/srv/etui/state", "/srv/etui/state/mcp", "/srv/etui", "/srv", "/", "/etc", "/root", "~/.ssh", "relative"} {
+		for _, c := range []skill.Config{{Read: []string{folder}}, {Write: []string{folder}}} {
+			c.Name, c.Command = "a", []string{"x"}
+			if _, err := p.Load(c); err == nil {
+				t.Errorf("%s is granted", folder)
+			}
+		}
+	}
+	c := skill.Config{Name: "a", Command: []string{"x"}, Write: []string{"/srv/etui/notes"}}
+	if _, err := p.Load(c); err != nil {
+		t.Error(err)
+	}
+}

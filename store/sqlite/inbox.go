@@ -1,0 +1,143 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// columns are those of an item, in the order in which item reads them.
+const columns = `id, session, user, coalesce(key, ''), digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
+
+func item(row interface{ Scan(to ...any) error }) (i store.Item, err error) {
+	var accepted, ended int64
+	var message, result []byte
+	err = row.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
+	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
+	if ended != 0 {
+		i.Ended = time.UnixMilli(ended)
+	}
+	return i, err
+}
+
+// Accept implements [store.Inbox].
+func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
+	if len(i.Session) > maxKey {
+		return i, false, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(i.Session), maxKey)
+	}
+	added := false
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		now := time.Now()
+		key := sql.NullString{String: i.Key, Valid: i.Key != ""}
+		result, err := tx.ExecContext(ctx, `INSERT INTO inbox (session, user, key, digest, priority, state, reason, tries, holder, message, accepted)
+			VALUES (?, ?, ?, ?, ?, 'waiting', '', 0, ?, ?, ?) ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING`,
+			i.Session, i.User, key, i.Digest, i.Priority, i.Holder, string(i.Message), now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		n, err := affected(result)
+		if added = n == 1; err != nil || !added {
+			if err == nil {
+				i, err = item(tx.QueryRowContext(ctx, `SELECT `+columns+` FROM inbox WHERE key = ?`, i.Key))
+			}
+			return err
+		}
+		i.State, i.Accepted = store.Waiting, now
+		i.ID, err = result.LastInsertId()
+		return err
+	})
+	return i, added, s.explain(err)
+}
+
+// Mailboxes implements [store.Inbox].
+func (s *Store) Mailboxes(ctx context.Context, holder string) ([]session.Key, error) {
+	return s.keys(ctx, `SELECT session FROM inbox WHERE state = 'waiting' AND holder <> ? GROUP BY session ORDER BY min(id)`, holder)
+}
+
+// Items implements [store.Inbox].
+func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, error) {
+	query, args := `SELECT `+columns+` FROM inbox WHERE true`, []any{}
+	for _, c := range []struct {
+		column string
+		value  any
+		wanted bool
+	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}} {
+		if c.wanted {
+			query, args = query+" AND "+c.column+"?", append(args, c.value)
+		}
+	}
+	switch f.State {
+	case "":
+	case store.Waiting:
+		query += ` AND state = 'waiting'` // in these words, because the index of mailboxes has them
+	default:
+		query, args = query+` AND state = ?`, append(args, f.State)
+	}
+	rows, err := s.read.QueryContext(ctx, query+` ORDER BY priority, id LIMIT ?`, append(args, all(f.Limit))...)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	defer rows.Close()
+	list := []store.Item{}
+	for rows.Next() {
+		i, err := item(rows)
+		if err != nil {
+			return nil, s.explain(err)
+		}
+		list = append(list, i)
+	}
+	return list, s.explain(rows.Err())
+}
+
+// Update implements [store.Inbox].
+func (s *Store) Update(ctx context.Context, i store.Item) error {
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+		return changed(tx.ExecContext(ctx, `UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ? WHERE id = ? AND state <> 'done'`, i.State, i.Reason, i.Tries, i.Holder, i.ID))
+	}))
+}
+
+// Finish implements [store.Inbox].
+func (s *Store) Finish(ctx context.Context, e store.End) error {
+	var step *step
+	if e.Session != "" {
+		var err error
+		if step, err = newStep(e.Session, e.State, e.Messages); err != nil {
+			return err
+		}
+	}
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+		now := time.Now()
+		var keyed bool
+		err := tx.QueryRowContext(ctx, `SELECT key IS NOT NULL FROM inbox WHERE id = ? AND state <> 'done'`, e.ID).Scan(&keyed)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return store.ErrEnded
+		case err == nil && keyed:
+			if _, err = tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = ?, ended = ? WHERE id = ?`, string(e.Result), now.UnixMilli(), e.ID); err == nil {
+				_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ?`, now.Add(-store.Kept).UnixMilli())
+			}
+		case err == nil:
+			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ?`, e.ID)
+		}
+		if err != nil || step == nil {
+			return err
+		}
+		return s.add(ctx, tx, step)
+	}))
+}
+
+// changed returns [store.ErrEnded] for a statement that changed nothing.
+func changed(result sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if n, err := affected(result); err != nil || n > 0 {
+		return err
+	}
+	return store.ErrEnded
+}

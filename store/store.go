@@ -1,0 +1,123 @@
+// Package store says what an engine needs to keep: sessions, and the inbox of messages
+// that wait for their turn. Package storetest has the conformance suite; [Memory] is for
+// tests and programs that need nothing to last, and package sqlite keeps one file.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+)
+
+// Store keeps sessions and the inbox. It is safe for concurrent use.
+type Store interface {
+	session.Store
+	Inbox
+}
+
+// Inbox keeps the messages that were accepted until they are answered. It is the
+// mailbox of every session: the items of a session come in the order of their priority,
+// and then in the order in which they were accepted. The engine makes sure that only one
+// item of a session is worked on at a time.
+//
+// A session that is deleted or erased takes its items with it, except for those that
+// wait.
+type Inbox interface {
+	// Accept adds an item. It sets ID, State and Accepted. When Accept has returned, the
+	// item outlives the process, if the store does. If there is an item with the same Key
+	// already, Accept adds nothing and returns that one and false.
+	Accept(ctx context.Context, item Item) (Item, bool, error)
+	// Mailboxes returns the sessions in which items wait that another holder has
+	// accepted, the one with the oldest item first.
+	Mailboxes(ctx context.Context, holder string) ([]session.Key, error)
+	// Items returns the items that a filter chooses, in the order of their mailbox.
+	Items(ctx context.Context, f ItemFilter) ([]Item, error)
+	// Update replaces State, Tries, Holder and Reason of an item. It returns [ErrEnded]
+	// where the item has ended.
+	Update(ctx context.Context, item Item) error
+	// Finish ends an item and makes the last step of its turn part of the session, both
+	// or neither. An item with a Key stays for [Kept], with its result and without its
+	// message; any other is removed. Finish changes nothing and returns [ErrEnded] where
+	// the item has ended.
+	Finish(ctx context.Context, e End) error
+}
+
+// Item is a message in the inbox.
+type Item struct {
+	// ID rises in the order in which items are accepted, and is never used again.
+	ID int64
+	// Session is whose mailbox the item is in; User is who sent it, as in
+	// [chat.Message].
+	Session session.Key
+	User    string
+	// Key is the item's idempotency key, unique in the inbox; empty means none. Digest
+	// tells whether two messages with the same key are the same message.
+	Key, Digest string
+	// Priority decides which item comes first.
+	Priority Priority
+	// Message is the host's own record of the message; nil once the item has ended.
+	Message json.RawMessage
+	// State says how far the item is; Reason says for people why it is parked.
+	State  State
+	Reason string
+	// Tries is how often a process took it up that had not accepted it, or after its turn
+	// failed unexpectedly.
+	Tries int
+	// Holder is the process that works on it, or will: the one that accepted it, at first.
+	Holder string
+	// Result is the host's own record of how it ended; nil until it has.
+	Result json.RawMessage
+	// Accepted and Ended are when it was; zero until it was.
+	Accepted, Ended time.Time
+}
+
+// Priority is the order of items in a mailbox.
+type Priority int
+
+// The priorities.
+const (
+	People     Priority = 0 // somebody waits for an answer
+	Background Priority = 1 // the clock sent it
+)
+
+// State is how far an item is.
+type State string
+
+// The states.
+const (
+	Waiting State = "waiting" // for its turn, or for the end of its turn
+	Parked  State = "parked"  // it was given up; an operator decides
+	Done    State = "done"
+)
+
+// Kept is how long an item with a key is kept after its end, so that its sender can ask
+// for the result again.
+const Kept = 24 * time.Hour
+
+// ItemFilter chooses items; its empty fields match all.
+type ItemFilter struct {
+	ID      int64
+	Session session.Key
+	State   State
+	// NotOf leaves out the items of a holder.
+	NotOf string
+	// Limit bounds the result; 0 means all.
+	Limit int
+}
+
+// End is how an item ends.
+type End struct {
+	ID     int64
+	Result json.RawMessage
+	// Session, when not empty, gets State and Messages, as by Append.
+	Session  session.Key
+	State    session.State
+	Messages []chat.Message
+}
+
+// ErrEnded says that an item has ended, or is gone.
+var ErrEnded = errors.New("the message has ended")
