@@ -161,6 +161,9 @@ type StoppedTurn struct {
 
 // StopOwnTurn stops the turn of a session that belongs to a person. The body is {}.
 func (a *API) StopOwnTurn(w http.ResponseWriter, r *http.Request) {
+	if !wire.Read(w, r, &struct{}{}) {
+		return
+	}
 	if q, ok := person(w, r); ok && a.owns(w, r, q.Get("user")) {
 		a.stopTurn(w, r)
 	}
@@ -168,15 +171,15 @@ func (a *API) StopOwnTurn(w http.ResponseWriter, r *http.Request) {
 
 // StopTurn stops the turn of any session. The body is {}.
 func (a *API) StopTurn(w http.ResponseWriter, r *http.Request) {
+	if !wire.Read(w, r, &struct{}{}) {
+		return
+	}
 	if _, ok := wire.Query(w, r); ok {
 		a.stopTurn(w, r)
 	}
 }
 
 func (a *API) stopTurn(w http.ResponseWriter, r *http.Request) {
-	if !wire.Read(w, r, &struct{}{}) {
-		return
-	}
 	stopped, err := a.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
 	wire.Answer(w, StoppedTurn{stopped}, err)
 }
