@@ -54,6 +54,9 @@ func describeForgotten(f engine.Forgotten) string {
 		}
 	}
 	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
+	if !strings.Contains(f.User, ":") {
+		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
+	}
 	if len(did) > 0 {
 		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
 	}
