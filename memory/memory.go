@@ -220,3 +220,10 @@ func read(root *os.Root, s stamp) (string, error) {
 	}
 	return string(text), nil
 }
+
+// Found is a piece of text that a search found.
+type Found struct {
+	// From says where it is: "memory", "notes of 2026-03-01", or who said it and when.
+	From string `json:"from"`
+	Text string `json:"text"`
+}

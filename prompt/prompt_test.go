@@ -32,7 +32,7 @@ func setUp(tb testing.TB) (dir string, b *prompt.Builder, r *catalog.Registry) {
 	r = catalog.NewRegistry(nil)
 	_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Mail and calendar"}, catalog.Skill{Name: "oncall", Description: "Production"})
 	must(tb, err)
-	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(dir)}), r
+	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "own"), Days: 2})}), r
 }
 
 func write(tb testing.TB, dir, name, text string) {

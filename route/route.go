@@ -174,6 +174,15 @@ func Former(p Place, sender string) []session.Key {
 	return keys
 }
 
+// Agent returns the agent of a key; empty if it is none of [Key].
+func Agent(key session.Key) string {
+	parts := split(key)
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[1]
+}
+
 // Named returns the agent of a key of [Key], and the session's name if a client chose
 // one.
 func Named(key session.Key) (agent, name string, ok bool) {
