@@ -70,6 +70,8 @@ func ExampleServer_Routes() {
 	// person    GET /api/sessions
 	// person    GET /api/sessions/{key}
 	// person    DELETE /api/sessions/{key}
+	// person    POST /api/memory
+	// person    PUT /api/memory
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
