@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -257,7 +258,7 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
+			Instructions: m.Instructions, Remember: route.Remembered(s.Key), IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
 		},
 	}
 	if e.config.Users != nil { // they may change

@@ -71,6 +71,8 @@ func ExampleServer_Routes() {
 	// person    GET /api/sessions/{key}
 	// person    DELETE /api/sessions/{key}
 	// person    POST /api/sessions/{key}/stop
+	// person    POST /api/memory
+	// person    PUT /api/memory
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}

@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
@@ -84,6 +85,7 @@ type App struct {
 	readable []string         // the folders of tools.read
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
+	keeper   memories.Keeper // gives the tools the engine's memory
 	close    []func() error
 }
 
@@ -133,6 +135,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
+	a.keeper.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.HTTP = server.New(a.Engine, server.Config{

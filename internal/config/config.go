@@ -41,6 +41,8 @@ type Config struct {
 	Limits     Limits     `yaml:"limits" help:"Limits of messages, turns and calls."`
 	Sessions   Sessions   `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
+	Memory Memory `yaml:"memory" help:"What agents remember between conversations, see memory.md."`
+
 	// Names are the names of tools, groups and skills in it.
 	Names []Name `yaml:"-"`
 }
@@ -321,6 +323,11 @@ type Limits struct {
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
+}
+
+// Memory says what agents remember between conversations.
+type Memory struct {
+	Days int `yaml:"days" default:"3" help:"The notes of how many recent days each turn reads, today among them."`
 }
 
 // Sessions says which messages belong to one conversation, and how long it is kept.
