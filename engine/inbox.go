@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -222,7 +222,7 @@ var errPanic = errors.New("the engine failed unexpectedly")
 func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.config.Log.ErrorContext(ctx, "the engine failed unexpectedly", "doing", doing, "session", key, "panic", p, "stack", string(debug.Stack()))
+			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
 			err = errPanic
 		}
 	}()
