@@ -30,7 +30,7 @@ type record struct {
 func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.Item, bool, error) {
 	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
-		i.Key, i.Digest = hashed([]string{m.Channel, m.Account, i.User, m.IdempotencyKey}), digest(m)
+		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
 	rec := record{m, m.guest, m.outcome}
 	rec.Wait, rec.IdempotencyKey = false, ""

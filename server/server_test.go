@@ -195,6 +195,7 @@ func TestNames(t *testing.T) {
 		{"[::1]:3884", nil, 200, "funnel"},
 		{"agent.example.com:3884", nil, 200, "funnel"},
 		{"evil.example", nil, 421, "evil.example"},
+		{"", nil, 421, `\"\" is not a name`},
 		{"localhost", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403, "other sites"},
 	} {
 		status, body := ask(t.Context(), s, "POST", "http://"+c.host+"/api/select", `{"text":"x"}`, c.header...)
