@@ -195,13 +195,17 @@ func TestNames(t *testing.T) {
 		{"[::1]:3884", nil, 200, "funnel"},
 		{"agent.example.com:3884", nil, 200, "funnel"},
 		{"evil.example", nil, 421, "evil.example"},
-		{"", nil, 421, `\"\" is not a name`},
 		{"localhost", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403, "other sites"},
 	} {
 		status, body := ask(t.Context(), s, "POST", "http://"+c.host+"/api/select", `{"text":"x"}`, c.header...)
 		if status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s %q: %d %.200s; want %d and %q", c.host, c.header, status, body, c.status, c.says)
 		}
+	}
+	r, w := httptest.NewRequest("GET", "http://localhost/", nil), httptest.NewRecorder()
+	r.Host = ""
+	if s.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
+		t.Errorf("without a name: %d %s", w.Code, w.Body)
 	}
 }
 
