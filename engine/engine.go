@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -214,6 +215,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	e.life, e.suspend = context.WithCancelCause(context.Background())

@@ -79,11 +79,14 @@ type Message struct {
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
-	// same key, to the same engine, within [store.Kept] after its end, gets the result of
+	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after its end, gets the result of
 	// the first time. It is free text of at most 200 bytes; empty means none. A message
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// Client names the program that hands the message over, for others perhaps: each has
+	// idempotency keys of its own. A server sets it to the API key's name.
+	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
 	// guest distinguishes a sender who has no name from all others.

@@ -104,6 +104,7 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.log = panics.Counted(a.log)
 	if err := a.open(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

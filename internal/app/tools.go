@@ -67,7 +67,7 @@ func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() err
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = panics.Try(func() error { return server.Serve(listener) }) }() // it ends with server.Close
+	go func() { _ = panics.Try(a.log, "serving the demo", func() error { return server.Serve(listener) }) }() // it ends with server.Close
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
 }
 
