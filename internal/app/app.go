@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +28,6 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -113,7 +111,7 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context, settings Config) error {
-	if err := a.secrets.Set(a.Workspace.File, a.Workspace.Config.Secrets()...); err != nil {
+	if err := a.secrets.Set(a.Workspace.File, a.Workspace.secrets()...); err != nil {
 		return err
 	}
 	if settings.Stored {
@@ -226,8 +224,8 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Log: a.log,
 	}
-	if stored || settings.Records && exists(w.Database()) {
-		s, err := sqlite.Open(ctx, w.Database())
+	if stored || settings.Records && w.hasStore() {
+		s, err := w.openStore(ctx, a.log)
 		if err != nil {
 			return e, err
 		}
@@ -272,11 +270,6 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		}
 	}
 	return e, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // Sandbox says how programs run here.
