@@ -111,6 +111,9 @@ func (a *App) addBuiltin() error {
 	if err := a.registry.Register(tools...); err != nil {
 		return err
 	}
+	if err := a.registry.Register(askUser()); err != nil {
+		return err
+	}
 	return addWeb(a.registry, w)
 }
 
