@@ -89,6 +89,10 @@ type Message struct {
 	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
+	// to, when not empty, is the session that the message is for, whoever sends it.
+	to session.Key
+	// operator marks an answer that counts whatever the rules say.
+	operator bool
 	// guest distinguishes a sender who has no name from all others.
 	guest string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
@@ -120,7 +124,11 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 	}
 	m.Answers = slices.Clone(m.Answers)
 	for i := range m.Answers {
-		m.Answers[i].By, m.Answers[i].Reason = secrets.Text(m.Answers[i].By), secrets.Text(m.Answers[i].Reason)
+		a := &m.Answers[i]
+		a.By, a.Reason, a.Text = secrets.Text(a.By), secrets.Text(a.Reason), secrets.Text(a.Text)
+		if n := len(a.Reason) + len(a.Text); n > e.config.MaxMessage {
+			return nil, m, fmt.Errorf("%w: an answer has %d bytes, at most %d are accepted", ErrTooLong, n, e.config.MaxMessage)
+		}
 	}
 	a, err := e.addressed(m)
 	return a, m, err

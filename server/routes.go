@@ -86,6 +86,8 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.StopOwnTurn},
 		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
 		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
+		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
+		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn},
 
 		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
 		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey},
@@ -97,6 +99,9 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.DeleteSession},
 		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.StopTurn},
 		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.File},
+		{"GET /admin/approvals", Operator, "all Approvals: what waits, and what counts always", own.Approvals},
+		{"POST /admin/approvals/{id}", Operator, "an ApprovalAnswer in, which always counts", own.Answer},
+		{"DELETE /admin/approvals/{id}", Operator, "revoke an approval that counts always", own.Revoke},
 		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
 		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},

@@ -73,6 +73,8 @@ func ExampleServer_Routes() {
 	// person    POST /api/sessions/{key}/stop
 	// person    POST /api/memory
 	// person    PUT /api/memory
+	// person    GET /api/approvals
+	// person    POST /api/approvals/{id}
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
@@ -82,6 +84,9 @@ func ExampleServer_Routes() {
 	// operator  DELETE /admin/sessions/{key}
 	// operator  POST /admin/sessions/{key}/stop
 	// operator  GET /admin/files/{sha256}
+	// operator  GET /admin/approvals
+	// operator  POST /admin/approvals/{id}
+	// operator  DELETE /admin/approvals/{id}
 	// operator  GET /admin/inbox
 	// operator  GET /admin/inbox/{id}
 	// operator  POST /admin/inbox/{id}/retry

@@ -65,6 +65,13 @@ type Config struct {
 	// Approvals makes a call that Decide answers with ask wait for an answer, as long
 	// as that takes: the turn ends for now. Without it such a call is refused.
 	Approvals bool
+	// Expire is how long a call waits for an answer; 0 means as long as it takes. The host
+	// answers for the people then.
+	Expire time.Duration
+	// Granted returns why a call that Decide answers with ask may run all the same: a
+	// lasting approval of a tool, whose definition has a hash, for a caller. Nil means that
+	// there are none.
+	Granted func(ctx context.Context, caller chat.Facts, tool, hash string) (reason string, ok bool)
 	// Audit records each decision about a call, with the arguments. It must return at
 	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)

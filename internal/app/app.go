@@ -222,7 +222,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Log: a.log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
 	}
 	if stored || settings.Records && w.hasStore() {
 		s, err := w.openStore(ctx, a.log)
@@ -262,7 +262,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: decide, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+		Decide: decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.secrets,
 	}
 	if name := c.Sessions.SummaryModel; name != "" {
 		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {

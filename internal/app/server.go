@@ -110,7 +110,7 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 	watching, unwatch := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
-		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep,
+		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "watching the clock": s.tick,
 	} {
 		watchers.Go(func() {
 			defer panics.Log(s.log, doing)

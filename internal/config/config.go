@@ -193,8 +193,15 @@ func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
 
 // Policy says which calls of visible tools may run.
 type Policy struct {
-	Default CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
-	Rules   []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
+	Default   CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
+	Approvals Approvals    `yaml:"approvals" help:"Calls that rules ask about, see docs/approvals.md."`
+	Rules     []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
+}
+
+// Approvals says who may approve calls, and for how long they wait.
+type Approvals struct {
+	Expire time.Duration `yaml:"expire" default:"24h" help:"How long a call or a question waits for an answer. After that it is refused. A change takes effect with the next start."`
+	Rules  []CallRule    `yaml:"rules" help:"Who may approve calls of which tools: conditions over the one who answers, with attrs.asker for the one who asked. Tools that no rule names: the one who asked. Operators always may."`
 }
 
 // CallDefaults say, by risk, whether a tool may be called if no rule decides.
@@ -208,7 +215,7 @@ type CallDefaults struct {
 type CallRule struct {
 	Name   string   `yaml:"name" help:"Name of the rule in messages."`
 	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
-	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals exist they are refused."`
+	Ask    []string `yaml:"ask" help:"The same: calls wait for an approval, see docs/approvals.md."`
 	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule decides."`
