@@ -142,6 +142,7 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	holder   string          // this process, in the inbox
+	shared   store.Shared    // the store, if several processes use it; else nil
 	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
 	suspend  context.CancelCauseFunc
 	stopping atomic.Bool  // nothing new is accepted
@@ -211,6 +212,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Turn.Log = cfg.Log
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	if shared, ok := cfg.Store.(store.Shared); ok {
+		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
+	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {
 		e.selector = cfg.Embedder.Follow(e.selector)

@@ -247,7 +247,15 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			case <-e.life.Done():
 				return
 			}
-			why = e.guard(e.life, "taking up a message", i.Session, func() error { return e.retry(e.life, i.ID, errors.Is(why, errPanic)) })
+			why = e.guard(e.life, "taking up a message", i.Session, func() error {
+				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+					return err
+				}
+				return e.retry(e.life, i.ID, errors.Is(why, errPanic))
+			})
+			if errors.Is(why, store.ErrEnded) {
+				return // another process has answered it
+			}
 		}
 	}()
 }

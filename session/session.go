@@ -97,6 +97,8 @@ type Await struct {
 	User string `json:"user,omitempty"`
 	// For is what the call waits for.
 	For Awaited `json:"for"`
+	// Holder is the process in which the call goes on, where several share the store.
+	Holder string `json:"holder,omitempty"`
 	// Note is an outcome that came while a turn was open. It becomes a message when
 	// that turn ends.
 	Note string `json:"note,omitempty"`
