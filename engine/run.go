@@ -80,6 +80,9 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		defer e.running.end()
 		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
 		defer func() { e.storeLate(r.late.close()...) }()
+		if m.Text == Stop && m.History == nil && r.stopNow(ctx, yield) {
+			return
+		}
 		waiting, cancel := e.suspendable(ctx)
 		defer cancel()
 		for ok := r.enter(ctx, m, yield); ok; {
@@ -341,6 +344,8 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Session: key, State: state, Messages: left})
 	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
+	ctx, ended := e.stops.begin(ctx, key)
+	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
 	r.run(ctx, m, s, silent)
@@ -415,8 +420,9 @@ func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, e
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	// With a key, another sender of the message may have come to the session first.
-	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "", yield)
+	// With a key, another sender of the message may have come to the session first, and a
+	// running turn may have taken the message in.
+	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer, yield)
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
@@ -511,12 +517,20 @@ func (r *running) next(ctx context.Context, place *place, m Message, alone bool,
 
 // attempt is next until it is done, or until the session is lost.
 func (r *running) attempt(ctx context.Context, place *place, m Message, alone bool, f *follower) (ok bool) {
-	err := place.waitFor(ctx, store.Claim{Item: r.item.ID, News: f.news})
+	lined, out := r.lineUp(ctx, r.item.ID)
+	err := place.waitFor(lined, store.Claim{Item: r.item.ID, News: f.news})
+	out()
+	if errors.Is(err, errTaken) {
+		return f.yield(turn.Event{Text: taken().Reply}, nil) && f.yield(turn.Event{Done: taken()}, nil)
+	}
 	if errors.Is(err, store.ErrEnded) {
 		return r.elsewhere(ctx, f)
 	}
 	end := func() {}
 	if err == nil {
+		stoppable, ended := r.stops.begin(ctx, r.key)
+		defer ended()
+		ctx = stoppable
 		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
 	}
 	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
@@ -538,8 +552,7 @@ func (r *running) attempt(ctx context.Context, place *place, m Message, alone bo
 		case errors.Is(err, store.ErrLost):
 			r.kept = err
 		case err != nil:
-			r.kept = err
-			f.yield(turn.Event{}, stopped(fmt.Errorf("%w: %w", ErrStore, err)))
+			r.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.yield)
 		case ended != nil:
 			ok = repeat(*ended, f.unsaid)
 		default:
@@ -573,6 +586,9 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
+	if errors.Is(err, store.ErrEnded) { // it has no key
+		return &store.Item{State: store.Done, Result: resultOf(taken(), nil)}, nil
+	}
 	if err != nil || now.State != store.Waiting {
 		return &now, err
 	}
@@ -613,8 +629,11 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 	if err != nil {
 		return r.refuse(ctx, err, yield)
 	}
-	if m.Text == Compact {
+	switch m.Text {
+	case Compact:
 		return r.compact(ctx, m, s, yield)
+	case Stop:
+		return r.stopWaiting(ctx, m, s, yield)
 	}
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
@@ -624,6 +643,9 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 
 // refuse ends a message with an error, unless the store failed: then it waits.
 func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, error) bool) bool {
+	if errors.Is(context.Cause(ctx), turn.ErrStopped) && !errors.Is(err, store.ErrLost) {
+		err = turn.ErrStopped // which may have kept the store from answering
+	}
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		r.kept, err = err, stopped(err)
 	} else if r.item.ID != 0 {
@@ -653,6 +675,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	in.Item = r.item.ID
 	if m.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) { r.take(m, turn.Outcome{Call: call, Result: result}) }
+		if r.agent.Steer && m.outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx, m) }
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -673,7 +698,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					err = ErrStopping
 				}
 			case !ended && m.History == nil:
-				r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
 			}
 			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -691,8 +716,12 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 		case m.History == nil:
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
+			write := r.write
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
+				write = r.finishItem
+			} else if e.Step.Taken != 0 {
+				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
 			}
 			for i, a := range end.State.Awaits {
 				if a.For == session.Outcome && a.Holder == "" {
@@ -700,9 +729,12 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					end.State.Awaits[i].Holder = r.holder
 				}
 			}
-			if err := r.write(ctx, end); err != nil {
+			if err := write(ctx, end); err != nil {
 				r.kept = err
 				return !r.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
+			}
+			if e.Step.Taken != 0 {
+				r.tellTaken(e.Step.Taken)
 			}
 		}
 	}
