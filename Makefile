@@ -87,8 +87,9 @@ bench: build
 	go run ./bench/table
 
 # Kills etui at random moments while clients talk to it: some minutes.
-chaos: build
+chaos: build needs-postgres
 	go run ./bench/chaos
+	go run ./bench/chaos -replicas 3 -kills 200 -clients 12
 
 # The words that the ranking knows, made anew from their sources.
 lexicon:

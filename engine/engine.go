@@ -152,6 +152,7 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	holder   string          // this process, in the inbox
+	shared   store.Shared    // the store, if several processes use it; else nil
 	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
 	suspend  context.CancelCauseFunc
 	stopping atomic.Bool  // nothing new is accepted
@@ -228,6 +229,9 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted
+	}
+	if shared, ok := cfg.Store.(store.Shared); ok {
+		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {

@@ -252,14 +252,20 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 				return
 			}
 			why = e.guard(e.life, "taking up a message", i.Session, func() error {
+				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+					return err
+				}
 				var left *unwritten
-				if errors.As(why, &left) {
+				if errors.As(why, &left) && !errors.Is(why, store.ErrLost) {
 					if err := e.writeAgain(e.life, left); err != nil {
 						return err
 					}
 				}
 				return e.retry(e.life, i.ID, errors.Is(why, errPanic))
 			})
+			if errors.Is(why, store.ErrEnded) {
+				return // another process has answered it
+			}
 		}
 	}()
 }

@@ -93,6 +93,11 @@ type Item struct {
 	Accepted, Ended time.Time
 }
 
+// Before reports whether an item comes before another one of its mailbox.
+func (i Item) Before(j Item) bool {
+	return i.Priority < j.Priority || i.Priority == j.Priority && i.ID < j.ID
+}
+
 // Priority is the order of items in a mailbox.
 type Priority int
 

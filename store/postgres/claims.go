@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -112,11 +113,20 @@ func (s *Store) Release(key session.Key) {
 	s.mu.Lock()
 	mine := s.claims[key]
 	delete(s.claims, key)
+	last := s.untold(key)
 	maps.DeleteFunc(s.told, func(_ int64, t *transcript) bool { return t.session == key })
 	s.mu.Unlock()
-	if mine != nil && mine.number > 0 {
-		s.release(key, mine.number)
+	if mine == nil || mine.number <= 0 {
+		return
 	}
+	// Nobody here needs to wait: this process can claim the session anew before it is done.
+	s.ended.Go(func() {
+		defer panics.Log(s.log, "releasing a conversation")
+		for _, text := range last {
+			s.notify(context.Background(), text)
+		}
+		s.release(key, mine.number)
+	})
 }
 
 // release gives up a claim. If that fails, keepAlive does it as soon as somebody waits.

@@ -98,18 +98,20 @@ func (s *Store) tell(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, text := range s.untold() {
+		s.mu.Lock()
+		texts := s.untold("")
+		s.mu.Unlock()
+		for _, text := range texts {
 			s.notify(ctx, text)
 		}
 	}
 }
 
-// untold returns the notifications with what is to be sent.
-func (s *Store) untold() (texts []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// untold returns the notifications with what is to be sent about a session; empty means
+// all. The caller holds the lock.
+func (s *Store) untold(key session.Key) (texts []string) {
 	for item, t := range s.told {
-		for t.wanted && t.sent < len(t.text) {
+		for (key == "" || t.session == key) && t.wanted && t.sent < len(t.text) {
 			end := min(len(t.text), t.sent+piece)
 			texts = append(texts, fmt.Sprintf("news %d %d %s", item, t.sent, base64.StdEncoding.EncodeToString(t.text[t.sent:end])))
 			t.sent = end

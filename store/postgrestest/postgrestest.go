@@ -147,13 +147,17 @@ func (s *Server) URL(database string) string {
 	return "postgres://etui@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// Exec runs statements in a database.
-func (s *Server) Exec(ctx context.Context, database, sql string) error {
+// Exec runs statements in a database, each in a transaction of its own.
+func (s *Server) Exec(ctx context.Context, database string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, s.URL(database))
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, sql)
+	for _, sql := range statements {
+		if err == nil {
+			_, err = conn.Exec(ctx, sql)
+		}
+	}
 	return errors.Join(err, conn.Close(ctx))
 }
 
