@@ -83,6 +83,8 @@ type Message struct {
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// NoHistory leaves out what was said before in the conversation; it stays in the store.
+	NoHistory bool `json:"no_history,omitempty"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
 	// to, when not empty, is the session that the message is for, whoever sends it.

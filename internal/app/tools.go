@@ -111,7 +111,7 @@ func (a *App) addBuiltin() error {
 	if err := a.registry.Register(tools...); err != nil {
 		return err
 	}
-	if err := a.registry.Register(askUser()); err != nil {
+	if err := a.registry.Register(askUser(), a.scheduleTool()); err != nil {
 		return err
 	}
 	return addWeb(a.registry, w)
