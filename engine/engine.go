@@ -24,6 +24,7 @@ import (
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -153,6 +154,7 @@ type Engine struct {
 	selector func() *selection.Selector
 	agents   map[string]*agent
 	holder   string          // this process, in the inbox
+	shared   store.Shared    // the store, if several processes use it; else nil
 	life     context.Context //nolint:containedctx // ends when running turns are to be left to another process
 	suspend  context.CancelCauseFunc
 	stopping atomic.Bool  // nothing new is accepted
@@ -224,11 +226,15 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted
+	}
+	if shared, ok := cfg.Store.(store.Shared); ok {
+		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -32,7 +32,7 @@ type record struct {
 func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.Item, bool, error) {
 	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
-		i.Key, i.Digest = hashed([]string{m.Channel, m.Account, i.User, m.IdempotencyKey}), digest(m)
+		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
 	rec := record{m, m.guest, m.outcome, m.to, m.operator}
 	rec.Wait, rec.IdempotencyKey = false, ""
@@ -226,7 +226,7 @@ var errPanic = errors.New("the engine failed unexpectedly")
 func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.config.Log.ErrorContext(ctx, "the engine failed unexpectedly", "doing", doing, "session", key, "panic", p, "stack", string(debug.Stack()))
+			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
 			err = errPanic
 		}
 	}()
@@ -252,14 +252,20 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 				return
 			}
 			why = e.guard(e.life, "taking up a message", i.Session, func() error {
+				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+					return err
+				}
 				var left *unwritten
-				if errors.As(why, &left) {
+				if errors.As(why, &left) && !errors.Is(why, store.ErrLost) {
 					if err := e.writeAgain(e.life, left); err != nil {
 						return err
 					}
 				}
 				return e.retry(e.life, i.ID, errors.Is(why, errPanic))
 			})
+			if errors.Is(why, store.ErrEnded) {
+				return // another process has answered it
+			}
 		}
 	}()
 }

@@ -97,7 +97,7 @@ func (e *Engine) storeLate(items ...store.Item) {
 		go func() {
 			defer e.running.end()
 			defer panics.Log(e.config.Log, "waiting to store the outcome of a call")
-			if place.wait(e.life) != nil {
+			if _ = place.wait(e.life); e.life.Err() != nil { // later claims the session again
 				place.leave() // it stays in the inbox
 				return
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -78,13 +79,16 @@ type Message struct {
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
-	// same key, to the same engine, within [store.Kept] after its end, gets the result of
+	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after its end, gets the result of
 	// the first time. It is free text of at most 200 bytes; empty means none. A message
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	// NoHistory leaves out what was said before in the conversation; it stays in the store.
 	NoHistory bool `json:"no_history,omitempty"`
+	// Client names the program that hands the message over, for others perhaps: each has
+	// idempotency keys of its own. A server sets it to the API key's name.
+	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
 	// to, when not empty, is the session that the message is for, whoever sends it.
@@ -267,7 +271,7 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
+			Instructions: m.Instructions, Remember: route.Remembered(s.Key), IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
 		},
 	}
 	if e.config.Users != nil { // they may change

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
 
@@ -14,7 +15,8 @@ import (
 // memory. Nothing can wake up too late: leaving and joining exclude each other, and a
 // place is handed on by the one that leaves.
 type lines struct {
-	width int // how many are in at once under one key; 0 means 1
+	width  int          // how many are in at once under one key; 0 means 1
+	shared store.Shared // claims the session that the key names, for the place that is in; nil claims nothing
 
 	mu   sync.Mutex
 	open map[string]*line
@@ -33,6 +35,7 @@ type place struct {
 	key, who string
 	priority store.Priority
 	turn     chan struct{} // closed when it is in
+	claimed  bool          // or asked for
 }
 
 // depth returns how many are in and how many wait, under all keys.
@@ -71,7 +74,7 @@ func (q *lines) join(key, who string, priority store.Priority, waiting int) (*pl
 	if l.total >= max(q.width, 1) && len(l.waiting) >= waiting {
 		return nil, ErrBusy
 	}
-	p := &place{q, key, who, priority, make(chan struct{})}
+	p := &place{lines: q, key: key, who: who, priority: priority, turn: make(chan struct{})}
 	l.waiting = append(l.waiting, p)
 	q.admit(l)
 	return p, nil
@@ -96,16 +99,28 @@ func (q *lines) admit(l *line) {
 
 // wait returns when the place is in. It returns the cause of ctx when ctx ends, also if
 // both come at once.
-func (p *place) wait(ctx context.Context) error {
+func (p *place) wait(ctx context.Context) error { return p.waitFor(ctx, store.Claim{}) }
+
+// waitFor is wait for what a session is claimed for. It also fails as [store.Shared.Claim]
+// does. A place that lost its claim can wait again.
+func (p *place) waitFor(ctx context.Context, c store.Claim) error {
 	select {
 	case <-p.turn:
 	case <-ctx.Done():
 	}
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || p.lines.shared == nil {
+		return err
+	}
+	p.claimed = true
+	c.Session = session.Key(p.key)
+	return p.lines.shared.Claim(ctx, c)
 }
 
 // leave gives the place up, and lets the next one in.
 func (p *place) leave() {
+	if p.claimed {
+		p.lines.shared.Release(session.Key(p.key))
+	}
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
 	l := p.lines.open[p.key]

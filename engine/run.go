@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
@@ -93,15 +95,62 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 	}
 }
 
-// Resume goes on with what an earlier process left: it resumes open turns, works on what
+// Resume goes on with what other processes left: it resumes open turns, works on what
 // waits in the inbox, and reports calls that went on after their turn as lost. It returns
-// when all of that is done, or when ctx ends: then the rest is left for the next time.
-// Call it once, before or while the engine serves, in the one process that uses the
-// store.
+// when all of that is done, or when ctx ends: then the rest is left for the next time. With a
+// [store.Shared], processes may end at any time, and Resume goes on until ctx ends. Call it
+// once, before or while the engine serves, and with any other store in one process only.
 func (e *Engine) Resume(ctx context.Context) error {
-	keys, err := e.config.Store.Open(ctx)
-	if err != nil {
-		return fmt.Errorf("looking for open turns: %w", err)
+	var w resuming
+	defer func() {
+		close(w.left)
+		w.workers.Wait()
+	}()
+	w.left = make(chan session.Key)
+	if err := e.resumeLeft(ctx, &w, true); err != nil && e.shared == nil {
+		return err
+	}
+	if e.shared == nil {
+		return ctx.Err()
+	}
+	var alive []string
+	for {
+		select {
+		case <-e.shared.Left():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now, err := e.shared.Alive(ctx)
+		if err != nil {
+			continue // the store says when it is away
+		}
+		died := slices.ContainsFunc(alive, func(holder string) bool { return !slices.Contains(now, holder) })
+		if e.resumeLeft(ctx, &w, died) == nil {
+			alive = now
+		}
+	}
+}
+
+// resuming are the workers of Resume.
+type resuming struct {
+	left    chan session.Key
+	started int
+	workers sync.WaitGroup
+	busy    sync.Map // of the keys that they work on
+}
+
+// resumeLeft hands the sessions that were left to workers. All means also those without an
+// item in the inbox.
+func (e *Engine) resumeLeft(ctx context.Context, w *resuming, all bool) error {
+	if e.stopping.Load() {
+		return nil
+	}
+	var keys []session.Key
+	var err error
+	if all {
+		if keys, err = e.config.Store.Open(ctx); err != nil {
+			return fmt.Errorf("looking for open turns: %w", err)
+		}
 	}
 	waiting, err := e.config.Store.Mailboxes(ctx, e.holder)
 	if err != nil {
@@ -112,27 +161,49 @@ func (e *Engine) Resume(ctx context.Context) error {
 			keys = append(keys, key)
 		}
 	}
-	left := make(chan session.Key)
-	var workers sync.WaitGroup
-	for range min(maxResuming, len(keys)) {
-		workers.Go(func() {
+	workers := min(maxResuming, len(keys))
+	if e.shared != nil && workers > 0 {
+		workers = maxResuming
+	}
+	for ; w.started < workers; w.started++ {
+		w.workers.Go(func() {
 			defer panics.Log(e.config.Log, "resuming turns") // each turn has its own
-			for key := range left {
-				if err := e.guard(ctx, "resuming a turn", key, func() error { return e.resume(ctx, key) }); err != nil && !errors.Is(err, turn.ErrSuspended) {
-					e.config.Log.ErrorContext(ctx, "a session could not be resumed", "session", key, "error", err)
-				}
+			for key := range w.left {
+				e.resumeUntil(ctx, key)
+				w.busy.Delete(key)
 			}
 		})
 	}
 	for _, key := range keys {
+		if _, busy := w.busy.LoadOrStore(key, nil); busy {
+			continue
+		}
 		select {
-		case left <- key:
+		case w.left <- key:
 		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	close(left)
-	workers.Wait()
-	return ctx.Err()
+	return nil
+}
+
+// resumeUntil resumes a session. It tries again while the store fails.
+func (e *Engine) resumeUntil(ctx context.Context, key session.Key) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := e.guard(ctx, "resuming a turn", key, func() error { return e.resume(ctx, key) })
+		switch {
+		case err == nil || errors.Is(err, turn.ErrSuspended) || ctx.Err() != nil:
+			return
+		case errors.Is(err, errPanic) || pause == lastPause: // what others left is found again
+			e.config.Log.ErrorContext(ctx, "a session could not be resumed", "session", key, "error", err)
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // maxResuming is how many sessions Resume works on at once.
@@ -141,27 +212,63 @@ const maxResuming = 8
 // unbounded is how many may wait where nothing may be refused: what waits was accepted.
 const unbounded = math.MaxInt
 
-// resume goes on with what an earlier process left in a session.
+// resume goes on with what other processes left in a session.
 func (e *Engine) resume(ctx context.Context, key session.Key) error {
 	e.running.begin()
 	defer e.running.end()
-	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
-	defer cancel()
-	for _, left := range []func() error{
-		func() error { return e.lost(ctx, key) },
-		func() error { return e.finish(ctx, key) },
-		func() error { return e.leftovers(ctx, key, 0) },
-	} {
-		if err := left(); err != nil {
+	for {
+		more, err := e.resumeOne(ctx, key)
+		if err != nil || !more {
 			return err
 		}
 	}
-	return nil
+}
+
+// resumeOne ends the session's open turn, and works on the first item that was left. It
+// reports whether there was one. While another process has the session, it does nothing.
+func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err error) {
+	left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
+	if err != nil {
+		return false, err
+	}
+	claim := store.Claim{Try: true}
+	if len(left) > 0 {
+		claim.Item = left[0].ID
+	}
+	place, err := e.sessions.join(string(key), "", store.People, unbounded)
+	if err != nil {
+		return false, err
+	}
+	defer place.leave()
+	switch err := place.waitFor(ctx, claim); {
+	case errors.Is(err, store.ErrClaimed):
+		return false, nil
+	case errors.Is(err, store.ErrEnded):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	ctx, cancel := e.suspendable(context.WithoutCancel(ctx), ctx)
+	defer cancel()
+	if err := e.lost(ctx, key); err != nil {
+		return false, err
+	}
+	if err := e.finish(ctx, key); err != nil || len(left) == 0 {
+		return false, err
+	}
+	switch now, err := e.item(ctx, left[0].ID); {
+	case errors.Is(err, store.ErrEnded):
+		return true, nil // it was the open turn's
+	case err != nil || now.State != store.Waiting:
+		return err == nil, err
+	default:
+		err := e.takeUp(ctx, now, true)
+		if err != nil && !errors.Is(err, turn.ErrSuspended) && !errors.Is(err, store.ErrLost) {
+			e.storeLate(now) // it may be ours now, so that nobody finds it
+			return true, nil
+		}
+		return err == nil, err
+	}
 }
 
 // lost reports the calls of ended processes that went on after their turn, except for
@@ -180,8 +287,14 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 			e.pending.Store(pending{key, m.outcome.Call.ID}, nil)
 		}
 	}
+	var alive []string
+	if e.shared != nil {
+		if alive, err = e.shared.Alive(ctx); err != nil {
+			return err
+		}
+	}
 	for _, a := range s.Awaits {
-		if _, here := e.pending.Load(pending{key, a.Call}); here || a.For != session.Outcome {
+		if _, here := e.pending.Load(pending{key, a.Call}); here || a.For != session.Outcome || slices.Contains(alive, a.Holder) {
 			continue
 		}
 		if s.State, err = e.storeOutcome(ctx, key, s.State, turn.Lost(a), 0); err != nil {
@@ -191,13 +304,13 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 	return nil
 }
 
-// leftovers works on the items that ended processes have left in a session, in their
-// order, up to an item; 0 means on all. The open turn of the session comes first. The
-// caller has the session to itself.
-func (e *Engine) leftovers(ctx context.Context, key session.Key, upTo int64) error {
+// leftovers works on the items that ended processes have left in a session before an item,
+// in their order. The open turn of the session comes first. The caller has the session to
+// itself.
+func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item) error {
 	for {
 		left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
-		if err != nil || len(left) == 0 {
+		if err != nil || len(left) == 0 || e.shared != nil && !left[0].Before(before) {
 			return err
 		}
 		if err := e.finish(ctx, key); err != nil { // it may be the item's own turn
@@ -206,7 +319,7 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, upTo int64) err
 		switch now, err := e.item(ctx, left[0].ID); {
 		case errors.Is(err, store.ErrEnded) || err == nil && now.State != store.Waiting:
 			continue
-		case err != nil || now.ID == upTo:
+		case err != nil || now.ID == before.ID:
 			return err
 		default:
 			if err := e.takeUp(ctx, now, true); err != nil {
@@ -274,6 +387,7 @@ type running struct {
 	agent *agent
 	key   session.Key
 	late  *late
+	by    *follower  // whoever waits for the answer; nil when nobody does
 	item  store.Item // in the inbox; its ID is 0 for a message that is not stored
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
@@ -384,11 +498,33 @@ func stopped(err error) error {
 func (r *running) next(ctx context.Context, place *place, m Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.leave
 	defer func() { leave() }()
+	f := &follower{yield: yield}
+	r.by = f
+	for {
+		ok = r.attempt(ctx, place, m, alone, f)
+		if !errors.Is(r.kept, store.ErrLost) {
+			break
+		}
+		// Another process took the session over. It may answer the message, or this one.
+		r.kept, alone = nil, false
+	}
+	if r.kept != nil && r.item.ID != 0 && !errors.Is(r.kept, turn.ErrSuspended) {
+		leave = func() {}
+		r.later(r.item, r.kept, place)
+	}
+	return ok
+}
+
+// attempt is next until it is done, or until the session is lost.
+func (r *running) attempt(ctx context.Context, place *place, m Message, alone bool, f *follower) (ok bool) {
 	lined, out := r.lineUp(ctx, r.item.ID)
-	err := place.wait(lined)
+	err := place.waitFor(lined, store.Claim{Item: r.item.ID, News: f.news})
 	out()
 	if errors.Is(err, errTaken) {
-		return yield(turn.Event{Text: taken().Reply}, nil) && yield(turn.Event{Done: taken()}, nil)
+		return f.yield(turn.Event{Text: taken().Reply}, nil) && f.yield(turn.Event{Done: taken()}, nil)
+	}
+	if errors.Is(err, store.ErrEnded) {
+		return r.elsewhere(ctx, f)
 	}
 	end := func() {}
 	if err == nil {
@@ -401,29 +537,32 @@ func (r *running) next(ctx context.Context, place *place, m Message, alone bool,
 		end()
 		err = turn.ErrSuspended
 	}
-	if err != nil {
-		return r.unasked(ctx, err, yield)
+	switch {
+	case err == nil:
+	case ctx.Err() == nil && !errors.Is(err, turn.ErrSuspended): // the store failed
+		r.kept = err
+		return f.yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
+	default:
+		return r.unasked(ctx, err, f.yield)
 	}
 	defer end()
 	err = r.guard(ctx, "running a turn", r.key, func() error {
 		ended, err := r.catchUp(ctx, alone)
 		switch {
+		case errors.Is(err, store.ErrLost):
+			r.kept = err
 		case err != nil:
-			r.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), yield)
+			r.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), f.yield)
 		case ended != nil:
-			ok = repeat(*ended, yield)
+			ok = repeat(*ended, f.unsaid)
 		default:
-			ok = r.answer(ctx, m, yield)
+			ok = r.answer(ctx, m, f.hand)
 		}
 		return nil
 	})
 	if err != nil {
 		r.kept = err
-		yield(turn.Event{}, err)
-	}
-	if r.kept != nil && r.item.ID != 0 && !errors.Is(r.kept, turn.ErrSuspended) {
-		leave = func() {}
-		r.later(r.item, r.kept, place)
+		f.yield(turn.Event{}, err)
 	}
 	return ok
 }
@@ -434,6 +573,7 @@ func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event,
 	if !errors.Is(why, turn.ErrSuspended) {
 		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, why)}); err != nil {
 			r.config.Log.ErrorContext(ctx, "a message whose sender has gone stays in the inbox", "item", r.item.ID, "error", err)
+			r.storeLate(r.item)
 		}
 	}
 	return yield(turn.Event{}, stopped(why)) && false
@@ -442,7 +582,7 @@ func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event,
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
 func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) {
-	if err := r.leftovers(ctx, r.key, r.item.ID); err != nil || alone {
+	if err := r.leftovers(ctx, r.key, r.item); err != nil || alone {
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
@@ -461,9 +601,14 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
-		// The process that ran it ended, and nobody has taken it up.
+		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
 		if err = r.finish(ctx, r.key); err == nil {
 			s, err = r.load(ctx, r.agent, m)
+		}
+		if err == nil && r.item.ID != 0 {
+			if now, err := r.Engine.item(ctx, r.item.ID); errors.Is(err, store.ErrEnded) || err == nil && now.State != store.Waiting {
+				return r.elsewhere(ctx, cmp.Or(r.by, &follower{yield: yield}))
+			}
 		}
 	}
 	if err != nil {
@@ -472,7 +617,7 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 	if m.outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
 		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome, r.item.ID) // no turn of its own
 		r.kept = err
-		return err == nil || yield(turn.Event{}, err) && false
+		return err == nil || !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 	}
 	if text, ok := answeringOf(m.Text); ok {
 		return r.decided(ctx, m, s, text, yield)
@@ -502,15 +647,15 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 
 // refuse ends a message with an error, unless the store failed: then it waits.
 func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, error) bool) bool {
-	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
+	if errors.Is(context.Cause(ctx), turn.ErrStopped) && !errors.Is(err, store.ErrLost) {
 		err = turn.ErrStopped // which may have kept the store from answering
 	}
-	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) {
+	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		r.kept, err = err, stopped(err)
 	} else if r.item.ID != 0 {
 		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
 	}
-	return yield(turn.Event{}, err) && false
+	return !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
@@ -535,6 +680,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	for e, err := range r.agent.runner.Run(ctx, in) {
 		failed = err
 		watched.see(e)
+		r.tell(e)
 		switch {
 		case err != nil:
 			r.config.Log.InfoContext(ctx, "turn failed", "agent", r.agent.Name, "session", s.Key, "error", err)
@@ -546,7 +692,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			case !ended && m.History == nil:
 				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
 			}
-			return !r.gone && yield(turn.Event{}, err) && false
+			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
 			if e.Done != nil && len(e.Done.Awaits) > 0 && !r.gone && !yield(turn.Event{Text: e.Done.Reply}, nil) {
 				r.gone = true
@@ -575,9 +721,15 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
 			}
+			for i, a := range end.State.Awaits {
+				if a.For == session.Outcome && a.Holder == "" {
+					end.State.Awaits = slices.Clone(end.State.Awaits)
+					end.State.Awaits[i].Holder = r.holder
+				}
+			}
 			if err := write(ctx, end); err != nil {
 				r.kept = err
-				return !r.gone && yield(turn.Event{}, err) && false
+				return !r.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 			}
 			if e.Step.Taken != 0 {
 				r.tellTaken(e.Step.Taken)

@@ -84,6 +84,8 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.OwnSession},
 		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.DeleteOwnSession},
 		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.StopOwnTurn},
+		{"POST /api/memory", Person, "a MemoryLook in, what is remembered in its conversation out; with a query, what of it fits", own.Memory},
+		{"PUT /api/memory", Person, "a MemoryEdit in, the Edited text out", own.EditMemory},
 		{"GET /api/approvals", Person, "the calls and questions that a person may answer: ?user=", own.OwnApprovals},
 		{"POST /api/approvals/{id}", Person, "an OwnAnswer in, what was answered out; its conversation goes on", own.AnswerOwn},
 

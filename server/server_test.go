@@ -71,6 +71,8 @@ func ExampleServer_Routes() {
 	// person    GET /api/sessions/{key}
 	// person    DELETE /api/sessions/{key}
 	// person    POST /api/sessions/{key}/stop
+	// person    POST /api/memory
+	// person    PUT /api/memory
 	// person    GET /api/approvals
 	// person    POST /api/approvals/{id}
 	// operator  GET /admin/keys
@@ -212,6 +214,11 @@ func TestNames(t *testing.T) {
 		if status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s %q: %d %.200s; want %d and %q", c.host, c.header, status, body, c.status, c.says)
 		}
+	}
+	r, w := httptest.NewRequest(http.MethodGet, "http://localhost/", nil), httptest.NewRecorder()
+	r.Host = ""
+	if s.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
+		t.Errorf("without a name: %d %s", w.Code, w.Body)
 	}
 }
 

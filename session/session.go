@@ -142,6 +142,8 @@ type Await struct {
 	Question  string    `json:"question,omitempty"`
 	Choices   []string  `json:"choices,omitempty"`
 	Until     time.Time `json:"until,omitzero"`
+	// Holder is the process in which the call goes on, where several share the store.
+	Holder string `json:"holder,omitempty"`
 	// Note is an outcome that came while a turn was open. It becomes a message when
 	// that turn ends.
 	Note string `json:"note,omitempty"`

@@ -93,6 +93,11 @@ type Item struct {
 	Accepted, Ended time.Time
 }
 
+// Before reports whether an item comes before another one of its mailbox.
+func (i Item) Before(j Item) bool {
+	return i.Priority < j.Priority || i.Priority == j.Priority && i.ID < j.ID
+}
+
 // Priority is the order of items in a mailbox.
 type Priority int
 
@@ -139,3 +144,50 @@ type End struct {
 
 // ErrEnded says that an item has ended, or is gone.
 var ErrEnded = errors.New("the message has ended")
+
+// Shared is a store that several processes use at once, each with a [Store] of its own.
+//
+// One process at a time works on a session: the one that has claimed it. A process that
+// dies, or does not reach the store for some seconds, loses its claims to those who ask
+// for them. From then on its writes to such a session change nothing and return [ErrLost].
+// Sessions that a process never claimed, it may write to. To [Inbox.Mailboxes] and
+// [ItemFilter.NotOf], items of other processes that are alive are as its own.
+type Shared interface {
+	Store
+	// Holder names this process.
+	Holder() string
+	// Alive returns the holders that are alive, without this one.
+	Alive(ctx context.Context) ([]string, error)
+	// Claim makes a session this process's own until Release. It waits while another
+	// process has it. The process makes sure that it claims a session once at a time.
+	Claim(ctx context.Context, c Claim) error
+	// Release gives a session up, whether it was lost or not.
+	Release(key session.Key)
+	// Tell adds to what [Claim.News] of other processes receive about an item of a session
+	// that this process has claimed. It does not wait; what is too much is dropped.
+	Tell(key session.Key, item int64, news []byte)
+	// Left receives a value when sessions may have been left by another process: look at
+	// Mailboxes then.
+	Left() <-chan struct{}
+}
+
+// Claim is what [Shared.Claim] is to do.
+type Claim struct {
+	Session session.Key
+	// Item, when not 0, is what the session is claimed for. Claim waits for the items
+	// before it that other processes will answer, and returns [ErrEnded] once it does not
+	// wait any more.
+	Item int64
+	// Try returns [ErrClaimed] instead of waiting.
+	Try bool
+	// News receives what the process that works on the item tells, from the beginning,
+	// while Claim waits; nil discards.
+	News func([]byte)
+}
+
+var (
+	// ErrLost says that another process works on a session.
+	ErrLost = errors.New("another process has taken the conversation over")
+	// ErrClaimed says that another process works on a session, or will.
+	ErrClaimed = errors.New("another process works on the conversation")
+)

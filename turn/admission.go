@@ -186,6 +186,7 @@ func (t *run) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.
 	}
 	defer func() {
 		if p := recover(); p != nil {
+			t.panicked("deciding on a call", p)
 			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()

@@ -211,7 +211,7 @@ func (t *run) runAll(jobs []*job) {
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.config.Log.ErrorContext(t.ctx, "call panicked", "tool", j.call.Name, "panic", p, "stack", string(debug.Stack()), "session", t.in.Session.Key)
+					t.panicked("calling "+j.call.Name, p)
 					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
 					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 				}
@@ -433,7 +433,7 @@ func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Failure("%s did not finish within %v", name, limit)
 	case errors.As(err, &panicked):
-		t.config.Log.ErrorContext(t.ctx, "tool panicked", "tool", name, "panic", panicked.Value, "session", t.in.Session.Key)
+		t.panicked("running "+name, panicked)
 	}
 	return tool.Failure("%v", err)
 }
@@ -454,7 +454,7 @@ func wait(ctx context.Context, limit time.Duration, f func(context.Context) (cha
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				done <- outcome{err: &catalog.PanicError{Value: p}}
+				done <- outcome{err: &catalog.PanicError{Value: p, Stack: debug.Stack()}}
 			}
 		}()
 		r, err := f(ctx)

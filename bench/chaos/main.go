@@ -1,5 +1,7 @@
 // Chaos kills etui with SIGKILL at random moments while clients talk to it, and checks
-// that nothing was lost: `make chaos`. docs/reliability.md says what is promised.
+// that nothing was lost: `make chaos`. docs/reliability.md says what is promised. With
+// -replicas several etui share a PostgreSQL server, and are also paused with SIGSTOP; the
+// server restarts, drops connections and becomes read-only.
 //
 // Clients send numbered messages with idempotency keys, several conversations at once, and
 // send a message again until it is answered. The model, in this process, answers a message
@@ -18,13 +20,14 @@ func main() {
 	etui := flag.String("etui", "bin/etui", "the program to kill")
 	kills := flag.Int("kills", 300, "how often it is killed")
 	clients := flag.Int("clients", 6, "how many conversations go on at once")
+	replicas := flag.Int("replicas", 0, "how many etui share a PostgreSQL; 0: one with SQLite")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "chaos")
 	if err != nil {
 		log.Fatal(err)
 	}
 	began := time.Now()
-	r, err := run(config{etui: *etui, dir: dir, kills: *kills, clients: *clients})
+	r, err := run(config{etui: *etui, dir: dir, kills: *kills, clients: *clients, replicas: *replicas})
 	if err != nil {
 		log.Fatalf("chaos: %v; the workspace is %s", err, dir)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,13 +17,17 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/etui-run/etui/store/postgrestest"
 )
 
 // config says what a run does.
 type config struct {
 	etui, dir      string
 	kills, clients int
+	replicas       int // over one PostgreSQL; 0 is one etui over SQLite
 }
 
 // report is what became of the messages.
@@ -35,7 +38,7 @@ type report struct {
 }
 
 func (r *report) String() string {
-	return fmt.Sprintf("%d kills, %d messages, sent again %d times, %d promises broken", r.kills, r.sent, r.repeats, len(r.problems))
+	return fmt.Sprintf("%d times harm, %d messages, sent again %d times, %d promises broken", r.kills, r.sent, r.repeats, len(r.problems))
 }
 
 func (r *report) wrong() []string { return r.problems }
@@ -46,29 +49,49 @@ func (r *report) broken(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// run starts etui, lets clients talk while it kills and restarts etui, and compares what
-// clients were told with what etui has stored and done.
-func run(c config) (*report, error) {
+// run starts etui, lets clients talk while it does harm, and compares what clients were
+// told with what etui has stored and done.
+func run(c config) (r *report, err error) {
 	w := &world{done: map[string]int{}}
 	services := httptest.NewServer(w)
 	defer services.Close()
-	address, err := free()
-	if err != nil {
-		return nil, err
+	var db *postgrestest.Server
+	store := ""
+	if c.replicas > 0 {
+		if db, err = postgrestest.Start(); err != nil {
+			return nil, err
+		}
+		defer db.Close()
+		store = db.URL("postgres")
 	}
-	if err := workspace(c.dir, address, services.URL); err != nil {
-		return nil, err
+	gateways := make([]*gateway, max(1, c.replicas))
+	defer func() {
+		for _, g := range gateways {
+			if g != nil && g.cmd != nil {
+				_ = g.kill()
+			}
+		}
+	}()
+	for i := range gateways {
+		address, err := free()
+		if err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(c.dir, fmt.Sprint("etui", i))
+		if err := workspace(dir, address, services.URL, store); err != nil {
+			return nil, err
+		}
+		gateways[i] = &gateway{etui: c.etui, dir: dir, url: "http://" + address}
+		if err := gateways[i].start(); err != nil {
+			return nil, err
+		}
 	}
-	g := &gateway{etui: c.etui, dir: c.dir, url: "http://" + address}
-	if err := g.start(); err != nil {
-		return nil, err
-	}
-	r := &report{kills: c.kills}
+	r = &report{kills: c.kills}
 	var stop atomic.Bool
 	var clients sync.WaitGroup
 	talkers := make([]*client, c.clients)
 	for i := range talkers {
-		t := &client{gateway: g, report: r, name: fmt.Sprint("c", i)}
+		t := &client{gateways: gateways, report: r, name: fmt.Sprint("c", i)}
 		talkers[i] = t
 		clients.Go(func() {
 			for !stop.Load() {
@@ -78,23 +101,59 @@ func run(c config) (*report, error) {
 	}
 	for range c.kills {
 		pause(time.Duration(20+rand.IntN(600)) * time.Millisecond)
-		if err = g.kill(); err == nil {
-			err = g.start()
-		}
-		if err != nil {
+		if err = harm(gateways, db); err != nil {
 			break
 		}
 	}
 	stop.Store(true)
 	clients.Wait()
 	if err != nil {
-		return nil, errors.Join(err, g.kill())
+		return nil, err
 	}
 	for _, t := range talkers {
 		t.check(w)
 		r.sent, r.repeats = r.sent+t.n, r.repeats+t.repeats
 	}
-	return r, g.kill()
+	return r, nil
+}
+
+// harm kills a gateway, or does something else to it or to the database.
+func harm(gateways []*gateway, db *postgrestest.Server) error {
+	g := gateways[rand.IntN(len(gateways))]
+	what := 0
+	if db != nil {
+		what = rand.IntN(10)
+	}
+	switch what {
+	case 0: // longer and shorter than a lease
+		if err := g.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		pause(time.Duration(500+rand.IntN(7000)) * time.Millisecond)
+		return g.cmd.Process.Signal(syscall.SIGCONT)
+	case 1:
+		db.Stop([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}[rand.IntN(2)])
+		pause(time.Duration(rand.IntN(2000)) * time.Millisecond)
+		return db.Run()
+	case 2:
+		return db.Exec(context.Background(), "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'etui' AND random() < 0.7")
+	case 3:
+		for _, value := range []string{"on", "off"} {
+			if err := db.Exec(context.Background(), "postgres", "SET default_transaction_read_only = off",
+				"ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()"); err != nil {
+				return err
+			}
+			pause(time.Duration(rand.IntN(1500)) * time.Millisecond)
+		}
+		return nil
+	}
+	if err := g.kill(); err != nil {
+		return err
+	}
+	if len(gateways) > 1 {
+		pause(time.Duration(rand.IntN(1500)) * time.Millisecond) // the others go on
+	}
+	return g.start()
 }
 
 // world is the model, and the service behind the tool.
@@ -149,7 +208,7 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 }
 
 // workspace writes the configuration and the skill.
-func workspace(dir, address, services string) error {
+func workspace(dir, address, services, store string) error {
 	mark := `name: mark
 description: Mark a message. It must not be done twice.
 provider: http
@@ -159,7 +218,10 @@ parameters: {type: object, properties: {text: {type: string}}, required: [text]}
 `
 	text := fmt.Sprintf("listen: %s\nstate: %s\nlog: {level: warn}\nmodels: [{name: mock, provider: openai, model: mock, base_url: %q}]\nskills: {local: [%s]}\n",
 		address, filepath.Join(dir, "state"), services+"/v1", strings.TrimPrefix(services, "http://"))
-	if err := os.Mkdir(filepath.Join(dir, "skills"), 0o755); err != nil {
+	if store != "" {
+		text += fmt.Sprintf("store: %q\n", store)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "skills"), 0o755); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "skills", "mark.yaml"), []byte(mark), 0o600); err != nil {
@@ -227,12 +289,12 @@ func (g *gateway) kill() error {
 
 // client is one conversation.
 type client struct {
-	*gateway
 	*report
-	name    string
-	n       int      // messages sent
-	repeats int      // how often one was sent again
-	replies []string // what the client was told
+	gateways []*gateway
+	name     string
+	n        int      // messages sent
+	repeats  int      // how often one was sent again
+	replies  []string // what the client was told
 }
 
 // say sends the next message until it is answered.
@@ -256,7 +318,9 @@ func (c *client) say() {
 
 // post sends a message once, and reports whether it has ended.
 func (c *client) post(id string, body []byte) (reply string, ok bool) {
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.url+"/api/chat", bytes.NewReader(body))
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // a gateway may be paused
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.gateways[rand.IntN(len(c.gateways))].url+"/api/chat", bytes.NewReader(body))
 	if err != nil {
 		return err.Error(), true
 	}
@@ -301,7 +365,7 @@ func (c *client) check(w *world) {
 				Result     *struct{ Unknown bool }
 			}
 		}
-		resp, err := get(fmt.Sprintf("%s/admin/sessions/%s?limit=1000&skip=%d", c.url, key, skip))
+		resp, err := get(fmt.Sprintf("%s/admin/sessions/%s?limit=1000&skip=%d", c.gateways[0].url, key, skip))
 		if err != nil {
 			c.broken("%s cannot be read: %v", c.name, err)
 			return
@@ -350,7 +414,7 @@ func (c *client) check(w *world) {
 // key is the name of the client's session as etui has it.
 func (c *client) key() string {
 	var page struct{ Sessions []struct{ Key string } }
-	resp, err := get(c.url + "/api/sessions?user=" + c.name)
+	resp, err := get(c.gateways[0].url + "/api/sessions?user=" + c.name)
 	if err == nil {
 		err = json.NewDecoder(resp.Body).Decode(&page)
 		_ = resp.Body.Close()

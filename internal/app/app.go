@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
@@ -28,7 +28,6 @@ import (
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
-	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -84,6 +83,7 @@ type App struct {
 	readable []string         // the folders of tools.read
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
+	keeper   memories.Keeper // gives the tools the engine's memory
 	close    []func() error
 }
 
@@ -102,6 +102,7 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.log = panics.Counted(a.log)
 	if err := a.open(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -110,7 +111,7 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 
 // open makes everything, in the order in which the parts need each other.
 func (a *App) open(ctx context.Context, settings Config) error {
-	if err := a.secrets.Set(a.Workspace.File, a.Workspace.Config.Secrets()...); err != nil {
+	if err := a.secrets.Set(a.Workspace.File, a.Workspace.secrets()...); err != nil {
 		return err
 	}
 	if settings.Stored {
@@ -133,6 +134,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
+	a.keeper.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.HTTP = server.New(a.Engine, server.Config{
@@ -222,8 +224,8 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
 	}
-	if stored || settings.Records && exists(w.Database()) {
-		s, err := sqlite.Open(ctx, w.Database())
+	if stored || settings.Records && w.hasStore() {
+		s, err := w.openStore(ctx, a.log)
 		if err != nil {
 			return e, err
 		}
@@ -272,11 +274,6 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		}
 	}
 	return e, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // Sandbox says how programs run here.

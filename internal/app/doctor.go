@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store/sqlite"
 )
 
 // Finding is a line of the doctor's report.
@@ -71,6 +68,9 @@ func Examine(ctx context.Context, w *Workspace, c Config) (report []Finding) {
 		}
 	}
 	add("state", w.checkState(ctx), w.State)
+	if w.Config.Store != "" {
+		add("database", nil, w.Database())
+	}
 	a, err := New(ctx, w, c)
 	var misconfigured config.Error
 	switch {
@@ -135,10 +135,10 @@ func (a *App) checkModels(ctx context.Context) []Finding {
 
 // checkState opens the database without leaving one behind.
 func (w *Workspace) checkState(ctx context.Context) error {
-	if _, err := os.Stat(w.Database()); errors.Is(err, fs.ErrNotExist) {
+	if !w.hasStore() {
 		return nil // the first start makes it
 	}
-	s, err := sqlite.Open(ctx, w.Database())
+	s, err := w.openStore(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,10 @@ package app
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/replay"
 	"github.com/etui-run/etui/session"
-	"github.com/etui-run/etui/store/sqlite"
 )
 
 // maxReplayed is how many stored conversations are replayed: the newest.
@@ -21,10 +19,10 @@ var ErrNothingStored = errors.New("the workspace has stored no conversation yet"
 // newest ones if there are no keys. Who has what a session does not record: the user,
 // the channel and the roles. The error is [ErrNothingStored] if there are none.
 func StoredConversations(ctx context.Context, w *Workspace, keys []string, who replay.Conversation) (all []replay.Conversation, err error) {
-	if _, err := os.Stat(w.Database()); err != nil {
+	if !w.hasStore() {
 		return nil, ErrNothingStored
 	}
-	store, err := sqlite.Open(ctx, w.Database())
+	store, err := w.openStore(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -99,9 +99,6 @@ func (w *Workspace) wrongf(format string, args ...any) error {
 	return UsageError{fmt.Errorf("%s: %w", w.File, fmt.Errorf(format, args...))}
 }
 
-// Database is the file that conversations are stored in.
-func (w *Workspace) Database() string { return filepath.Join(w.State, "etui.db") }
-
 // keys is the file of the API keys.
 func (w *Workspace) keys() string { return filepath.Join(w.State, "keys.json") }
 

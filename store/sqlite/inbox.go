@@ -4,20 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/internal/row"
 )
 
 // columns are those of an item, in the order in which item reads them.
 const columns = `id, session, user, coalesce(key, ''), digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
 
-func item(row interface{ Scan(to ...any) error }) (i store.Item, err error) {
+func item(r interface{ Scan(to ...any) error }) (i store.Item, err error) {
 	var accepted, ended int64
 	var message, result []byte
-	err = row.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
+	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
 	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
 	if ended != 0 {
 		i.Ended = time.UnixMilli(ended)
@@ -27,8 +27,8 @@ func item(row interface{ Scan(to ...any) error }) (i store.Item, err error) {
 
 // Accept implements [store.Inbox].
 func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
-	if len(i.Session) > maxKey {
-		return i, false, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(i.Session), maxKey)
+	if err := row.CheckKey(i.Session); err != nil {
+		return i, false, err
 	}
 	added := false
 	err := s.update(ctx, func(tx *sql.Tx) error {
@@ -103,10 +103,10 @@ func (s *Store) Update(ctx context.Context, i store.Item) error {
 
 // Finish implements [store.Inbox].
 func (s *Store) Finish(ctx context.Context, e store.End) error {
-	var step *step
+	var step *row.Step
 	if e.Session != "" {
 		var err error
-		if step, err = newStep(e.Session, e.State, e.Messages); err != nil {
+		if step, err = row.NewStep(e.Session, e.State, e.Messages); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/internal/row"
 )
 
 // Stored messages never change. So the newest messages of recent sessions stay decoded
@@ -105,7 +106,7 @@ func rowsAfter(ctx context.Context, tx *sql.Tx, key session.Key, number int64, l
 		if total += len(raw); total > session.MaxLoad && limit > 0 && len(k.numbers) > 0 {
 			break
 		}
-		m, err := decode(raw)
+		m, err := row.Decode(raw)
 		if err != nil {
 			return kept{}, fmt.Errorf("a message of session %q: %w", key, err)
 		}

@@ -12,11 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
-)
-
-const (
-	maxKey     = 512     // bytes
-	maxMessage = 8 << 20 // bytes of a stored message
+	"github.com/etui-run/etui/store/internal/row"
 )
 
 // Load implements [session.Store]. State and messages belong to the same moment.
@@ -57,7 +53,7 @@ func decodeAll(rows *sql.Rows, key session.Key, bounded bool) ([]chat.Message, e
 		if total += len(raw); bounded && total > session.MaxLoad && len(list) > 0 {
 			break
 		}
-		m, err := decode(raw)
+		m, err := row.Decode(raw)
 		if err != nil {
 			return nil, fmt.Errorf("a message of session %q: %w", key, err)
 		}
@@ -76,57 +72,28 @@ func all(limit int) int {
 
 // Append implements [session.Store].
 func (s *Store) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
-	step, err := newStep(key, state, messages)
+	step, err := row.NewStep(key, state, messages)
 	if err != nil {
 		return err
 	}
 	return s.explain(s.update(ctx, func(tx *sql.Tx) error { return s.add(ctx, tx, step) }))
 }
 
-// step is what becomes part of a session, as it is stored.
-type step struct {
-	key      session.Key
-	state    string
-	open     bool
-	messages []chat.Message
-	rows     []string // of the messages
-}
-
-func newStep(key session.Key, state session.State, messages []chat.Message) (*step, error) {
-	if len(key) > maxKey {
-		return nil, fmt.Errorf("the session's key has %d bytes, at most %d are allowed", len(key), maxKey)
-	}
-	saved, err := json.Marshal(state)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]string, len(messages))
-	for i, m := range messages {
-		if rows[i], err = encode(m); err != nil {
-			return nil, fmt.Errorf("a message of session %q: %w", key, err)
-		}
-		if len(rows[i]) > maxMessage {
-			return nil, fmt.Errorf("a message of session %q has %d bytes, at most %d can be stored", key, len(rows[i]), maxMessage)
-		}
-	}
-	return &step{key, string(saved), state.Open(), messages, rows}, nil
-}
-
 // add adds a step to its session.
-func (s *Store) add(ctx context.Context, tx *sql.Tx, step *step) error {
+func (s *Store) add(ctx context.Context, tx *sql.Tx, step *row.Step) error {
 	now := time.Now().UnixMilli()
 	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, step.key, step.state, step.open, now, now)
-	if err != nil || len(step.rows) == 0 {
+		ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, step.Key, step.State, step.Open, now, now)
+	if err != nil || len(step.Rows) == 0 {
 		return err
 	}
 	id, err := s.nextID(ctx, tx)
-	for i, row := range step.rows {
+	for i, raw := range step.Rows {
 		if err != nil {
 			break
 		}
-		if _, err = tx.ExecContext(ctx, `INSERT INTO messages (id, session, message) VALUES (?, ?, ?)`, id, step.key, row); err == nil {
-			err = addFiles(ctx, tx, id, step.messages[i].Files)
+		if _, err = tx.ExecContext(ctx, `INSERT INTO messages (id, session, message) VALUES (?, ?, ?)`, id, step.Key, raw); err == nil {
+			err = addFiles(ctx, tx, id, step.Messages[i].Files)
 		}
 		id++
 		s.highest.Store(id)

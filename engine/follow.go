@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// news is an event as other processes learn it, a line of JSON. What is long comes with the
+// conversation.
+type news struct {
+	Text     string         `json:"text,omitempty"`
+	Call     *chat.Call     `json:"call,omitempty"`
+	Await    *session.Await `json:"await,omitempty"`
+	Progress *turn.Progress `json:"progress,omitempty"`
+	Result   *chat.Result   `json:"result,omitempty"`
+	Done     *turn.Done     `json:"done,omitempty"`
+}
+
+// tell lets senders of the item at other processes see what happens.
+func (r *running) tell(e turn.Event) {
+	if r.shared == nil || r.item.ID == 0 || e.Step != nil || e.Selection != nil {
+		return
+	}
+	n := news{Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Done: e.Done}
+	if n.Result != nil {
+		short := *n.Result
+		short.View = nil
+		n.Result = &short
+	}
+	if line, err := json.Marshal(n); err == nil { // arguments may be no JSON: the client does without
+		r.shared.Tell(r.key, r.item.ID, append(line, '\n'))
+	}
+}
+
+// follower hands the events of a message to its sender, whichever process they come from.
+type follower struct {
+	yield func(turn.Event, error) bool
+	part  []byte     // of a line of news
+	said  string     // of the reply, or before the last call
+	done  *turn.Done // of another process
+	gone  bool       // the sender
+}
+
+// hand hands an event of this process over.
+func (f *follower) hand(e turn.Event, err error) bool {
+	f.said += e.Text
+	if e.Call != nil || e.Result != nil {
+		f.said = ""
+	}
+	return f.yield(e, err)
+}
+
+// news hands over what another process has told.
+func (f *follower) news(told []byte) {
+	f.part = append(f.part, told...)
+	for {
+		line, rest, whole := strings.Cut(string(f.part), "\n")
+		if !whole || f.gone {
+			return
+		}
+		f.part = []byte(rest)
+		var n news
+		if json.Unmarshal([]byte(line), &n) != nil {
+			continue
+		}
+		if n.Done != nil {
+			f.done = n.Done // it is handed over once it is stored
+			continue
+		}
+		f.gone = !f.hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result}, nil)
+	}
+}
+
+// unsaid hands over an event of [repeat] without the part of the reply that the sender has.
+func (f *follower) unsaid(e turn.Event, err error) bool {
+	if e.Text != "" && f.said != "" {
+		if rest, ok := strings.CutPrefix(e.Text, f.said); ok {
+			e.Text = rest
+		} else {
+			e.Text = "\n\n" + e.Text // another process began the answer anew
+		}
+		if e.Text == "" {
+			return true
+		}
+	}
+	return f.yield(e, err)
+}
+
+// errElsewhere is for a sender without a key, after whose message is answered nothing is
+// kept of it but the conversation.
+var errElsewhere = errors.New("another etui has answered the message; the conversation shows the answer")
+
+// elsewhere hands over how a message ended that another process has answered.
+func (r *running) elsewhere(ctx context.Context, f *follower) bool {
+	if f.gone {
+		return false
+	}
+	switch now, err := r.Engine.item(context.WithoutCancel(ctx), r.item.ID); {
+	case err == nil:
+		return repeat(now, f.unsaid)
+	case errors.Is(err, store.ErrEnded) && f.done != nil:
+		return (f.done.Reply == "" || f.unsaid(turn.Event{Text: f.done.Reply}, nil)) && f.yield(turn.Event{Done: f.done}, nil)
+	case errors.Is(err, store.ErrEnded):
+		return f.yield(turn.Event{}, errElsewhere) && false
+	default:
+		return f.yield(turn.Event{}, fmt.Errorf("%w: %w", ErrStore, err)) && false
+	}
+}

@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// claim is a session that this process works on.
+type claim struct {
+	number int64 // 0 while it is asked for, lost when another process has it
+}
+
+// lost is the number of a claim that another process has taken.
+const lost = -1
+
+// poll is how often one who waits looks again, should a notification be lost.
+const poll = time.Second
+
+// Holder implements [store.Shared].
+func (s *Store) Holder() string { return s.holder }
+
+// Alive implements [store.Shared].
+func (s *Store) Alive(ctx context.Context) (holders []string, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, `SELECT holder FROM replicas WHERE holder <> $1 AND expires > clock_timestamp() ORDER BY holder`, s.holder)
+		if err == nil {
+			holders, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return holders, err
+}
+
+// Left implements [store.Shared].
+func (s *Store) Left() <-chan struct{} { return s.left }
+
+// Claim implements [store.Shared].
+func (s *Store) Claim(ctx context.Context, c store.Claim) error {
+	wake := make(chan struct{}, 1)
+	s.mu.Lock()
+	if mine := s.claims[c.Session]; mine != nil && mine.number > 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	s.wakes[wake] = c.Session // before the first look: a release after it is noticed
+	mine := &claim{}
+	s.claims[c.Session] = mine
+	s.mu.Unlock()
+	var heard *listener
+	if c.Item != 0 && c.News != nil {
+		heard = s.listen(c.Item)
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.wakes, wake)
+		if mine.number <= 0 && s.claims[c.Session] == mine {
+			delete(s.claims, c.Session)
+		}
+		if heard != nil && s.heard[c.Item] == heard {
+			delete(s.heard, c.Item)
+		}
+	}()
+	again := time.NewTicker(poll)
+	defer again.Stop()
+	for {
+		var number int64
+		err := s.read(ctx, func(ctx context.Context) error {
+			return s.pool.QueryRow(ctx, `SELECT claim($1, $2, $3)`, c.Session, s.holder, c.Item).Scan(&number)
+		})
+		switch {
+		case err != nil:
+			return err
+		case number > 0:
+			s.mu.Lock()
+			mine.number = number
+			s.mu.Unlock()
+			return nil
+		case number < 0:
+			heard.drain(c.News)
+			return store.ErrEnded
+		case c.Try:
+			return store.ErrClaimed
+		}
+		if heard != nil {
+			s.follow(ctx, c.Item, heard)
+		}
+	waiting:
+		for {
+			select {
+			case <-wake:
+				break waiting
+			case <-again.C:
+				break waiting
+			case news := <-heard.news():
+				c.News(news)
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// Release implements [store.Shared].
+func (s *Store) Release(key session.Key) {
+	s.mu.Lock()
+	mine := s.claims[key]
+	delete(s.claims, key)
+	last := s.untold(key)
+	maps.DeleteFunc(s.told, func(_ int64, t *transcript) bool { return t.session == key })
+	s.mu.Unlock()
+	if mine == nil || mine.number <= 0 {
+		return
+	}
+	// Nobody here needs to wait: this process can claim the session anew before it is done.
+	s.ended.Go(func() {
+		defer panics.Log(s.log, "releasing a conversation")
+		for _, text := range last {
+			s.notify(context.Background(), text)
+		}
+		s.release(key, mine.number)
+	})
+}
+
+// release gives up a claim. If that fails, keepAlive does it as soon as somebody waits.
+func (s *Store) release(key session.Key, number int64) {
+	ctx, done := context.WithTimeout(context.Background(), patience)
+	defer done()
+	b := &pgx.Batch{}
+	// If the database crashes, the claim is still there, and is given up as if this had failed.
+	b.Queue(`SET LOCAL synchronous_commit = off`)
+	b.Queue(`SELECT release($1, $2)`, key, number)
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		s.log.Debug("a conversation was not released", "session", key, "error", s.explain(err))
+	}
+}
+
+// fence makes a transaction fail when this process has claimed a session and lost it.
+func (s *Store) fence(b *pgx.Batch, key session.Key) {
+	if number, claimed := s.number(key); claimed {
+		b.Queue(`SELECT fence($1, $2)`, key, number)
+	}
+}
+
+// fenced does the same at once.
+func (s *Store) fenced(ctx context.Context, tx pgx.Tx, key session.Key) error {
+	number, claimed := s.number(key)
+	if !claimed {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `SELECT fence($1, $2)`, key, number)
+	return err
+}
+
+func (s *Store) number(key session.Key) (number int64, claimed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.claims[key]
+	if c == nil || c.number == 0 {
+		return 0, false
+	}
+	return c.number, true
+}
+
+// lost remembers that a write failed because another process has a session.
+func (s *Store) lost(key session.Key, err error) error {
+	if err == store.ErrLost { //nolint:errorlint // update and within return it as it is
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c := s.claims[key]; c != nil {
+			c.number = lost
+		}
+	}
+	return err
+}
+
+// doubt remembers an item that may or may not have been accepted. Its sender was told that
+// it was not, so nobody here works on it.
+func (s *Store) doubt(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.doubts) < maxDoubts {
+		s.doubts[key] = time.Now()
+	}
+}
+
+// maxDoubts bounds the items that are remembered. Others wait until this process ends, or
+// their senders repeat them.
+const maxDoubts = 10_000

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/internal/row"
+)
+
+// columns are those of an item, in the order in which item reads them.
+const columns = `id, session, author, CASE WHEN keyed THEN key ELSE '' END, digest, priority, state, reason, tries, holder, message, result, accepted, coalesce(ended, 0)`
+
+func item(r pgx.CollectableRow) (i store.Item, err error) {
+	var accepted, ended int64
+	var message, result []byte
+	err = r.Scan(&i.ID, &i.Session, &i.User, &i.Key, &i.Digest, &i.Priority, &i.State, &i.Reason, &i.Tries, &i.Holder, &message, &result, &accepted, &ended)
+	i.Message, i.Result, i.Accepted = message, result, time.UnixMilli(accepted)
+	if ended != 0 {
+		i.Ended = time.UnixMilli(ended)
+	}
+	return i, err
+}
+
+// Accept implements [store.Inbox]. An item without a key gets one of the store's own. So
+// the statement can be repeated when the connection breaks before the answer has come.
+func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, error) {
+	if err := row.CheckKey(i.Session); err != nil {
+		return i, false, err
+	}
+	key := i.Key
+	if key == "" {
+		key = "\x01" + rand.Text()
+	}
+	added := false
+	out := i
+	err := s.read(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, `INSERT INTO inbox (session, author, key, keyed, digest, priority, state, reason, tries, holder, message, accepted)
+			VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', 0, $7, $8, now_ms()) ON CONFLICT (key) DO NOTHING RETURNING `+columns,
+			i.Session, clean(i.User), key, i.Key != "", i.Digest, i.Priority, i.Holder, string(i.Message))
+		if err != nil {
+			return err
+		}
+		list, err := pgx.CollectRows(rows, item)
+		if added = len(list) == 1; err != nil || added {
+			if added {
+				out = list[0]
+			}
+			return err
+		}
+		if rows, err = s.pool.Query(ctx, `SELECT `+columns+` FROM inbox WHERE key = $1`, key); err != nil {
+			return err
+		}
+		out, err = pgx.CollectExactlyOneRow(rows, item)
+		added = err == nil && i.Key == "" // by an attempt whose answer was lost
+		return err
+	})
+	if err != nil {
+		s.doubt(key)
+		return i, false, err
+	}
+	out.Message = i.Message
+	if !added {
+		out.Message = nil
+	}
+	return out, added, nil
+}
+
+// dead chooses the items whose holder is not alive.
+const dead = `holder NOT IN (SELECT r.holder FROM replicas r WHERE r.expires > clock_timestamp())`
+
+// Mailboxes implements [store.Inbox].
+func (s *Store) Mailboxes(ctx context.Context, holder string) ([]session.Key, error) {
+	return s.keys(ctx, `SELECT session FROM inbox WHERE state = 'waiting' AND holder <> $1 AND `+dead+`
+		AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = inbox.session AND c.holder <> $1 AND alive(c.holder))
+		GROUP BY session ORDER BY min(id)`, holder)
+}
+
+// Items implements [store.Inbox].
+func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Item, err error) {
+	query, args := `SELECT `+columns+` FROM inbox WHERE true`, []any{}
+	for _, c := range []struct {
+		condition string
+		value     any
+		wanted    bool
+	}{
+		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""}, {"state = $%d", f.State, f.State != "" && f.State != store.Waiting},
+		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""},
+	} {
+		if c.wanted {
+			args = append(args, c.value)
+			query += " AND " + fmt.Sprintf(c.condition, len(args))
+		}
+	}
+	if f.State == store.Waiting {
+		query += ` AND state = 'waiting'` // in these words, because the index of mailboxes has them
+	}
+	err = s.read(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(" ORDER BY priority, id LIMIT $%d", len(args)+1), append(slices.Clone(args), all(f.Limit))...)
+		if err == nil {
+			list, err = pgx.CollectRows(rows, item)
+		}
+		return err
+	})
+	return list, err
+}
+
+// Update implements [store.Inbox].
+func (s *Store) Update(ctx context.Context, i store.Item) error {
+	b := &pgx.Batch{}
+	s.fence(b, i.Session)
+	changed := false
+	b.Queue(`UPDATE inbox SET state = $2, reason = $3, tries = $4, holder = $5 WHERE id = $1 AND state <> 'done' RETURNING true`, i.ID, i.State, clean(i.Reason), i.Tries, i.Holder).
+		Query(func(rows pgx.Rows) error {
+			changed = rows.Next()
+			return rows.Err()
+		})
+	err := s.lost(i.Session, s.update(ctx, b))
+	if err == nil && !changed {
+		return store.ErrEnded
+	}
+	return err
+}
+
+// Finish implements [store.Inbox].
+func (s *Store) Finish(ctx context.Context, e store.End) error {
+	b := &pgx.Batch{}
+	if e.Session != "" {
+		step, err := row.NewStep(e.Session, e.State, e.Messages)
+		if err != nil {
+			return err
+		}
+		s.fence(b, e.Session)
+		b.Queue(`SELECT finish($1, $2, $3)`, e.ID, result(e.Result), store.Kept.Milliseconds())
+		add(b, step, e.State)
+	} else {
+		b.Queue(`SELECT finish($1, $2, $3)`, e.ID, result(e.Result), store.Kept.Milliseconds())
+	}
+	return s.lost(e.Session, s.update(ctx, b))
+}
+
+func result(raw json.RawMessage) *string {
+	if raw == nil {
+		return nil
+	}
+	text := string(raw)
+	return &text
+}

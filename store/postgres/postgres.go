@@ -1,0 +1,182 @@
+// Package postgres keeps sessions and the inbox in PostgreSQL, for any number of processes
+// that share the work.
+//
+// A commit is on the disk of the database before it is acknowledged. Each session is worked
+// on by one process at a time, which has claimed it, see [store.Shared]. A process that does
+// not reach the database for [Lease] counts as dead: others take its sessions up from
+// their last step. When it comes back, it cannot write to them, because each write checks
+// the number of the claim in its transaction. Every time that matters is the database's.
+//
+// The tables are in the schema etui, or in the first one of search_path if the address sets
+// that. Errors name the database, never its password.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// Store keeps sessions in a database. It is safe for concurrent use.
+type Store struct {
+	pool   *pgxpool.Pool
+	name   string // of the database, for people
+	holder string // this process
+	log    *slog.Logger
+
+	stop   context.CancelFunc // ends keepAlive
+	ended  sync.WaitGroup
+	left   chan struct{}
+	mu     sync.Mutex                    // guards the rest
+	claims map[session.Key]*claim        // what this process works on, or has lost
+	wakes  map[chan struct{}]session.Key // of those who wait for a session
+	doubts map[string]time.Time          // keys of items that may have been accepted, and since when
+	told   map[int64]*transcript         // of the items that this process works on
+	heard  map[int64]*listener           // of the items that others work on
+}
+
+var _ store.Shared = (*Store)(nil)
+
+const (
+	// maxConnections is how many connections are open at once, unless the address sets
+	// pool_max_conns.
+	maxConnections = 16
+	// patience is how long one access to the database may take.
+	patience = 15 * time.Second
+)
+
+// Name returns how people call the database of an address: without user and password.
+func Name(url string) string {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	return "postgres://" + net.JoinHostPort(c.Host, fmt.Sprint(c.Port)) + "/" + c.Database
+}
+
+// Password returns the password of an address; empty when it has none.
+func Password(url string) string {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return ""
+	}
+	return c.Password
+}
+
+// Open connects to the database at a URL, postgres://user:password@host:5432/name, and
+// makes its tables where there are none. Log receives what operators should know; nil
+// discards.
+func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil { // the error has the address
+		return nil, errors.New("the address of the database cannot be read; it looks like postgres://user:password@host:5432/name")
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		c.MaxConns = maxConnections
+	}
+	for name, value := range map[string]string{
+		"application_name": "etui", "search_path": "etui", "timezone": "UTC",
+		"lock_timeout": "10000", "statement_timeout": "14000",
+		"idle_in_transaction_session_timeout": "3000", // a process that was stopped does not keep its locks
+	} {
+		if _, set := c.ConnConfig.RuntimeParams[name]; !set {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	c.ConnConfig.ConnectTimeout = cmp.Or(c.ConnConfig.ConnectTimeout, 5*time.Second)
+	s := &Store{
+		name: Name(url), holder: rand.Text(), log: log, left: make(chan struct{}, 1),
+		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{}, told: map[int64]*transcript{}, heard: map[int64]*listener{},
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, c); err != nil {
+		return nil, s.explain(err)
+	}
+	if err = s.migrate(ctx); err == nil {
+		err = s.renew(ctx, s.pool)
+	}
+	if err != nil {
+		s.pool.Close()
+		return nil, s.explain(err)
+	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.ended.Go(func() { s.keepAlive(ctx) })
+	return s, nil
+}
+
+// Close ends this process's part: others take up at once what it leaves. Nothing may be
+// called after it.
+func (s *Store) Close() error {
+	s.stop()
+	s.ended.Wait()
+	ctx, done := context.WithTimeout(context.Background(), time.Second) // if it fails, the lease ends by itself
+	defer done()
+	if _, err := s.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.holder); err != nil {
+		s.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.explain(err))
+	}
+	s.pool.Close()
+	return nil
+}
+
+// read runs f, again if the connection broke meanwhile: connections of the pool may be
+// left from before a restart of the database.
+func (s *Store) read(ctx context.Context, f func(context.Context) error) error {
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	var err error
+	for range 3 {
+		if err = f(ctx); !broken(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	return s.explain(err)
+}
+
+// update runs statements in one transaction. They reach the database together, so that a
+// transaction is never open while this process does something else.
+func (s *Store) update(ctx context.Context, b *pgx.Batch) error {
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	var err error
+	for range 3 {
+		err = s.pool.SendBatch(ctx, b).Close()
+		// Nothing was sent, or all was undone: it may run again.
+		if !(pgconn.SafeToRetry(err) || clash(err)) || ctx.Err() != nil {
+			break
+		}
+	}
+	switch code(err) {
+	case codeLost:
+		return store.ErrLost
+	case codeEnded:
+		return store.ErrEnded
+	}
+	return s.explain(err)
+}
+
+// within runs f in a transaction.
+func (s *Store) within(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return f(ctx, tx) })
+	if code(err) == codeLost {
+		return store.ErrLost
+	}
+	return s.explain(err)
+}

@@ -1,0 +1,282 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store/internal/row"
+)
+
+// Load implements [session.Store]. State and messages belong to the same moment.
+func (s *Store) Load(ctx context.Context, key session.Key, limit int) (out session.Session, err error) {
+	var most *int // nil as a limit means all
+	if limit != session.Sent && limit > 0 {
+		most = &limit
+	}
+	err = s.read(ctx, func(ctx context.Context) error {
+		out = session.Session{Key: key}
+		rows, err := s.pool.Query(ctx, `SELECT 0::bigint, state FROM sessions WHERE key = $1 UNION ALL
+			(SELECT id, message FROM messages WHERE session = $1 ORDER BY id DESC LIMIT CASE WHEN $3 THEN (SELECT sends FROM sessions WHERE key = $1) ELSE $2::integer END)`,
+			key, most, limit == session.Sent)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		type stored struct {
+			id  int64
+			raw []byte
+		}
+		var list []stored
+		for rows.Next() {
+			var r stored
+			if err := rows.Scan(&r.id, &r.raw); err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		slices.SortFunc(list, func(a, b stored) int { return int(a.id - b.id) })
+		if len(list) == 0 {
+			return nil
+		}
+		if err := json.Unmarshal(list[0].raw, &out.State); err != nil {
+			return fmt.Errorf("the state of session %q: %w", key, err)
+		}
+		list = list[1:]
+		if limit != 0 { // bounded in bytes
+			total, from := 0, len(list)
+			for from > 0 && (total+len(list[from-1].raw) <= session.MaxLoad || from == len(list)) {
+				from--
+				total += len(list[from].raw)
+			}
+			list = list[from:]
+		}
+		for _, r := range list {
+			m, err := row.Decode(r.raw)
+			if err != nil {
+				return fmt.Errorf("a message of session %q: %w", key, err)
+			}
+			// Leading results lost their calls.
+			if limit == 0 || m.Role != chat.Tool || len(out.Messages) > 0 {
+				out.Messages = append(out.Messages, m)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return session.Session{Key: key}, err
+	}
+	return out, nil
+}
+
+// Append implements [session.Store].
+func (s *Store) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+	step, err := row.NewStep(key, state, messages)
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	s.fence(b, key)
+	add(b, step, state)
+	return s.lost(key, s.update(ctx, b))
+}
+
+// add adds a step to its session.
+func add(b *pgx.Batch, step *row.Step, state session.State) {
+	b.Queue(`INSERT INTO sessions (key, state, skill, sends, open, created, updated) VALUES ($1, $2, $3, $4, $5, now_ms(), now_ms())
+		ON CONFLICT (key) DO UPDATE SET state = excluded.state, skill = excluded.skill, sends = excluded.sends, open = excluded.open, updated = excluded.updated`,
+		step.Key, step.State, clean(state.Skill), state.Limit(session.Sent), step.Open)
+	for i, m := range step.Messages {
+		hashes := []string{}
+		for _, f := range m.Files {
+			if f.Data != nil {
+				b.Queue(`INSERT INTO files (sha256, data) VALUES ($1, $2) ON CONFLICT DO NOTHING`, f.SHA256, f.Data)
+			}
+			hashes = append(hashes, f.SHA256)
+		}
+		title := ""
+		if m.Role == chat.User {
+			title = clean(m.Text[:min(len(m.Text), session.MaxTitle)])
+		}
+		const message = `INSERT INTO messages (session, role, author, channel, title, message) VALUES ($1, $2, $3, $4, $5, $6)`
+		args := []any{step.Key, m.Role, clean(m.User), clean(m.Channel), title, step.Rows[i]}
+		if len(hashes) == 0 {
+			b.Queue(message, args...)
+		} else {
+			b.Queue(`WITH m AS (`+message+` RETURNING id) INSERT INTO message_files SELECT DISTINCT m.id, unnest($7::text[]) FROM m`, append(args, hashes)...)
+		}
+	}
+}
+
+// clean makes a text one that a column can hold.
+func clean(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+}
+
+// Messages implements [session.Store].
+func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) (list []chat.Message, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		list = nil
+		rows, err := s.pool.Query(ctx, `SELECT message FROM messages WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3`, key, all(limit), skip)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for total := 0; rows.Next(); {
+			var raw []byte
+			if err := rows.Scan(&raw); err != nil {
+				return err
+			}
+			if total += len(raw); limit > 0 && total > session.MaxLoad && len(list) > 0 {
+				break
+			}
+			m, err := row.Decode(raw)
+			if err != nil {
+				return fmt.Errorf("a message of session %q: %w", key, err)
+			}
+			list = append(list, m)
+		}
+		rows.Close()
+		return rows.Err()
+	})
+	return list, err
+}
+
+// all makes a limit one for SQL, where nil means all.
+func all(limit int) *int {
+	if limit <= 0 {
+		return nil
+	}
+	return &limit
+}
+
+// File implements [session.Store].
+func (s *Store) File(ctx context.Context, sha256 string) (data []byte, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		err := s.pool.QueryRow(ctx, `SELECT data FROM files WHERE sha256 = $1`, sha256).Scan(&data)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return session.ErrNoFile
+		}
+		return err
+	})
+	return data, err
+}
+
+// List implements [session.Store].
+func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summary, err error) {
+	users := f.Users
+	if len(users) == 0 {
+		users = nil
+	}
+	err = s.read(ctx, func(ctx context.Context) error {
+		list = []session.Summary{}
+		rows, err := s.pool.Query(ctx, `SELECT key, skill, created, updated,
+			(SELECT count(*) FROM messages WHERE session = key),
+			coalesce((SELECT title FROM messages WHERE session = key AND role = 'user' AND title <> '' ORDER BY id LIMIT 1), ''),
+			ARRAY(SELECT DISTINCT author FROM messages WHERE session = key AND role = 'user' AND author <> '' ORDER BY author LIMIT $1),
+			ARRAY(SELECT DISTINCT channel FROM messages WHERE session = key AND role = 'user' AND channel <> '' ORDER BY channel LIMIT $1)
+			FROM sessions WHERE ($2 = '' OR key = $2) AND strpos(key, $3) > 0
+			AND ($4::text[] IS NULL OR EXISTS (SELECT 1 FROM messages WHERE session = key AND role = 'user' AND author = ANY ($4)))
+			AND ($5 OR updated < $6 OR updated = $6 AND key > $7)
+			ORDER BY updated DESC, key LIMIT $8`,
+			session.MaxUsers, f.Key, f.Part, users, f.After == session.Cursor{}, f.After.Updated.UnixMilli(), f.After.Key, all(f.Limit))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var l session.Summary
+			var created, updated int64
+			if err := rows.Scan(&l.Key, &l.Skill, &created, &updated, &l.Messages, &l.Title, &l.Users, &l.Channels); err != nil {
+				return err
+			}
+			l.Created, l.Updated = time.UnixMilli(created), time.UnixMilli(updated)
+			list = append(list, l)
+		}
+		return rows.Err()
+	})
+	return list, err
+}
+
+// Open implements [session.Store]. It leaves out the sessions that other processes work on.
+func (s *Store) Open(ctx context.Context) ([]session.Key, error) {
+	return s.keys(ctx, `SELECT key FROM sessions WHERE open AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.session = key AND c.holder <> $1 AND alive(c.holder))
+		ORDER BY updated, key`, s.holder)
+}
+
+// keys returns the keys of sessions that a query gives.
+func (s *Store) keys(ctx context.Context, query string, args ...any) (keys []session.Key, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, query, args...)
+		if err == nil {
+			keys, err = pgx.CollectRows(rows, pgx.RowTo[session.Key])
+		}
+		return err
+	})
+	return keys, err
+}
+
+// Delete implements [session.Store].
+func (s *Store) Delete(ctx context.Context, key session.Key) error {
+	return s.lost(key, s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := s.fenced(ctx, tx, key); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND state <> 'waiting'`, key); err != nil {
+			return err
+		}
+		done, err := tx.Exec(ctx, `DELETE FROM sessions WHERE key = $1`, key)
+		if err == nil && done.RowsAffected() == 0 {
+			err = session.ErrNotFound
+		}
+		return err
+	}))
+}
+
+// Erase implements [session.Store].
+func (s *Store) Erase(ctx context.Context, key session.Key, state session.State, user string) (n int, err error) {
+	step, err := row.NewStep(key, state, nil)
+	if err != nil {
+		return 0, err
+	}
+	err = s.lost(key, s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := s.fenced(ctx, tx, key); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM inbox WHERE session = $1 AND author = $2 AND state <> 'waiting'`, key, user); err != nil {
+			return err
+		}
+		done, err := tx.Exec(ctx, `DELETE FROM messages WHERE id IN (SELECT id FROM (
+			SELECT id, (SELECT q.author FROM messages q WHERE q.session = m.session AND q.id <= m.id AND q.role = 'user' ORDER BY q.id DESC LIMIT 1) AS whose
+			FROM messages m WHERE session = $1) said WHERE whose = $2)`, key, user)
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		n = int(done.RowsAffected())
+		_, err = tx.Exec(ctx, `UPDATE sessions SET state = $2, skill = $3, sends = $4, open = $5 WHERE key = $1`, key, step.State, clean(state.Skill), state.Limit(session.Sent), step.Open)
+		return err
+	}))
+	return n, err
+}
+
+// Sweep implements [session.Store]. It leaves alone the sessions that a process works on.
+func (s *Store) Sweep(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		done, err := tx.Exec(ctx, `DELETE FROM sessions WHERE key IN (SELECT key FROM sessions WHERE updated < $1 AND NOT open
+			AND NOT EXISTS (SELECT 1 FROM claims WHERE session = key) ORDER BY updated LIMIT $2 FOR UPDATE SKIP LOCKED)`, before.UnixMilli(), limit)
+		n = int(done.RowsAffected())
+		return err
+	})
+	return n, err
+}

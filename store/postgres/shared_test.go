@@ -1,0 +1,333 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/postgres"
+	"github.com/etui-run/etui/store/postgrestest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// die makes the database forget a process, as when its lease has ended, until another one
+// has claimed a session. A process that lives comes back.
+func die(t *testing.T, url string, s, other *postgres.Store, key session.Key) {
+	t.Helper()
+	for {
+		must(t, server.Exec(t.Context(), database(url), "DELETE FROM etui.replicas WHERE holder = '"+s.Holder()+"'"))
+		err := other.Claim(t.Context(), store.Claim{Session: key, Try: true})
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, store.ErrClaimed) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func database(url string) string {
+	name, _, _ := strings.Cut(url[strings.LastIndex(url, "@/")+2:], "?")
+	return name
+}
+
+// A process that counts as dead loses its session, and its writes change nothing.
+func TestALostSessionIsFenced(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	i, _, err := a.Accept(t.Context(), store.Item{Session: "s", Holder: a.Holder(), Message: []byte(`{}`)})
+	must(t, err)
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s", Item: i.ID}))
+	must(t, a.Append(t.Context(), "s", session.State{}, chat.Message{Role: chat.User, Text: "mine"}))
+	if err := b.Claim(t.Context(), store.Claim{Session: "s", Try: true}); !errors.Is(err, store.ErrClaimed) {
+		t.Fatalf("the session is claimed twice: %v", err)
+	}
+	if err := b.Append(t.Context(), "other", session.State{}); err != nil {
+		t.Errorf("a session that nobody claimed: %v", err)
+	}
+	die(t, url, a, b, "s")
+	for what, write := range map[string]func() error{
+		"append": func() error {
+			return a.Append(t.Context(), "s", session.State{}, chat.Message{Role: chat.Assistant, Text: "late"})
+		},
+		"finish": func() error {
+			return a.Finish(t.Context(), store.End{ID: i.ID, Session: "s", Messages: []chat.Message{{Role: chat.Assistant, Text: "late"}}})
+		},
+		"update": func() error { return a.Update(t.Context(), i) },
+		"delete": func() error { return a.Delete(t.Context(), "s") },
+		"erase":  func() error { _, err := a.Erase(t.Context(), "s", session.State{}, ""); return err },
+	} {
+		if err := write(); !errors.Is(err, store.ErrLost) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	b.Release("s")
+	if err := a.Append(t.Context(), "s", session.State{}); !errors.Is(err, store.ErrLost) {
+		t.Errorf("after the other has released it: %v", err)
+	}
+	got, err := b.Load(t.Context(), "s", 0)
+	must(t, err)
+	waiting, err := b.Items(t.Context(), store.ItemFilter{State: store.Waiting})
+	must(t, err)
+	if len(got.Messages) != 1 || len(waiting) != 1 {
+		t.Errorf("the session has %d messages and the inbox %d", len(got.Messages), len(waiting))
+	}
+	a.Release("s")
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s", Item: i.ID}))
+	must(t, a.Append(t.Context(), "s", session.State{}))
+}
+
+// A session is claimed for its first item whose process is alive; releasing it wakes the
+// next one, long before it would look again.
+func TestClaimsComeInTheOrderOfTheMailbox(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	accept := func(s *postgres.Store) int64 {
+		i, _, err := s.Accept(t.Context(), store.Item{Session: "s", Holder: s.Holder(), Message: []byte(`{}`)})
+		must(t, err)
+		return i.ID
+	}
+	first, second := accept(a), accept(b)
+	if err := b.Claim(t.Context(), store.Claim{Session: "s", Item: second, Try: true}); !errors.Is(err, store.ErrClaimed) {
+		t.Fatalf("claimed for the second item: %v", err)
+	}
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s", Item: first}))
+	claimed := make(chan error, 2)
+	var all sync.WaitGroup
+	all.Go(func() { claimed <- b.Claim(t.Context(), store.Claim{Session: "s", Item: second}) })
+	c := open(t, url)
+	all.Go(func() { claimed <- c.Claim(t.Context(), store.Claim{Session: "s", Item: first}) })
+	must(t, a.Finish(t.Context(), store.End{ID: first}))
+	a.Release("s")
+	all.Wait()
+	if one, two := <-claimed, <-claimed; !(one == nil && errors.Is(two, store.ErrEnded) || two == nil && errors.Is(one, store.ErrEnded)) {
+		t.Errorf("the claims: %v, %v", one, two)
+	}
+}
+
+// What a process leaves that ends is found by the others at once.
+func TestWhatIsLeftIsFound(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	_, _, err := a.Accept(t.Context(), store.Item{Session: "s", Holder: a.Holder(), Message: []byte(`{}`)})
+	must(t, err)
+	if keys, err := b.Mailboxes(t.Context(), b.Holder()); err != nil || len(keys) != 0 {
+		t.Errorf("while it is alive: %q, %v", keys, err)
+	}
+	must(t, server.Exec(t.Context(), database(url), "DELETE FROM etui.replicas WHERE holder = '"+a.Holder()+"'"))
+	for {
+		<-b.Left()
+		keys, err := b.Mailboxes(t.Context(), b.Holder())
+		must(t, err)
+		if slices.Equal(keys, []session.Key{"s"}) {
+			break
+		}
+		must(t, server.Exec(t.Context(), database(url), "DELETE FROM etui.replicas WHERE holder = '"+a.Holder()+"'"))
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	newer, foreign := server.Database(t), server.Database(t)
+	s := open(t, newer)
+	_ = s
+	must(t, server.Exec(t.Context(), database(newer), "UPDATE etui.version SET version = 99"))
+	must(t, server.Exec(t.Context(), database(foreign), "CREATE SCHEMA etui", "CREATE TABLE etui.orders (id int)"))
+	for url, want := range map[string]string{
+		newer: "newer etui", foreign: "another program",
+		"postgres://ann:hidden@127.0.0.1:1/db":                       "cannot be reached",
+		"postgres://ann:hidden@/db?host=/nowhere":                    "cannot be reached",
+		"postgres://ann:hid den@[::1/db":                             "looks like postgres://",
+		strings.Replace(newer, "/"+database(newer)+"?", "/absent?", 1): "createdb",
+	} {
+		_, err := postgres.Open(t.Context(), url, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hid") {
+			t.Errorf("%s: %v, want one that says %q", url, err, want)
+		}
+	}
+}
+
+// Two processes that start at once on an empty database make its tables once.
+func TestOpenTogether(t *testing.T) {
+	url := server.Database(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { open(t, url) })
+	}
+	all.Wait()
+}
+
+// piecemeal is a model that says a word and waits before it goes on.
+type piecemeal struct {
+	first string
+	goOn  <-chan struct{}
+}
+
+func (piecemeal) Info() model.Info { return model.Info{Name: "piecemeal"} }
+
+func (p piecemeal) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if !yield(model.Event{Text: p.first}, nil) {
+			return
+		}
+		select {
+		case <-p.goOn:
+		case <-ctx.Done():
+			yield(model.Event{}, ctx.Err())
+			return
+		}
+		if yield(model.Event{Text: " world"}, nil) {
+			yield(model.Event{Stop: model.Done}, nil)
+		}
+	}
+}
+
+func newEngine(t *testing.T, s store.Store, m model.Model) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var resuming sync.WaitGroup
+	resuming.Go(func() { _ = e.Resume(ctx) })
+	t.Cleanup(func() {
+		stop()
+		resuming.Wait()
+	})
+	return e
+}
+
+// A client that repeats its message at another process sees what the first one streams,
+// from the beginning, and gets each word once.
+func TestStreamOfAnotherProcess(t *testing.T) {
+	url := server.Database(t)
+	goOn := make(chan struct{})
+	m := piecemeal{"hello", goOn}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, open(t, url), m)
+	message := engine.Message{Text: "hi", User: "ann", IdempotencyKey: "k"}
+	begun := make(chan struct{}, 8)
+	texts := make([]string, 2)
+	var both sync.WaitGroup
+	read := func(n int, e *engine.Engine) {
+		for event, err := range e.Send(t.Context(), message) {
+			if err != nil {
+				t.Error(err)
+			}
+			if texts[n] += event.Text; event.Text == "hello" {
+				begun <- struct{}{}
+			}
+		}
+	}
+	both.Go(func() { read(0, a) })
+	<-begun
+	both.Go(func() { read(1, b) })
+	<-begun // before the turn has ended
+	close(goOn)
+	both.Wait()
+	if texts[0] != "hello world" || texts[1] != "hello world" {
+		t.Errorf("the clients read %q", texts)
+	}
+}
+
+// Messages of one session that come to two processes are answered once and in order.
+func TestOneSessionOnTwoProcesses(t *testing.T) {
+	url := server.Database(t)
+	goOn := make(chan struct{})
+	close(goOn)
+	m := piecemeal{"hello", goOn}
+	stores := []*postgres.Store{open(t, url), open(t, url)}
+	engines := []*engine.Engine{newEngine(t, stores[0], m), newEngine(t, stores[1], m)}
+	const senders, each = 4, 10
+	var all sync.WaitGroup
+	for n := range senders {
+		all.Go(func() {
+			for i := range each {
+				for event, err := range engines[(n+i)%2].Send(t.Context(), engine.Message{Text: fmt.Sprintf("%d.%d", n, i), User: "ann", Session: "s"}) {
+					if err != nil {
+						t.Error(err)
+					}
+					_ = event
+				}
+			}
+		})
+	}
+	all.Wait()
+	list, err := stores[0].List(t.Context(), session.Filter{})
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d sessions", len(list))
+	}
+	s, err := stores[0].Load(t.Context(), list[0].Key, 0)
+	must(t, err)
+	next := map[string]int{}
+	for n, m := range s.Messages {
+		if role := []chat.Role{chat.User, chat.Assistant}[n%2]; m.Role != role {
+			t.Fatalf("message %d is of %s, want %s: two turns ran at once", n, m.Role, role)
+		}
+		if m.Role == chat.User {
+			who, i, _ := strings.Cut(m.Text, ".")
+			if i != fmt.Sprint(next[who]) {
+				t.Errorf("sender %s: %s came when %d was next", who, i, next[who])
+			}
+			next[who]++
+		}
+	}
+	if len(s.Messages) != 2*senders*each {
+		t.Errorf("%d messages, want %d", len(s.Messages), 2*senders*each)
+	}
+}
+
+// While the server is away, a message is refused with the reason; one that was accepted
+// waits, and is answered when the server is back. Nothing is opened anew.
+func TestServerIsAwayAndComesBack(t *testing.T) {
+	own, err := postgrestest.Start()
+	must(t, err)
+	t.Cleanup(func() { must(t, own.Close()) })
+	goOn := make(chan struct{})
+	kept := open(t, own.URL("postgres"))
+	e := newEngine(t, kept, piecemeal{"hello", goOn})
+	var accepted error
+	for event, err := range e.Send(t.Context(), engine.Message{Text: "hi", User: "ann", IdempotencyKey: "k"}) {
+		if event.Text == "hello" {
+			own.Stop(syscall.SIGQUIT)
+			close(goOn)
+		}
+		accepted = err
+	}
+	if !errors.Is(accepted, engine.ErrStore) {
+		t.Errorf("the accepted message: %v", accepted)
+	}
+	for _, err := range e.Send(t.Context(), engine.Message{Text: "more", User: "bob"}) {
+		if !errors.Is(err, engine.ErrStore) {
+			t.Errorf("a new message: %v", err)
+		}
+	}
+	must(t, own.Run())
+	var text string
+	for began := time.Now(); text == "" && time.Since(began) < time.Minute; {
+		for event := range e.Send(t.Context(), engine.Message{Text: "hi", User: "ann", IdempotencyKey: "k"}) {
+			text += event.Text
+		}
+	}
+	if text != "hello world" {
+		t.Errorf("the answer is %q", text)
+	}
+}

@@ -1,0 +1,188 @@
+// Package postgrestest runs a PostgreSQL server of its own for tests: in a temporary
+// folder, reached by a socket there, gone with the process. It needs Debian's package
+// postgresql, or initdb and postgres on PATH.
+package postgrestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/internal/panics"
+)
+
+// Server is a PostgreSQL server.
+type Server struct {
+	dir, bin string
+	as       *syscall.Credential // nil: as this process
+	said     bytes.Buffer
+	process  *os.Process
+	ended    chan struct{}
+	made     int // databases
+}
+
+// Start makes a server. The caller ends it with Close.
+func Start() (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pg") // a short path: that of a socket has at most 107 bytes
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin}
+	if os.Getuid() == 0 { // PostgreSQL refuses root
+		s.as = &syscall.Credential{Uid: 65534, Gid: 65534} // nobody
+		if err := os.Chown(dir, 65534, 65534); err != nil {
+			return nil, err
+		}
+	}
+	initdb := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", dir+"/data", "-U", "etui", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: s.as}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), os.RemoveAll(dir))
+	}
+	if err := s.Run(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// programs returns the folder of initdb and postgres.
+func programs() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is right
+	newest, most := "", 0
+	for _, path := range found {
+		if n, _ := strconv.Atoi(strings.Split(path, "/")[4]); n > most {
+			newest, most = filepath.Dir(path), n
+		}
+	}
+	if newest != "" {
+		return newest, nil
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	return "", errors.New("PostgreSQL is not installed, which this test runs: apt-get install postgresql, or put initdb and postgres on PATH")
+}
+
+// Run starts the server again after Stop, and returns when it answers.
+func (s *Server) Run() error {
+	var err error
+	for began := time.Now(); time.Since(began) < 30*time.Second; <-time.After(100 * time.Millisecond) {
+		if err = s.run(); err == nil { // parts of a killed server may live on for a moment
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *Server) run() error {
+	s.said.Reset()
+	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, "postgres"), "-D", s.dir+"/data", "-k", s.dir, "-c", "listen_addresses=", "-c", "shared_buffers=32MB", "-c", "fsync=off")
+	cmd.Dir, cmd.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: s.as, Pdeathsig: syscall.SIGINT}
+	cmd.Stdout, cmd.Stderr = &s.said, &s.said
+	began := make(chan error)
+	ended := make(chan struct{})
+	go func() {
+		defer panics.Log(nil, "waiting for PostgreSQL")
+		defer close(ended)
+		runtime.LockOSThread() // the server ends with the thread that started it
+		err := cmd.Start()
+		began <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	if err := <-began; err != nil {
+		return err
+	}
+	s.process, s.ended = cmd.Process, ended
+	for {
+		conn, err := pgx.Connect(context.Background(), s.URL("postgres"))
+		if err == nil {
+			return conn.Close(context.Background())
+		}
+		select {
+		case <-ended:
+			return fmt.Errorf("PostgreSQL ended: %s", s.said.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server with a signal: SIGINT closes it, SIGQUIT makes it recover at its
+// next start.
+func (s *Server) Stop(signal syscall.Signal) {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Signal(signal) // it may have ended
+	<-s.ended
+	s.process = nil
+}
+
+// Close ends the server and removes its folder.
+func (s *Server) Close() error {
+	s.Stop(syscall.SIGQUIT)
+	return os.RemoveAll(s.dir)
+}
+
+// URL returns the address of a database.
+func (s *Server) URL(database string) string {
+	return "postgres://etui@/" + database + "?host=" + url.QueryEscape(s.dir)
+}
+
+// Exec runs statements in a database, each in a transaction of its own.
+func (s *Server) Exec(ctx context.Context, database string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, s.URL(database))
+	if err != nil {
+		return err
+	}
+	for _, sql := range statements {
+		if err == nil {
+			_, err = conn.Exec(ctx, sql)
+		}
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// Database makes an empty database and returns its address.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	s.made++
+	name := fmt.Sprint("t", s.made)
+	if err := s.Exec(context.Background(), "postgres", "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return s.URL(name)
+}
+
+// Main runs the tests of a package with a server, and returns the exit code. It is for
+// TestMain.
+func Main(m *testing.M, s **Server) int {
+	var err error
+	if *s, err = Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := (*s).Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return code
+}
