@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -9,16 +11,72 @@ import (
 // all sessions with something left to do.
 const expiring = time.Minute
 
-// Tick does what the clock decides: it answers what nobody has answered in time. Call it
-// every second or so. However many processes do, each thing happens once.
+// Heartbeat is a message that the clock sends at an interval, in a conversation of its own
+// and without what was said there before.
+type Heartbeat struct {
+	Every time.Duration
+	// Agent answers, and User is who asks: the heartbeat has the rights of that person.
+	Agent, User string
+	// Text returns what it says; empty means nothing this time.
+	Text func() (string, error)
+}
+
+// Tick does what the clock decides: it sends the messages of tasks and of the heartbeat,
+// and answers what nobody has answered in time. Call it every second or so, and not twice
+// at once. However many processes do, each thing happens once.
 func (e *Engine) Tick(ctx context.Context) error {
-	now := e.config.Now()
-	if last := e.expired.Load(); last != nil && now.Sub(*last) < expiring && !now.Before(*last) {
+	if e.stopping.Load() {
 		return nil
 	}
-	err := e.expire(ctx)
-	if err == nil {
+	now := e.config.Now()
+	err := errors.Join(e.runDue(ctx), e.beat(ctx, now))
+	if last := e.expired.Load(); last != nil && now.Sub(*last) < expiring && !now.Before(*last) {
+		return err
+	}
+	failed := e.expire(ctx)
+	if failed == nil {
 		e.expired.Store(&now)
 	}
-	return err
+	return errors.Join(err, failed)
+}
+
+// heartbeat is the key of its record, and the name of its conversation.
+const heartbeat = "heartbeat"
+
+// beat sends the heartbeat when its time has come. What was missed is left out.
+func (e *Engine) beat(ctx context.Context, now time.Time) error {
+	h := e.config.Heartbeat
+	if h.Every <= 0 {
+		return nil
+	}
+	due := now.Truncate(h.Every)
+	if last := e.beaten.Load(); last != nil && !due.After(*last) {
+		return nil
+	}
+	done, err := e.firings(ctx)
+	if err != nil {
+		return err
+	}
+	last, began := done[heartbeat]
+	if began && !due.After(last.Last) {
+		e.beaten.Store(&last.Last)
+		return nil
+	}
+	if began { // the first one comes after a whole interval
+		text, err := h.Text()
+		if err != nil {
+			e.config.Log.ErrorContext(ctx, "the heartbeat could not be read", "error", err)
+		}
+		if text != "" {
+			err := e.send(ctx, Message{Agent: h.Agent, User: h.User, Session: heartbeat, Text: text, Background: true, NoHistory: true, IdempotencyKey: fmt.Sprintf("%s-%d", heartbeat, due.Unix())})
+			if err != nil {
+				return fmt.Errorf("the heartbeat: %w", err)
+			}
+		}
+	}
+	if err := e.putFiring(ctx, Task{ID: heartbeat, Last: due}); err != nil {
+		return err
+	}
+	e.beaten.Store(&due)
+	return nil
 }

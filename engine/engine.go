@@ -65,6 +65,8 @@ type Config struct {
 	// deny decide; ask leaves it to the one who asked. Nil means that whoever can write in
 	// the conversation may.
 	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
+	// Heartbeat is sent by [Engine.Tick]; the zero value never is.
+	Heartbeat Heartbeat
 	// Calls is the history of calls, for [Engine.ForgetUser]; nil means that there is
 	// none.
 	Calls *audit.Recorder
@@ -163,6 +165,7 @@ type Engine struct {
 	stops    stops
 	inLine   sync.Map                  // of *inLine, by the IDs of items whose senders wait here
 	expired  atomic.Pointer[time.Time] // when expire looked last
+	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter

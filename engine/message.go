@@ -84,6 +84,8 @@ type Message struct {
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// NoHistory leaves out what was said before in the conversation; it stays in the store.
+	NoHistory bool `json:"no_history,omitempty"`
 	// Client names the program that hands the message over, for others perhaps: each has
 	// idempotency keys of its own. A server sets it to the API key's name.
 	Client string `json:"-"`

@@ -660,6 +660,9 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (r *running) run(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	if m.NoHistory && s.Turn.ID == "" {
+		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
+	}
 	in := r.input(r.agent, m, s)
 	in.Item = r.item.ID
 	if m.History == nil {

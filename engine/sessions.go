@@ -305,8 +305,31 @@ func (f *forgetting) records(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.standing(ctx, name); err != nil {
+		return err
+	}
 	calls, decisions, err := f.config.Calls.Erase(ctx, name)
 	f.done.Calls, f.done.Decisions = f.done.Calls+calls, f.done.Decisions+decisions
+	return err
+}
+
+// standing removes the tasks of a person, and the approvals that count always for them.
+func (f *forgetting) standing(ctx context.Context, name string) error {
+	list, err := f.Tasks(ctx)
+	for _, t := range list {
+		if err == nil && f.taskOwner(t) == name {
+			_, err = f.RemoveTask(ctx, t.ID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	lasting, err := f.Grants(ctx)
+	for _, g := range lasting {
+		if err == nil && g.User == name {
+			err = f.Revoke(ctx, g.ID)
+		}
+	}
 	return err
 }
 

@@ -186,6 +186,20 @@ func open(dir string) (*os.Root, error) {
 	return root, nil
 }
 
+// Read returns the text of a file in a workspace, as Load reads its files; a missing one is
+// empty.
+func Read(workspace, name string) (string, error) {
+	root, err := os.OpenRoot(workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", name, err)
+	}
+	defer root.Close()
+	return read(root, look(root, name))
+}
+
 // look returns the stamp of a regular file. Anything else, even a link, counts as a
 // missing file.
 func look(root *os.Root, name string) stamp {

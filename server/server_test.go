@@ -87,6 +87,10 @@ func ExampleServer_Routes() {
 	// operator  GET /admin/approvals
 	// operator  POST /admin/approvals/{id}
 	// operator  DELETE /admin/approvals/{id}
+	// operator  GET /admin/tasks
+	// operator  POST /admin/tasks
+	// operator  POST /admin/tasks/{id}/{change}
+	// operator  DELETE /admin/tasks/{id}
 	// operator  GET /admin/inbox
 	// operator  GET /admin/inbox/{id}
 	// operator  POST /admin/inbox/{id}/retry

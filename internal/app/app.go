@@ -233,6 +233,10 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		e.Store = s
 	}
 	e.Learning = a.openUsage(ctx, stored)
+	var err error
+	if e.Heartbeat, err = a.heartbeat(); err != nil {
+		return e, err
+	}
 	models, err := a.newModels()
 	if err != nil {
 		return e, err

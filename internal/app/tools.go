@@ -112,7 +112,7 @@ func (a *App) addBuiltin() error {
 	if err := a.registry.Register(append(tools, memories.Tools(&a.keeper)...)...); err != nil {
 		return err
 	}
-	if err := a.registry.Register(askUser()); err != nil {
+	if err := a.registry.Register(askUser(), a.scheduleTool()); err != nil {
 		return err
 	}
 	return addWeb(a.registry, w)

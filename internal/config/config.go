@@ -40,6 +40,7 @@ type Config struct {
 	Embeddings Embeddings   `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
 	Usage      Usage        `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
 	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
+	Heartbeat  Heartbeat    `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
 	Sessions   Sessions     `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
 	Memory Memory `yaml:"memory" help:"What agents remember between conversations, see memory.md."`
@@ -331,6 +332,13 @@ type Limits struct {
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
+}
+
+// Heartbeat says how often HEARTBEAT.md is said.
+type Heartbeat struct {
+	Interval time.Duration `yaml:"interval" help:"How often, as in 30m; at least 1m. Default: never."`
+	Agent    string        `yaml:"agent" help:"Agent that answers. Default: the first one."`
+	User     string        `yaml:"user" help:"Whose rights it has: a user of users. Default: those of somebody without a name."`
 }
 
 // Memory says what agents remember between conversations.

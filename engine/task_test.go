@@ -1,0 +1,331 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/store"
+)
+
+// clock is a time that tests set.
+type clock struct{ now atomic.Pointer[time.Time] }
+
+func newClock(text string) *clock {
+	c := &clock{}
+	c.set(text)
+	return c
+}
+
+func (c *clock) set(text string) {
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	if err != nil {
+		panic(err)
+	}
+	c.now.Store(&at)
+}
+
+func (c *clock) Now() time.Time { return *c.now.Load() }
+
+// timed makes an engine with a clock and a store.
+func timed(t *testing.T, c *clock, kept store.Store, replies int) (*engine.Engine, *fake.Model) {
+	t.Helper()
+	var steps []fake.Step
+	for i := range replies {
+		steps = append(steps, fake.Step{Text: fmt.Sprintf("reply %d", i)})
+	}
+	return newEngine(t, func(cfg *engine.Config) { cfg.Now, cfg.Store = c.Now, kept }, steps...)
+}
+
+// said returns what was said in the conversation of a task.
+func said(t *testing.T, kept store.Store, task engine.Task) (list []string) {
+	t.Helper()
+	s, err := kept.Load(t.Context(), task.Key, 0)
+	must(t, err)
+	for _, m := range s.Messages {
+		if m.Role == chat.User {
+			list = append(list, m.Text)
+		}
+	}
+	return list
+}
+
+func tick(t *testing.T, engines ...*engine.Engine) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, g := range engines {
+		all.Go(func() {
+			if err := g.Tick(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, g := range engines {
+		idle(t, g)
+	}
+}
+
+// A task runs once at its time, in its time zone, however many processes look and however
+// the clock jumps.
+func TestTaskRunsOnce(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00") // a Monday
+	a, _ := timed(t, now, kept, 9)
+	b, _ := timed(t, now, kept, 9)
+	task, err := a.AddTask(t.Context(), engine.Task{When: "0 9 * * 1-5", Zone: "Europe/Berlin", Text: "what is on today?", User: "ann"})
+	must(t, err)
+	if want := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC); !task.Next.Equal(want) {
+		t.Errorf("it runs next %v, want %v", task.Next, want)
+	}
+	for _, at := range []string{"07:59:59", "08:00:00", "08:00:01", "07:30:00", "08:00:00", "08:10:00"} {
+		now.set("2026-03-02 " + at)
+		tick(t, a, b)
+	}
+	want := "(scheduled task " + task.ID + ", due 2026-03-02 09:00 CET)\nwhat is on today?"
+	if got := said(t, kept, task); len(got) != 1 || got[0] != want {
+		t.Errorf("said %q, want %q once", got, want)
+	}
+	now.set("2026-03-03 08:00:30")
+	tick(t, a, b)
+	if got := said(t, kept, task); len(got) != 2 {
+		t.Errorf("the next day: %q", got)
+	}
+}
+
+// A clock that is a year ahead for a moment does not silence a task for a year.
+func TestTaskAfterAWrongClock(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 07:00:00")
+	g, _ := timed(t, now, kept, 9)
+	task, err := g.AddTask(t.Context(), engine.Task{When: "0 9 * * *", Zone: "UTC", Text: "x", User: "ann"})
+	must(t, err)
+	for _, at := range []string{"2027-03-02 10:00:00", "2026-03-02 08:00:00", "2026-03-02 09:00:00", "2026-03-02 09:00:01"} {
+		now.set(at)
+		tick(t, g)
+	}
+	if got := said(t, kept, task); len(got) != 2 {
+		t.Errorf("said %q, want it twice", got)
+	}
+}
+
+// The catch-up rule says what becomes of the times at which nothing ran.
+func TestTaskCatchesUp(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[engine.CatchUp]string{"": "11:00", engine.CatchOnce: "11:00", engine.CatchSkip: "", engine.CatchAll: "09:00 10:00 11:00"} {
+		kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
+		g, _ := timed(t, now, kept, 9)
+		task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", User: "ann", CatchUp: rule})
+		must(t, err)
+		now.set("2026-03-02 11:45:00")
+		g, _ = timed(t, now, kept, 9) // another process
+		tick(t, g)
+		tick(t, g)
+		var got []string
+		for _, text := range said(t, kept, task) {
+			got = append(got, strings.Fields(text)[5])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("rule %q: said at %q, want %q", rule, got, want)
+		}
+		now.set("2026-03-02 12:00:05")
+		tick(t, g)
+		if n := len(said(t, kept, task)); n != len(got)+1 {
+			t.Errorf("rule %q: then said %d times, want %d", rule, n, len(got)+1)
+		}
+	}
+}
+
+// forgetful is a store that loses what the clock has done, once.
+type forgetful struct {
+	*store.Memory
+	failures atomic.Int32
+}
+
+func (f *forgetful) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+	if kind == "task-fired" && f.failures.Add(-1) >= 0 {
+		return errors.New("the disk is full")
+	}
+	return f.Memory.Put(ctx, kind, key, value)
+}
+
+// A process that ends between sending and noting that it did sends once.
+func TestTaskSurvives(t *testing.T) {
+	t.Parallel()
+	kept, now := &forgetful{Memory: &store.Memory{}}, newClock("2026-03-02 08:30:00")
+	kept.failures.Store(2)
+	g, _ := timed(t, now, kept, 9)
+	task, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "x", User: "ann"})
+	must(t, err)
+	now.set("2026-03-02 09:00:00")
+	for i := range 4 {
+		if err := g.Tick(t.Context()); (err != nil) != (i < 2) {
+			t.Errorf("look %d: %v", i, err)
+		}
+		idle(t, g)
+	}
+	if got := said(t, kept.Memory, task); len(got) != 1 {
+		t.Errorf("said %q, want it once", got)
+	}
+}
+
+// A task that runs once is gone after that; one that is paused does not run, and what it
+// missed is not caught up; one can be run at any time and removed.
+func TestTasksChange(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
+	g, _ := timed(t, now, kept, 9)
+	once, err := g.AddTask(t.Context(), engine.Task{When: "2026-03-02T10:15", Zone: "UTC", Text: "once", User: "ann"})
+	must(t, err)
+	hourly, err := g.AddTask(t.Context(), engine.Task{When: "@hourly", Zone: "UTC", Text: "hourly", User: "bob", CatchUp: engine.CatchAll})
+	must(t, err)
+	_, err = g.PauseTask(t.Context(), hourly.ID, true)
+	must(t, err)
+	now.set("2026-03-02 10:20:00")
+	tick(t, g)
+	_, err = g.PauseTask(t.Context(), hourly.ID, false)
+	must(t, err)
+	tick(t, g)
+	if a, b := said(t, kept, once), said(t, kept, hourly); len(a) != 1 || len(b) != 0 {
+		t.Errorf("said %q and %q", a, b)
+	}
+	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 1 || list[0].ID != hourly.ID {
+		t.Errorf("tasks: %+v, %v", list, err)
+	}
+	_, err = g.RunTask(t.Context(), hourly.ID)
+	must(t, err)
+	idle(t, g)
+	_, err = g.RemoveTask(t.Context(), hourly.ID)
+	must(t, err)
+	now.set("2026-03-02 13:00:00")
+	tick(t, g)
+	if b := said(t, kept, hourly); len(b) != 1 {
+		t.Errorf("said %q, want it once", b)
+	}
+	for _, err := range []error{
+		func() error { _, err := g.PauseTask(t.Context(), hourly.ID, true); return err }(),
+		func() error { _, err := g.RunTask(t.Context(), hourly.ID); return err }(),
+		func() error { _, err := g.RemoveTask(t.Context(), hourly.ID); return err }(),
+	} {
+		if !errors.Is(err, engine.ErrNoTask) {
+			t.Errorf("a removed task: %v", err)
+		}
+	}
+}
+
+// A task runs with the rights that its owner has when it runs.
+func TestTaskHasItsOwnersRights(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:30:00")
+	var role atomic.Value
+	role.Store("admin")
+	g, m := newEngine(t, func(c *engine.Config) {
+		c.Now, c.Store = now.Now, kept
+		c.Users = func(*catalog.Catalog) *identity.Users {
+			users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"web:7"}, Roles: []string{role.Load().(string)}}})
+			must(t, err)
+			return users
+		}
+	}, fake.Step{Text: "1"}, fake.Step{Text: "2"})
+	task, err := g.Schedule(t.Context(), chat.Facts{Agent: "main", Channel: "web", User: "ann", Sender: "ann", Session: "agent:main:here"}, engine.Task{When: "@hourly", Zone: "UTC", Text: "restart everything"})
+	must(t, err)
+	if task.User != "7" || task.Key != "agent:main:here" {
+		t.Errorf("the task is of %q in %q", task.User, task.Key)
+	}
+	for i, r := range []string{"admin", "guest"} {
+		role.Store(r)
+		now.set(fmt.Sprintf("2026-03-02 %02d:00:00", 9+i))
+		tick(t, g)
+		request := m.Requests()[i]
+		offered := fmt.Sprint(request.Tools, request.System)
+		if strings.Contains(offered, "admin_only") != (r == "admin") {
+			t.Errorf("as %s the model is offered %v", r, request.Tools)
+		}
+	}
+	if got := said(t, kept, task); len(got) != 2 {
+		t.Errorf("said %q", got)
+	}
+	if list, err := g.TasksOf(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
+		t.Errorf("bob's tasks: %+v, %v", list, err)
+	}
+	if f, err := g.ForgetUser(t.Context(), "ann"); err != nil {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("tasks of a forgotten person: %+v, %v", list, err)
+	}
+}
+
+func TestTasksRefused(t *testing.T) {
+	t.Parallel()
+	g, _ := timed(t, newClock("2026-03-02 08:30:00"), &store.Memory{}, 0)
+	for says, task := range map[string]engine.Task{
+		"is neither a time such as":        {When: "soon", Text: "x"},
+		"is in the past":                   {When: "2026-03-02T08:30", Zone: "UTC", Text: "x"},
+		"is more often than once a minute": {When: "@every 10s", Text: "x"},
+		"never comes":                      {When: "0 0 31 2 *", Text: "x"},
+		`there is no time zone "Berlin"`:   {When: "@daily", Zone: "Berlin", Text: "x"},
+		"has a field of its own":           {When: "CRON_TZ=UTC @daily", Text: "x"},
+		`not "never"`:                      {When: "@daily", CatchUp: "never", Text: "x"},
+		"the message is empty":             {When: "@daily", Text: " "},
+		`agent "nope": not found`:          {When: "@daily", Text: "x", Agent: "nope"},
+	} {
+		if _, err := g.AddTask(t.Context(), task); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want it to say %q", task, err, says)
+		}
+	}
+	for i := range 51 {
+		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", User: "ann"}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+			t.Errorf("task %d: %v", i, err)
+		}
+	}
+}
+
+// The heartbeat runs in a conversation of its own and without what was said there, once
+// for all processes; an empty one is left out.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	kept, now := &store.Memory{}, newClock("2026-03-02 08:31:00")
+	var text atomic.Value
+	text.Store("look at the mail")
+	make := func() (*engine.Engine, *fake.Model) {
+		return newEngine(t, func(c *engine.Config) {
+			c.Now, c.Store = now.Now, kept
+			c.Heartbeat = engine.Heartbeat{Every: 30 * time.Minute, Text: func() (string, error) { return text.Load().(string), nil }}
+		}, fake.Step{Text: "1"}, fake.Step{Text: "2"}, fake.Step{Text: "3"})
+	}
+	a, m := make()
+	b, n := make()
+	for _, at := range []string{"08:31:00", "08:59:59", "09:00:00", "09:00:01", "09:29:00", "09:31:00"} {
+		now.set("2026-03-02 " + at)
+		tick(t, a, b)
+	}
+	text.Store("")
+	now.set("2026-03-02 10:00:00")
+	tick(t, a, b)
+	requests := append(m.Requests(), n.Requests()...)
+	if len(requests) != 2 {
+		t.Fatalf("the models were asked %d times, want 2", len(requests))
+	}
+	for i, r := range requests {
+		if len(r.Messages) != 1 || r.Messages[0].Text != "look at the mail" {
+			t.Errorf("request %d has %+v", i, r.Messages)
+		}
+	}
+	s, err := kept.Load(t.Context(), keyOf(t, a, engine.Message{Session: "heartbeat"}), 0)
+	must(t, err)
+	if len(s.Messages) != 4 {
+		t.Errorf("the conversation has %d messages, want 4", len(s.Messages))
+	}
+}
