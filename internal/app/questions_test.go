@@ -19,11 +19,10 @@ import (
 // question is what somebody might ask the demo, and the tools of which any one
 // is right.
 //
-// There are two sets. questions.jsonl is the demo's own: written as people write,
-// before the tools' aliases, which were then written with these questions in
-// view. unseen.jsonl was written by somebody who knew nothing but the tools'
-// names, is more roundabout, and nothing was fitted to it: it tells what to
-// expect of questions that nobody has prepared for.
+// There are two sets, both written before the texts that help to find the tools, by
+// somebody else: questions.jsonl as people write, and unseen.jsonl by somebody who knew
+// nothing but the tools' names, which is more roundabout. Who wrote the texts saw no
+// question.
 type question struct {
 	ID, Text, Lang string
 	Relevant       []string
@@ -57,17 +56,22 @@ func demoCatalog(tb testing.TB) *catalog.Catalog {
 	if err := r.Register(slices.Concat(builtin.Tools(&builtin.Clock{}, files), web.Tools(&web.Fetcher{}, nil), demo.Tools("http://127.0.0.1:1", http.DefaultClient))...); err != nil {
 		tb.Fatal(err)
 	}
+	texts := map[string]catalog.Enriched{}
+	for name, t := range demo.Texts() {
+		texts[name] = catalog.Enriched{Texts: t}
+	}
+	r.Enrich(texts)
 	return r.Catalog()
 }
 
 // TestDemoQuestions holds the demo to its promise: the right tool is among the
-// eight that are sent for at least 95 % of its questions, in each language, and
+// eight that are sent for at least 85 % of its questions, in each language, and
 // at least 95 % of the tools' tokens are saved.
-func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 95) }
+func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 85) }
 
 // TestUnseenQuestions keeps the ranking from getting worse where nothing is
 // fitted.
-func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 82) }
+func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 90) }
 
 func holdTo(t *testing.T, name string, least float64) {
 	s := selection.New(demoCatalog(t), selection.Config{})

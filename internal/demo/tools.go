@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-//go:embed tools/*.json world.json conversations.jsonl
+//go:embed tools/*.json world.json conversations.jsonl enriched.jsonl
 var files embed.FS
 
 // entry is the description of a tool in its file.
@@ -20,8 +20,6 @@ type entry struct {
 	Risk        tool.Risk       `json:"risk"`
 	Description string          `json:"description"`
 	Chinese     string          `json:"zh"`
-	Aliases     []string        `json:"aliases"`
-	Examples    []string        `json:"examples"`
 	Groups      []string        `json:"groups"`
 	Parameters  json.RawMessage `json:"parameters"`
 	// Answer tells the service how to answer; see the package comment.
@@ -58,6 +56,27 @@ func Conversations() io.Reader {
 	return bytes.NewReader(data)
 }
 
+// Texts returns what a language model wrote about the demo's tools and those that etui
+// brings, by name. It saw their definitions and no question.
+func Texts() map[string]tool.Texts {
+	data, err := files.ReadFile("enriched.jsonl")
+	if err != nil {
+		panic(err)
+	}
+	texts := map[string]tool.Texts{}
+	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+		var line struct {
+			Tool string
+			tool.Texts
+		}
+		if err := d.Decode(&line); err != nil {
+			panic(fmt.Sprintf("demo: reading enriched.jsonl: %v", err))
+		}
+		texts[line.Tool] = line.Texts
+	}
+	return texts
+}
+
 // Definitions returns the definitions of the demo's tools, always in the same order.
 func Definitions() []tool.Definition {
 	all := entries()
@@ -67,8 +86,6 @@ func Definitions() []tool.Definition {
 			Name:         e.Name,
 			Description:  e.Description,
 			Translations: map[string]string{"zh": e.Chinese},
-			Aliases:      e.Aliases,
-			Examples:     e.Examples,
 			Parameters:   e.Parameters,
 			Groups:       e.Groups,
 			Risk:         e.Risk,
