@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ type texts struct {
 	file *enrich.File
 	seen filestamp.Stamp
 	says string // what is wrong with the file
+	// skipped are the tools about which nothing usable was written today.
+	skipped map[string]bool
 }
 
 // addTexts puts the texts about tools into the registry. A file that cannot be read leaves
@@ -67,8 +70,12 @@ func (t *texts) look(ctx context.Context) {
 	t.app.registry.Enrich(all)
 }
 
-// enriching is how often a gateway writes about new and changed tools.
-const enriching = time.Minute
+const (
+	// enriching is how often a gateway writes about new and changed tools.
+	enriching = time.Minute
+	// disappointed is how long it waits after a model that answers nothing usable.
+	disappointed = time.Hour
+)
 
 // run watches the file until ctx ends and, with enrich.mode auto, writes about new and
 // changed tools. No question waits for it.
@@ -84,48 +91,53 @@ func (t *texts) run(ctx context.Context) {
 		case <-look.C:
 			t.look(ctx)
 		case <-write.C:
-			if t.app.Workspace.Config.Enrich.Mode == "auto" {
-				if time.Since(day) > 24*time.Hour {
-					day = time.Now()
-					left = t.app.Workspace.Config.Enrich.Budget
-				}
-				left -= t.write(ctx, left)
+			if t.app.Workspace.Config.Enrich.Mode != "auto" {
+				continue
 			}
+			if time.Since(day) > 24*time.Hour {
+				day, left = time.Now(), t.app.Workspace.Config.Enrich.Budget
+				t.skipped = map[string]bool{}
+			}
+			spent, err := t.write(ctx, left)
+			left -= spent
 			write.Reset(enriching)
+			if err != nil && ctx.Err() == nil {
+				t.app.log.ErrorContext(ctx, "nothing more is written about new tools for now", "error", err)
+				write.Reset(disappointed)
+			}
 		}
 	}
 }
 
 // write writes about new and changed tools and returns how many tokens that took.
-func (t *texts) write(ctx context.Context, budget int) int {
-	if budget <= 0 {
-		return 0
-	}
+func (t *texts) write(ctx context.Context, budget int) (tokens int, err error) {
 	lines, err := t.file.Read()
-	if err != nil {
-		return 0 // look has said it
+	if err != nil || budget <= 0 {
+		return 0, err
 	}
 	list := enrich.Subjects(t.app.registry.Catalog(), lines, t.app.languages(), nil)
+	list = slices.DeleteFunc(list, func(s enrich.Subject) bool { return t.skipped[s.Name] })
 	if len(list) == 0 {
-		return 0
+		return 0, nil
 	}
 	m, err := t.app.enrichModel("")
 	if err != nil {
-		t.app.log.ErrorContext(ctx, "nothing is written about new tools", "error", err)
-		return budget // once a day is often enough
+		return 0, err
 	}
 	w := enrich.Writer{Model: m, File: t.file, Wrote: func(name string, _ enrich.Cost, err error) {
-		if err != nil {
+		if t.skipped[name] = err != nil; err != nil {
 			t.app.log.WarnContext(ctx, "nothing was written about a tool", "tool", name, "error", err)
 		}
 	}}
 	spent, err := w.Write(ctx, list, budget)
-	if err != nil && ctx.Err() == nil {
-		t.app.log.ErrorContext(ctx, "writing about new tools ended early", "error", err)
+	if err != nil {
+		clear(t.skipped) // the model is to blame
 	}
-	t.app.log.InfoContext(ctx, "wrote about new tools", "tools", spent.Tools, "of", len(list), "tokens", spent.Input+spent.Output)
-	t.look(ctx)
-	return spent.Input + spent.Output
+	if spent.Tools > 0 {
+		t.app.log.InfoContext(ctx, "wrote about new tools", "tools", spent.Tools, "of", len(list), "tokens", spent.Input+spent.Output)
+		t.look(ctx)
+	}
+	return spent.Input + spent.Output, err
 }
 
 // enrichModel returns the model of the given name, or the one of the configuration.

@@ -19,10 +19,12 @@ import (
 // question is what somebody might ask the demo, and the tools of which any one
 // is right.
 //
-// There are two sets, both written before the texts that help to find the tools, by
-// somebody else: questions.jsonl as people write, and unseen.jsonl by somebody who knew
-// nothing but the tools' names, which is more roundabout. Who wrote the texts saw no
-// question.
+// There are two sets. questions.jsonl is the demo's own: written as people write,
+// before the tools' aliases, which were then written with these questions in
+// view. unseen.jsonl was written by somebody who knew nothing but the tools'
+// names, is more roundabout, and nothing was fitted to it: it tells what to
+// expect of questions that nobody has prepared for. Who wrote [demo.Texts] saw
+// neither.
 type question struct {
 	ID, Text, Lang string
 	Relevant       []string
@@ -65,13 +67,13 @@ func demoCatalog(tb testing.TB) *catalog.Catalog {
 }
 
 // TestDemoQuestions holds the demo to its promise: the right tool is among the
-// eight that are sent for at least 85 % of its questions, in each language, and
+// eight that are sent for at least 95 % of its questions, in each language, and
 // at least 95 % of the tools' tokens are saved.
-func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 85) }
+func TestDemoQuestions(t *testing.T) { holdTo(t, "questions.jsonl", 95) }
 
 // TestUnseenQuestions keeps the ranking from getting worse where nothing is
 // fitted.
-func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 90) }
+func TestUnseenQuestions(t *testing.T) { holdTo(t, "unseen.jsonl", 94) }
 
 func holdTo(t *testing.T, name string, least float64) {
 	s := selection.New(demoCatalog(t), selection.Config{})

@@ -20,6 +20,8 @@ type entry struct {
 	Risk        tool.Risk       `json:"risk"`
 	Description string          `json:"description"`
 	Chinese     string          `json:"zh"`
+	Aliases     []string        `json:"aliases"`
+	Examples    []string        `json:"examples"`
 	Groups      []string        `json:"groups"`
 	Parameters  json.RawMessage `json:"parameters"`
 	// Answer tells the service how to answer; see the package comment.
@@ -86,6 +88,8 @@ func Definitions() []tool.Definition {
 			Name:         e.Name,
 			Description:  e.Description,
 			Translations: map[string]string{"zh": e.Chinese},
+			Aliases:      e.Aliases,
+			Examples:     e.Examples,
 			Parameters:   e.Parameters,
 			Groups:       e.Groups,
 			Risk:         e.Risk,

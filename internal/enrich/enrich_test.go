@@ -53,7 +53,7 @@ func left(t *testing.T, c *catalog.Catalog, f *enrich.File) (names []string, lis
 // without JSON is asked for again, and what was written is not written again.
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	f := enrich.Open(filepath.Join(t.TempDir(), "enriched.jsonl"))
+	f := enrich.Open(filepath.Join(t.TempDir(), "new", "enriched.jsonl"))
 	c := office(t, "mail", "post")
 	reads := func(r model.Request) error {
 		if text := r.Messages[0].Text; !strings.Contains(text, `"neighbours":[{"name":"`) || !strings.Contains(text, `["English"]`) {

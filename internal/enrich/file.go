@@ -5,7 +5,6 @@
 package enrich
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +14,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -88,26 +88,23 @@ func (f *File) Read() (map[string]Line, error) {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)
 	}
 	n := 0
-	for scan := bufio.NewReader(bytes.NewReader(text)); ; {
-		line, err := scan.ReadBytes('\n')
+	for text := range bytes.Lines(text) {
 		n++
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			var l Line
-			d := json.NewDecoder(bytes.NewReader(line))
-			d.DisallowUnknownFields()
-			wrong := d.Decode(&l)
-			if wrong == nil && (l.Tool == "") == (l.Skill == "") {
-				wrong = errors.New(`it needs "tool" or "skill"`)
-			}
-			if wrong != nil {
-				return nil, fmt.Errorf("%s:%d: %w", f.path, n, wrong)
-			}
-			lines[l.key()] = l
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		var l Line
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err = d.Decode(&l); err == nil && (l.Tool == "") == (l.Skill == "") {
+			err = errors.New(`it needs "tool" or "skill"`)
 		}
 		if err != nil {
-			return lines, nil
+			return nil, fmt.Errorf("%s:%d: %w", f.path, n, err)
 		}
+		lines[l.key()] = l
 	}
+	return lines, nil
 }
 
 // Texts returns lines as a registry takes them.
@@ -140,6 +137,9 @@ func (f *File) change(how func(map[string]Line)) error {
 		if err := e.Encode(lines[key]); err != nil {
 			return err
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
 	}
 	return atomicfile.Write(f.path, b.Bytes())
 }

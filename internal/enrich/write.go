@@ -72,6 +72,9 @@ func (w *Writer) Write(ctx context.Context, list []Subject, budget int) (Cost, e
 		unkept []Line
 		group  panics.Group
 	)
+	if err := w.File.change(func(map[string]Line) {}); err != nil {
+		return spent, err // before anything is paid for
+	}
 	take := func() (Subject, bool) {
 		mu.Lock()
 		defer mu.Unlock()
