@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -116,7 +117,10 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		return nil, s.explain(err)
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.ended.Go(func() { s.keepAlive(ctx) })
+	s.ended.Go(func() {
+		defer panics.Log(s.log, "keeping the lease")
+		s.keepAlive(ctx)
+	})
 	return s, nil
 }
 
@@ -157,7 +161,7 @@ func (s *Store) update(ctx context.Context, b *pgx.Batch) error {
 	for range 3 {
 		err = s.pool.SendBatch(ctx, b).Close()
 		// Nothing was sent, or all was undone: it may run again.
-		if !(pgconn.SafeToRetry(err) || clash(err)) || ctx.Err() != nil {
+		if !pgconn.SafeToRetry(err) && !clash(err) || ctx.Err() != nil {
 			break
 		}
 	}
