@@ -15,7 +15,8 @@ const module = "github.com/etui-run/etui"
 // lines. A pattern with a star stands for the packages directly below a folder.
 // Where a line has a rule that is narrower than that, it stands in allowed.
 var layers = [][]string{
-	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/printable", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/tracing", "examples"},
+	{"internal/printable"},
+	{"chat", "secret", "internal/atomicfile", "internal/nearest", "internal/panics", "internal/picture", "internal/textcode", "internal/recent", "internal/lexicon", "internal/egress", "internal/filestamp", "sandbox/internal/wire", "internal/tracing", "examples"},
 	{"identity", "internal/form", "internal/terminal", "sandbox", "sandbox/internal/helper", "internal/shelltext"},
 	{"tool", "session", "memory", "usage", "audit", "internal/config", "internal/lexicon/*", "internal/protect"},
 	{"model", "route", "store", "rank", "internal/toolgen", "tool/*", "store/internal/row"},
@@ -39,7 +40,7 @@ var layers = [][]string{
 var allowed = map[string][]string{
 	"chat":      {},
 	"audit":     {"secret"},
-	"secret":    {},
+	"secret":    {"internal/printable"},
 	"tool":      {"chat"},
 	"catalog":   {"chat", "tool"},
 	"rank":      {"chat", "tool", "internal/lexicon", "internal/panics"},

@@ -27,6 +27,11 @@ const (
 
 const hidden = "(hidden)"
 
+// Arguments returns arguments as [Record] has them: without secrets, and cut.
+func Arguments(secrets *secret.Known, args json.RawMessage) string {
+	return cleaner{secrets.Redactor()}.arguments(args)
+}
+
 // cleaner removes from texts the known secrets and anything that looks like one.
 type cleaner struct{ known secret.Redactor }
 

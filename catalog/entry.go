@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/etui-run/etui/chat"
@@ -76,7 +77,7 @@ func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			ok, err = false, fmt.Errorf("the filter of tool %s panicked: %v", e.Definition.Name, p)
+			ok, err = false, fmt.Errorf("its filter panicked: %v: %w", p, &PanicError{e.Definition.Name, p, debug.Stack()})
 		}
 	}()
 	return e.filter.allow(*f), nil
@@ -104,21 +105,23 @@ func (e *Entry) Normalize(ctx context.Context, args json.RawMessage) json.RawMes
 func (e *Entry) Run(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &PanicError{Tool: e.Definition.Name, Value: p}
+			err = &PanicError{e.Definition.Name, p, debug.Stack()}
 		}
 	}()
 	return e.tool.Call(ctx, args)
 }
 
-// PanicError is the error of a tool that panicked, or of what runs it.
+// PanicError is the error of a tool, filter or guide that panicked, or of what runs it.
+// Its text leaves out the value, which is for operators.
 type PanicError struct {
 	Tool  string // may be empty
 	Value any
+	Stack []byte
 }
 
 func (e *PanicError) Error() string {
 	if e.Tool == "" {
-		return "the call failed unexpectedly"
+		return "it failed unexpectedly"
 	}
 	return fmt.Sprintf("tool %s failed unexpectedly", e.Tool)
 }

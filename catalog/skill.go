@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -54,7 +55,7 @@ type Unavailable struct{ Name, Reason string }
 func (s Skill) Read(ctx context.Context, file string) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the skill %s could not be read: it failed unexpectedly", s.Name)
+			err = fmt.Errorf("the skill %s could not be read: %w", s.Name, &PanicError{Value: p, Stack: debug.Stack()})
 		}
 	}()
 	return s.Guide.Read(ctx, file)

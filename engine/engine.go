@@ -24,10 +24,12 @@ import (
 	"github.com/etui-run/etui/embedding"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
@@ -58,6 +60,11 @@ type Config struct {
 	// Turn bounds how turns run. Its Log and Embedder are set from this Config's. Its
 	// Secrets are hidden in messages, too.
 	Turn turn.Config
+	// Approvers says who may answer a call that waits for an approval. The Attempt is of the
+	// one who answers, without arguments; attrs.asker is who asked for the call. Allow and
+	// deny decide; ask leaves it to the one who asked. Nil means that whoever can write in
+	// the conversation may.
+	Approvers func(ctx context.Context, a rules.Attempt) rules.Decision
 	// Calls is the history of calls, for [Engine.ForgetUser]; nil means that there is
 	// none.
 	Calls *audit.Recorder
@@ -154,7 +161,8 @@ type Engine struct {
 	turns    lines        // all turns, under one key
 	looks    lines        // callers who look at conversations, under one key
 	stops    stops
-	inLine   sync.Map // of *inLine, by the IDs of items whose senders wait here
+	inLine   sync.Map                  // of *inLine, by the IDs of items whose senders wait here
+	expired  atomic.Pointer[time.Time] // when expire looked last
 	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
@@ -215,10 +223,15 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if shared, ok := cfg.Store.(store.Shared); ok {
 		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
+	}
+	if cfg.Turn.Approvals {
+		e.config.Turn.Granted = e.granted
+		cfg.Turn.Granted = e.granted
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -21,8 +21,10 @@ import (
 // record is a message as the inbox keeps it.
 type record struct {
 	Message
-	Guest   string        `json:"guest,omitempty"`
-	Outcome *turn.Outcome `json:"outcome,omitempty"`
+	Guest    string        `json:"guest,omitempty"`
+	Outcome  *turn.Outcome `json:"outcome,omitempty"`
+	To       session.Key   `json:"to,omitempty"`
+	Operator bool          `json:"operator,omitempty"`
 }
 
 // accept puts a message into the mailbox of its session. It reports whether the message
@@ -30,9 +32,9 @@ type record struct {
 func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.Item, bool, error) {
 	i := store.Item{Session: key, User: e.sender(m).Record(), Holder: e.holder, Priority: priority(m)}
 	if m.IdempotencyKey != "" {
-		i.Key, i.Digest = hashed([]string{m.Channel, m.Account, i.User, m.IdempotencyKey}), digest(m)
+		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
-	rec := record{m, m.guest, m.outcome}
+	rec := record{m, m.guest, m.outcome, m.to, m.operator}
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -75,7 +77,7 @@ func (e *Engine) message(i store.Item) (*agent, Message, error) {
 		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
 	}
 	m := rec.Message
-	m.guest, m.outcome = rec.Guest, rec.Outcome
+	m.guest, m.outcome, m.to, m.operator = rec.Guest, rec.Outcome, rec.To, rec.Operator
 	a, err := e.addressed(m)
 	return a, m, err
 }
@@ -93,7 +95,7 @@ var kinds = []struct {
 	name string
 	err  error
 }{
-	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped},
+	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped}, {"not_yours", ErrNotYours},
 	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
 	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
 }
@@ -224,7 +226,7 @@ var errPanic = errors.New("the engine failed unexpectedly")
 func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.config.Log.ErrorContext(ctx, "the engine failed unexpectedly", "doing", doing, "session", key, "panic", p, "stack", string(debug.Stack()))
+			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
 			err = errPanic
 		}
 	}()

@@ -302,6 +302,11 @@ func TestPoison(t *testing.T) {
 	if left := items(t, kept, store.Waiting); len(left) > 0 {
 		t.Errorf("%d messages wait", len(left))
 	}
+	var b strings.Builder
+	must(t, g.Metrics(&b))
+	if want := fmt.Sprintf("\netui_panics_total{} %d\n", tries.Load()); !strings.Contains(b.String(), want) {
+		t.Errorf("the metrics lack %q", want)
+	}
 }
 
 // away is a store that can be away for a while.

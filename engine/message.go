@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -78,13 +79,20 @@ type Message struct {
 	// no text then.
 	Answers []session.Answer `json:"answers,omitempty"`
 	// IdempotencyKey makes it safe to send the message again: a caller that sends it with the
-	// same key, to the same engine, within [store.Kept] after its end, gets the result of
+	// same key, as the same [Message.Client], user, channel, chat and session, within [store.Kept] after its end, gets the result of
 	// the first time. It is free text of at most 200 bytes; empty means none. A message
 	// that has a key is answered even when its sender has gone; a turn without one is
 	// cancelled then. It means nothing for a message with a History, which is not stored.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// Client names the program that hands the message over, for others perhaps: each has
+	// idempotency keys of its own. A server sets it to the API key's name.
+	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
+	// to, when not empty, is the session that the message is for, whoever sends it.
+	to session.Key
+	// operator marks an answer that counts whatever the rules say.
+	operator bool
 	// guest distinguishes a sender who has no name from all others.
 	guest string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
@@ -116,7 +124,11 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 	}
 	m.Answers = slices.Clone(m.Answers)
 	for i := range m.Answers {
-		m.Answers[i].By, m.Answers[i].Reason = secrets.Text(m.Answers[i].By), secrets.Text(m.Answers[i].Reason)
+		a := &m.Answers[i]
+		a.By, a.Reason, a.Text = secrets.Text(a.By), secrets.Text(a.Reason), secrets.Text(a.Text)
+		if n := len(a.Reason) + len(a.Text); n > e.config.MaxMessage {
+			return nil, m, fmt.Errorf("%w: an answer has %d bytes, at most %d are accepted", ErrTooLong, n, e.config.MaxMessage)
+		}
 	}
 	a, err := e.addressed(m)
 	return a, m, err
@@ -257,7 +269,7 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,
-			Instructions: m.Instructions, IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
+			Instructions: m.Instructions, Remember: route.Remembered(s.Key), IncludeMemory: !a.NoMemory && !m.NoMemory, IncludeRuntime: !a.NoRuntime && !m.NoRuntime, DateOnly: m.History != nil,
 		},
 	}
 	if e.config.Users != nil { // they may change

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/turn"
 )
@@ -139,6 +140,7 @@ func (e *Engine) Metrics(w io.Writer) error {
 	m.turnTook.write(&b, "etui_turn_seconds", "How long turns took.")
 	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
 	m.mu.Unlock()
+	counter(&b, "etui_panics_total", "Panics that were caught: each is a mistake in etui or in a program's own tool, and is logged.", map[string]uint64{"": panics.Count(e.config.Log)})
 	gauge(&b, "etui_turns_running", "Turns that run.", running)
 	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", waiting+inSessions)
 	gauge(&b, "etui_tools", "Tools in the catalog.", e.Catalog().Len())

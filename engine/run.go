@@ -619,10 +619,14 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 		r.kept = err
 		return err == nil || !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 	}
+	if text, ok := answeringOf(m.Text); ok {
+		return r.decided(ctx, m, s, text, yield)
+	}
+	m = r.toldText(ctx, m, s)
 	switch {
 	case m.outcome != nil: // the names were checked before
 	case len(m.Answers) > 0:
-		m, err = r.answered(s, m)
+		m, err = r.answered(ctx, s, m)
 	default:
 		err = r.named(r.agent, m, s)
 	}
@@ -652,21 +656,6 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
 	}
 	return !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
-}
-
-// answered returns the message that a session's turn began with, with the answers.
-func (e *Engine) answered(s session.Session, m Message) (Message, error) {
-	for i, said := range m.Answers {
-		if turn.PhaseOf(s) != turn.Waiting || !s.Waits(said.Call, session.Approval) {
-			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
-		}
-		if slices.ContainsFunc(m.Answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
-			return m, fmt.Errorf("call %q has two answers", said.Call)
-		}
-	}
-	_, begun, err := e.begun(s)
-	begun.Answers, begun.IdempotencyKey = m.Answers, m.IdempotencyKey
-	return begun, err
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
@@ -702,6 +691,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
+			if e.Done != nil && len(e.Done.Awaits) > 0 && !r.gone && !yield(turn.Event{Text: e.Done.Reply}, nil) {
+				r.gone = true
+			}
 			if e.Result != nil && e.Result.Pending {
 				r.pending.Store(pending{r.key, e.Result.CallID}, nil)
 				r.late.expect()
@@ -717,6 +709,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 		case m.History == nil:
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
 			write := r.write
+			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
+				e.Step.Done.Reply = asking(e.Step.Done.Awaits)
+			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
 				write = r.finishItem

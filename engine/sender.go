@@ -124,6 +124,9 @@ func (e *Engine) place(a *agent, m Message) route.Place {
 }
 
 func (e *Engine) key(a *agent, m Message) session.Key {
+	if m.to != "" {
+		return m.to
+	}
 	return route.Key(e.place(a, m), e.config.Scope)
 }
 

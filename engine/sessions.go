@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -156,6 +157,8 @@ type Forgotten struct {
 	// Turns are past turns, which vote for tools; Calls are calls of skills.
 	Turns int `json:"turns"`
 	Calls int `json:"calls"`
+	// Memories are what agents remembered of the person, counted by agent and name.
+	Memories int `json:"memories"`
 	// Decisions are entries of the audit that no longer say whose call it was, nor its
 	// arguments.
 	Decisions int `json:"decisions"`
@@ -163,7 +166,7 @@ type Forgotten struct {
 
 // ForgetUser removes what is kept of a person, on all channels: their sessions, what they
 // wrote in sessions with others, their past turns with the votes, the history of their
-// calls, and their name and arguments in the audit. See [Engine.Names] for how a person is
+// calls, what agents remember of them, and their name and arguments in the audit. See [Engine.Names] for how a person is
 // named. What is running in a session ends first.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
 	f := forgetting{Engine: e, done: Forgotten{User: user}}
@@ -176,8 +179,30 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 		if err == nil {
 			err = f.records(ctx, name)
 		}
+		if err == nil {
+			err = f.memories(ctx, name)
+		}
 	}
 	return f.done, err
+}
+
+// memories removes what the agents remember of the person under a name.
+func (f *forgetting) memories(ctx context.Context, name string) error {
+	for _, a := range f.config.Agents {
+		if a.Memory == nil {
+			continue
+		}
+		for _, kind := range []string{"people", "peers"} {
+			found, err := a.Memory.Forget(ctx, memory.Owner(kind, name))
+			if err != nil {
+				return err
+			}
+			if found {
+				f.done.Memories++
+			}
+		}
+	}
+	return nil
 }
 
 // forgetting is a person who is being forgotten.

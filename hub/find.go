@@ -33,7 +33,7 @@ func (in *Installer) Find(ctx context.Context, source, text string, limit int) (
 	var running panics.Group
 	for i, s := range asked {
 		running.Go(func() {
-			errs[i] = panics.Try(func() (err error) {
+			errs[i] = panics.Try(in.c.Log, "searching for skills", func() (err error) {
 				lists[i], err = s.Search(ctx, text, limit)
 				return err
 			})

@@ -18,11 +18,11 @@ func ExampleStore_Load() {
 		fmt.Println(err)
 		return
 	}
-	m, err := memory.New(workspace).Load(time.Now())
+	m, err := memory.New(memory.Config{Workspace: workspace}).Load(time.Now(), "")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(m.LongTerm)
+	fmt.Println(m.Shared.LongTerm)
 	// Output: Deploys are on Mondays.
 }

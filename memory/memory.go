@@ -1,8 +1,14 @@
-// Package memory reads what an agent remembers between conversations: the file
-// memory/MEMORY.md in its workspace, and today's and yesterday's notes, which are in
-// memory/YYYYMM/YYYYMMDD.md.
+// Package memory keeps what an agent remembers between conversations, in files that people
+// can read and edit.
 //
-// Missing files are empty memory. A Store is safe for concurrent use.
+// There are two parts. The folder memory of the agent's workspace is for everybody: all
+// conversations read it, and people write it. The agent's own memory has a folder for each
+// owner - a person, a peer, a group - that only conversations with this owner read, and
+// that the agent writes itself. Both consist of the file MEMORY.md and of a note for each
+// day, in YYYYMM/YYYYMMDD.md.
+//
+// Missing files are empty memory. A Store is safe for concurrent use, also by several
+// processes.
 package memory
 
 import (
@@ -11,17 +17,36 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
+	"path"
+	"slices"
 	"syscall"
 	"time"
+
+	"github.com/etui-run/etui/internal/recent"
 )
 
-// MaxFile is how many bytes of each file are read. A longer file is cut, and its text
-// says so.
-const MaxFile = 64 << 10
+const (
+	// MaxFile is how many bytes of each file are read. A longer file is cut, and its text
+	// says so.
+	MaxFile = 64 << 10
+	// DefaultDays is how many recent days a Store reads the notes of, today among them.
+	DefaultDays = 3
+	// maxOwners is how many owners' memories a Store keeps ready.
+	maxOwners = 256
+	// shared is the folder of the shared part in a workspace.
+	shared = "memory"
+	// longTerm is the file of what is not about one day.
+	longTerm = "MEMORY.md"
+)
 
-// Memory is the content of a memory at one moment. It is immutable.
+// Memory is what a conversation remembers at one moment. It is immutable.
 type Memory struct {
+	// Shared is for everybody, Own for the owner alone.
+	Shared, Own Part
+}
+
+// Part is the content of one folder.
+type Part struct {
 	// LongTerm is the text of MEMORY.md.
 	LongTerm string
 	// Notes are the daily notes, oldest first.
@@ -31,18 +56,32 @@ type Memory struct {
 // Note is the note of one day.
 type Note struct {
 	// Day is the date, as 2006-01-02.
-	Day  string
-	Text string
+	Day  string `json:"day"`
+	Text string `json:"text"`
 }
 
-// Store reads the memory of one workspace.
-type Store struct {
-	workspace string
-	none      Memory
+// Config says where a memory is.
+type Config struct {
+	// Workspace has the shared part in its folder memory. It need not exist; empty means
+	// that nothing is shared.
+	Workspace string
+	// Own is the folder of the agent's own memory, which no other program should be able
+	// to change. It is made when something is written; empty means that nothing can be.
+	Own string
+	// Days is how many recent days' notes are read; 0 means [DefaultDays], and less none.
+	Days int
+}
 
-	mu      sync.Mutex
-	stamps  [3]stamp
-	current *Memory
+// Store reads and writes the memory of one agent.
+type Store struct {
+	config Config
+	loaded *recent.Cache[string, loaded]
+}
+
+// loaded is a memory, and the files that it was read from.
+type loaded struct {
+	memory *Memory
+	stamps []stamp
 }
 
 // stamp identifies a version of a file.
@@ -52,46 +91,99 @@ type stamp struct {
 	changed time.Time
 }
 
-// New returns the store of a workspace, which need not exist.
-func New(workspace string) *Store { return &Store{workspace: workspace} }
+// New returns a store.
+func New(c Config) *Store {
+	if c.Days == 0 {
+		c.Days = DefaultDays
+	}
+	return &Store{config: c, loaded: recent.New[string, loaded](maxOwners)}
+}
 
-// Load returns the memory of a day. It returns the same pointer until the size or time
-// of a file changes. It reads nothing outside of the workspace and follows no link to a
-// file: a program that may write the workspace chooses what is there.
-func (s *Store) Load(now time.Time) (*Memory, error) {
-	root, err := os.OpenRoot(s.workspace)
+// Load returns what is remembered of an owner on a day; without an owner, the shared part.
+// It returns the same pointer until the size or time of a file changes. It reads nothing
+// outside of its folders and follows no link to a file: a program that may write the
+// workspace chooses what is there.
+func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
+	var stamps []stamp
+	var texts []func() (string, error)
+	days := s.days(now)
+	for i, place := range []struct{ base, folder string }{{s.config.Workspace, shared}, {s.own(owner), owner}} {
+		root, err := open(place.base)
+		if err != nil {
+			return nil, err
+		}
+		names := []string{longTerm}
+		for _, day := range days {
+			names = append(names, noteFile(day))
+		}
+		for _, name := range names {
+			st := stamp{name: fmt.Sprint(i), size: -1}
+			if root != nil {
+				st = look(root, path.Join(place.folder, name))
+			}
+			stamps = append(stamps, st)
+			texts = append(texts, func() (string, error) { return read(root, st) })
+		}
+		if root != nil {
+			defer root.Close()
+		}
+	}
+	if l, ok := s.loaded.Get(owner); ok && slices.Equal(l.stamps, stamps) {
+		return l.memory, nil
+	}
+	m := &Memory{}
+	for i, text := range texts {
+		said, err := text()
+		if err != nil {
+			return nil, err
+		}
+		part, at := &m.Shared, i
+		if at > len(days) {
+			part, at = &m.Own, i-len(days)-1
+		}
+		switch {
+		case at == 0:
+			part.LongTerm = said
+		case said != "":
+			part.Notes = append(part.Notes, Note{days[at-1].Format(time.DateOnly), said})
+		}
+	}
+	s.loaded.Put(owner, loaded{m, stamps})
+	return m, nil
+}
+
+// days returns the recent days, oldest first.
+func (s *Store) days(now time.Time) (list []time.Time) {
+	for back := s.config.Days - 1; back >= 0; back-- {
+		list = append(list, now.AddDate(0, 0, -back))
+	}
+	return list
+}
+
+// own returns the folder of the agent's own memory, if there is an owner.
+func (s *Store) own(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return s.config.Own
+}
+
+// noteFile is the name of a day's note.
+func noteFile(day time.Time) string { return day.Format("200601/20060102") + ".md" }
+
+// open opens a folder; nil where there is none.
+func open(dir string) (*os.Root, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &s.none, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the memory: %w", err)
 	}
-	defer root.Close()
-	days := [2]time.Time{now.AddDate(0, 0, -1), now}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stamps := [3]stamp{look(root, "memory/MEMORY.md")}
-	for i, day := range days {
-		stamps[i+1] = look(root, "memory/"+day.Format("200601/20060102")+".md")
-	}
-	if s.current != nil && stamps == s.stamps {
-		return s.current, nil
-	}
-	m := &Memory{}
-	if m.LongTerm, err = read(root, stamps[0]); err != nil {
-		return nil, err
-	}
-	for i, day := range days {
-		text, err := read(root, stamps[i+1])
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			m.Notes = append(m.Notes, Note{day.Format(time.DateOnly), text})
-		}
-	}
-	s.current, s.stamps = m, stamps
-	return m, nil
+	return root, nil
 }
 
 // look returns the stamp of a regular file. Anything else, even a link, counts as a
@@ -127,4 +219,11 @@ func read(root *os.Root, s stamp) (string, error) {
 		return string(text) + "\n(cut: the file is longer than 64 KiB)", nil
 	}
 	return string(text), nil
+}
+
+// Found is a piece of text that a search found.
+type Found struct {
+	// From says where it is: "memory", "notes of 2026-03-01", or who said it and when.
+	From string `json:"from"`
+	Text string `json:"text"`
 }

@@ -2,10 +2,12 @@ package memory_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ func write(t *testing.T, dir, name, text string) string {
 
 func load(t *testing.T, s *memory.Store, at time.Time) *memory.Memory {
 	t.Helper()
-	m, err := s.Load(at)
+	m, err := s.Load(at, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,39 +39,39 @@ func load(t *testing.T, s *memory.Store, at time.Time) *memory.Memory {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	s := memory.New(dir)
-	if m := load(t, s, now); m.LongTerm != "" || len(m.Notes) != 0 {
+	s := memory.New(memory.Config{Workspace: dir, Days: 2})
+	if m := load(t, s, now); m.Shared.LongTerm != "" || len(m.Shared.Notes) != 0 {
 		t.Errorf("an empty workspace remembers %+v", m)
 	}
 	write(t, dir, "MEMORY.md", "always")
 	write(t, dir, "202602/20260228.md", "yesterday, in another month")
 	write(t, dir, "202603/20260301.md", "today")
 	m := load(t, s, now)
-	if m.LongTerm != "always" {
-		t.Errorf("MEMORY.md is %q", m.LongTerm)
+	if m.Shared.LongTerm != "always" {
+		t.Errorf("MEMORY.md is %q", m.Shared.LongTerm)
 	}
 	want := []memory.Note{{Day: "2026-02-28", Text: "yesterday, in another month"}, {Day: "2026-03-01", Text: "today"}}
-	if !slices.Equal(m.Notes, want) {
-		t.Errorf("notes %v, want %v", m.Notes, want)
+	if !slices.Equal(m.Shared.Notes, want) {
+		t.Errorf("notes %v, want %v", m.Shared.Notes, want)
 	}
 	if load(t, s, now) != m {
 		t.Error("nothing changed, and it was read again")
 	}
 	tomorrow := load(t, s, now.AddDate(0, 0, 1))
-	if len(tomorrow.Notes) != 1 {
-		t.Fatalf("len(tomorrow.Notes) = %v, want 1: %+v", len(tomorrow.Notes), tomorrow.Notes)
+	if len(tomorrow.Shared.Notes) != 1 {
+		t.Fatalf("len(tomorrow.Shared.Notes) = %v, want 1: %+v", len(tomorrow.Shared.Notes), tomorrow.Shared.Notes)
 	}
-	if tomorrow.Notes[0].Text != "today" {
-		t.Errorf("tomorrow.Notes[0].Text = %q, want %q", tomorrow.Notes[0].Text, "today")
+	if tomorrow.Shared.Notes[0].Text != "today" {
+		t.Errorf("tomorrow.Shared.Notes[0].Text = %q, want %q", tomorrow.Shared.Notes[0].Text, "today")
 	}
 }
 
 func TestLongAndLinkedFiles(t *testing.T) {
 	dir := t.TempDir()
-	s := memory.New(dir)
+	s := memory.New(memory.Config{Workspace: dir, Days: 2})
 	path := write(t, dir, "MEMORY.md", strings.Repeat("x", memory.MaxFile+10))
-	if m := load(t, s, now); len(m.LongTerm) > memory.MaxFile+100 || !strings.Contains(m.LongTerm, "cut") {
-		t.Errorf("%d bytes are remembered", len(m.LongTerm))
+	if m := load(t, s, now); len(m.Shared.LongTerm) > memory.MaxFile+100 || !strings.Contains(m.Shared.LongTerm, "cut") {
+		t.Errorf("%d bytes are remembered", len(m.Shared.LongTerm))
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
@@ -81,15 +83,136 @@ func TestLongAndLinkedFiles(t *testing.T) {
 	if err := os.Symlink(secret, path); err != nil {
 		t.Fatal(err)
 	}
-	if m := load(t, s, now); m.LongTerm != "" {
-		t.Errorf("a link out of the workspace was read: %q", m.LongTerm)
+	if m := load(t, s, now); m.Shared.LongTerm != "" {
+		t.Errorf("a link out of the workspace was read: %q", m.Shared.LongTerm)
 	}
 	elsewhere := t.TempDir()
 	write(t, elsewhere, "MEMORY.md", "secret")
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "memory")), os.Symlink(filepath.Join(elsewhere, "memory"), filepath.Join(dir, "memory"))); err != nil {
 		t.Fatal(err)
 	}
-	if m := load(t, s, now); m.LongTerm != "" {
-		t.Errorf("a folder out of the workspace was read: %q", m.LongTerm)
+	if m := load(t, s, now); m.Shared.LongTerm != "" {
+		t.Errorf("a folder out of the workspace was read: %q", m.Shared.LongTerm)
+	}
+}
+
+// TestOwners: nobody reads what is remembered of another, whatever they are called.
+func TestOwners(t *testing.T) {
+	dir := t.TempDir()
+	s := memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "own")})
+	write(t, dir, "MEMORY.md", "for all")
+	owners := []string{
+		memory.Owner("people", "alice"), memory.Owner("people", "Alice"), memory.Owner("people", "ALICE"), memory.Owner("peers", "alice"),
+		memory.Owner("people", ".."), memory.Owner("people", "../people/alice"), memory.Owner("people", "王芳"), memory.Owner("people", "alice/"),
+		memory.Owner("groups", "telegram:-100"), memory.Owner("people", strings.Repeat("a", 300)), memory.Owner("people", strings.Repeat("a", 301)), "main",
+	}
+	for _, owner := range owners {
+		if _, err := s.Change(t.Context(), owner, memory.Change{New: "of " + owner}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, owner := range owners {
+		m, err := s.Load(now, owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Shared.LongTerm != "for all" {
+			t.Errorf("%s reads %q, which is for all", owner, m.Shared.LongTerm)
+		}
+		if want := "of " + owner + "\n"; m.Own.LongTerm != want {
+			t.Errorf("%s remembers %q, want %q", owner, m.Own.LongTerm, want)
+		}
+	}
+	if m := load(t, s, now); m.Own.LongTerm != "" {
+		t.Errorf("nobody remembers %q", m.Own.LongTerm)
+	}
+	for owner, want := range map[string]string{"": memory.ErrNobody.Error(), "../out": "no owner"} {
+		if _, err := s.Change(t.Context(), owner, memory.Change{New: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", owner, err, want)
+		}
+	}
+	if found, err := s.Forget(t.Context(), owners[0]); !found || err != nil {
+		t.Errorf("forgetting alice: %v, %v", found, err)
+	}
+	if m, err := s.Load(now, owners[0]); err != nil || m.Own.LongTerm != "" {
+		t.Errorf("after forgetting: %v, %v", m, err)
+	}
+}
+
+// TestNoEditIsLost: changes from many places at once, and an editor's, are all there.
+func TestNoEditIsLost(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, "own")
+	s := memory.New(memory.Config{Own: own})
+	base, err := s.Change(t.Context(), "main", memory.Change{New: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			other := memory.New(memory.Config{Own: own}) // as another process has it
+			if _, err := other.Change(t.Context(), "main", memory.Change{New: fmt.Sprintf("fact %d.", i)}); err != nil {
+				t.Error(err)
+			}
+			if err := other.Note(t.Context(), "main", now, fmt.Sprintf("note %d.", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if _, err := s.Edited(t.Context(), "main", base, "edited\n"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Load(now, "main")
+	if err != nil || len(m.Own.Notes) != 1 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if !strings.HasPrefix(m.Own.LongTerm, "edited\n") || strings.Contains(m.Own.LongTerm, "first") {
+		t.Errorf("the editor's text is lost:\n%s", m.Own.LongTerm)
+	}
+	for i := range 20 {
+		if !strings.Contains(m.Own.LongTerm, fmt.Sprintf("fact %d.\n", i)) || !strings.Contains(m.Own.Notes[0].Text, fmt.Sprintf("12:00 note %d.\n", i)) {
+			t.Errorf("change %d is lost:\n%s\n%s", i, m.Own.LongTerm, m.Own.Notes[0].Text)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	s := memory.New(memory.Config{Own: t.TempDir()})
+	for _, c := range []struct {
+		change     memory.Change
+		want, fail string
+	}{
+		{memory.Change{New: "Likes tea."}, "Likes tea.\n", ""},
+		{memory.Change{New: "Lives in Bern."}, "Likes tea.\nLives in Bern.\n", ""},
+		{memory.Change{Old: "tea", New: "coffee"}, "Likes coffee.\nLives in Bern.\n", ""},
+		{memory.Change{Old: "tea", New: "x"}, "", memory.ErrNoText.Error()},
+		{memory.Change{Old: "i", New: "x"}, "", memory.ErrNoText.Error()},
+		{memory.Change{New: " \n"}, "", "no text"},
+		{memory.Change{New: strings.Repeat("x", memory.MaxEntry+1)}, "", "at most"},
+		{memory.Change{New: "\xff"}, "", "UTF-8"},
+		{memory.Change{Old: "Likes coffee."}, "Lives in Bern.\n", ""},
+	} {
+		got, err := s.Change(t.Context(), "main", c.change)
+		if c.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%.40q: %v, want %q", c.change, err, c.fail)
+			}
+			continue
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%.40q: %q, %v, want %q", c.change, got, err, c.want)
+		}
+	}
+	var err error
+	for err == nil {
+		_, err = s.Change(t.Context(), "main", memory.Change{New: strings.Repeat("x", memory.MaxEntry)})
+	}
+	if !errors.Is(err, memory.ErrFull) {
+		t.Errorf("a memory that is full: %v", err)
+	}
+	if _, err := s.Change(t.Context(), "main", memory.Change{Old: "Lives in Bern.\n"}); err != nil {
+		t.Errorf("removing from a full memory: %v", err)
 	}
 }

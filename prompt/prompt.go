@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/selection"
 )
@@ -65,6 +65,9 @@ type Options struct {
 	// Directory lists the usable tools, see selection.Directory. It applies to any
 	// strategy but Lite.
 	Directory string
+	// Remember is the owner of the memory that is read, see package memory; empty reads
+	// what is for everybody.
+	Remember string
 	// IncludeMemory and IncludeRuntime add the memory and the runtime facts
 	// under Custom.
 	IncludeMemory, IncludeRuntime bool
@@ -107,8 +110,17 @@ type Config struct {
 type Builder struct {
 	config Config
 	lite   string
-	cached [Custom + 1]atomic.Pointer[system] // by strategy: the last one built
+	cached *recent.Cache[whose, *system] // the last one built for each
 }
+
+// whose says for what a system prompt is built.
+type whose struct {
+	strategy Strategy
+	owner    string
+}
+
+// maxCached is how many system prompts a builder keeps.
+const maxCached = 64
 
 // system is a system prompt and what it was built from.
 type system struct {
@@ -136,7 +148,7 @@ func New(cfg Config) *Builder {
 	if cfg.HistoryTokens == 0 {
 		cfg.HistoryTokens = 24_000
 	}
-	return &Builder{config: cfg, lite: strings.TrimSpace(cfg.Instructions) + "\n" + rules}
+	return &Builder{config: cfg, cached: recent.New[whose, *system](maxCached), lite: strings.TrimSpace(cfg.Instructions) + "\n" + rules}
 }
 
 // BuildMessages builds the full prompt of a turn: all of the history, then the
@@ -171,12 +183,12 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 	var remembered *memory.Memory
 	if b.config.Memory != nil && opts.memory() {
 		var err error
-		if remembered, err = b.config.Memory.Load(now); err != nil {
+		if remembered, err = b.config.Memory.Load(now, opts.Remember); err != nil {
 			return "", err
 		}
 	}
-	last := b.cached[opts.Strategy].Load()
-	if last != nil && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
+	of := whose{opts.Strategy, opts.Remember}
+	if last, ok := b.cached.Get(of); ok && last.memory == remembered && last.options.equal(opts) && (opts.SkillList != nil || sameSkills(last.skills, c.Skills())) {
 		return last.text, nil
 	}
 	if opts.SkillList != nil { // the pointer's target may change
@@ -188,7 +200,7 @@ func (b *Builder) system(c *catalog.Catalog, now time.Time, opts Options) (strin
 		next.skills = c.Skills()
 	}
 	next.text = b.write(next)
-	b.cached[opts.Strategy].Store(next)
+	b.cached.Put(of, next)
 	return next.text, nil
 }
 
@@ -216,14 +228,19 @@ func (b *Builder) write(s *system) string {
 		text.WriteString("\n\n# Tools\nWhat find_tools finds, beside the tools that are listed:\n" + s.options.Directory)
 	}
 	if m := s.memory; m != nil {
-		if m.LongTerm != "" {
-			text.WriteString("\n\n# Memory\n" + strings.TrimSpace(m.LongTerm))
-		}
-		for _, note := range m.Notes {
-			text.WriteString("\n\n# Notes of " + note.Day + "\n" + strings.TrimSpace(note.Text))
-		}
+		remembered(&text, "Memory", "Notes", m.Shared)
+		remembered(&text, "What you remember of this conversation's people", "Your notes", m.Own)
 	}
 	return text.String()
+}
+
+func remembered(text *strings.Builder, all, notes string, p memory.Part) {
+	if p.LongTerm != "" {
+		text.WriteString("\n\n# " + all + "\n" + strings.TrimSpace(p.LongTerm))
+	}
+	for _, note := range p.Notes {
+		text.WriteString("\n\n# " + notes + " of " + note.Day + "\n" + strings.TrimSpace(note.Text))
+	}
 }
 
 func (s *system) skillList() string {

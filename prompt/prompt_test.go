@@ -32,7 +32,7 @@ func setUp(tb testing.TB) (dir string, b *prompt.Builder, r *catalog.Registry) {
 	r = catalog.NewRegistry(nil)
 	_, err := r.SetSkills(catalog.Skill{Name: "office", Description: "Mail and calendar"}, catalog.Skill{Name: "oncall", Description: "Production"})
 	must(tb, err)
-	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(dir)}), r
+	return dir, prompt.New(prompt.Config{Instructions: "You are Etta.", Memory: memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "own"), Days: 2})}), r
 }
 
 func write(tb testing.TB, dir, name, text string) {
@@ -228,4 +228,30 @@ func benchmark(b *testing.B, opts prompt.Options) {
 func BenchmarkPrompt(b *testing.B) {
 	b.Run("full", func(b *testing.B) { benchmark(b, prompt.Options{}) })
 	b.Run("lite", func(b *testing.B) { benchmark(b, prompt.Options{Strategy: prompt.Lite}) })
+}
+
+// TestEachOwnerHasItsOwnMemory: prompts for many owners in any order hold only what is
+// remembered of the owner, and what is for all.
+func TestEachOwnerHasItsOwnMemory(t *testing.T) {
+	dir, _, r := setUp(t)
+	m := memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "own")})
+	b := prompt.New(prompt.Config{Memory: m})
+	for _, owner := range []string{"people/a", "people/b"} {
+		_, err := m.Change(t.Context(), owner, memory.Change{New: "This is " + owner + "."})
+		must(t, err)
+	}
+	for _, owner := range []string{"people/a", "people/b", "", "people/a", "people/c", "people/b"} {
+		text := build(t, b, r, prompt.Options{Remember: owner}).System
+		if !strings.Contains(text, "Bob likes tea.") {
+			t.Errorf("%q does not read what is for all:\n%s", owner, text)
+		}
+		for _, other := range []string{"people/a", "people/b"} {
+			if has := strings.Contains(text, "This is "+other); has != (other == owner) {
+				t.Errorf("%q reads of %s: %v", owner, other, has)
+			}
+		}
+	}
+	if text := build(t, b, r, prompt.Options{Remember: "people/a", Strategy: prompt.Lite}).System; strings.Contains(text, "This is") {
+		t.Errorf("lite reads memory:\n%s", text)
+	}
 }

@@ -3,6 +3,9 @@ package rank
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
+
+	"github.com/etui-run/etui/internal/panics"
 )
 
 // Ranking is how well each definition fits one question.
@@ -28,7 +31,7 @@ type Ranking struct {
 func (x *Index) Rank(q Query) (r Ranking) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Ranking{Scores: make([]float32, x.size), index: x, Failed: fmt.Errorf("ranking panicked: %v", p)}
+			r = Ranking{Scores: make([]float32, x.size), index: x, Failed: fmt.Errorf("ranking panicked: %w", &panics.Error{Value: p, Stack: debug.Stack()})}
 		}
 	}()
 	r = Ranking{Scores: make([]float32, x.size), index: x}

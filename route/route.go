@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
 )
 
@@ -129,6 +130,30 @@ func Owner(key session.Key) (kind identity.Kind, record string) {
 	return "", ""
 }
 
+// Remembered returns the owner of the memory that a conversation reads and writes, as
+// package memory calls it: a person, a peer, a group, or main, which is the operator's and,
+// under the scope Main, everybody's. It is empty for guests, of whom nothing is remembered.
+func Remembered(key session.Key) string {
+	parts := split(key)
+	if len(parts) == 5 && parts[2] == "group" {
+		return memory.Owner("groups", parts[3]+":"+parts[4])
+	}
+	if len(parts) == 3 && parts[2] == "main" {
+		return "main"
+	}
+	switch kind, record := Owner(key); kind {
+	case identity.Person:
+		return memory.Owner("people", record)
+	case identity.Peer:
+		return memory.Owner("peers", record)
+	case identity.Guest:
+		if last := parts[len(parts)-1]; parts[len(parts)-2] == string(identity.Guest) && (last == "cli" || last == "") {
+			return "main"
+		}
+	}
+	return ""
+}
+
 // Former returns the keys that a place had before keys said what their sender is, most
 // likely first. The sender is what the channel calls it.
 func Former(p Place, sender string) []session.Key {
@@ -147,6 +172,15 @@ func Former(p Place, sender string) []session.Key {
 		keys = append(keys, join("agent", p.Agent, p.Channel, p.Account, "dm", sender))
 	}
 	return keys
+}
+
+// Agent returns the agent of a key; empty if it is none of [Key].
+func Agent(key session.Key) string {
+	parts := split(key)
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[1]
 }
 
 // Named returns the agent of a key of [Key], and the session's name if a client chose

@@ -52,7 +52,7 @@ type Refused struct {
 
 func (e *Refused) Error() string {
 	if e.Effect == Ask {
-		return fmt.Sprintf("%s was not called: the call needs an approval, and approvals cannot be given here yet. The operator can allow it under policy in etui.yaml", e.Name)
+		return fmt.Sprintf("%s was not called: the call needs an approval, and nobody can give it here. The operator can allow it under policy in etui.yaml", e.Name)
 	}
 	return fmt.Sprintf("%s was not called: the operator's policy does not allow this call here. Calling it again will not help; tell the user", e.Name)
 }

@@ -104,6 +104,64 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
+// TestUnseen: what nobody sees in a secret, and letters of another width or style, hide it
+// from nobody, in any escape.
+func TestUnseen(t *testing.T) {
+	between := func(what string) func(string) string {
+		return func(s string) string { return strings.Join(strings.Split(s, ""), what) }
+	}
+	moved := func(by rune) func(string) string {
+		return func(s string) string {
+			return strings.Map(func(c rune) rune {
+				if c > ' ' && c <= '~' {
+					return c + by
+				}
+				return c
+			}, s)
+		}
+	}
+	bold := func(s string) string {
+		return strings.Map(func(c rune) rune {
+			switch {
+			case c >= 'a' && c <= 'z':
+				return 0x1D41A + c - 'a'
+			case c >= '0' && c <= '9':
+				return 0x1D7CE + c - '0'
+			}
+			return c
+		}, s)
+	}
+	ways := map[string]func(string) string{"full width": moved(0xFEE0), "bold": bold}
+	for _, c := range []string{
+		"\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u061c", "\ufe0f", "\U000e0041", "\u034f", "\u3164", "\u0301", "\u20dd",
+		"\x00", "\r", "\b", "\x1b[0m", "\x1b]8;;x\a", "\u200b\u00ad\u202e",
+	} {
+		ways[fmt.Sprintf("%+q", c)] = between(c)
+	}
+	quoted := func(s string) string { raw, _ := json.Marshal(s); return string(raw) }
+	for _, s := range []string{"tr0ub4dor&3", `p"a/ss\w+rd`, "sk-proj-0aZ_9-xY8wQ2", "päßwörter", "pа́роль-1234567890"} {
+		r := secret.NewRedactor(secret.Value(s))
+		for name, way := range ways {
+			for escape, write := range map[string]func(string) string{
+				"": func(s string) string { return s }, "JSON": quoted, "Go": func(s string) string { return fmt.Sprintf("%+q", s) }, "query": url.QueryEscape, "HTML": html.EscapeString,
+			} {
+				in := "<<" + write(way(s)) + ">>"
+				if got := r.Text(in); strings.Trim(got, `<>"`) != "(hidden)" {
+					t.Errorf("%s %s of %q: %q gives %q", escape, name, s, in, got)
+				}
+			}
+		}
+		hexed := between("\u200b")(hex.EncodeToString([]byte(s)))
+		if got := r.Text(hexed); strings.Trim(got, "\u200b") != "(hidden)" {
+			t.Errorf("%q gives %q", hexed, got)
+		}
+	}
+	const harmless = "naïve café, ｆｕｌｌ width, \x1b[1mbold\x1b[0m, 密码 and 👩‍👩‍👧"
+	if got := secret.NewRedactor("tr0ub4dor&3").Text(harmless); got != harmless {
+		t.Errorf("%q gives %q", harmless, got)
+	}
+}
+
 func TestText(t *testing.T) {
 	r := secret.NewRedactor("s3cr3t/+=\"", "overlapping-one", "one-and-more", "1234567", "C0rrectHorseBattery", "short")
 	for in, want := range map[string]string{

@@ -4,9 +4,15 @@ import (
 	"bytes"
 	"encoding/hex"
 	"html"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // A view is a text in another form, such as without its escapes.
@@ -31,20 +37,65 @@ func plain(text string, places bool) view {
 // maxEscapes is how many levels of escapes are removed.
 const maxEscapes = 4
 
-// views returns a text as it is, and without each level of escapes that it has.
+// views returns a text as it is, without each level of escapes that it has, and as a
+// reader understands it.
 func views(text string, places bool) []view {
 	all := []view{plain(text, places)}
-	if strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '&') < 0 {
-		return all
-	}
-	for v := all[0]; len(all) <= maxEscapes; {
-		next := v.unescape()
-		if len(next.text) == len(v.text) {
-			break
+	v := all[0]
+	if strings.ContainsAny(text, `\%&`) {
+		for len(all) <= maxEscapes {
+			next := v.unescape()
+			if len(next.text) == len(v.text) {
+				break
+			}
+			v, all = next, append(all, next)
 		}
-		v, all = next, append(all, next)
+	}
+	if slices.ContainsFunc(v.text, odd) {
+		all = append(all, v.seen())
 	}
 	return all
+}
+
+// odd reports whether a byte is none of a character that everybody sees as it is.
+func odd(b byte) bool { return b < ' ' && b != '\n' && b != '\t' || b > '~' }
+
+// seen returns a text without what shows nothing - characters without a shape, marks on
+// letters, sequences that steer a terminal - and with plain letters for those of another
+// width or style.
+func (v view) seen() view {
+	out := view{text: make([]byte, 0, len(v.text))}
+	for i := 0; i < len(v.text); {
+		before, n := len(out.text), 1
+		if !odd(v.text[i]) {
+			out.text = append(out.text, v.text[i])
+		} else if n = printable.Hidden(v.text[i:]); n == 0 {
+			_, n = utf8.DecodeRune(v.text[i:])
+			out.text = appendPlain(out.text, v.text[i:i+n])
+		}
+		if v.at != nil {
+			for range out.text[before:] {
+				out.at = append(out.at, span{v.at[i].from, v.at[i+n-1].to})
+			}
+		}
+		i += n
+	}
+	return out
+}
+
+// appendPlain appends what one character consists of, without marks.
+func appendPlain(out, char []byte) []byte {
+	if whole := norm.NFKD.Properties(char).Decomposition(); whole != nil {
+		char = whole
+	}
+	for len(char) > 0 {
+		r, n := utf8.DecodeRune(char)
+		if !unicode.Is(unicode.M, r) {
+			out = append(out, char[:n]...)
+		}
+		char = char[n:]
+	}
+	return out
 }
 
 func (v view) unescape() view {
@@ -114,6 +165,12 @@ func backslash(text []byte) (r rune, n int) {
 	}
 	if i := strings.IndexByte(`"'/\abfnrtv`, text[1]); i >= 0 {
 		return rune("\"'/\\\a\b\f\n\r\t\v"[i]), 2
+	}
+	if code, ok := hexByte(text[2:]); text[1] == 'U' && ok && code == 0 && len(text) >= 10 { // Go and Python
+		if rest := codeUnit(append([]byte(`\u`), text[6:10]...)); rest >= 0 {
+			plane, _ := hexByte(text[4:])
+			return rune(plane)<<16 | rest, 10
+		}
 	}
 	if r = codeUnit(text); r < 0 {
 		return 0, 0
@@ -187,5 +244,8 @@ var folds = func() (table [256]byte) {
 	return table
 }()
 
-// fold returns a text as in a folded view.
-func fold(text string) string { return string(view{text: []byte(text)}.folded().text) }
+// fold returns a text as in the folded last one of its views.
+func fold(text string) string {
+	all := views(text, false)
+	return string(all[len(all)-1].folded().text)
+}

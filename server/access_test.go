@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/server"
 	"github.com/etui-run/etui/tool"
@@ -217,6 +219,37 @@ func TestSpeakingForOthers(t *testing.T) {
 	}
 	if status, said := ask(t.Context(), s, "POST", "http://localhost/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}]}`, "Authorization", secrets["person"], "X-Etui-User", "bob"); status != 403 {
 		t.Errorf("a person speaks for bob: %d %s", status, said)
+	}
+}
+
+// TestRepeatedByAnother: an Idempotency-Key is that of an API key, and of a user and a
+// conversation. The same text with another one of these is a new message.
+func TestRepeatedByAnother(t *testing.T) {
+	keys, secrets := keyring(t)
+	users := twoUsers(t)
+	var steps []fake.Step
+	for i := range 9 {
+		steps = append(steps, fake.Step{Text: fmt.Sprintf("reply %d.", i)})
+	}
+	s := newServer(t, server.Config{Keys: keys, Users: users}, func(c *engine.Config) {
+		c.Users, c.Agents[0].Model = by(users), fake.New(steps...)
+	})
+	for i, c := range []struct{ key, body string }{
+		{"person", `{"text":"hi"}`},
+		{"client", `{"text":"hi","user":"alice"}`},
+		{"assistant", `{"text":"hi","user":"alice"}`},
+		{"client", `{"text":"hi"}`}, // a guest
+		{"assistant", `{"text":"hi","channel":"telegram"}`},
+		{"client", `{"text":"hi","channel":"telegram"}`},
+		{"client", `{"text":"hi","session":"a"}`},
+		{"client", `{"text":"hi","session":"b"}`},
+		{"client", `{"text":"hi","channel":"telegram","chat":"c"}`},
+	} {
+		for range 2 {
+			if status, body := ask(t.Context(), s, "POST", "http://localhost/api/chat", c.body, "Authorization", secrets[c.key], "Idempotency-Key", "1"); status != 200 || !strings.Contains(body, fmt.Sprintf("reply %d.", i)) {
+				t.Errorf("%s %s: %d %s, want reply %d", c.key, c.body, status, body, i)
+			}
+		}
 	}
 }
 

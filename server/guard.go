@@ -98,7 +98,7 @@ func (s *status) Write(p []byte) (int, error) { return len(p), nil }
 // ownHost reports whether a name is one of the server's own.
 func (s *Server) ownHost(host string) bool {
 	name := strings.ToLower(hostname(host))
-	return name == "" || name == "localhost" || net.ParseIP(name) != nil || slices.Contains(s.config.Hosts, name)
+	return name == "localhost" || net.ParseIP(name) != nil || slices.Contains(s.config.Hosts, name)
 }
 
 // caller returns who the client of a request is, and whether it may come in. It takes the

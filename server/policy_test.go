@@ -53,7 +53,7 @@ func TestPolicyOverHTTP(t *testing.T) {
 	}
 	m := fake.New(fake.Step{Text: "ok"}, fake.Step{Text: "ok"})
 	e, err := engine.New(engine.Config{
-		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(folder)}},
+		Registry: r, Agents: []engine.Agent{{Name: "main", Model: m, Instructions: "You know " + key, Memory: memory.New(memory.Config{Workspace: folder})}},
 		Turn: turn.Config{Decide: list.Decide, Secrets: known},
 	})
 	if err != nil {

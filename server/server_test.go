@@ -71,6 +71,10 @@ func ExampleServer_Routes() {
 	// person    GET /api/sessions/{key}
 	// person    DELETE /api/sessions/{key}
 	// person    POST /api/sessions/{key}/stop
+	// person    POST /api/memory
+	// person    PUT /api/memory
+	// person    GET /api/approvals
+	// person    POST /api/approvals/{id}
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
@@ -80,6 +84,9 @@ func ExampleServer_Routes() {
 	// operator  DELETE /admin/sessions/{key}
 	// operator  POST /admin/sessions/{key}/stop
 	// operator  GET /admin/files/{sha256}
+	// operator  GET /admin/approvals
+	// operator  POST /admin/approvals/{id}
+	// operator  DELETE /admin/approvals/{id}
 	// operator  GET /admin/inbox
 	// operator  GET /admin/inbox/{id}
 	// operator  POST /admin/inbox/{id}/retry
@@ -203,6 +210,11 @@ func TestNames(t *testing.T) {
 		if status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s %q: %d %.200s; want %d and %q", c.host, c.header, status, body, c.status, c.says)
 		}
+	}
+	r, w := httptest.NewRequest("GET", "http://localhost/", nil), httptest.NewRecorder()
+	r.Host = ""
+	if s.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
+		t.Errorf("without a name: %d %s", w.Code, w.Body)
 	}
 }
 

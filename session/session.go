@@ -53,6 +53,8 @@ type State struct {
 	Turn Turn `json:"turn,omitzero"`
 	// Awaits are the calls that wait for something from outside.
 	Awaits []Await `json:"awaits,omitempty"`
+	// Granted are approvals that count for the session.
+	Granted []Granted `json:"granted,omitempty"`
 }
 
 // Open reports whether something is left to do: a turn has not ended, or a call waits.
@@ -86,10 +88,38 @@ type Answer struct {
 	Call string `json:"call"`
 	// Approved lets the call run; otherwise the model learns that it may not.
 	Approved bool `json:"approved"`
+	// Text answers a question, instead.
+	Text string `json:"text,omitempty"`
+	// Lasts says for how long an approval counts.
+	Lasts Lasts `json:"lasts,omitempty"`
 	// By names the person, for the record; Reason is for the record and the model. Both
 	// may be empty.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Question is the one that was answered; empty for an approval. The turn sets it.
+	Question string `json:"question,omitempty"`
+}
+
+// Lasts is how long an approval counts.
+type Lasts string
+
+// How long an approval can count.
+const (
+	Once       Lasts = ""        // for the call
+	ForSession Lasts = "session" // for all calls of the tool by that user in the session
+	Always     Lasts = "always"  // for all calls of the tool by that user, until it is revoked
+)
+
+// Known reports whether l is one of them.
+func (l Lasts) Known() bool { return l == Once || l == ForSession || l == Always }
+
+// Granted is an approval that counts for a session: calls of a tool by a user run
+// without asking, as long as the tool's definition has the hash.
+type Granted struct {
+	Tool string `json:"tool"`
+	Hash string `json:"hash,omitempty"`
+	User string `json:"user,omitempty"`
+	By   string `json:"by,omitempty"`
 }
 
 // Await is a call that waits for something from outside.
@@ -103,6 +133,17 @@ type Await struct {
 	For Awaited `json:"for"`
 	// Holder is the process in which the call goes on, where several share the store.
 	Holder string `json:"holder,omitempty"`
+	// ID names what waits for an approval, for people. The rest is for them, too: Risk and
+	// Hash are those of the tool, Arguments those of the call, without secrets and cut;
+	// a Question, with Choices, is what the tool wants to know instead of a yes. Until is
+	// when nobody can answer any more; zero means never.
+	ID        string    `json:"id,omitempty"`
+	Risk      string    `json:"risk,omitempty"`
+	Hash      string    `json:"hash,omitempty"`
+	Arguments string    `json:"arguments,omitempty"`
+	Question  string    `json:"question,omitempty"`
+	Choices   []string  `json:"choices,omitempty"`
+	Until     time.Time `json:"until,omitzero"`
 	// Note is an outcome that came while a turn was open. It becomes a message when
 	// that turn ends.
 	Note string `json:"note,omitempty"`
@@ -153,6 +194,7 @@ func (s State) Clone() State {
 	s.Turn.Once = slices.Clone(s.Turn.Once)
 	s.Turn.Answers = slices.Clone(s.Turn.Answers)
 	s.Awaits = slices.Clone(s.Awaits)
+	s.Granted = slices.Clone(s.Granted)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -64,7 +65,7 @@ func (g gate) pass(f func() error) error {
 }
 
 func (g gate) tool(t tool.Tool) tool.Tool {
-	return withObserver(&gated{t, g}, g.use, g.config.Observe)
+	return withObserver(&gated{t, g}, g.use, g.config)
 }
 
 // gated is a tool behind a gate.
@@ -93,6 +94,7 @@ func (g *guide) Read(ctx context.Context, file string) (text string, err error) 
 		return g.gate.pass(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
+					_ = panics.Report(g.gate.config.Log, "reading the skill "+g.skill.Name(), p) // it is logged
 					err = fmt.Errorf("reading the skill %s: %w unexpectedly", g.skill.Name(), ErrExecutionFailed)
 				}
 			}()

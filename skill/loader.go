@@ -421,6 +421,7 @@ func problemsOf(source string, c Config, err error) Problems {
 func (l *Loader) skill(dir *tree, f found, c Config) (s Skill, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			_ = panics.Report(l.log, "reading a skill", p) // it is logged
 			s, err = nil, fmt.Errorf("reading the skill failed unexpectedly: %v", p)
 		}
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -41,7 +42,7 @@ func (p *Publisher) serve(s Server, g gate) *server {
 		}
 		defer func() {
 			if r := recover(); r != nil {
-				p.config.Log.Error("a server failed unexpectedly", "skill", s.Name(), "panic", r)
+				_ = panics.Report(p.config.Log, "running the server of the skill "+s.Name(), r) // it is logged
 			}
 		}()
 		if ctx.Err() == nil && !p.config.Idle {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -33,29 +34,30 @@ type ObserveFunc func(ctx context.Context, u Use, run func(context.Context) erro
 // errResult tells an observer that a call returned a failed result.
 var errResult = fmt.Errorf("the result says so: %w", ErrExecutionFailed)
 
-// withObserver returns t with every call going through observe, as a use like u. A
-// nil observe changes nothing.
-func withObserver(t tool.Tool, u Use, observe ObserveFunc) tool.Tool {
-	if observe == nil {
+// withObserver returns t with every call going through c.Observe, as a use like u. A
+// configuration without one changes nothing.
+func withObserver(t tool.Tool, u Use, c PublishConfig) tool.Tool {
+	if c.Observe == nil {
 		return t
 	}
 	u.Tool = t.Definition().Name
-	return &observed{t, u, observe}
+	return &observed{t, u, c}
 }
 
 type observed struct {
 	tool.Tool
-	use     Use
-	observe ObserveFunc
+	use    Use
+	config PublishConfig
 }
 
 // Call calls the tool. A panic is ErrExecutionFailed.
 func (o *observed) Call(ctx context.Context, args json.RawMessage) (result chat.Result, err error) {
 	u := o.use
 	u.Arguments = args
-	err = o.observe(ctx, u, func(ctx context.Context) (err error) {
+	err = o.config.Observe(ctx, u, func(ctx context.Context) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
+				_ = panics.Report(o.config.Log, "running "+u.Tool, p) // it is logged
 				err = fmt.Errorf("tool %s: %w unexpectedly", u.Tool, ErrExecutionFailed)
 			}
 		}()

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,7 @@ type Memory struct {
 	files    map[string][]byte // by SHA256
 	inbox    []Item            // in the order of their IDs
 	accepted int64             // the last ID
+	records  map[[2]string]json.RawMessage
 }
 
 type stored struct {
@@ -379,4 +381,38 @@ func (m *Memory) Finish(_ context.Context, e End) error {
 	}
 	m.inbox = slices.DeleteFunc(m.inbox, func(i Item) bool { return i.State == Done && now.Sub(i.Ended) > Kept })
 	return nil
+}
+
+// Put implements [Records].
+func (m *Memory) Put(_ context.Context, kind, key string, value json.RawMessage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records == nil {
+		m.records = map[[2]string]json.RawMessage{}
+	}
+	m.records[[2]string{kind, key}] = slices.Clone(value)
+	return nil
+}
+
+// Records implements [Records].
+func (m *Memory) Records(_ context.Context, kind string) ([]Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := []Record{}
+	for name, value := range m.records {
+		if name[0] == kind {
+			list = append(list, Record{name[1], slices.Clone(value)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Record) int { return cmp.Compare(a.Key, b.Key) })
+	return list, nil
+}
+
+// Remove implements [Records].
+func (m *Memory) Remove(_ context.Context, kind, key string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, found := m.records[[2]string{kind, key}]
+	delete(m.records, [2]string{kind, key})
+	return found, nil
 }

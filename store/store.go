@@ -17,6 +17,24 @@ import (
 type Store interface {
 	session.Store
 	Inbox
+	Records
+}
+
+// Records keeps small values of the engine, each under a kind and a key: lasting
+// approvals, tasks.
+type Records interface {
+	// Put stores a value in place of the one that the kind and key had.
+	Put(ctx context.Context, kind, key string, value json.RawMessage) error
+	// Records returns what is kept of a kind, in the order of the keys.
+	Records(ctx context.Context, kind string) ([]Record, error)
+	// Remove removes a record, and reports whether there was one.
+	Remove(ctx context.Context, kind, key string) (bool, error)
+}
+
+// Record is a value that [Records] keeps.
+type Record struct {
+	Key   string
+	Value json.RawMessage
 }
 
 // Inbox keeps the messages that were accepted until they are answered. It is the

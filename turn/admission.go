@@ -118,10 +118,15 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 		return err
 	}
 	d := t.decide(ctx, now, a)
+	if d.Effect == rules.Ask && a.Entry != nil && answer == nil {
+		if reason, ok := t.granted(ctx, now.request.Facts, record); ok {
+			d.Effect, d.Reason = rules.Allow, reason
+		}
+	}
 	asked := d.Effect == rules.Ask && a.Entry != nil && t.waits
 	if asked {
 		if answer == nil {
-			return errAwaits
+			return &awaits{session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, a.Arguments)}}
 		}
 		d.Effect, d.Reason = verdict(*answer)
 	}
@@ -140,6 +145,20 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 		return fmt.Errorf("%s was not called: %s", record.Tool, d.Reason)
 	}
 	return &rules.Refused{Name: cmp.Or(record.Tool, "the skill "+record.Skill), Decision: d}
+}
+
+// granted returns why a call that the policy asks about may run: an approval that counts
+// for the session, or always.
+func (t *run) granted(ctx context.Context, f chat.Facts, record audit.Decision) (string, bool) {
+	for _, g := range t.state.Granted {
+		if g.Tool == record.Tool && g.Hash == record.Hash && g.User == f.Record() {
+			return "approved for this session by " + cmp.Or(g.By, "a guest"), true
+		}
+	}
+	if t.config.Granted == nil {
+		return "", false
+	}
+	return t.config.Granted(ctx, f, record.Tool, record.Hash)
 }
 
 // stillAdmitted returns why a tool or skill that was admitted no longer is.
@@ -167,6 +186,7 @@ func (t *run) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.
 	}
 	defer func() {
 		if p := recover(); p != nil {
+			t.panicked("deciding on a call", p)
 			d = rules.Decision{Reason: fmt.Sprintf("the policy panicked: %v", p)}
 		}
 	}()

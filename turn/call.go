@@ -30,10 +30,10 @@ type round struct {
 
 // job is a call with the tool that it reaches.
 type job struct {
-	call   chat.Call // as the model wrote it
-	key    string    // of the call, in every process that runs the turn
-	broken bool      // the process ended while the call may have run
-	awaits bool      // approval, before it runs
+	call   chat.Call      // as the model wrote it
+	key    string         // of the call, in every process that runs the turn
+	broken bool           // the process ended while the call may have run
+	awaits *session.Await // what it waits for; nil if for nothing
 	entry  *catalog.Entry
 	meta   func(args json.RawMessage) chat.Result // instead of an entry
 	alone  bool                                   // nothing may run beside it
@@ -113,11 +113,11 @@ func (t *run) call() bool {
 			break // what the batch did counts as unknown
 		}
 		for _, j := range batch {
-			if !j.awaits {
+			if j.awaits == nil {
 				results = append(results, t.result(j))
 			}
 		}
-		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits }) {
+		if slices.ContainsFunc(batch, func(j *job) bool { return j.awaits != nil }) {
 			t.wait(batch, results)
 			return false
 		}
@@ -211,7 +211,7 @@ func (t *run) runAll(jobs []*job) {
 		go func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.config.Log.ErrorContext(t.ctx, "call panicked", "tool", j.call.Name, "panic", p, "stack", string(debug.Stack()), "session", t.in.Session.Key)
+					t.panicked("calling "+j.call.Name, p)
 					j.result = tool.Failure("%s failed unexpectedly", j.call.Name)
 					j.result.CallID, j.result.Name = j.call.ID, j.call.Name
 				}
@@ -230,7 +230,7 @@ func (t *run) runAll(jobs []*job) {
 				p := <-progress
 				t.emit(Event{Progress: &p})
 			}
-			if !j.awaits {
+			if j.awaits == nil {
 				t.emit(Event{Result: &j.result})
 			}
 			running--
@@ -324,7 +324,7 @@ func (t *run) do(j *job, progress chan<- Progress) {
 	case j.meta != nil:
 		j.result = j.meta(j.args)
 	default:
-		if j.result = t.execute(j, progress); j.awaits {
+		if j.result = t.execute(j, progress); j.awaits != nil {
 			return
 		}
 		j.result.Pending = j.result.Pending && t.in.Late != nil
@@ -377,18 +377,44 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		return tool.Failure(notRun)
 	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
 		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", j.entry.Definition.Name, limit)
+	case err == nil && t.told(j.call.ID) != nil:
+		result = toldResult(*t.told(j.call.ID))
 	case err == nil:
 		limit = cmp.Or(j.entry.Definition.Timeout, limit)
 		result, err = wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
 			return j.entry.Run(tool.WithHost(ctx, host), args)
 		})
 	}
-	if j.awaits = errors.Is(err, errAwaits); j.awaits {
+	var waits *awaits
+	var question *tool.Question
+	if errors.As(err, &question) && t.waits {
+		j.awaits = t.asks(j, args, question)
+		return chat.Result{}
+	}
+	if errors.As(err, &waits) {
+		j.awaits = &waits.Await
 		return chat.Result{}
 	}
 	j.err = t.config.Secrets.Redactor().Error(err)
 	return t.outcome(j, limit, result, err)
 }
+
+// asks returns what a call waits for that has a question.
+func (t *run) asks(j *job, args json.RawMessage, q *tool.Question) *session.Await {
+	record, secrets := t.record(j.entry), t.config.Secrets.Redactor()
+	a := &session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, args), Question: cutBytes(secrets.Text(cmp.Or(q.Text, "?")), maxQuestion)}
+	for _, choice := range q.Choices[:min(len(q.Choices), maxChoices)] {
+		a.Choices = append(a.Choices, cutBytes(secrets.Text(choice), maxAnswer))
+	}
+	return a
+}
+
+// The limits of a question: what is more is cut.
+const (
+	maxQuestion = 4 << 10 // bytes
+	maxChoices  = 20
+	maxAnswer   = 200 // bytes
+)
 
 // outcome turns whatever a call gave within its time limit into a result for the model.
 func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error) chat.Result {
@@ -407,7 +433,7 @@ func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Failure("%s did not finish within %v", name, limit)
 	case errors.As(err, &panicked):
-		t.config.Log.ErrorContext(t.ctx, "tool panicked", "tool", name, "panic", panicked.Value, "session", t.in.Session.Key)
+		t.panicked("running "+name, panicked)
 	}
 	return tool.Failure("%v", err)
 }
@@ -428,7 +454,7 @@ func wait(ctx context.Context, limit time.Duration, f func(context.Context) (cha
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				done <- outcome{err: &catalog.PanicError{Value: p}}
+				done <- outcome{err: &catalog.PanicError{Value: p, Stack: debug.Stack()}}
 			}
 		}()
 		r, err := f(ctx)

@@ -1,9 +1,11 @@
 package turn_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rank"
@@ -245,6 +248,31 @@ type meanings struct{ asked []string }
 func (m *meanings) Vector(_ context.Context, text string, again bool) []float32 {
 	m.asked = append(m.asked, fmt.Sprint(text, again))
 	return map[string][]float32{"umbrella?": {1, 0}, "letter": {0, 1}}[text]
+}
+
+// A panic in ranking costs that turn its ranking and nothing more: pinned tools remain, it
+// is logged and counted, and the next question is ranked.
+func TestRankingPanics(t *testing.T) {
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(weather(tool.Read, sunny), tool.Func(tool.Definition{Name: "send_mail", Description: "Write to somebody", Risk: tool.Read}, sunny)); err != nil {
+		t.Fatal(err)
+	}
+	s := selection.New(r.Catalog(), selection.Config{Direct: -1, Pinned: []string{"send_mail"}}).WithVectors([][]float32{{1, 0}, {0, 1}, {1, 0}}, rank.VectorWeights{}) // one too many
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "send_mail", `{"city":"a"}`)}}, fake.Step{Text: "sent"}, fake.Step{Text: "sunny"})
+	var out bytes.Buffer
+	log := panics.Counted(slog.New(slog.NewTextHandler(&out, nil)))
+	b := &bench{turn.New(m, func() *selection.Selector { return s }, prompt.New(prompt.Config{}), turn.Config{Embedder: &meanings{}, Log: log}), m}
+	o := run(b, t.Context(), turn.Input{Text: "umbrella?"})
+	if o.err != nil || len(o.results()) != 1 || o.results()[0].Failed {
+		t.Errorf("the turn gives %v, %v", o.results(), o.err)
+	}
+	if n := panics.Count(log); n != 1 || !strings.Contains(out.String(), "ranking the tools") || !strings.Contains(out.String(), "addMeanings") {
+		t.Errorf("%d panics are counted, and logged is %s", n, &out)
+	}
+	run(b, t.Context(), turn.Input{Text: "weather"})
+	if got := m.Requests()[2].Ranked; !slices.Equal(got, []string{"get_weather"}) || panics.Count(log) != 1 {
+		t.Errorf("afterwards it ranks %v", got)
+	}
 }
 
 // TestMeaningReachesTheSelection, of the message and of a search.

@@ -2,9 +2,11 @@ package turn
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
@@ -66,17 +68,32 @@ var ErrSuspended = errors.New("the turn is suspended")
 
 func (t *run) suspended() bool { return errors.Is(context.Cause(t.ctx), ErrSuspended) }
 
-// errAwaits: the call waits for an answer.
-var errAwaits = errors.New("the call awaits approval")
+// awaits is the error of a call that waits for an answer.
+type awaits struct{ session.Await }
 
-// said returns a person's answer about a call of the turn; nil if there is none.
-func (t *run) said(call string) *session.Answer {
+func (*awaits) Error() string { return "the call awaits approval" }
+
+// said returns a person's decision about a call of the turn; nil if there is none.
+func (t *run) said(call string) *session.Answer { return t.answered(call, false) }
+
+// told returns a person's answer to the question of a call; nil if there is none.
+func (t *run) told(call string) *session.Answer { return t.answered(call, true) }
+
+func (t *run) answered(call string, question bool) *session.Answer {
 	for i, a := range t.state.Turn.Answers {
-		if a.Call == call {
+		if a.Call == call && question == (a.Question != "") {
 			return &t.state.Turn.Answers[i]
 		}
 	}
 	return nil
+}
+
+// toldResult is the result of a call whose question was answered.
+func toldResult(a session.Answer) chat.Result {
+	if a.Approved {
+		return tool.Text("The user answered: " + a.Text)
+	}
+	return tool.Failure("The user did not answer the question. %s", a.Reason)
 }
 
 // Close ends the open turn of a session without running it. It returns the state and
@@ -222,14 +239,25 @@ func (t *run) reopen(answer chat.Message) {
 	t.round.jobs = slices.DeleteFunc(t.round.jobs, func(j *job) bool { return answered(t.prompt.Messages, j.call) })
 	first := t.round.jobs[0]
 	said := t.said(first.call.ID)
-	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved)
+	first.broken = !t.state.Waits(first.call.ID, session.Approval) && (said == nil || said.Approved) && t.told(first.call.ID) == nil
 	for _, said := range t.in.Answers {
-		if t.state.Waits(said.Call, session.Approval) {
-			t.state.Awaits = without(t.state.Awaits, said.Call)
-			t.state.Turn.Answers = append(t.state.Turn.Answers, said)
+		i := slices.IndexFunc(t.state.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval })
+		if i < 0 {
+			continue
+		}
+		a := t.state.Awaits[i]
+		t.state.Awaits = without(t.state.Awaits, said.Call)
+		said.Question = a.Question
+		t.state.Turn.Answers = append(t.state.Turn.Answers, said)
+		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
+			granted := append(t.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})
+			t.state.Granted = granted[max(0, len(granted)-maxGranted):]
 		}
 	}
 }
+
+// maxGranted is how many approvals for a session it keeps, the newest ones.
+const maxGranted = 100
 
 // idempotencyKey returns the key that the tool of the job gets; empty unless its calls
 // are keyed.
@@ -254,15 +282,24 @@ func unknown(c chat.Call) chat.Result {
 	return r
 }
 
+// IDLength is how many letters and digits the ID of an approval has.
+const IDLength = 6
+
 // wait suspends the turn until a person answers. The jobs are the ones that ran last.
 func (t *run) wait(jobs []*job, results []chat.Message) {
 	t.keepIntent()
 	for _, j := range jobs {
-		if !j.awaits {
+		if j.awaits == nil {
 			continue
 		}
-		a := session.Await{Call: j.call.ID, Tool: j.entry.Definition.Name, User: t.in.Facts.Record(), For: session.Approval}
-		if !t.state.Waits(a.Call, a.For) {
+		a := *j.awaits
+		a.Call, a.User, a.For, a.ID = j.call.ID, t.in.Facts.Record(), session.Approval, strings.ToLower(rand.Text()[:IDLength])
+		if t.config.Expire > 0 {
+			a.Until = time.Now().Add(t.config.Expire).Round(time.Second)
+		}
+		if i := slices.IndexFunc(t.state.Awaits, func(b session.Await) bool { return b.Call == a.Call && b.For == a.For }); i >= 0 {
+			a = t.state.Awaits[i] // people know it by its ID
+		} else {
 			t.state.Awaits = append(t.state.Awaits, a)
 		}
 		t.done.Awaits = append(t.done.Awaits, a)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,9 @@ func (t *run) read(skill catalog.Skill, file string) (string, error) {
 		text, err := skill.Read(tool.WithHost(ctx, tool.Host{Facts: t.selected.Request.Facts}), file)
 		return chat.Result{Text: text}, err
 	})
+	if p, ok := errors.AsType[*catalog.PanicError](err); ok {
+		t.panicked("reading the skill "+skill.Name, p)
+	}
 	return cut(t.config.Secrets.Redactor().Text(result.Text), t.config.MaxSkill), err
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rules"
@@ -64,6 +65,13 @@ type Config struct {
 	// Approvals makes a call that Decide answers with ask wait for an answer, as long
 	// as that takes: the turn ends for now. Without it such a call is refused.
 	Approvals bool
+	// Expire is how long a call waits for an answer; 0 means as long as it takes. The host
+	// answers for the people then.
+	Expire time.Duration
+	// Granted returns why a call that Decide answers with ask may run all the same: a
+	// lasting approval of a tool, whose definition has a hash, for a caller. Nil means that
+	// there are none.
+	Granted func(ctx context.Context, caller chat.Facts, tool, hash string) (reason string, ok bool)
 	// Audit records each decision about a call, with the arguments. It must return at
 	// once and be safe for concurrent use. Nil records nothing.
 	Audit func(d audit.Decision, args json.RawMessage)
@@ -598,16 +606,28 @@ func (t *run) why() json.RawMessage {
 	return raw
 }
 
+// panicked logs what was recovered, as a failure of this turn.
+func (t *run) panicked(doing string, p any) {
+	if e, ok := p.(*catalog.PanicError); ok {
+		p = &panics.Error{Value: e.Value, Stack: e.Stack}
+	}
+	_ = panics.Report(t.config.Log.With("session", t.in.Session.Key), doing, p) // it is logged
+}
+
 // maxLogged is how many rules and filters that failed a turn logs. All are counted.
 const maxLogged = 5
 
 // logHidden tells operators what this caller was not shown, and why.
 func (t *run) logHidden() {
 	if err := t.selected.Unranked(); err != nil {
-		t.config.Log.ErrorContext(t.ctx, "the tools were not ranked for this message", "error", err, "session", t.in.Session.Key)
+		t.panicked("ranking the tools for a message; it has pinned tools and search only", err)
 	}
 	failed := t.selected.Failed()
 	for _, err := range failed[:min(len(failed), maxLogged)] {
+		if p, ok := errors.AsType[*catalog.PanicError](err); ok {
+			t.panicked("filtering tools; this one is hidden: "+p.Tool, p)
+			continue
+		}
 		t.config.Log.ErrorContext(t.ctx, "visibility could not be judged, the tools are hidden", "error", err, "session", t.in.Session.Key)
 	}
 	if more := len(failed) - maxLogged; more > 0 {

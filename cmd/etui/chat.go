@@ -240,16 +240,10 @@ func chatCommands() []chatCommand {
 			_, err := fmt.Fprintf(t.out, "%s goes with the next message.\n", printable.OneLine(path))
 			return err
 		}},
-		{"/compact", "", "summarize the conversation so far, to save tokens", func(ctx context.Context, t *conversation, _ string) error {
-			m := t.who
-			m.Text = engine.Compact
-			return t.say(ctx, t.client, m)
-		}},
-		{"/stop", "", "end the turn of this conversation that runs elsewhere, or waits", func(ctx context.Context, t *conversation, _ string) error {
-			m := t.who
-			m.Text = engine.Stop
-			return t.say(ctx, t.client, m)
-		}},
+		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
+		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
+		{engine.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(engine.Approve)},
+		{engine.Deny, "[ID]", "decline a call that waits; add why", answer(engine.Deny)},
 		{"/new", "", "start a new conversation", func(_ context.Context, t *conversation, _ string) error {
 			t.who.Session = newSession()
 			_, err := fmt.Fprintln(t.out, "A new conversation.")
@@ -257,6 +251,15 @@ func chatCommands() []chatCommand {
 		}},
 		{"/help", "", "this list", func(_ context.Context, t *conversation, _ string) error { return t.help() }},
 		{"/quit", "", "leave (or Ctrl-D)", func(context.Context, *conversation, string) error { return terminal.ErrLeave }},
+	}
+}
+
+// answer sends a command as a message.
+func answer(command string) func(context.Context, *conversation, string) error {
+	return func(ctx context.Context, t *conversation, rest string) error {
+		m := t.who
+		m.Text, m.Wait = strings.TrimSpace(command+" "+rest), true
+		return t.say(ctx, t.client, m)
 	}
 }
 

@@ -19,7 +19,8 @@ func (a *cli) forgetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "forget USER", Short: "Remove what is kept of a person", Args: cobra.ExactArgs(1),
 		Long: `Remove for good what etui keeps of a person: their conversations, what they wrote in conversations with
-others, their past turns with the votes for tools, and the history of their calls. The audit keeps
+others, their past turns with the votes for tools, the history of their calls, and what
+agents remember of them. The audit keeps
 when which tool was called and what was decided, without the person and the arguments. USER is the
 name of a person of etui.yaml, who is then forgotten on all channels, or somebody whom only a channel
 knows: telegram:42. See docs/sessions.md for what is not removed.`,
@@ -48,12 +49,15 @@ func describeForgotten(f engine.Forgotten) string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}} {
+	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}} {
 		if part.n > 0 {
 			did = append(did, printable.Count(part.n, part.what))
 		}
 	}
 	text := fmt.Sprintf("Nothing was kept of %s.\n", f.User)
+	if !strings.Contains(f.User, ":") {
+		text = fmt.Sprintf("Nothing was kept of %s. Somebody whom only a channel knows has its name, too, as in telegram:%s.\n", f.User, f.User)
+	}
 	if len(did) > 0 {
 		text = fmt.Sprintf("Removed of %s: %s.\n", f.User, strings.Join(did, ", "))
 	}

@@ -137,7 +137,7 @@ func (q *questions) read() (line string, err error) {
 	done := make(chan struct{})
 	go func() { // it ends with the program, at the latest
 		defer close(done)
-		err = panics.Try(func() (err error) {
+		err = panics.Try(nil, "reading an answer", func() (err error) {
 			line, err = q.lines.ReadString('\n')
 			return err
 		})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -11,11 +12,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
-	"github.com/spf13/cobra"
 )
 
 func (a *cli) serveCommand() *cobra.Command {
@@ -59,7 +61,9 @@ func (a *cli) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := app.Listen(ctx, w, a.settings(a.logger(w.Config.Log)))
+	log := panics.Counted(a.logger(w.Config.Log))
+	slog.SetDefault(log) // of the parts that have none
+	s, err := app.Listen(ctx, w, a.settings(log))
 	if err != nil {
 		return err
 	}

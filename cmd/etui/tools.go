@@ -76,7 +76,7 @@ func (a *cli) toolsListCommand() *cobra.Command {
 }
 
 func describeTools(list []api.Tool) string {
-	rows := [][]string{{"TOOL", "RISK", "GROUPS", "SOURCE", "TOKENS", "DESCRIPTION"}}
+	rows := [][]string{{"TOOL", "TOKENS", "RISK", "GROUPS", "DESCRIPTION"}}
 	tokens := 0
 	for _, t := range list {
 		tokens += t.Tokens
@@ -87,9 +87,9 @@ func describeTools(list []api.Tool) string {
 		case t.Filtered:
 			name += " (filtered)"
 		}
-		rows = append(rows, []string{name, string(t.Risk), strings.Join(t.Groups, ","), t.Source, strconv.Itoa(t.Tokens), printable.Line(t.Description, max(width()-75, 35))})
+		rows = append(rows, []string{name, strconv.Itoa(t.Tokens), string(t.Risk), printable.Line(strings.Join(t.Groups, ","), 12), t.Description})
 	}
-	return columns(rows) + fmt.Sprintf("%d tools, %d tokens if all were sent\n", len(list), tokens)
+	return layout(rows, 4, width()) + fmt.Sprintf("%d tools, %d tokens if all were sent\n", len(list), tokens)
 }
 
 func (a *cli) toolsShowCommand() *cobra.Command {

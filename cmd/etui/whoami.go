@@ -28,7 +28,7 @@ that a message would belong to. --as takes an identity, or the name of a user.`,
 			return a.with(cmd.Context(), false, func(c *client.Client) error { return a.whoami(cmd.Context(), c, who) })
 		},
 	}
-	callerFlags(c, &who)
+	placeFlags(c, &who)
 	return c
 }
 

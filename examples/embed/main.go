@@ -39,7 +39,7 @@ func run(ctx context.Context, dir string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	gateway, err := etui.New(offline.New(offline.Config{}), etui.Config{
-		Agents: []engine.Agent{{Name: "main", Memory: memory.New(dir)}, {Name: "ops", Groups: "server", Instructions: "You keep the servers up."}},
+		Agents: []engine.Agent{{Name: "main", Memory: memory.New(memory.Config{Workspace: dir, Own: filepath.Join(dir, "state", "memory")})}, {Name: "ops", Groups: "server", Instructions: "You keep the servers up."}},
 		Store:  store, Folder: filepath.Join(dir, "skills"), FolderConfig: skill.OpenConfig{Package: markdown.Here().Load},
 		Approve: func(_ context.Context, a rules.Attempt) bool { return a.Facts.HasRole("admin") }, // or ask a person
 	})

@@ -122,7 +122,9 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 		for _, name := range g.Fallback {
 			chain = append(chain, models[name])
 		}
-		remembered := memory.New(cmp.Or(config.Abs(w.File, g.Workspace), w.Dir))
+		remembered := memory.New(memory.Config{
+			Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Own: filepath.Join(w.State, "memory", memory.Owner(g.Name)), Days: c.Memory.Days,
+		})
 		strategy, err := prompt.ParseStrategy(g.Strategy)
 		if err != nil {
 			return nil, err

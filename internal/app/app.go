@@ -15,6 +15,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/protect"
 	"github.com/etui-run/etui/internal/tracing"
@@ -82,6 +83,7 @@ type App struct {
 	readable []string         // the folders of tools.read
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
+	keeper   memories.Keeper // gives the tools the engine's memory
 	close    []func() error
 }
 
@@ -100,6 +102,7 @@ func New(ctx context.Context, w *Workspace, c Config) (*App, error) {
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.log = panics.Counted(a.log)
 	if err := a.open(ctx, c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -131,6 +134,7 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	if a.Engine, err = engine.New(a.Config); err != nil {
 		return err
 	}
+	a.keeper.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
 	a.HTTP = server.New(a.Engine, server.Config{
@@ -218,7 +222,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Log: a.log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
 	}
 	if stored || settings.Records && w.hasStore() {
 		s, err := w.openStore(ctx, a.log)
@@ -258,7 +262,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	}
 	e.Turn = turn.Config{
 		Chooser: chooser, MaxSteps: c.Limits.Steps, CallTimeout: c.Limits.Call, MaxResult: int(c.Limits.Result), MaxSkill: int(c.Limits.Skill),
-		Decide: decide, Audit: a.skills.calls.Decide, Secrets: a.secrets,
+		Decide: decide, Approvals: stored, Expire: c.Policy.Approvals.Expire, Audit: a.skills.calls.Decide, Secrets: a.secrets,
 	}
 	if name := c.Sessions.SummaryModel; name != "" {
 		if e.Turn.Summarizer, err = a.named(models, "sessions.summary_model", name); err != nil {

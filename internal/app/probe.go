@@ -104,8 +104,8 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 	gap(err != nil || string(text) != configuration, "changed etui.yaml")
 	gap(exists(filepath.Join(workspace, ".vscode")), "left settings of an editor behind")
 	gap(exists(filepath.Join(workspace, "bare", "HEAD")) || exists(filepath.Join(workspace, "linked", "HEAD")), "left a repository of git behind")
-	m, err := memory.New(workspace).Load(time.Now())
-	gap(err == nil && m.LongTerm == token, "led the memory out of its workspace")
+	m, err := memory.New(memory.Config{Workspace: workspace}).Load(time.Now(), "")
+	gap(err == nil && m.Shared.LongTerm == token, "led the memory out of its workspace")
 	return errors.Join(gaps...)
 }
 

@@ -261,7 +261,9 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 // onlyPolicyDiffers reports whether two configurations differ only in what takes effect
 // at once.
 func onlyPolicyDiffers(a, b config.Config) bool {
+	expire := a.Policy.Approvals.Expire
 	a.Visibility, a.Policy, a.Users = b.Visibility, b.Policy, b.Users
+	a.Policy.Approvals.Expire = expire
 	a.Names = b.Names
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)

@@ -20,6 +20,8 @@ type rulebook struct {
 	toolsets []catalog.Skill
 	visible  *rules.Rules
 	calls    *rules.Rules
+	// approvers allow or deny the answers of people; ask means that no rule decides.
+	approvers *rules.Rules
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
@@ -30,11 +32,12 @@ func rulebookOf(c *config.Config) (*rulebook, error) {
 		visible[i] = config.CallRule{Name: r.Name, Allow: r.Allow, Deny: r.Deny, When: r.When, Reason: r.Reason, Place: r.Place, WhenPlace: r.WhenPlace}
 	}
 	r := &rulebook{people: c.Users, toolsets: toolsets(c)}
-	var unclear, wrong, alsoWrong error
+	var unclear, wrong, alsoWrong, notApprovers error
 	r.users, unclear = usersOf(c.Users)
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
 	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
-	return r, errors.Join(unclear, wrong, alsoWrong)
+	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
+	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
 }
 
 func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {
@@ -90,7 +93,7 @@ func (r *rulebook) apply(a *App) error {
 // nothing supplies, and for each identity without a key.
 func (r *rulebook) warnings(a *App) []error {
 	c, supplied := a.registry.Catalog(), supplied(r.users, a.keys)
-	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied), keylessClaims(r.people, a.keys))
+	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied), r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), keylessClaims(r.people, a.keys))
 }
 
 func toolsets(c *config.Config) []catalog.Skill {

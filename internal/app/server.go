@@ -100,17 +100,17 @@ func (s *Server) Run(ctx context.Context, stopping func()) error {
 		server.Handler = s.HTTP
 	}
 	server.Handler = s.traces.Handler(server.Handler)
-	go func() { failed <- panics.Try(func() error { return server.Serve(s.listener) }) }()
+	go func() { failed <- panics.Try(s.log, "serving", func() error { return server.Serve(s.listener) }) }()
 	if s.operators != nil {
 		admin := s.server(ctx)
 		admin.Handler = s.HTTP.Operators()
 		server.RegisterOnShutdown(func() { _ = admin.Close() }) // it has nothing worth waiting for
-		go func() { failed <- panics.Try(func() error { return admin.Serve(s.operators) }) }()
+		go func() { failed <- panics.Try(s.log, "serving", func() error { return admin.Serve(s.operators) }) }()
 	}
 	watching, unwatch := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for doing, watch := range map[string]func(context.Context){
-		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep,
+		"watching the configuration": s.reloader.run, "watching the skills": s.skills.run, "removing old conversations": s.sweep, "watching the clock": s.tick,
 	} {
 		watchers.Go(func() {
 			defer panics.Log(s.log, doing)

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/hub"
 	"github.com/etui-run/etui/internal/builtin"
+	"github.com/etui-run/etui/internal/builtin/memories"
 	"github.com/etui-run/etui/internal/builtin/shell"
 	"github.com/etui-run/etui/internal/builtin/web"
 	"github.com/etui-run/etui/internal/config"
@@ -66,7 +67,7 @@ func (a *App) startDemo(ctx context.Context) (tools []tool.Tool, stop func() err
 		return nil, nil, fmt.Errorf("starting the demo's service: %w", err)
 	}
 	server := &http.Server{Handler: demo.Lazy(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = panics.Try(func() error { return server.Serve(listener) }) }() // it ends with server.Close
+	go func() { _ = panics.Try(a.log, "serving the demo", func() error { return server.Serve(listener) }) }() // it ends with server.Close
 	return demo.Tools("http://"+listener.Addr().String(), &http.Client{Timeout: 30 * time.Second}), server.Close, nil
 }
 
@@ -108,7 +109,10 @@ func (a *App) addBuiltin() error {
 			tools[i] = byAgent{t, pick(own, i)}
 		}
 	}
-	if err := a.registry.Register(tools...); err != nil {
+	if err := a.registry.Register(append(tools, memories.Tools(&a.keeper)...)...); err != nil {
+		return err
+	}
+	if err := a.registry.Register(askUser()); err != nil {
 		return err
 	}
 	return addWeb(a.registry, w)
@@ -230,10 +234,10 @@ func innerFolders(w *Workspace, dir string) (list []string, err error) {
 	return list, nil
 }
 
-// trusted returns the files and folders that configure etui: those of the workspace,
-// and those that a folder would have if etui were started in it.
+// trusted returns the files and folders that configure etui, and the memory that all
+// conversations read: those of the workspace, and those that a folder would have if etui were started in it.
 func trusted(w *Workspace, dir string) []string {
-	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File))
+	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"))
 	for _, name := range workspaceFolders {
 		list = append(list, filepath.Join(dir, name))
 	}
@@ -316,5 +320,5 @@ func addWeb(registry *catalog.Registry, w *Workspace) error {
 // not work.
 func Builtin() []tool.Tool {
 	return slices.Concat(builtin.Tools(&builtin.Clock{}, &builtin.Files{}), web.Tools(&web.Fetcher{}, &web.Searcher{}), shell.Tools(&shell.Shell{}),
-		hub.Tools(&hub.Finder{}, &hub.Installer{}))
+		memories.Tools(&memories.Keeper{}), hub.Tools(&hub.Finder{}, &hub.Installer{}))
 }

@@ -212,7 +212,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})))
 	go func() {
-		err := panics.Try(func() error { d.handler.ServeHTTP(w, req); return nil })
+		err := panics.Try(nil, "answering a request in this process", func() error { d.handler.ServeHTTP(w, req); return nil })
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}

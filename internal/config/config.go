@@ -42,6 +42,8 @@ type Config struct {
 	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
 	Sessions   Sessions     `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
+	Memory Memory `yaml:"memory" help:"What agents remember between conversations, see memory.md."`
+
 	// Names are the names of tools, groups and skills in it.
 	Names []Name `yaml:"-"`
 }
@@ -191,8 +193,15 @@ func (r *Rule) Filled(in *form.Reader, n *yaml.Node) {
 
 // Policy says which calls of visible tools may run.
 type Policy struct {
-	Default CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
-	Rules   []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
+	Default   CallDefaults `yaml:"default" help:"What applies to tools if no rule decides."`
+	Approvals Approvals    `yaml:"approvals" help:"Calls that rules ask about, see docs/approvals.md."`
+	Rules     []CallRule   `yaml:"rules" help:"Each has allow, ask or deny. Deny wins over ask, and ask over allow; a tool that allow rules name may be called if one of them applies."`
+}
+
+// Approvals says who may approve calls, and for how long they wait.
+type Approvals struct {
+	Expire time.Duration `yaml:"expire" default:"24h" help:"How long a call or a question waits for an answer. After that it is refused. A change takes effect with the next start."`
+	Rules  []CallRule    `yaml:"rules" help:"Who may approve calls of which tools: conditions over the one who answers, with attrs.asker for the one who asked. Tools that no rule names: the one who asked. Operators always may."`
 }
 
 // CallDefaults say, by risk, whether a tool may be called if no rule decides.
@@ -206,7 +215,7 @@ type CallDefaults struct {
 type CallRule struct {
 	Name   string   `yaml:"name" help:"Name of the rule in messages."`
 	Allow  []string `yaml:"allow" help:"Tools: names, patterns such as db_*, or group:, source:, risk: or skill: and a name."`
-	Ask    []string `yaml:"ask" help:"The same: calls need an approval. Until approvals exist they are refused."`
+	Ask    []string `yaml:"ask" help:"The same: calls wait for an approval, see docs/approvals.md."`
 	Deny   []string `yaml:"deny" help:"The same: calls are refused."`
 	When   string   `yaml:"when" help:"Condition in CEL over user.id, user.roles, user.groups, platform.roles, channel, chat, agent, session, skill, time and attrs, and of the call over args, command.programs and command.risks. Default: always."`
 	Reason string   `yaml:"reason" help:"Shown to operators when the rule decides."`
@@ -322,6 +331,11 @@ type Limits struct {
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
+}
+
+// Memory says what agents remember between conversations.
+type Memory struct {
+	Days int `yaml:"days" default:"3" help:"The notes of how many recent days each turn reads, today among them."`
 }
 
 // Sessions says which messages belong to one conversation, and how long it is kept.

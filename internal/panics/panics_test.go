@@ -17,10 +17,10 @@ import (
 
 func TestTry(t *testing.T) {
 	var caught *panics.Error
-	if err := panics.Try(func() error { panic("boom") }); !errors.As(err, &caught) || caught.Value != "boom" || !bytes.Contains(caught.Stack, []byte("TestTry")) {
+	if err := panics.Try(nil, "testing", func() error { panic("boom") }); !errors.As(err, &caught) || caught.Value != "boom" || !bytes.Contains(caught.Stack, []byte("TestTry")) {
 		t.Errorf("a panic gives %v", err)
 	}
-	if err := panics.Try(func() error { return fs.ErrExist }); !errors.Is(err, fs.ErrExist) {
+	if err := panics.Try(nil, "testing", func() error { return fs.ErrExist }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("an error gives %v", err)
 	}
 }
@@ -38,13 +38,36 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestCounted: what is reported is counted, also through logs made from the one that counts
+// and when nothing is written.
+func TestCounted(t *testing.T) {
+	log := panics.Counted(slog.New(slog.DiscardHandler))
+	if panics.Counted(log) != log {
+		t.Error("a log that counts is wrapped again")
+	}
+	for _, l := range []*slog.Logger{log, log.With("session", "s"), panics.Counted(log).WithGroup("g")} {
+		func() {
+			defer panics.Log(l, "testing")
+			panic("boom")
+		}()
+	}
+	_ = panics.Try(log, "testing", func() error { panic("boom") })
+	log.Error("no panic", "error", fs.ErrExist)
+	if n := panics.Count(log); n != 4 {
+		t.Errorf("%d panics, want 4", n)
+	}
+	if n := panics.Count(slog.New(slog.DiscardHandler)); n != 0 {
+		t.Errorf("another log has %d", n)
+	}
+}
+
 func TestGroup(t *testing.T) {
 	var g panics.Group
 	done := make(chan struct{}, 2)
 	g.Go(func() { done <- struct{}{} })
 	g.Go(func() { panic("boom") })
 	g.Go(func() { done <- struct{}{} })
-	err := panics.Try(func() error { g.Wait(); return nil })
+	err := panics.Try(nil, "testing", func() error { g.Wait(); return nil })
 	var caught *panics.Error
 	if !errors.As(err, &caught) || !strings.Contains(caught.Error(), "boom") {
 		t.Errorf("waiting gives %v", err)

@@ -33,9 +33,23 @@ func Text(s string) string {
 	return b.String()
 }
 
+// Hidden returns the length of what shows nothing at the beginning of a text: a sequence
+// that steers a terminal, or a character without a shape. It is 0 if there is none.
+func Hidden(s []byte) int {
+	if at := leading.FindIndex(s); len(s) > 0 && s[0] == 0x1b && at != nil {
+		return at[1]
+	}
+	if r, n := utf8.DecodeRune(s); n > 0 && r != utf8.RuneError && unseen(r) {
+		return n
+	}
+	return 0
+}
+
 // terminal matches the sequences that steer terminals: CSI, OSC and the other
 // strings, two-character ones.
-var terminal = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + "|\x1b[ -/]*[0-~]")
+var terminal, leading = regexp.MustCompile(sequence), regexp.MustCompile("^(?:" + sequence + ")")
+
+const sequence = "\x1b\\[[0-?]*[ -/]*[@-~]" + "|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)" + "|\x1b[ -/]*[0-~]"
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n")
 

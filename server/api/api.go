@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/server/wire"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -72,8 +73,10 @@ type Event struct {
 	Call     *chat.Call     `json:"call,omitempty"`
 	Progress *turn.Progress `json:"progress,omitempty"`
 	Result   *chat.Result   `json:"result,omitempty"`
-	Done     *turn.Done     `json:"done,omitempty"`
-	Error    string         `json:"error,omitempty"`
+	// Await is a call for which the turn waits; its done comes next.
+	Await *session.Await `json:"await,omitempty"`
+	Done  *turn.Done     `json:"done,omitempty"`
+	Error string         `json:"error,omitempty"`
 	// Code says for programs what went wrong, if Error is set.
 	Code string `json:"code,omitempty"`
 }
@@ -99,7 +102,7 @@ type Selected struct {
 }
 
 func eventOf(e turn.Event) Event {
-	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Done: e.Done}
+	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Await: e.Await, Done: e.Done}
 	if s := e.Selection; s != nil {
 		t, n := s.Tokens(), s.Counts()
 		out.Selected = &Selected{

@@ -160,6 +160,8 @@ var statuses = []struct {
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
+	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
+	{engine.ErrNoApproval, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},

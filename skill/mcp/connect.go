@@ -76,7 +76,7 @@ func (s *Server) connect(ctx context.Context, legacy bool) (c *connection, err e
 	if info := answer.ServerInfo; c.process != nil && c.program == "" && info != nil {
 		c.program = cut(printable.OneLine(info.Name), 80) + " " + cut(printable.OneLine(info.Version), 80)
 	}
-	go func() { c.dead <- panics.Try(c.session.Wait) }()
+	go func() { c.dead <- panics.Try(s.config.Log, "waiting for an MCP server", c.session.Wait) }()
 	return c, nil
 }
 

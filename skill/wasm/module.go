@@ -42,7 +42,7 @@ func (m *module) await(ctx context.Context) error {
 	m.once.Do(func() {
 		go func() {
 			defer close(m.ready)
-			m.err = panics.Try(func() error { return m.compile(context.WithoutCancel(ctx)) })
+			m.err = panics.Try(nil, "compiling a module", func() error { return m.compile(context.WithoutCancel(ctx)) })
 			m.code = nil
 		}()
 	})
@@ -57,6 +57,7 @@ func (m *module) await(ctx context.Context) error {
 func (m *module) compile(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			_ = panics.Report(nil, "compiling a module", p) // it is logged
 			err = errors.New("the module cannot be compiled: the compiler gave up")
 		}
 	}()

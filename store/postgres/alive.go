@@ -31,7 +31,7 @@ func (s *Store) keepAlive(ctx context.Context) {
 	telling.Go(func() { s.tell(ctx) })
 	away := false
 	for ctx.Err() == nil {
-		err := panics.Try(func() error { return s.listenOnce(ctx, &away) })
+		err := panics.Try(s.log, "listening to the database", func() error { return s.listenOnce(ctx, &away) })
 		if ctx.Err() == nil && !away {
 			away = true
 			s.log.WarnContext(ctx, "the database is away; accepted messages wait", "error", s.explain(err))

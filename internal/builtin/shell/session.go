@@ -86,7 +86,7 @@ func (v *session) over() bool {
 // the newest part.
 func (v *session) read() {
 	defer close(v.ended)
-	if err := panics.Try(v.listen); err != nil {
+	if err := panics.Try(nil, "reading the output of a command in the background", v.listen); err != nil {
 		v.end() // what the command did is put in order below
 	}
 	<-v.process.Done()

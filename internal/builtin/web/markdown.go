@@ -12,6 +12,7 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/internal/printable"
 )
 
@@ -24,6 +25,7 @@ const maxElements = 30_000
 func (d document) markdown(all bool) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the parsers read untrusted input
+			_ = panics.Report(nil, "reading a page", p) // it is logged
 			err = fmt.Errorf("the page at %s cannot be read: %v", d.url, p)
 		}
 	}()

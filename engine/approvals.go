@@ -1,0 +1,426 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// The commands with which people answer, as texts of messages on every channel: the ID of
+// what waits, which may be left out where only one thing does, and then for how long an
+// approval counts, or why a call is declined.
+const (
+	Approve = "/approve"
+	Deny    = "/deny"
+)
+
+var (
+	// ErrNotYours says that an answer does not count: somebody else may give it.
+	ErrNotYours = errors.New("your answer does not count")
+	// ErrNoApproval says that nothing waits for an approval, and no lasting approval exists,
+	// under an ID.
+	ErrNoApproval = errors.New("no such approval")
+)
+
+// Approval is a call that waits for an answer, as people see it.
+type Approval struct {
+	session.Await
+	Session session.Key `json:"session"`
+}
+
+// Grant is a lasting approval: the tool may be called without asking.
+type Grant struct {
+	// ID is that of the approval which made it.
+	ID string `json:"id"`
+	// Tool may be called through Agent for User, on Channel if that is a guest. Hash is
+	// that of its definition: a tool that changes is asked about again.
+	Tool    string `json:"tool"`
+	Hash    string `json:"hash,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	User    string `json:"user,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	// By gave it at Time; By is empty for a guest.
+	By   string    `json:"by,omitempty"`
+	Time time.Time `json:"time"`
+}
+
+// grants is the kind of their records in the store.
+const grants = "approval"
+
+// granted returns why a call that the policy asks about may run: a lasting approval.
+func (e *Engine) granted(ctx context.Context, f chat.Facts, tool, hash string) (string, bool) {
+	list, err := e.Grants(ctx)
+	if err != nil {
+		e.config.Log.ErrorContext(ctx, "lasting approvals could not be read, so the call is asked about", "tool", tool, "error", err)
+		return "", false
+	}
+	for _, g := range list {
+		if g.covers(f, tool, hash) {
+			return fmt.Sprintf("approved always by %s (%s)", cmp.Or(g.By, "a guest"), g.ID), true
+		}
+	}
+	return "", false
+}
+
+func (g Grant) covers(f chat.Facts, tool, hash string) bool {
+	return g.Tool == tool && g.Hash == hash && g.Agent == f.Agent && g.User == f.Record() && (g.User != "" || g.Channel == f.Channel)
+}
+
+// Grants returns the lasting approvals.
+func (e *Engine) Grants(ctx context.Context) ([]Grant, error) {
+	records, err := e.config.Store.Records(ctx, grants)
+	list := make([]Grant, len(records))
+	for i, r := range records {
+		if err == nil {
+			err = json.Unmarshal(r.Value, &list[i])
+		}
+	}
+	return list, err
+}
+
+// Revoke removes a lasting approval. It returns [ErrNoApproval] if there is none.
+func (e *Engine) Revoke(ctx context.Context, id string) error {
+	found, err := e.config.Store.Remove(ctx, grants, id)
+	if err == nil && !found {
+		err = fmt.Errorf("%q: %w", id, ErrNoApproval)
+	}
+	if err == nil {
+		e.config.Log.InfoContext(ctx, "lasting approval revoked", "id", id)
+	}
+	return err
+}
+
+// Approvals returns what waits for an answer, in the sessions that changed least recently first.
+func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
+	keys, err := e.config.Store.Open(ctx)
+	list := []Approval{}
+	for _, key := range keys {
+		s, err := e.config.Store.Load(ctx, key, 1)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range s.Awaits {
+			if a.For == session.Approval {
+				list = append(list, Approval{a, key})
+			}
+		}
+	}
+	return list, err
+}
+
+// awaited returns what waits under an ID, in any session.
+func (e *Engine) awaited(ctx context.Context, id string) (Approval, error) {
+	list, err := e.Approvals(ctx)
+	if err != nil {
+		return Approval{}, err
+	}
+	for _, a := range list {
+		if a.ID == id && id != "" {
+			return a, nil
+		}
+	}
+	return Approval{}, fmt.Errorf("%q: %w: it was answered, it expired, or it never was", id, ErrNoApproval)
+}
+
+// ApprovalsFor returns what the sender of a message, whose text is not needed, may answer.
+func (e *Engine) ApprovalsFor(ctx context.Context, m Message) ([]Approval, error) {
+	m, err := e.told(m)
+	if err != nil {
+		return nil, err
+	}
+	list, err := e.Approvals(ctx)
+	return slices.DeleteFunc(list, func(a Approval) bool { return e.mayAnswer(ctx, m, a.Await) != nil }), err
+}
+
+// Answer answers what waits under an ID, in the name of the sender of a message, whose
+// text is not needed. The turn goes on in the background. An operator's answer always
+// counts. It returns what was answered, [ErrNoApproval] or [ErrNotYours].
+func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.Answer, operator bool) (Approval, error) {
+	a, err := e.awaited(ctx, id)
+	if err != nil {
+		return a, err
+	}
+	said.Call = a.Call
+	m.Text, m.Files, m.Answers, m.IdempotencyKey, m.Wait, m.History = "", nil, []session.Answer{said}, "", false, nil
+	if _, m, err = e.ready(m); err != nil {
+		return a, err
+	}
+	m.operator, m.to, m.Background = operator, a.Session, false
+	if !said.Lasts.Known() {
+		return a, wrongLasts(said.Lasts)
+	}
+	if err = e.mayAnswer(ctx, m, a.Await); err == nil {
+		err = e.submit(ctx, a.Session, m)
+	}
+	return a, err
+}
+
+func wrongLasts(l session.Lasts) error {
+	return fmt.Errorf("%w: %q is not how long an approval counts: leave it out for once, or write %s or %s", ErrInvalid, l, session.ForSession, session.Always)
+}
+
+// submit puts a message of the engine's own into the mailbox of a session, and has it
+// answered in the background.
+func (e *Engine) submit(ctx context.Context, key session.Key, m Message) error {
+	item, fresh, err := e.accept(ctx, key, m)
+	if err == nil && fresh {
+		e.storeLate(item)
+	}
+	return err
+}
+
+// mayAnswer returns why the sender of a message may not answer what waits: a rule names
+// its tool and does not allow it, or no rule does, and somebody else asked.
+func (e *Engine) mayAnswer(ctx context.Context, m Message, a session.Await) error {
+	if m.operator || e.config.Approvers == nil {
+		return nil
+	}
+	f := e.facts(m, e.Catalog())
+	f.Time = e.config.Now()
+	attrs := map[string]string{"asker": a.User}
+	for name, value := range f.Attrs {
+		if name != "asker" {
+			attrs[name] = value
+		}
+	}
+	f.Attrs = attrs
+	asker := e.sender(m).Record() == a.User
+	entry, ok := e.Catalog().Get(a.Tool)
+	if !ok || a.Question != "" { // what the tool asks, only the asker knows
+		if asker {
+			return nil
+		}
+		return fmt.Errorf("%w: %s was asked", ErrNotYours, cmp.Or(a.User, "the person at the other end"))
+	}
+	switch e.config.Approvers(ctx, rules.Attempt{Facts: f, Entry: entry, Catalog: e.Catalog(), Now: e.Catalog()}).Effect {
+	case rules.Allow:
+		return nil
+	case rules.Deny:
+		return fmt.Errorf("%w: the rules for approvals do not let you decide about %s", ErrNotYours, a.Tool)
+	}
+	if asker {
+		return nil
+	}
+	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, cmp.Or(a.User, "the one"), a.Tool)
+}
+
+// answering is the text of a message that answers what waits.
+type answering struct {
+	id, rest string // rest is the part after the ID
+	approved bool
+}
+
+// answeringOf reads a message that begins with [Approve] or [Deny].
+func answeringOf(text string) (a answering, ok bool) {
+	command, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if command != Approve && command != Deny {
+		return a, false
+	}
+	a.approved = command == Approve
+	a.id, a.rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	return a, true
+}
+
+// answer returns what a message answers and how. Waiting are the approvals of its own
+// session, any of which it can mean without an ID if it is the only one.
+func (e *Engine) answerOf(ctx context.Context, own session.Session, text answering) (Approval, session.Answer, error) {
+	var here []Approval
+	for _, a := range own.Awaits {
+		if a.For == session.Approval {
+			here = append(here, Approval{a, own.Key})
+		}
+	}
+	named := slices.IndexFunc(here, func(a Approval) bool { return a.ID == text.id })
+	var found Approval
+	var err error
+	switch lasts := session.Lasts(text.id); {
+	case named >= 0:
+		found = here[named]
+	case len(here) == 1 && (text.id == "" || text.approved && lasts.Known() || !text.approved && !idLike(text.id)):
+		found, text.rest = here[0], strings.TrimSpace(text.id+" "+text.rest)
+	case text.id == "" && len(here) > 1:
+		var ids []string
+		for _, a := range here {
+			ids = append(ids, a.ID)
+		}
+		err = fmt.Errorf("%d calls wait: name one of %s", len(here), strings.Join(ids, ", "))
+	case text.id == "":
+		err = errors.New("nothing waits for an approval in this conversation")
+	default:
+		found, err = e.awaited(ctx, text.id)
+	}
+	said := session.Answer{Call: found.Call, Approved: text.approved, Reason: text.rest}
+	if text.approved {
+		said.Lasts, said.Reason = session.Lasts(text.rest), ""
+		if err == nil && !said.Lasts.Known() {
+			err = wrongLasts(said.Lasts)
+		}
+	}
+	return found, said, err
+}
+
+// idLike reports whether a word can be the ID of an approval.
+func idLike(word string) bool {
+	return len(word) == turn.IDLength && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// decided answers a message that approves or denies a call: of its own conversation, whose
+// turn goes on for it, or of another one, where that happens in the background.
+func (r *running) decided(ctx context.Context, m Message, s session.Session, text answering, yield func(turn.Event, error) bool) bool {
+	found, said, err := r.answerOf(ctx, s, text)
+	if err == nil {
+		err = r.mayAnswer(ctx, m, found.Await)
+	}
+	if errors.Is(err, ErrStore) {
+		return r.refuse(ctx, err, yield)
+	}
+	if err == nil && found.Session == s.Key {
+		m.Text, m.Answers = "", []session.Answer{said}
+		if m, err = r.answered(ctx, s, m); err == nil {
+			return r.run(ctx, m, s, yield)
+		}
+	}
+	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}
+	if err == nil {
+		there := m
+		there.Text, there.Answers, there.to, there.Wait, there.IdempotencyKey, there.History = "", []session.Answer{said}, found.Session, false, "", nil
+		if err = r.submit(ctx, found.Session, there); errors.Is(err, ErrStore) {
+			return r.refuse(ctx, err, yield)
+		}
+		if said.Approved {
+			done.Reply = "Approved; the conversation in which it was asked goes on."
+		}
+	}
+	if err != nil {
+		done.Reply = err.Error() + "."
+	}
+	if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil)}); err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
+}
+
+// toldText makes a text the answer to the question for which the turn waits, if there is
+// one and the sender may answer it.
+func (r *running) toldText(ctx context.Context, m Message, s session.Session) Message {
+	if turn.PhaseOf(s) != turn.Waiting || m.Text == "" || m.Text == Compact || m.Text == Stop || m.outcome != nil || len(m.Files) > 0 {
+		return m
+	}
+	for _, a := range s.Awaits {
+		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, m, a) == nil {
+			text := m.Text
+			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
+				text = a.Choices[n-1]
+			}
+			m.Text, m.Answers = "", []session.Answer{{Call: a.Call, Approved: true, Text: text}}
+			break
+		}
+	}
+	return m
+}
+
+// expired is the reason with which the engine answers what nobody has answered.
+const expired = "nobody answered in time, so the request has expired"
+
+// answered returns the message that a session's turn began with, with the answers, and
+// makes its agent that of the turn. A lasting approval is stored.
+func (r *running) answered(ctx context.Context, s session.Session, m Message) (Message, error) {
+	answers := slices.Clone(m.Answers)
+	var lasting []session.Await
+	for i := range answers {
+		said := &answers[i]
+		at := slices.IndexFunc(s.Awaits, func(a session.Await) bool { return a.Call == said.Call && a.For == session.Approval && a.Note == "" })
+		if turn.PhaseOf(s) != turn.Waiting || at < 0 {
+			return m, fmt.Errorf("call %q: %w", said.Call, ErrNothingAwaited)
+		}
+		if slices.ContainsFunc(answers[:i], func(a session.Answer) bool { return a.Call == said.Call }) {
+			return m, fmt.Errorf("call %q has two answers", said.Call)
+		}
+		if !said.Lasts.Known() {
+			return m, wrongLasts(said.Lasts)
+		}
+		a := s.Awaits[at]
+		if err := r.mayAnswer(ctx, m, a); err != nil {
+			return m, err
+		}
+		if said.By == "" {
+			said.By = r.sender(m).Record()
+		}
+		if !a.Until.IsZero() && r.config.Now().After(a.Until) {
+			*said = session.Answer{Call: said.Call, Reason: expired}
+		}
+		if said.Approved && said.Lasts == session.Always && a.Question == "" {
+			lasting = append(lasting, a)
+		}
+	}
+	a, begun, err := r.begun(s)
+	if err != nil {
+		return begun, err
+	}
+	for _, await := range lasting {
+		by := answers[slices.IndexFunc(answers, func(said session.Answer) bool { return said.Call == await.Call })].By
+		g := Grant{ID: await.ID, Tool: await.Tool, Hash: await.Hash, Agent: a.Name, User: await.User, Channel: begun.Channel, By: by, Time: r.config.Now().Round(time.Second)}
+		if g.User == "" && !identity.Direct(g.Channel) {
+			return begun, fmt.Errorf("%w: the one who asked has no name, so an approval cannot count always; leave it out, or write %s", ErrInvalid, session.ForSession)
+		}
+		value, _ := json.Marshal(g) // texts and a time
+		if err := r.config.Store.Put(ctx, grants, g.ID, value); err != nil {
+			return begun, fmt.Errorf("storing the approval: %w: %w", ErrStore, err)
+		}
+	}
+	r.agent, begun.Answers, begun.IdempotencyKey = a, answers, m.IdempotencyKey
+	return begun, nil
+}
+
+// asking is the text that asks people for what a turn waits for.
+func asking(list []session.Await) string {
+	var b strings.Builder
+	for i, a := range list {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		if a.Question != "" {
+			b.WriteString(a.Question)
+			for n, choice := range a.Choices {
+				fmt.Fprintf(&b, "\n%d. %s", n+1, choice)
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "This call needs an approval (%s): %s, risk %s", a.ID, a.Tool, a.Risk)
+		if a.Arguments != "" && a.Arguments != "{}" {
+			fmt.Fprintf(&b, "\n%s", a.Arguments)
+		}
+		fmt.Fprintf(&b, "\nAnswer %s %s, %s %s REASON, or add %s or %s to approve more than this call.", Approve, a.ID, Deny, a.ID, session.ForSession, session.Always)
+		if !a.Until.IsZero() {
+			fmt.Fprintf(&b, " It expires %s.", a.Until.UTC().Format("2006-01-02 15:04 UTC"))
+		}
+	}
+	return b.String()
+}
+
+// expire answers for the people what nobody has answered in time: the calls are refused,
+// and their turns go on.
+func (e *Engine) expire(ctx context.Context) error {
+	list, err := e.Approvals(ctx)
+	now := e.config.Now()
+	for _, a := range list {
+		if err == nil && !a.Until.IsZero() && now.After(a.Until) {
+			// The key makes it one answer, however many processes look.
+			err = e.submit(ctx, a.Session, Message{to: a.Session, operator: true, Background: true, IdempotencyKey: "expired-" + a.ID, Answers: []session.Answer{{Call: a.Call, Reason: expired}}})
+		}
+	}
+	return err
+}

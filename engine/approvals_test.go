@@ -1,0 +1,250 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/sqlite"
+	"github.com/etui-run/etui/tool"
+)
+
+// weather makes a script of rounds that call get_weather and then say something.
+func weather(rounds ...string) (steps []fake.Step) {
+	for i, text := range rounds {
+		steps = append(steps, fake.Step{Calls: []chat.Call{fake.Call(string(rune('a'+i)), "get_weather", `{}`)}}, fake.Step{Text: text})
+	}
+	return steps
+}
+
+// approving lets the one who asked decide, and admins about everything.
+func approving(c *engine.Config) {
+	asks(c)
+	c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
+		if a.Facts.HasRole("admin") {
+			return rules.Decision{Effect: rules.Allow}
+		}
+		return rules.Decision{Effect: rules.Ask}
+	}
+}
+
+// wait sends a message whose call has to wait, and returns what it waits for.
+func wait(t *testing.T, g *engine.Engine, m engine.Message) session.Await {
+	t.Helper()
+	done, err := ended(g, t.Context(), m)
+	must(t, err)
+	if len(done.Awaits) != 1 {
+		t.Fatalf("the message ended with %+v", done)
+	}
+	return done.Awaits[0]
+}
+
+func reply(t *testing.T, g *engine.Engine, m engine.Message) string {
+	t.Helper()
+	done, err := ended(g, t.Context(), m)
+	must(t, err)
+	return done.Reply
+}
+
+// A call waits in the store: the question names it, and a message answers it, also in
+// another process.
+func TestApproveByMessage(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"/approve": "It is sunny.", "/approve ID": "It is sunny.", "/deny": "I may not.", "/deny ID not today": "I may not.", "/deny not today": "I may not."} {
+		path := filepath.Join(t.TempDir(), "etui.db")
+		kept, err := sqlite.Open(t.Context(), path)
+		must(t, err)
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, weather("x")...)
+		done, err := ended(g, t.Context(), engine.Message{Text: "weather?", User: "ann"})
+		must(t, err)
+		a := done.Awaits[0]
+		if !strings.Contains(done.Reply, "This call needs an approval ("+a.ID+"): get_weather, risk write") || !strings.Contains(done.Reply, "/deny "+a.ID) {
+			t.Errorf("the question is %q", done.Reply)
+		}
+		g.Stop(t.Context())
+		must(t, kept.Close())
+
+		kept, err = sqlite.Open(t.Context(), path)
+		must(t, err)
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, fake.Step{Text: want})
+		must(t, g.Resume(t.Context()))
+		if got := reply(t, g, engine.Message{Text: strings.Replace(answer, "ID", a.ID, 1), User: "ann"}); got != want {
+			t.Errorf("%s: %q", answer, got)
+		}
+		said := m.Requests()[0].Messages
+		result := said[len(said)-1].Result
+		if approved := strings.HasPrefix(answer, "/approve"); result.Failed == approved || strings.Contains(answer, "today") && !strings.Contains(result.Text, "declined by ann: not today") {
+			t.Errorf("%s: the model reads %+v", answer, result)
+		}
+		must(t, kept.Close())
+	}
+}
+
+// The answer of somebody else does not count, and says so; that of a person whom the rules
+// name counts from another conversation, and so does an operator's.
+func TestWhoMayApprove(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c) }, weather("one", "two")...)
+	ann := engine.Message{Text: "weather?", User: "ann", Channel: "web", Chat: "room"}
+	a := wait(t, g, ann)
+	for _, m := range []engine.Message{{Text: "/approve", User: "bob", Channel: "web", Chat: "room"}, {Text: "/deny " + a.ID, User: "bob", Channel: "web"}} {
+		if got := reply(t, g, m); !strings.Contains(got, "your answer does not count: only ann, who asked for it, or an operator decides about get_weather") && !strings.Contains(got, "only web:ann, who asked") {
+			t.Errorf("%+v: %q", m, got)
+		}
+	}
+	if _, err := g.Answer(t.Context(), engine.Message{User: "bob", Channel: "web"}, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+		t.Errorf("bob over HTTP: %v", err)
+	}
+	if list, err := g.ApprovalsFor(t.Context(), engine.Message{User: "bob", Channel: "web"}); err != nil || len(list) != 0 {
+		t.Errorf("bob may answer %+v, %v", list, err)
+	}
+	if got := reply(t, g, engine.Message{Text: "/approve " + a.ID, User: "eve", Roles: []string{"admin"}}); got != "Approved; the conversation in which it was asked goes on." {
+		t.Errorf("an admin elsewhere: %q", got)
+	}
+	idle(t, g)
+	key := keyOf(t, g, ann)
+	last := func() string {
+		s, err := kept.Load(t.Context(), key, 0)
+		must(t, err)
+		return s.Messages[len(s.Messages)-1].Text
+	}
+	if last() != "one" {
+		t.Errorf("the conversation ends with %q", last())
+	}
+	a = wait(t, g, ann)
+	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true, By: "the operator"}, true); err != nil {
+		t.Errorf("an operator: %v", err)
+	}
+	idle(t, g)
+	if last() != "two" {
+		t.Errorf("the conversation ends with %q", last())
+	}
+	if _, err := g.Answer(t.Context(), engine.Message{}, a.ID, session.Answer{Approved: true}, true); !errors.Is(err, engine.ErrNoApproval) {
+		t.Errorf("a second answer: %v", err)
+	}
+}
+
+// An approval counts for one call, for the session, or always: for this user and this
+// tool as it is. One that counts always can be revoked.
+func TestApprovalsLast(t *testing.T) {
+	t.Parallel()
+	for lasts, want := range map[string][3]bool{"": {true, true, true}, " session": {false, true, true}, " always": {false, false, true}} {
+		g, _ := newEngine(t, approving, weather("1", "2", "3", "4", "5")...)
+		m := engine.Message{Text: "weather?", User: "ann", Session: "s"}
+		a := wait(t, g, m)
+		if got := reply(t, g, engine.Message{Text: "/approve" + lasts, User: "ann", Session: "s"}); got != "1" {
+			t.Errorf("approved%s: %q", lasts, got)
+		}
+		bob := m
+		bob.User = "bob"
+		elsewhere := m
+		elsewhere.Session = "another"
+		for i, m := range []engine.Message{m, elsewhere, bob} {
+			done, err := ended(g, t.Context(), m)
+			must(t, err)
+			if waits := len(done.Awaits) > 0; waits != want[i] {
+				t.Errorf("approved%s, message %d waits: %v", lasts, i, waits)
+			} else if waits {
+				m.Text = "/deny"
+				reply(t, g, m)
+			}
+		}
+		list, err := g.Grants(t.Context())
+		must(t, err)
+		if always := lasts == " always"; len(list) != map[bool]int{true: 1}[always] || always && (list[0].ID != a.ID || list[0].By != "ann") {
+			t.Errorf("approved%s: lasting %+v", lasts, list)
+		}
+		if len(list) > 0 {
+			must(t, g.Revoke(t.Context(), a.ID))
+			if err := g.Revoke(t.Context(), a.ID); !errors.Is(err, engine.ErrNoApproval) {
+				t.Errorf("revoked twice: %v", err)
+			}
+			wait(t, g, m)
+		}
+	}
+}
+
+// A tool that has changed is asked about again.
+func TestLastingApprovalEndsWithTheTool(t *testing.T) {
+	t.Parallel()
+	var r *catalog.Registry
+	g, _ := newEngine(t, func(c *engine.Config) { approving(c); r = c.Registry }, weather("1", "2")...)
+	m := engine.Message{Text: "weather?", User: "ann"}
+	wait(t, g, m)
+	reply(t, g, engine.Message{Text: "/approve always", User: "ann"})
+	r.Remove("get_weather")
+	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) { return "rain", nil })))
+	wait(t, g, m)
+}
+
+// What nobody answers expires: the call is refused, and the turn goes on, once, however
+// many look.
+func TestApprovalExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kept := &store.Memory{}
+		g, m := newEngine(t, func(c *engine.Config) { c.Store = kept; approving(c); c.Turn.Expire = time.Hour }, weather("too late")...)
+		a := wait(t, g, engine.Message{Text: "weather?"})
+		must(t, g.Tick(t.Context()))
+		if a.Until.IsZero() || len(m.Requests()) != 1 {
+			t.Errorf("it expires %v; the model was asked %d times", a.Until, len(m.Requests()))
+		}
+		time.Sleep(time.Hour + 2*time.Minute)
+		for range 3 {
+			must(t, g.Tick(t.Context()))
+			idle(t, g)
+		}
+		s := load(t, kept)
+		if last := s.Messages[len(s.Messages)-1]; last.Text != "too late" || s.Open() {
+			t.Errorf("the conversation ends with %+v", last)
+		}
+		if n := len(m.Requests()); n != 2 {
+			t.Errorf("the model was asked %d times, want 2", n)
+		}
+		if got := reply(t, g, engine.Message{Text: "/approve " + a.ID}); !strings.Contains(got, "no such approval: it was answered, it expired") {
+			t.Errorf("a late answer: %q", got)
+		}
+	})
+}
+
+// A tool may ask the user: the next message of that user is the answer, by number if there
+// are choices. Nobody else can answer.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	g, m := newEngine(t, func(c *engine.Config) {
+		approving(c)
+		c.Turn.Decide = nil
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: "ask_user", Description: "Ask"}, func(context.Context, struct{}) (string, error) {
+			return "", &tool.Question{Text: "Which one?", Choices: []string{"red", "blue"}}
+		})))
+	}, fake.Step{Calls: []chat.Call{fake.Call("1", "ask_user", `{}`), fake.Call("2", "echo", `{"word":"hi"}`)}}, fake.Step{Text: "Blue it is."}, fake.Step{Text: "Hello."})
+	ann := engine.Message{Text: "paint it", User: "ann", Session: "s"}
+	if got := reply(t, g, ann); got != "Which one?\n1. red\n2. blue" {
+		t.Errorf("the question is %q", got)
+	}
+	ann.Text = "2"
+	if got := reply(t, g, ann); got != "Blue it is." {
+		t.Errorf("the answer gets %q", got)
+	}
+	var results []string
+	for _, said := range m.Requests()[1].Messages {
+		if said.Result != nil {
+			results = append(results, said.Result.Text)
+		}
+	}
+	if got := strings.Join(results, "; "); got != "The user answered: blue; hi" {
+		t.Errorf("the model reads %s", got)
+	}
+}

@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/etui-run/etui/store"
+)
+
+// Put implements [store.Records].
+func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+	return s.explain(s.read(ctx, func(ctx context.Context) error {
+		_, err := s.pool.Exec(ctx, `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
+		return err
+	}))
+}
+
+// Records implements [store.Records].
+func (s *Store) Records(ctx context.Context, kind string) (list []store.Record, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 ORDER BY key COLLATE "C"`, kind)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r store.Record, err error) {
+			var value string
+			err = row.Scan(&r.Key, &value)
+			r.Value = json.RawMessage(value)
+			return r, err
+		})
+		return err
+	})
+	return list, s.explain(err)
+}
+
+// Remove implements [store.Records].
+func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		result, err := s.pool.Exec(ctx, `DELETE FROM records WHERE kind = $1 AND key = $2`, kind, key)
+		found = found || err == nil && result.RowsAffected() > 0
+		return err
+	})
+	return found, s.explain(err)
+}

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/etui-run/etui/store"
+)
+
+// Put implements [store.Records].
+func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
+		return err
+	}))
+}
+
+// Records implements [store.Records].
+func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT key, value FROM records WHERE kind = ? ORDER BY key`, kind)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	defer rows.Close()
+	list := []store.Record{}
+	for rows.Next() {
+		var r store.Record
+		var value []byte
+		if err := rows.Scan(&r.Key, &value); err != nil {
+			return nil, s.explain(err)
+		}
+		r.Value = value
+		list = append(list, r)
+	}
+	return list, s.explain(rows.Err())
+}
+
+// Remove implements [store.Records].
+func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err error) {
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND key = ?`, kind, key)
+		if err != nil {
+			return err
+		}
+		n, err := affected(result)
+		found = n > 0
+		return err
+	})
+	return found, s.explain(err)
+}
