@@ -226,12 +226,12 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
-	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
-	}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted
+	}
+	if shared, ok := cfg.Store.(store.Shared); ok {
+		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {

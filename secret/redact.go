@@ -17,6 +17,9 @@ const (
 	// redactors find also in other case and with other characters between. Ordinary
 	// words are shorter.
 	shortestFolded = 16
+	// shortestOnce is the least length of an encoding that redactors find encoded again:
+	// that of 8 bytes. Shorter ones occur by chance.
+	shortestOnce = 10
 )
 
 // Redactor hides secrets in texts. It is immutable, and its zero value hides
@@ -47,8 +50,8 @@ func NewRedactor(values ...Value) Redactor {
 		exact = append(append(exact, plain...), encoded...)
 		for _, once := range slices.Compact(slices.Sorted(slices.Values(encoded))) {
 			loose = append(loose, fold(once))
-			if len(once) < 2*Shortest {
-				continue // encodings of short ones occur by chance
+			if len(once) < shortestOnce {
+				continue
 			}
 			for _, twice := range encodings(once) {
 				loose = append(loose, fold(twice))

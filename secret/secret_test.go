@@ -294,6 +294,7 @@ func TestKnownIsFull(t *testing.T) {
 func FuzzRedactor(f *testing.F) {
 	f.Add("tr0ub4dor&3", "before ", " after")
 	f.Add("aaaaaaa", `\u00`, "%4")
+	f.Add("00000000", "0", "0")
 	f.Fuzz(func(t *testing.T, value, before, after string) {
 		// Secrets are printable, and do not consist of the replacement's characters.
 		odd := strings.ContainsFunc(value, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("(hidden)", c) })

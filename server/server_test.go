@@ -211,7 +211,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s %q: %d %.200s; want %d and %q", c.host, c.header, status, body, c.status, c.says)
 		}
 	}
-	r, w := httptest.NewRequest("GET", "http://localhost/", nil), httptest.NewRecorder()
+	r, w := httptest.NewRequest(http.MethodGet, "http://localhost/", nil), httptest.NewRecorder()
 	r.Host = ""
 	if s.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("without a name: %d %s", w.Code, w.Body)

@@ -131,8 +131,6 @@ type Await struct {
 	User string `json:"user,omitempty"`
 	// For is what the call waits for.
 	For Awaited `json:"for"`
-	// Holder is the process in which the call goes on, where several share the store.
-	Holder string `json:"holder,omitempty"`
 	// ID names what waits for an approval, for people. The rest is for them, too: Risk and
 	// Hash are those of the tool, Arguments those of the call, without secrets and cut;
 	// a Question, with Choices, is what the tool wants to know instead of a yes. Until is
@@ -144,6 +142,8 @@ type Await struct {
 	Question  string    `json:"question,omitempty"`
 	Choices   []string  `json:"choices,omitempty"`
 	Until     time.Time `json:"until,omitzero"`
+	// Holder is the process in which the call goes on, where several share the store.
+	Holder string `json:"holder,omitempty"`
 	// Note is an outcome that came while a turn was open. It becomes a message when
 	// that turn ends.
 	Note string `json:"note,omitempty"`

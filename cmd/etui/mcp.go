@@ -38,6 +38,9 @@ that you name, and has a private folder that lasts, its home: {state} in the com
   etui mcp add memory --env MEMORY_FILE_PATH={state}/memory.jsonl -- npx -y @modelcontextprotocol/server-memory
   etui mcp add tracker --header 'Authorization: Bearer ${TRACKER_TOKEN}' https://tracker.example.com/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 || strings.HasPrefix(args[0], "-") {
+				return app.Usagef("the server's name comes before --, and does not begin with -: etui mcp add NAME -- COMMAND")
+			}
 			s.Name, s.Env, s.Headers = args[0], map[string]string{}, map[string]string{}
 			switch rest := args[1:]; {
 			case len(rest) == 1 && strings.Contains(rest[0], "://"):

@@ -15,12 +15,12 @@ const (
 	maxLocals   = 50_000  // of a function
 	allLocals   = 4 << 20 // of all functions together
 
-	// The runtime compiles a function in time that grows with the square of its blocks,
-	// and nothing stops it; and it keeps every value that a function leaves on the stack,
-	// so that a few bytes of calls with many results take gigabytes.
+	// The runtime takes up to 160 bytes of memory for a byte of code, and keeps every value
+	// that a function leaves on the stack, so that a few bytes of calls with many results
+	// would take gigabytes.
 	maxParameters = 100
 	maxResults    = 8
-	maxSquares    = 1 << 37 // of the functions' sizes in bytes: a function has at most 370 kB
+	maxCode       = 8 << 20 // of all functions together
 )
 
 // bounded checks that a module has as many entries as it counts. It returns the module
@@ -29,7 +29,7 @@ const (
 func bounded(code []byte) ([]byte, error) {
 	const header = 8
 	out := slices.Clone(code[:header])
-	b := bounder{elements: maxElements, locals: allLocals, squares: maxSquares}
+	b := bounder{elements: maxElements, locals: allLocals, code: maxCode}
 	r := &reader{left: code[header:]}
 	for len(r.left) > 0 && r.err == nil {
 		id := r.byte()
@@ -50,7 +50,7 @@ func bounded(code []byte) ([]byte, error) {
 }
 
 // bounder counts down what a module may still have.
-type bounder struct{ elements, locals, squares int }
+type bounder struct{ elements, locals, code int }
 
 // section checks a section and returns it, changed if necessary.
 func (b *bounder) section(id byte, r *reader) []byte {
@@ -171,8 +171,8 @@ func (b *bounder) element(r *reader) {
 // function checks the variables of a function.
 func (b *bounder) function(r *reader) {
 	body := &reader{left: r.bytes()}
-	if b.squares -= len(body.left) * len(body.left); b.squares < 0 {
-		body.fail("its functions are too long: the sum of the squares of their sizes is more than %d", maxSquares)
+	if b.code -= len(body.left); b.code < 0 {
+		body.fail("its functions have more than %d MiB", maxCode>>20)
 	}
 	sum := 0
 	for range body.count(maxLocals) {

@@ -62,7 +62,9 @@ func (m *module) compile(ctx context.Context) (err error) {
 		}
 	}()
 	const pagesOfMiB = 16
-	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+	// An interpreter: its preparation takes time and memory in proportion to the module's
+	// size. A compiler of machine code takes hours for some modules of a few kilobytes.
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().
 		WithMemoryLimitPages(uint32(m.memory)*pagesOfMiB).
 		WithCloseOnContextDone(true).
 		WithDebugInfoEnabled(false))

@@ -10,12 +10,21 @@ import (
 // assemble makes a module of WASI that imports functions of one signature, has a
 // memory of so many pages, and runs a body of code.
 func assemble(imports []string, pages byte, body ...byte) []byte {
+	return module(imports, pages, slices.Concat([]byte{0}, body))
+}
+
+// assembleWith makes a module without imports whose body has so many variables.
+func assembleWith(variables int, body []byte) []byte {
+	return module(nil, 1, slices.Concat([]byte{1}, number(variables), []byte{0x7f}, body))
+}
+
+func module(imports []string, pages byte, body []byte) []byte {
 	const i32 = 0x7f
 	functions := []byte{byte(len(imports))}
 	for _, name := range imports {
 		functions = slices.Concat(functions, text("wasi_snapshot_preview1"), text(name), []byte{0, 0})
 	}
-	code := slices.Concat([]byte{0}, body, []byte{0x0b})
+	code := append(body, end)
 	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
 		section(1, []byte{2, 0x60, 4, i32, i32, i32, i32, 1, i32, 0x60, 0, 0}),
 		section(2, functions),

@@ -4,7 +4,7 @@
 //
 // A module only computes: it has random numbers and a clock that shows seconds, but no
 // files, network, environment or threads. Each call has a fresh instance with a memory
-// limit and a time limit; its stack grows to at most 400 MB in addition. After a trap,
+// limit and a time limit, and at most 2,000 calls within each other. After a trap,
 // an exit code other than 0 or too little memory the call fails with
 // [skill.ErrExecutionFailed]. A module that runs too long is stopped
 // ([skill.ErrProviderTimeout]).
@@ -40,7 +40,7 @@ func New() *Provider { return &Provider{make(chan struct{}, maxInstances)} }
 // Type is "wasm".
 func (*Provider) Type() string { return "wasm" }
 
-// Load makes a skill. It reads the module, 32 MiB at most; the first call compiles it.
+// Load makes a skill. It reads the module, 32 MiB at most; the first call prepares it.
 func (p *Provider) Load(c skill.Config) (skill.Skill, error) {
 	memory := cmp.Or(c.Memory, defaultMemory)
 	if memory < 1 || memory > maxMemory {

@@ -1,6 +1,7 @@
 package wasm_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -148,7 +149,7 @@ func TestHuge(t *testing.T) {
 		"table": huge(4, slices.Concat([]byte{1, 0x70, 0}, many)...), "tables": huge(4, slices.Concat([]byte{3}, slices.Repeat([]byte{0x70, 0, 0x80, 0x80, 0x20}, 3))...),
 		"export": counted(7, 1), "elements": counted(9, 1, 0, push, 0, end), "expressions": counted(9, 1, 5, 0x70), "body": counted(10, 1), "data": counted(11, 1, 1),
 		"many parameters": huge(1, slices.Concat([]byte{1, 0x60, 101}, make([]byte, 101), []byte{0})...), "many results": huge(1, slices.Concat([]byte{1, 0x60, 0, 9}, make([]byte, 9))...),
-		"long function": huge(10, slices.Concat([]byte{1}, number(400_000), make([]byte, 400_000))...),
+		"long function": huge(10, slices.Concat([]byte{1}, number(9<<20), make([]byte, 9<<20))...),
 		"tags":          counted(13), "number": huge(3, 0x80, 0x80, 0x80, 0x80, 0x80, 1),
 	}
 	for id := range byte(12) {
@@ -159,6 +160,28 @@ func TestHuge(t *testing.T) {
 	for name, code := range modules {
 		if _, err := wasm.New().Load(config(t, "huge", code)); err == nil || !strings.HasPrefix(err.Error(), "module: the module is not well-formed") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBombs: some kilobytes of loops and variables, for which compilers of machine code take
+// hours and gigabytes, run like any others.
+func TestBombs(t *testing.T) {
+	const n = 4000
+	loops, back := bytes.Repeat([]byte{loop, nothing}, n), bytes.Repeat([]byte{push, 0, 0x0d, 0, end}, n)
+	var reads []byte
+	for i := range n {
+		reads = append(append(append(reads, 0x20), number(i)...), drop)
+	}
+	for name, body := range map[string][]byte{"loops": slices.Concat(loops, back), "variables in loops": slices.Concat(loops, reads, back)} {
+		c := config(t, "bomb", assembleWith(n, body))
+		c.Timeout = time.Minute
+		s, err := wasm.New().Load(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Execute(t.Context(), []byte("{}")); errors.Is(err, skill.ErrProviderTimeout) || err == nil || !strings.Contains(err.Error(), "JSON") {
+			t.Errorf("%s: %v, want that it writes no JSON", name, err)
 		}
 	}
 }
