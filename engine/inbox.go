@@ -223,7 +223,7 @@ var errPanic = errors.New("the engine failed unexpectedly")
 
 // guard runs f and makes a panic an error, so that one turn does not end the process and
 // so the turns of all others.
-func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
+func (e *Engine) guard(doing string, key session.Key, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
@@ -251,7 +251,7 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			case <-e.life.Done():
 				return
 			}
-			why = e.guard(e.life, "taking up a message", i.Session, func() error {
+			why = e.guard("taking up a message", i.Session, func() error {
 				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
 					return err
 				}

@@ -99,7 +99,7 @@ func (e *Engine) keep(a *agent, m Message, key session.Key, done *turn.Done) {
 	go func() {
 		defer e.running.end()
 		defer a.past.waiting.Add(-1)
-		_ = e.guard(context.Background(), "adding a turn to the usage", "", func() error { a.past.add(t); return nil })
+		_ = e.guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
 }
 

@@ -190,7 +190,7 @@ func (e *Engine) resumeLeft(ctx context.Context, w *resuming, all bool) error {
 // resumeUntil resumes a session. It tries again while the store fails.
 func (e *Engine) resumeUntil(ctx context.Context, key session.Key) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := e.guard(ctx, "resuming a turn", key, func() error { return e.resume(ctx, key) })
+		err := e.guard("resuming a turn", key, func() error { return e.resume(ctx, key) })
 		switch {
 		case err == nil || errors.Is(err, turn.ErrSuspended) || ctx.Err() != nil:
 			return
@@ -546,7 +546,7 @@ func (r *running) attempt(ctx context.Context, place *place, m Message, alone bo
 		return r.unasked(ctx, err, f.yield)
 	}
 	defer end()
-	err = r.guard(ctx, "running a turn", r.key, func() error {
+	err = r.guard("running a turn", r.key, func() error {
 		ended, err := r.catchUp(ctx, alone)
 		switch {
 		case errors.Is(err, store.ErrLost):
@@ -746,7 +746,7 @@ func (r *running) take(asked Message, o turn.Outcome) {
 	r.running.begin()
 	go func() {
 		defer r.running.end()
-		err := r.guard(context.Background(), "storing the outcome of a call", r.key, func() error {
+		err := r.guard("storing the outcome of a call", r.key, func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), maxStore)
 			defer cancel()
 			asked.Text, asked.Files, asked.Answers, asked.IdempotencyKey, asked.outcome = "", nil, nil, "", o.Storable()

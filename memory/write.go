@@ -236,7 +236,7 @@ func (s *Store) locked(ctx context.Context, owner string, work func(*os.Root) er
 	if !filepath.IsLocal(filepath.FromSlash(owner)) {
 		return fmt.Errorf("%q is no owner of a memory", owner)
 	}
-	if err := os.MkdirAll(s.config.Own, 0o700); err != nil {
+	if err := os.MkdirAll(s.config.Own, 0o700); err != nil { //nolint:forbidigo // it is no workspace's
 		return fmt.Errorf("writing the memory: %w", err)
 	}
 	root, err := os.OpenRoot(s.config.Own)
@@ -250,7 +250,7 @@ func (s *Store) locked(ctx context.Context, owner string, work func(*os.Root) er
 	if _, err := l.TryLockContext(ctx, time.Millisecond); err != nil {
 		return fmt.Errorf("writing the memory: another program is changing it: %w", err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }() // the lock ends with the file
 	if err := work(root); err != nil {
 		return fmt.Errorf("writing the memory: %w", err)
 	}
@@ -258,7 +258,7 @@ func (s *Store) locked(ctx context.Context, owner string, work func(*os.Root) er
 }
 
 func exists(path string) bool {
-	_, err := os.Lstat(path)
+	_, err := os.Lstat(path) //nolint:forbidigo // the same
 	return err == nil
 }
 

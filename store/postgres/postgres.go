@@ -118,7 +118,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.ended.Go(func() {
-		defer panics.Log(s.log, "keeping the lease")
+		defer panics.Log(s.log, "keeping this process's lease")
 		s.keepAlive(ctx)
 	})
 	return s, nil
