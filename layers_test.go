@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
 	{"skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
-	{"prompt", "embedding", "internal/tune", "skill/*", "hub", "hub/hubtest"},
+	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
 	{".", "internal/replay", "server/wire"},

@@ -24,7 +24,8 @@ import (
 type Catalog struct {
 	toolIndex
 	skillIndex
-	ruled *ruled // nil without rules
+	ruled    *ruled      // nil without rules
+	enriched *enrichment // nil without texts
 }
 
 // toolIndex is the tools of a catalog. Catalogs that differ only in their skills or

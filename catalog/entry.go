@@ -32,17 +32,21 @@ type Registration struct {
 	tool     tool.Tool
 	filter   *filter
 	supplier string // see [Registry.Supply]; empty for the program
-	schema   *lazySchema
+	lazy     *lazy
 }
 
 // filter is a FilterFunc with an identity, so that it is called once for all tools
 // that were registered with it.
 type filter struct{ allow tool.FilterFunc }
 
-type lazySchema struct {
+// lazy is what is computed from a registration when it is first needed.
+type lazy struct {
 	once   sync.Once
 	schema *tool.Schema
 	err    error
+
+	hashed sync.Once
+	hash   string
 }
 
 func newRegistration(t tool.Tool, f *filter) (*Registration, error) {
@@ -57,7 +61,7 @@ func newRegistration(t tool.Tool, f *filter) (*Registration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", d.Name, err)
 	}
-	return &Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw), tool: t, filter: f, schema: &lazySchema{}}, nil
+	return &Registration{Definition: d, JSON: raw, Tokens: chat.Tokens(raw), tool: t, filter: f, lazy: &lazy{}}, nil
 }
 
 // Position is the tool's place in its catalog, -1 when a later tool of the
@@ -85,10 +89,10 @@ func (e *Entry) Visible(f *chat.Facts) (ok bool, err error) {
 
 // Schema compiles the tool's parameters, once.
 func (e *Entry) Schema() (*tool.Schema, error) {
-	e.schema.once.Do(func() {
-		e.schema.schema, e.schema.err = tool.CompileSchema(e.Definition.Schema())
+	e.lazy.once.Do(func() {
+		e.lazy.schema, e.lazy.err = tool.CompileSchema(e.Definition.Schema())
 	})
-	return e.schema.schema, e.schema.err
+	return e.lazy.schema, e.lazy.err
 }
 
 // Normalize returns arguments in the form of a [tool.Normalizer]. Call it before the rules

@@ -25,6 +25,7 @@ type Registry struct {
 	suppliers []supplier
 	skills    skillIndex // of both
 	rules     Rules
+	enriched  *enrichment
 	watchers  []func(*Catalog)
 }
 
@@ -108,7 +109,7 @@ func (r *Registry) publish(list []*Registration) {
 // show puts a catalog of the given tools into effect. It binds the rules now, so that
 // no reader has to.
 func (r *Registry) show(t toolIndex) {
-	c := &Catalog{toolIndex: t, skillIndex: r.skills}
+	c := &Catalog{toolIndex: t, skillIndex: r.skills, enriched: r.enriched}
 	if r.rules != nil {
 		c.ruled = &ruled{rules: r.rules}
 		c.guard()
@@ -157,7 +158,7 @@ func (r *Registry) Wrap(wrap func(tool.Tool) tool.Tool) *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wrapped := NewRegistry(nil)
-	wrapped.own, wrapped.suppliers, wrapped.skills, wrapped.rules = r.own, r.suppliers, r.skills, r.rules
+	wrapped.own, wrapped.suppliers, wrapped.skills, wrapped.rules, wrapped.enriched = r.own, r.suppliers, r.skills, r.rules, r.enriched
 	list := make([]*Registration, len(r.list))
 	for i, old := range r.list {
 		copied := *old

@@ -16,7 +16,7 @@ type Term struct {
 	Score float64 `json:"score"`
 	// Fields says how much of Score comes from which field of the definition: name,
 	// alias, description, translation, parameter, parameter_text, group, example,
-	// body. See [Index.Fields].
+	// body, "alias (enriched)", "example (enriched)". See [Index.Fields].
 	Fields map[string]float64 `json:"fields,omitempty"`
 }
 
@@ -33,7 +33,7 @@ const (
 func (r *Ranking) Words(position int) (terms []Term, sum float32) {
 	x := r.index
 	for _, q := range r.terms {
-		if score := x.impact(q.term, position) * q.weight; score > 0 {
+		if score := x.impact(q.term, position, r.examples) * q.weight; score > 0 {
 			terms = append(terms, Term{Word: x.names[q.term], From: q.from, Score: Round(score)})
 			sum += score
 		}
@@ -74,7 +74,7 @@ func sortTerms(terms []Term) {
 // keeps only their sums, so the definition is read again.
 func (x *Index) Fields(d *tool.Definition, terms []Term) {
 	v := newVocabulary()
-	doc := v.read(textsOf(d))
+	doc := v.read(textsOf(d, x.enriched[d.Name]))
 	norms := x.norms(x.lengths(doc))
 	for i := range terms {
 		t := &terms[i]

@@ -14,6 +14,9 @@ const (
 	fieldGroup
 	fieldExample
 	fieldBody
+	// The fields of [tool.Texts].
+	fieldEnrichedAlias
+	fieldEnrichedExample
 	fields
 )
 
@@ -21,6 +24,7 @@ const (
 var fieldNames = [fields]string{
 	fieldName: "name", fieldAlias: "alias", fieldDescription: "description", fieldTranslation: "translation", fieldParameter: "parameter",
 	fieldParameterText: "parameter_text", fieldGroup: "group", fieldExample: "example", fieldBody: "body",
+	fieldEnrichedAlias: "alias (enriched)", fieldEnrichedExample: "example (enriched)",
 }
 
 // fieldLength is how much a field's length matters (0: not at all, 1: fully).
@@ -30,4 +34,5 @@ var fieldNames = [fields]string{
 var fieldLength = [fields]float64{
 	fieldName: 0.75, fieldAlias: 0.5, fieldDescription: 0.75, fieldTranslation: 0.75, fieldParameter: 0.5,
 	fieldParameterText: 0.25, fieldGroup: 0, fieldExample: 0.5, fieldBody: 0.75,
+	fieldEnrichedAlias: 0.5, fieldEnrichedExample: 0.5,
 }

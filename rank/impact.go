@@ -24,52 +24,88 @@ const (
 
 // invert turns documents into postings. The terms must be numbered already.
 func (x *Index) invert(documents []*document, numbers []int32) {
-	for i := range documents {
-		for f, n := range x.lengths(documents[i]) {
-			x.mean[f] += n / float64(x.size)
-		}
-	}
-	x.start = make([]int32, len(x.names)+1)
+	x.measure(documents)
+	has := make([]int32, len(x.names)) // how many documents have a term
+	total := 0
 	for _, d := range documents {
 		for _, term := range d.terms {
-			x.start[numbers[term]+1]++
+			has[numbers[term]]++
 		}
+		total += len(d.terms)
 	}
 	x.rarity = make([]float32, len(x.names))
 	for term, name := range x.names {
-		x.rarity[term] = rarity(name, x.start[term+1], x.size)
+		x.rarity[term] = rarity(name, has[term], x.size)
 	}
 	for name, term := range x.glossed {
 		if own, ok := x.terms[name]; ok { // a word is not rare because few definitions say it in Chinese
-			x.rarity[term] = rarity(name, min(x.start[term+1]+x.start[own+1], int32(x.size)), x.size)
+			x.rarity[term] = rarity(name, min(has[term]+has[own], int32(x.size)), x.size)
 		}
 	}
-	for term := range x.names {
-		x.start[term+1] += x.start[term]
-	}
-	x.postings = make([]posting, x.start[len(x.names)])
-	next := slices.Clone(x.start)
-	for i, impacts := range x.impacts(documents, numbers) {
-		for k, term := range documents[i].terms {
-			number := numbers[term]
-			x.postings[next[number]] = posting{int32(i), impacts[k]}
-			next[number]++
-		}
+	words, examples := x.impacts(documents, numbers, total)
+	x.words = x.list(documents, numbers, words)
+	if examples != nil {
+		x.examples = x.list(documents, numbers, examples)
 	}
 }
 
-// impacts returns what each term adds to the score of each document, in order of
-// the document's terms. It uses all processors.
-func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
-	list := make([][]float32, len(documents))
-	all := make([]float32, x.start[len(x.names)]) // one for each posting
+// measure takes the average length of each field. Texts that were written elsewhere are
+// compared with each other: some definitions may have none yet.
+func (x *Index) measure(documents []*document) {
+	var have [fields]float64
+	for _, d := range documents {
+		for f, n := range x.lengths(d) {
+			x.mean[f] += n
+			if n > 0 || field(f) < fieldEnrichedAlias {
+				have[f]++
+			}
+		}
+	}
+	for f, n := range have {
+		x.mean[f] /= max(n, 1)
+	}
+}
+
+// list makes postings of impacts, which are by document in order of its terms, without
+// those that add nothing.
+func (x *Index) list(documents []*document, numbers []int32, impacts [][]float32) lists {
+	l := lists{start: make([]int32, len(x.names)+1)}
 	for i, d := range documents {
-		list[i], all = all[:len(d.terms):len(d.terms)], all[len(d.terms):]
+		for k, term := range d.terms {
+			if impacts[i][k] > 0 {
+				l.start[numbers[term]+1]++
+			}
+		}
+	}
+	for term := range x.names {
+		l.start[term+1] += l.start[term]
+	}
+	l.postings = make([]posting, l.start[len(x.names)])
+	next := slices.Clone(l.start)
+	for i, d := range documents {
+		for k, term := range d.terms {
+			if impact := impacts[i][k]; impact > 0 {
+				number := numbers[term]
+				l.postings[next[number]] = posting{int32(i), impact}
+				next[number]++
+			}
+		}
+	}
+	return l
+}
+
+// impacts returns what each term adds to the score of each document, in order of
+// the document's terms, and what the examples of [tool.Texts] add to that, nil without
+// any. Total is the number of terms of all documents. It uses all processors.
+func (x *Index) impacts(documents []*document, numbers []int32, total int) (words, examples [][]float32) {
+	words = parts(documents, total)
+	if x.mean[fieldEnrichedExample] > 0 {
+		examples = parts(documents, total)
 	}
 	each(len(documents), func(i int) {
 		d := documents[i]
 		norms := x.norms(x.lengths(d))
-		rarities := list[i]
+		rarities := words[i]
 		var name, description float64 // the sums of how rare the words of these fields are
 		for k, term := range d.terms {
 			rarities[k] = x.rarity[numbers[term]]
@@ -82,8 +118,16 @@ func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 		}
 		for k := range d.terms {
 			c := x.counts(d, k)
+			all := 0.0 // with examples
+			if c[fieldEnrichedExample] > 0 {
+				all = frequency(&c, &norms, x.weight)
+				c[fieldEnrichedExample] = 0
+			}
 			f := frequency(&c, &norms, x.weight)
 			impact := f / (saturation + f)
+			if all > 0 {
+				examples[i][k] = rarities[k] * float32(all/(saturation+all)-impact)
+			}
 			if c[fieldName] > 0 {
 				impact += nameCover * x.weight[fieldName] / name
 			}
@@ -93,6 +137,15 @@ func (x *Index) impacts(documents []*document, numbers []int32) [][]float32 {
 			rarities[k] *= float32(impact)
 		}
 	})
+	return words, examples
+}
+
+// parts returns a number for each term of each document, in one piece of memory.
+func parts(documents []*document, total int) [][]float32 {
+	list, all := make([][]float32, len(documents)), make([]float32, total)
+	for i, d := range documents {
+		list[i], all = all[:len(d.terms):len(d.terms)], all[len(d.terms):]
+	}
 	return list
 }
 

@@ -25,10 +25,9 @@ type Index struct {
 	spelled map[spelling][]string
 	names   []string  // the terms, by number
 	rarity  []float32 // their inverse document frequency
-	// postings are in order of term, then of document; those of term t are at
-	// start[t] to start[t+1].
-	postings []posting
-	start    []int32
+	// words are the postings without the words of examples in [tool.Texts], which count
+	// less the longer a question is: examples has what they add.
+	words, examples lists
 	// groups numbers the first group of each definition; nil unless all have one.
 	groups     []int32
 	groupCount int
@@ -37,6 +36,7 @@ type Index struct {
 	weight     *[fields]float64
 	votes      float32 // the weight of votes
 	likenesses *likenesses
+	enriched   map[string]tool.Texts // by name; what counts of them
 	scratch    sync.Pool
 }
 
@@ -51,7 +51,9 @@ const noTerm = int32(-1)
 
 // New indexes definitions. It takes about 10 µs for each. The zero Weights are
 // [DefaultWeights].
-func New(tools []*tool.Definition, weights Weights) *Index { return NewIndexer(weights).Index(tools) }
+func New(tools []*tool.Definition, weights Weights) *Index {
+	return NewIndexer(weights).Index(tools, nil)
+}
 
 // readGroups numbers the groups. A group tells definitions apart only when each
 // has one: otherwise those with a group would win by having it.
@@ -72,12 +74,28 @@ func (x *Index) readGroups(tools []*tool.Definition) {
 	x.groups, x.groupCount = groups, len(numbers)
 }
 
-// list returns the postings of a term.
-func (x *Index) list(term int32) []posting { return x.postings[x.start[term]:x.start[term+1]] }
+// lists are postings in order of term, then of document; those of term t are at
+// start[t] to start[t+1]. The zero value has none.
+type lists struct {
+	postings []posting
+	start    []int32
+}
 
-// impact returns what a term adds to a document's score.
-func (x *Index) impact(term int32, doc int) float32 {
-	list := x.list(term)
+func (l *lists) of(term int32) []posting {
+	if l.start == nil {
+		return nil
+	}
+	return l.postings[l.start[term]:l.start[term+1]]
+}
+
+// impact returns what a term adds to a document's score when the words of examples have
+// the given share.
+func (x *Index) impact(term int32, doc int, share float32) float32 {
+	return x.words.impact(term, doc) + share*x.examples.impact(term, doc)
+}
+
+func (l *lists) impact(term int32, doc int) float32 {
+	list := l.of(term)
 	i, ok := slices.BinarySearchFunc(list, int32(doc), func(p posting, doc int32) int { return int(p.doc - doc) })
 	if !ok {
 		return 0

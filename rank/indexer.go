@@ -34,6 +34,7 @@ func NewIndexer(weights Weights) *Indexer {
 // field.
 type document struct {
 	definition *tool.Definition
+	enriched   tool.Texts
 	terms      []int32 // by the numbers of the vocabulary
 	counts     [][fields]uint8
 	length     [fields]float64
@@ -42,12 +43,14 @@ type document struct {
 	gramCounts []uint8
 }
 
-// Index indexes definitions. They must not change while the indexer is in use.
-func (a *Indexer) Index(tools []*tool.Definition) *Index {
+// Index indexes definitions with what was written about them elsewhere, by their names.
+// Neither may change while the indexer is in use.
+func (a *Indexer) Index(tools []*tool.Definition, enriched map[string]tool.Texts) *Index {
 	x := &Index{size: len(tools), weight: a.weights.fields(), votes: float32(a.weights.Votes)}
 	x.scratch.New = func() any { return x.newScratch() }
 	x.readGroups(tools)
-	documents := a.read(tools)
+	x.enriched = bound(tools, enriched)
+	documents := a.read(tools, x.enriched)
 	a.forget(x.number(a.words, documents))
 	return x
 }
@@ -56,11 +59,11 @@ func (a *Indexer) Index(tools []*tool.Definition) *Index {
 const chunk = 1024
 
 // read returns the documents of definitions.
-func (a *Indexer) read(tools []*tool.Definition) []*document {
+func (a *Indexer) read(tools []*tool.Definition, enriched map[string]tool.Texts) []*document {
 	documents := make([]*document, len(tools))
 	var changed []int
 	for i, d := range tools {
-		if old := a.documents[d.Name]; old != nil && sameTexts(old.definition, d) {
+		if old := a.documents[d.Name]; old != nil && sameTexts(old.definition, d) && old.enriched.Equal(enriched[d.Name]) {
 			old.definition = d // releases the old definition
 			documents[i] = old
 		} else {
@@ -69,10 +72,14 @@ func (a *Indexer) read(tools []*tool.Definition) []*document {
 	}
 	for some := range slices.Chunk(changed, chunk) {
 		texts := make([][]fieldText, len(some))
-		each(len(some), func(i int) { texts[i] = textsOf(tools[some[i]]) })
+		each(len(some), func(i int) {
+			d := tools[some[i]]
+			texts[i] = textsOf(d, enriched[d.Name])
+		})
 		for i, text := range texts {
 			d := a.words.read(text)
 			d.definition = tools[some[i]]
+			d.enriched = enriched[d.definition.Name]
 			documents[some[i]] = d
 		}
 	}

@@ -48,7 +48,7 @@ func gramWeight(f field) uint8 {
 	switch f {
 	case fieldName:
 		return 2
-	case fieldDescription, fieldAlias:
+	case fieldDescription, fieldAlias, fieldEnrichedAlias:
 		return 1
 	}
 	return 0

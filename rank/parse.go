@@ -28,6 +28,10 @@ const (
 	// apart is the weight of a word whose parts the question writes as two words, and
 	// shortestJoined is how many bytes it has at least.
 	apart, shortestJoined = 0.3, 5
+	// exampleWords is how many words a question has for which the examples in [tool.Texts]
+	// count fully. In longer ones, which often ask for several tools, they count less:
+	// they hold many words that say little about what the tool does.
+	exampleWords = 6
 	// acrossWords scales a pair of Chinese characters that lies in no word.
 	acrossWords = 0.6
 )
@@ -40,6 +44,8 @@ type question struct {
 	sentences [][]queryTerm
 	// lean is how much the question leans on the conversation before it, from 0 to 1.
 	lean float32
+	// examples is the share that the words of examples in [tool.Texts] have.
+	examples float32
 	// narrow is the share of the question that is written with spaces between words.
 	narrow float32
 }
@@ -83,7 +89,7 @@ func (x *Index) parse(q *Query, s *scratch) question {
 	}
 	past, lean := dialogue(q.History, p.content)
 	p.readPast(q, past, lean)
-	result := question{terms: p.take(), lean: lean, narrow: p.narrowShare()}
+	result := question{terms: p.take(), lean: lean, examples: min(1, exampleWords/max(p.content, 1)), narrow: p.narrowShare()}
 	if lean > openFrom {
 		text = withoutAddresses(head(open(past), maxQuery)) + "\n" + text
 	}

@@ -176,7 +176,7 @@ func TestIndexerIsExact(t *testing.T) {
 	for _, tools := range [][]*tool.Definition{office, office[2:], append(slices.Clone(deals), office[:4]...), nil, office} {
 		for _, question := range []string{"the logs of a pod", "great deals on hotels", "wheather 天气"} {
 			q := rank.Query{Text: question}
-			got, want := indexer.Index(tools).Rank(q), rank.New(tools, rank.Weights{}).Rank(q)
+			got, want := indexer.Index(tools, nil).Rank(q), rank.New(tools, rank.Weights{}).Rank(q)
 			if !slices.Equal(got.Scores, want.Scores) {
 				t.Errorf("%q: %v, want %v", question, got.Scores, want.Scores)
 			}

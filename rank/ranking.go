@@ -17,9 +17,10 @@ type Ranking struct {
 	// the query holds. All scores are then 0; later questions are ranked as usual.
 	Failed error
 
-	index *Index
-	terms []queryTerm
-	votes []Vote
+	index    *Index
+	terms    []queryTerm
+	examples float32 // the share of the words of examples, as in question
+	votes    []Vote
 	// voteScale turns the votes' shares into what they added to the scores.
 	voteScale float32
 	meanings  []float32 // by position: what the vectors added; may be nil
@@ -40,7 +41,7 @@ func (x *Index) Rank(q Query) (r Ranking) {
 	}
 	s := x.scratch.Get().(*scratch)
 	asked := x.parse(&q, s)
-	r.terms = asked.terms
+	r.terms, r.examples = asked.terms, asked.examples
 	r.least = least * x.unknown()
 	if asked.lean < 1 {
 		r.least = max(r.least, leastOne*float32(inverseFrequency(1, x.size)))
@@ -93,7 +94,7 @@ func (r *Ranking) Own(position int) float32 {
 	score := r.Scores[position]
 	for _, t := range r.terms {
 		if t.past {
-			score -= r.index.impact(t.term, position) * t.weight
+			score -= r.index.impact(t.term, position, r.examples) * t.weight
 		}
 	}
 	return score

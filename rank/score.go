@@ -32,7 +32,7 @@ func (x *Index) unknown() float32 { return float32(inverseFrequency(0, x.size)) 
 // score scores each document. Documents that are not admitted are scored too but
 // do not influence the others; a nil admitted admits all.
 func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch) {
-	x.add(q.terms, false, scores)
+	x.add(&q, q.terms, false, scores)
 	own := highest(scores, admitted)
 	x.scorePast(q, admitted, scores, s.total)
 	best := highest(scores, admitted)
@@ -43,7 +43,7 @@ func (x *Index) score(q question, admitted []bool, scores []float32, s *scratch)
 	best = highest(scores, admitted)
 	x.scoreGroups(scores, admitted, floor*best, s.groups)
 	if len(q.sentences) > 1 {
-		x.scoreSentences(q.sentences, admitted, scores, s)
+		x.scoreSentences(&q, admitted, scores, s)
 	}
 }
 
@@ -56,7 +56,7 @@ func (x *Index) scorePast(asked question, admitted []bool, scores, past []float3
 		return
 	}
 	clear(past)
-	x.add(terms, true, past)
+	x.add(&asked, terms, true, past)
 	own, most := highest(scores, admitted), highest(past, admitted)
 	if most == 0 {
 		return
@@ -76,13 +76,17 @@ func (x *Index) scorePast(asked question, admitted []bool, scores, past []float3
 
 // add adds to the scores what the question's own terms say, or the terms of the
 // conversation before.
-func (x *Index) add(terms []queryTerm, past bool, scores []float32) {
+func (x *Index) add(asked *question, terms []queryTerm, past bool, scores []float32) {
 	for _, q := range terms {
 		if q.past != past {
 			continue
 		}
-		for _, p := range x.list(q.term) {
+		for _, p := range x.words.of(q.term) {
 			scores[p.doc] += p.impact * q.weight
+		}
+		weight := q.weight * asked.examples
+		for _, p := range x.examples.of(q.term) {
+			scores[p.doc] += p.impact * weight
 		}
 	}
 }
@@ -119,19 +123,19 @@ func (x *Index) scoreGroups(scores []float32, admitted []bool, least float32, be
 
 // scoreSentences adds to the definitions that fit a sentence best, so that a
 // request that needs several tools gets them all.
-func (x *Index) scoreSentences(sentences [][]queryTerm, admitted []bool, scores []float32, s *scratch) {
+func (x *Index) scoreSentences(q *question, admitted []bool, scores []float32, s *scratch) {
 	best := highest(scores, admitted)
 	var all float32
-	for _, terms := range sentences {
+	for _, terms := range q.sentences {
 		all += x.mass(terms)
 	}
 	clear(s.share)
-	for _, terms := range sentences {
+	for _, terms := range q.sentences {
 		if x.mass(terms) < leastSentence*all {
 			continue
 		}
 		clear(s.total)
-		x.add(terms, false, s.total)
+		x.add(q, terms, false, s.total)
 		most := highest(s.total, admitted)
 		if most == 0 {
 			continue

@@ -19,8 +19,9 @@ type fieldText struct {
 	gloss  []string
 }
 
-// textsOf returns the texts of a definition, always in the same order.
-func textsOf(d *tool.Definition) []fieldText {
+// textsOf returns the texts of a definition and those that were written about it
+// elsewhere, always in the same order.
+func textsOf(d *tool.Definition, enriched tool.Texts) []fieldText {
 	list := make([]fieldText, 0, 16)
 	add := func(f field, text string) {
 		if text != "" {
@@ -43,6 +44,12 @@ func textsOf(d *tool.Definition) []fieldText {
 		add(fieldExample, text)
 	}
 	add(fieldBody, head(d.Body, maxBody))
+	for _, text := range enriched.Aliases {
+		add(fieldEnrichedAlias, text)
+	}
+	for _, text := range enriched.Examples {
+		add(fieldEnrichedExample, text)
+	}
 	var schema schemaText
 	// A part of an unexpected type stays empty; the rest is read.
 	_ = json.Unmarshal(d.Parameters, &schema)
@@ -55,7 +62,7 @@ func textsOf(d *tool.Definition) []fieldText {
 // translated.
 func gloss(f field, folded string) (stems []string) {
 	switch f {
-	case fieldAlias, fieldTranslation, fieldExample, fieldBody:
+	case fieldAlias, fieldTranslation, fieldExample, fieldBody, fieldEnrichedAlias, fieldEnrichedExample:
 		return nil
 	}
 	wideRuns(folded, func(run string) {

@@ -48,8 +48,8 @@ func (v *vocabulary) read(texts []fieldText) *document {
 			doc.terms = append(doc.terms, term)
 			doc.counts = append(doc.counts, [fields]uint8{})
 		}
-		if doc.counts[i][f] < math.MaxUint8 {
-			doc.counts[i][f]++
+		if n := &doc.counts[i][f]; *n == 0 || *n < math.MaxUint8 && f != fieldEnrichedExample {
+			*n++ // repeating a word in examples does not make it count more
 		}
 		doc.length[f]++
 	}

@@ -18,6 +18,10 @@ type Weights struct {
 	Group         float64 `json:"group"`
 	Example       float64 `json:"example"`
 	Body          float64 `json:"body"`
+	// EnrichedAlias and EnrichedExample are the weights of [tool.Texts]. They were fitted
+	// to five public sets, leaving one out at a time; the result is flat near them.
+	EnrichedAlias   float64 `json:"enriched_alias"`
+	EnrichedExample float64 `json:"enriched_example"`
 	// Votes is how much [Votes] can add to a score, as a multiple of the
 	// question's best score by words.
 	Votes float64 `json:"usage"`
@@ -27,7 +31,7 @@ type Weights struct {
 func DefaultWeights() Weights {
 	return Weights{
 		Name: 2, Alias: 1, Description: 0.5, Translation: 0.5, Parameter: 0.8, ParameterText: 0.5,
-		Group: 2, Example: 0.5, Body: 0.1, Votes: 1,
+		Group: 2, Example: 0.5, Body: 0.1, EnrichedAlias: 0.5, EnrichedExample: 0.5, Votes: 1,
 	}
 }
 
@@ -36,6 +40,7 @@ func (w Weights) fields() *[fields]float64 {
 	return &[fields]float64{
 		fieldName: w.Name, fieldAlias: w.Alias, fieldDescription: w.Description, fieldTranslation: w.Translation,
 		fieldParameter: w.Parameter, fieldParameterText: w.ParameterText, fieldGroup: w.Group, fieldExample: w.Example, fieldBody: w.Body,
+		fieldEnrichedAlias: w.EnrichedAlias, fieldEnrichedExample: w.EnrichedExample,
 	}
 }
 

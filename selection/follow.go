@@ -60,16 +60,16 @@ func newMaker(cfg Config) *maker {
 
 func (m *maker) selector(c *catalog.Catalog) *Selector {
 	s := &Selector{catalog: c, config: m.config}
-	if m.last != nil && m.last.catalog.SameTools(c) {
+	if m.last != nil && m.last.catalog.SameTools(c) && m.last.catalog.SameTexts(c) {
 		s.index = m.last.index
 	} else {
-		s.index = m.tools.Index(definitions(c))
+		s.index = m.tools.Index(definitions(c), c.ToolTexts())
 	}
 	s.skills = newSkills(c)
-	if m.last != nil && m.last.catalog.SameSkills(c) {
+	if m.last != nil && m.last.catalog.SameSkills(c) && m.last.catalog.SameTexts(c) {
 		s.skills.index = m.last.skills.index
 	} else {
-		s.skills.index = m.skills.Index(s.skills.definitions())
+		s.skills.index = m.skills.Index(s.skills.definitions(), c.SkillTexts())
 	}
 	s.filters, s.tokens = make([]int32, 0, c.Len()), make([]int32, 0, c.Len())
 	s.disabled = s.members(m.config.Disabled)

@@ -169,7 +169,7 @@ func TestChatLongPaste(t *testing.T) {
 	c := startChat(t)
 	text := strings.Repeat("a line\n", 12_000)
 	c.press("\x1b[200~" + text + "\x1b[201~")
-	c.shows("[paste 1: 12000 lines]")
+	c.types("[paste 1: 12000 lines]")
 	c.press(" count\r")
 	c.reads(text + " count")
 	c.press("/quit\r")

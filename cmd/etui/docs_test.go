@@ -179,7 +179,7 @@ func (p *page) block(where, test, language, body string) {
 		return
 	case test == "demo":
 		p.demo = true
-		fmt.Fprintf(&p.script, "# %s: prepare\nexec etui demo &demo&\ngateway state/etui/demo\nenv ETUI_LISTEN=$ADDRESS\n", where)
+		fmt.Fprintf(&p.script, "# %s: prepare\nexec etui demo &demo&\ngateway state/etui/demo\nhttp GET $URL/readyz\nenv ETUI_LISTEN=$ADDRESS\n", where)
 	case test != "":
 		fmt.Fprintf(&p.script, "# %s: prepare\n%s\n", where, test)
 	}

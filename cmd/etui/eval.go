@@ -31,7 +31,9 @@ skipped. Tokens are those of the first --limit tools of each question.
 --run writes the rankings to a file, and --score scores such a file:
 {"id","ranked"}. --json prints an object, or a list of them for several sets.
 --usage FILE also measures with the votes of past questions, {"text","tools"};
---run then writes the rankings with votes.`,
+--run then writes the rankings with votes. --enriched FILE also measures with
+more texts about the tools, {"id" or "tool","aliases","examples"}, such as
+those of etui tools enrich.`,
 		Example: "  etui eval my-set\n  etui eval sets --json\n  etui eval my-set --run before.jsonl",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.eval(c.Context(), args, o) },
@@ -40,9 +42,10 @@ skipped. Tokens are those of the first --limit tools of each question.
 	c.Flags().StringVar(&o.Run, "run", "", "write the rankings to `FILE` (for several sets: to SET.jsonl in this folder)")
 	c.Flags().StringVar(&o.Score, "score", "", "score the rankings in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().StringVar(&o.Usage, "usage", "", "past questions that vote, in `FILE`")
+	c.Flags().StringVar(&o.Enriched, "enriched", "", "more texts about the tools, in `FILE` (for several sets: SET.jsonl in this folder)")
 	c.Flags().IntVar(&o.Limit, "limit", 8, "how many tools would be sent for a question")
 	c.MarkFlagsMutuallyExclusive("run", "score")
-	c.MarkFlagsMutuallyExclusive("score", "usage")
+	c.MarkFlagsMutuallyExclusive("score", "usage", "enriched")
 	return c
 }
 
@@ -92,11 +95,20 @@ const maxProblems = 10
 // evalTable shows the figures in percent, with a line for their mean.
 func evalTable(results []eval.Result) string {
 	var b strings.Builder
+	variants := []struct {
+		name  string
+		score func(eval.Result) *eval.Score
+	}{
+		{"", func(r eval.Result) *eval.Score { return &r.Score }},
+		{" + enriched", func(r eval.Result) *eval.Score { return r.Enriched }},
+		{" + usage", func(r eval.Result) *eval.Score { return r.Usage }},
+	}
 	width := 4
 	for _, r := range results {
-		width = max(width, lipgloss.Width(r.Set))
-		if r.Usage != nil {
-			width = max(width, lipgloss.Width(r.Set+" + usage"), len("mean + usage"))
+		for _, v := range variants {
+			if v.score(r) != nil {
+				width = max(width, lipgloss.Width(r.Set+v.name), len("mean"+v.name))
+			}
 		}
 	}
 	line := func(name, tools string, s eval.Score) {
@@ -108,23 +120,22 @@ func evalTable(results []eval.Result) string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "%-*s  tools asked   R@1   R@3   R@5  R@10 nDCG5 nDCG10  MRR   C@5  C@10 tokens\n", width, "set")
-	var scores, voted []eval.Score
+	scores := make([][]eval.Score, len(variants))
 	for _, r := range results {
-		line(r.Set, fmt.Sprint(r.Tools), r.Score)
-		scores = append(scores, r.Score)
-		if r.Usage != nil {
-			line(r.Set+" + usage", fmt.Sprint(r.Tools), *r.Usage)
-			voted = append(voted, *r.Usage)
+		for i, v := range variants {
+			if score := v.score(r); score != nil {
+				line(r.Set+v.name, fmt.Sprint(r.Tools), *score)
+				scores[i] = append(scores[i], *score)
+			}
 		}
 	}
-	if len(results) > 1 {
-		line("mean", "", eval.Mean(scores))
-	}
-	if len(voted) > 1 {
-		line("mean + usage", "", eval.Mean(voted))
+	for i, v := range variants {
+		if len(scores[i]) > 1 {
+			line("mean"+v.name, "", eval.Mean(scores[i]))
+		}
 	}
 	if len(results) == 1 {
-		fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", scores[0].TokensSent, scores[0].TokensAll)
+		fmt.Fprintf(&b, "\n%.0f tokens sent for a question, of %d that all tools have\n", results[0].TokensSent, results[0].TokensAll)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

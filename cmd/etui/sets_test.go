@@ -16,10 +16,19 @@ func TestPublicSets(t *testing.T) {
 		if err != nil || len(set.Problems) > 0 {
 			t.Fatal(err, set.Problems)
 		}
-		score := eval.Measure(set.Queries, set.Rank())
+		score := eval.Measure(set.Queries, set.Rank(nil))
 		t.Logf("%s: recall@5 %.1f %%, nDCG@5 %.1f %%", name, 100*score.Recall5, 100*score.NDCG5)
 		if score.Recall5 < least {
 			t.Errorf("%s: recall@5 is %.3f, was %.3f", name, score.Recall5, least)
+		}
+		texts, problems, err := set.LoadEnriched(filepath.Join("testdata", "sets", "metatool", "enriched.jsonl"))
+		if err != nil || len(problems) > 0 {
+			t.Fatal(err, problems)
+		}
+		score = eval.Measure(set.Queries, set.Rank(texts))
+		t.Logf("%s, enriched: recall@5 %.1f %%, nDCG@5 %.1f %%", name, 100*score.Recall5, 100*score.NDCG5)
+		if score.Recall5 < 0.77 {
+			t.Errorf("%s, enriched: recall@5 is %.3f, was 0.771", name, score.Recall5)
 		}
 	}
 }

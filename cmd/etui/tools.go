@@ -23,9 +23,9 @@ import (
 )
 
 func (a *cli) toolsCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: unknownCommand, RunE: group,
+	c := &cobra.Command{Use: "tools", Short: "List, show, call and enrich tools", Args: unknownCommand, RunE: group,
 		Example: "  etui tools list --group kubernetes,logs\n  etui tools show write_file\n  etui tools call calculate expression=2+3"}
-	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand())
+	c.AddCommand(a.toolsListCommand(), a.toolsShowCommand(), a.toolsCallCommand(), a.toolsGenCommand(), a.toolsEnrichCommand())
 	return c
 }
 

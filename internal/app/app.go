@@ -84,6 +84,8 @@ type App struct {
 	guards   []*protect.Guard // protect names in the workspaces that programs may write
 	reloader *reloader
 	keeper   memories.Keeper // gives the tools the engine's memory
+	texts    *texts
+	byName   map[string]model.Model // the models; the empty name is the first one
 	close    []func() error
 }
 
@@ -206,6 +208,7 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	if err != nil {
 		return err
 	}
+	a.addTexts(ctx)
 	a.Misnamed = misnamed(w.Config, a.registry.Catalog(), a.Skills.Snapshot())
 	if err := a.Misnamed.refused(); err != nil {
 		return err
@@ -241,6 +244,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	if err != nil {
 		return e, err
 	}
+	a.byName = models
 	if e.Agents, err = a.agents(models); err != nil {
 		return e, err
 	}

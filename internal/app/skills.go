@@ -252,7 +252,7 @@ func protected(w *Workspace) []string {
 	if w.State != w.Dir {
 		return append(list, w.State)
 	}
-	for _, name := range []string{decisionsFile, callsFile, pinsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
+	for _, name := range []string{decisionsFile, callsFile, pinsFile, textsFile, "etui.db", "usage.db", "instance.json", "etui.lock"} {
 		list = append(list, filepath.Join(w.State, name))
 	}
 	return list

@@ -38,6 +38,7 @@ type Config struct {
 	Selection  Selection    `yaml:"selection" help:"How many tools reach the model."`
 	Recommend  Recommend    `yaml:"recommend" help:"Order tools and skills by more than their words: also by the channel and by earlier use."`
 	Embeddings Embeddings   `yaml:"embeddings" help:"Also compare questions and tools by their meaning. Without a model, only words count."`
+	Enrich     Enrich       `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
 	Usage      Usage        `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
 	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
 	Heartbeat  Heartbeat    `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
@@ -312,6 +313,14 @@ type Embeddings struct {
 	Weight    float64       `yaml:"weight" default:"0.5" help:"How much similar meaning counts compared with words, from 0 to 1."`
 	Threshold float64       `yaml:"threshold" default:"0.4" help:"How similar, from 0 to 1, a tool without matching words must be to be a candidate. A good value depends on the model."`
 	Timeout   time.Duration `yaml:"timeout" default:"300ms" help:"How long a question waits for its vector. After that only words count."`
+}
+
+// Enrich says who writes texts about tools, for the ranking.
+type Enrich struct {
+	Mode      string   `yaml:"mode" default:"off" enum:"off,auto" help:"auto: while etui serves, a model writes about new and changed tools. off: only etui tools enrich does."`
+	Model     string   `yaml:"model" help:"The model that writes, by its name in models. Default: the first one."`
+	Budget    int      `yaml:"budget" default:"200000" help:"How many tokens auto may use in a day."`
+	Languages []string `yaml:"languages" help:"The languages that people write in, as in [English, Chinese], which is the default."`
 }
 
 // Usage says what etui keeps of past turns.

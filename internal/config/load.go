@@ -265,6 +265,9 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 	if m := c.Sessions.SummaryModel; m != "" && len(c.Models) > 0 && !models[m] {
 		r.fail(find(root, "sessions", "summary_model"), "sessions.summary_model: there is no model %q%s", m, nearest.Hint(m, known))
 	}
+	if m := c.Enrich.Model; m != "" && len(c.Models) > 0 && !models[m] {
+		r.fail(find(root, "enrich", "model"), "enrich.model: there is no model %q%s", m, nearest.Hint(m, known))
+	}
 	if e := c.Embeddings; e.Model == "" && (e.BaseURL != "" || e.APIKey != "") {
 		r.fail(find(root, "embeddings"), "embeddings needs the key \"model\"")
 	} else if e.Model != "" && (e.Weight == 0 || e.Threshold == 0) {

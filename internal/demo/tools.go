@@ -11,7 +11,7 @@ import (
 	"github.com/etui-run/etui/tool"
 )
 
-//go:embed tools/*.json world.json conversations.jsonl
+//go:embed tools/*.json world.json conversations.jsonl enriched.jsonl
 var files embed.FS
 
 // entry is the description of a tool in its file.
@@ -56,6 +56,27 @@ func Conversations() io.Reader {
 		panic(err)
 	}
 	return bytes.NewReader(data)
+}
+
+// Texts returns what a language model wrote about the demo's tools and those that etui
+// brings, by name. It saw their definitions and no question.
+func Texts() map[string]tool.Texts {
+	data, err := files.ReadFile("enriched.jsonl")
+	if err != nil {
+		panic(err)
+	}
+	texts := map[string]tool.Texts{}
+	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+		var line struct {
+			Tool string
+			tool.Texts
+		}
+		if err := d.Decode(&line); err != nil {
+			panic(fmt.Sprintf("demo: reading enriched.jsonl: %v", err))
+		}
+		texts[line.Tool] = line.Texts
+	}
+	return texts
 }
 
 // Definitions returns the definitions of the demo's tools, always in the same order.

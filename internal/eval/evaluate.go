@@ -25,6 +25,9 @@ type Options struct {
 	// Usage is a file with past questions that vote. The set is then also scored with
 	// these votes.
 	Usage string
+	// Enriched is a file with texts about the tools, see [LoadEnriched]. The set is then
+	// also scored with them.
+	Enriched string
 	// Limit is how many tools would be sent for a question.
 	Limit int
 }
@@ -35,7 +38,11 @@ type Result struct {
 	Tools int    `json:"tools"`
 	Score
 	// Usage is the score with the votes of past questions, if there are any.
-	Usage    *Score    `json:"usage,omitempty"`
+	Usage *Score `json:"usage,omitempty"`
+	// Enriched is the score with the texts of a file, and Texts is how many tools have
+	// some.
+	Enriched *Score    `json:"enriched,omitempty"`
+	Texts    int       `json:"texts,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
 }
 
@@ -93,8 +100,17 @@ func Evaluate(dir string, single bool, o Options) (Result, error) {
 		r.Score = set.score(run, o.Limit)
 		return r, err
 	}
-	ranked := set.Rank()
+	ranked := set.Rank(nil)
 	r.Score = set.score(ranked, o.Limit)
+	if o.Enriched != "" {
+		enriched, problems, err := set.LoadEnriched(file(o.Enriched))
+		if err != nil {
+			return r, err
+		}
+		ranked, r.Texts = set.Rank(enriched), len(enriched)
+		score := set.score(ranked, o.Limit)
+		r.Enriched, r.Problems = &score, append(r.Problems, problems...)
+	}
 	if o.Usage != "" {
 		if ranked, err = r.vote(set, o); err != nil {
 			return r, err
@@ -167,13 +183,14 @@ func (r *Result) vote(set *Set, o Options) (map[string][]string, error) {
 	return voted, nil
 }
 
-// Rank ranks the set's tools for each of its queries: their ids, best first.
-func (s *Set) Rank() map[string][]string {
+// Rank ranks the set's tools for each of its queries: their ids, best first. Enriched are
+// more texts about them, by name.
+func (s *Set) Rank(enriched map[string]tool.Texts) map[string][]string {
 	definitions := make([]*tool.Definition, len(s.Tools))
 	for i := range s.Tools {
 		definitions[i] = &s.Tools[i].Definition
 	}
-	x := rank.New(definitions, rank.Weights{})
+	x := rank.NewIndexer(rank.Weights{}).Index(definitions, enriched)
 	return s.rank(func(q Query) []string {
 		var list []string
 		ranking := x.Rank(rank.Query{Text: q.Text, History: q.History})

@@ -21,3 +21,15 @@ func TestGloss(t *testing.T) {
 		t.Errorf("simplified: %s", got)
 	}
 }
+
+// TestAllWords: a word is found whatever words are beside it in the file, and nothing else.
+func TestAllWords(t *testing.T) {
+	file(t, "gloss.txt", func(word, stems string) {
+		if got, ok := lexicon.English(word); !ok || got != stems {
+			t.Errorf("%s means %q, want %q", word, got, stems)
+		}
+		if _, ok := lexicon.English(word + "\t"); ok {
+			t.Errorf("%q is found", word+"\t")
+		}
+	})
+}

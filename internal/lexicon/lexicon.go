@@ -8,12 +8,13 @@
 // tools that are described in Chinese, and English questions only tools that are
 // described in English.
 //
-// A file is read when it is first needed, which takes some milliseconds and a few
-// megabytes. Everything is safe for concurrent use.
+// A file is read when it is first needed, which takes a few milliseconds and less than a
+// megabyte. Everything is safe for concurrent use.
 package lexicon
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -25,14 +26,7 @@ const MaxWord = 5
 //go:embed synonyms.txt
 var synonymsText string
 
-var synonyms = sync.OnceValue(func() map[string]string {
-	list := make(map[string]string, 1<<15)
-	for line := range lines(synonymsText) {
-		stem, rest, _ := strings.Cut(line, "\t")
-		list[stem] = rest
-	}
-	return list
-})
+var synonyms = sync.OnceValue(func() table { return newTable(synonymsText) })
 
 // Word is what is known of an English word.
 type Word struct {
@@ -46,7 +40,7 @@ type Word struct {
 
 // Lookup finds an English word by its stem.
 func Lookup(stem string) (w Word, ok bool) {
-	rest, ok := synonyms()[stem]
+	rest, ok := synonyms().find(stem)
 	if !ok {
 		return Word{}, false
 	}
@@ -55,50 +49,80 @@ func Lookup(stem string) (w Word, ok bool) {
 	return w, true
 }
 
-type gloss struct {
-	english map[string]string // by Chinese word: English stems, separated by spaces
-	simple  map[rune]rune     // by traditional character
-}
+// gloss has the English stems of a Chinese word, separated by spaces.
+var gloss = sync.OnceValue(func() table { return newTable(glossText) })
 
-var glosses = sync.OnceValue(func() *gloss {
-	g := &gloss{english: make(map[string]string, 1<<17), simple: make(map[rune]rune, 1<<12)}
-	for line := range lines(glossText) {
-		word, stems, _ := strings.Cut(line, "\t")
-		if word != "" {
-			g.english[word] = stems
-			continue
-		}
-		for pair := range strings.FieldsSeq(stems) {
-			traditional, size := utf8.DecodeRuneInString(pair)
-			g.simple[traditional], _ = utf8.DecodeRuneInString(pair[size:])
-		}
+// simple maps traditional characters to simplified ones: the word "" of the gloss.
+var simple = sync.OnceValue(func() map[rune]rune {
+	pairs, _ := gloss().find("")
+	list := make(map[rune]rune, 1<<12)
+	for pair := range strings.FieldsSeq(pairs) {
+		traditional, size := utf8.DecodeRuneInString(pair)
+		list[traditional], _ = utf8.DecodeRuneInString(pair[size:])
 	}
-	return g
+	return list
 })
 
 // English returns the stems of the English words that mean a Chinese word, the
 // most usual first, separated by spaces.
 func English(word string) (stems string, ok bool) {
-	stems, ok = glosses().english[word]
-	return stems, ok
+	return gloss().find(word)
 }
 
 // Simplified returns the simplified form of a traditional Chinese character, and
 // other characters unchanged.
 func Simplified(r rune) rune {
-	if s, ok := glosses().simple[r]; ok {
+	if s, ok := simple()[r]; ok {
 		return s
 	}
 	return r
 }
 
-// lines yields the lines of a data file that are not comments.
-func lines(text string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(text) {
-			if line[0] != '#' && !yield(line[:len(line)-1]) {
-				return
-			}
+// table finds the lines of a data file, which is sorted by its words. A map of all words
+// would take longer to make than all else that a program does for one question.
+type table struct {
+	text   string
+	starts []uint32        // of the lines
+	with   map[string]span // the lines of the words that begin alike
+}
+
+// span is a part of the lines.
+type span struct{ from, to uint32 }
+
+// beginning is the first Chinese character of a word, or three letters.
+func beginning(word string) string { return word[:min(len(word), 3)] }
+
+func newTable(text string) table {
+	t := table{text: text, starts: make([]uint32, 0, len(text)/16), with: make(map[string]span, 1<<13)}
+	var begins string
+	var lines span
+	for at, end := 0, 0; at < len(text); at = end {
+		end = at + strings.IndexByte(text[at:], '\n') + 1
+		if text[at] == '#' { // a comment
+			continue
 		}
+		word, _, _ := strings.Cut(text[at:end], "\t")
+		if next := beginning(word); next != begins {
+			t.with[begins] = lines
+			begins, lines.from = next, lines.to
+		}
+		t.starts = append(t.starts, uint32(at))
+		lines.to++
 	}
+	t.with[begins] = lines
+	return t
+}
+
+// find returns what follows a word and a tab in its line.
+func (t table) find(word string) (rest string, ok bool) {
+	lines := t.with[beginning(word)]
+	at, ok := slices.BinarySearchFunc(t.starts[lines.from:lines.to], word, func(start uint32, word string) int {
+		key, _, _ := strings.Cut(t.text[start:], "\t")
+		return strings.Compare(key, word)
+	})
+	if !ok {
+		return "", false
+	}
+	line, _, _ := strings.Cut(t.text[int(t.starts[int(lines.from)+at])+len(word)+1:], "\n")
+	return line, true
 }

@@ -17,10 +17,10 @@ import (
 
 func TestTry(t *testing.T) {
 	var caught *panics.Error
-	if err := panics.Try(nil, "testing", func() error { panic("boom") }); !errors.As(err, &caught) || caught.Value != "boom" || !bytes.Contains(caught.Stack, []byte("TestTry")) {
+	if err := panics.Try(slog.New(slog.DiscardHandler), "testing", func() error { panic("boom") }); !errors.As(err, &caught) || caught.Value != "boom" || !bytes.Contains(caught.Stack, []byte("TestTry")) {
 		t.Errorf("a panic gives %v", err)
 	}
-	if err := panics.Try(nil, "testing", func() error { return fs.ErrExist }); !errors.Is(err, fs.ErrExist) {
+	if err := panics.Try(slog.New(slog.DiscardHandler), "testing", func() error { return fs.ErrExist }); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("an error gives %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestGroup(t *testing.T) {
 	g.Go(func() { done <- struct{}{} })
 	g.Go(func() { panic("boom") })
 	g.Go(func() { done <- struct{}{} })
-	err := panics.Try(nil, "testing", func() error { g.Wait(); return nil })
+	err := panics.Try(slog.New(slog.DiscardHandler), "testing", func() error { g.Wait(); return nil })
 	var caught *panics.Error
 	if !errors.As(err, &caught) || !strings.Contains(caught.Error(), "boom") {
 		t.Errorf("waiting gives %v", err)

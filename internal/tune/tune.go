@@ -102,7 +102,7 @@ func Run(ctx context.Context, c *catalog.Catalog, questions []rank.Asked, cfg Co
 	p := problem[rank.Weights]{
 		Config: cfg, catalog: c, most: maxWeight,
 		knobs: func(w *rank.Weights) []*float64 {
-			list := []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body}
+			list := []*float64{&w.Name, &w.Alias, &w.Description, &w.Translation, &w.Parameter, &w.ParameterText, &w.Group, &w.Example, &w.Body, &w.EnrichedAlias, &w.EnrichedExample}
 			if cfg.Votes {
 				list = append(list, &w.Votes)
 			}

@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
@@ -116,7 +117,10 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		return nil, s.explain(err)
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.ended.Go(func() { s.keepAlive(ctx) })
+	s.ended.Go(func() {
+		defer panics.Log(s.log, "keeping this process's lease")
+		s.keepAlive(ctx)
+	})
 	return s, nil
 }
 

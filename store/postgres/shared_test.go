@@ -154,9 +154,9 @@ func TestOpenRefuses(t *testing.T) {
 	must(t, server.Exec(t.Context(), database(foreign), "CREATE SCHEMA etui", "CREATE TABLE etui.orders (id int)"))
 	for url, want := range map[string]string{
 		newer: "newer etui", foreign: "another program",
-		"postgres://ann:hidden@127.0.0.1:1/db":                       "cannot be reached",
-		"postgres://ann:hidden@/db?host=/nowhere":                    "cannot be reached",
-		"postgres://ann:hid den@[::1/db":                             "looks like postgres://",
+		"postgres://ann:hidden@127.0.0.1:1/db":                         "cannot be reached",
+		"postgres://ann:hidden@/db?host=/nowhere":                      "cannot be reached",
+		"postgres://ann:hid den@[::1/db":                               "looks like postgres://",
 		strings.Replace(newer, "/"+database(newer)+"?", "/absent?", 1): "createdb",
 	} {
 		_, err := postgres.Open(t.Context(), url, nil)
