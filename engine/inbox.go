@@ -223,7 +223,7 @@ var errPanic = errors.New("the engine failed unexpectedly")
 
 // guard runs f and makes a panic an error, so that one turn does not end the process and
 // so the turns of all others.
-func (e *Engine) guard(ctx context.Context, doing string, key session.Key, f func() error) (err error) {
+func (e *Engine) guard(_ context.Context, doing string, key session.Key, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			_ = panics.Report(e.config.Log.With("session", key), doing, p) // it is logged
