@@ -118,7 +118,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.ended.Go(func() {
-		defer panics.Log(s.log, "keeping this process's lease")
+		defer panics.Log(s.log, "keeping the lease")
 		s.keepAlive(ctx)
 	})
 	return s, nil
@@ -161,7 +161,7 @@ func (s *Store) update(ctx context.Context, b *pgx.Batch) error {
 	for range 3 {
 		err = s.pool.SendBatch(ctx, b).Close()
 		// Nothing was sent, or all was undone: it may run again.
-		if !(pgconn.SafeToRetry(err) || clash(err)) || ctx.Err() != nil {
+		if !pgconn.SafeToRetry(err) && !clash(err) || ctx.Err() != nil {
 			break
 		}
 	}

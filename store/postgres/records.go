@@ -11,10 +11,10 @@ import (
 
 // Put implements [store.Records].
 func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
-	return s.explain(s.read(ctx, func(ctx context.Context) error {
+	return s.read(ctx, func(ctx context.Context) error {
 		_, err := s.pool.Exec(ctx, `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
 		return err
-	}))
+	})
 }
 
 // Records implements [store.Records].
@@ -32,7 +32,7 @@ func (s *Store) Records(ctx context.Context, kind string) (list []store.Record, 
 		})
 		return err
 	})
-	return list, s.explain(err)
+	return list, err
 }
 
 // Remove implements [store.Records].
@@ -42,5 +42,5 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 		found = found || err == nil && result.RowsAffected() > 0
 		return err
 	})
-	return found, s.explain(err)
+	return found, err
 }

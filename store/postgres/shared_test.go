@@ -120,7 +120,8 @@ func TestClaimsComeInTheOrderOfTheMailbox(t *testing.T) {
 	must(t, a.Finish(t.Context(), store.End{ID: first}))
 	a.Release("s")
 	all.Wait()
-	if one, two := <-claimed, <-claimed; !(one == nil && errors.Is(two, store.ErrEnded) || two == nil && errors.Is(one, store.ErrEnded)) {
+	one, two := <-claimed, <-claimed
+	if got := errors.Join(one, two); !errors.Is(got, store.ErrEnded) || one != nil && two != nil {
 		t.Errorf("the claims: %v, %v", one, two)
 	}
 }

@@ -202,7 +202,7 @@ func (r *release) writeTar(w io.Writer, entries []entry) error {
 func (r *release) archive(goos, arch, program string) error {
 	folder := strings.TrimSuffix(filepath.Base(r.name(goos+"_"+arch)), ".") + "/"
 	entries := []entry{{name: folder, mode: 0o755}, {name: folder + "etui", from: program, mode: 0o755}}
-	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "packaging/etui.service", "packaging/compose.yaml"} {
+	for _, file := range []string{"LICENSE", "README.md", "CHANGELOG.md", "packaging/etui.service", "packaging/compose.yaml", "packaging/compose-postgres.yaml"} {
 		entries = append(entries, entry{name: folder + filepath.Base(file), from: file, mode: 0o644})
 	}
 	for _, file := range []string{"etui.1", "etui.bash", "_etui", "etui.fish"} {
