@@ -252,11 +252,15 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 				return
 			}
 			why = e.guard("taking up a message", i.Session, func() error {
+				var left *unwritten
+				unwrote := errors.As(why, &left) && !errors.Is(why, store.ErrLost)
 				if err := place.waitFor(e.life, store.Claim{Item: i.ID}); err != nil {
+					if unwrote {
+						err = &unwritten{left.end, left.turn, err}
+					}
 					return err
 				}
-				var left *unwritten
-				if errors.As(why, &left) && !errors.Is(why, store.ErrLost) {
+				if unwrote {
 					if err := e.writeAgain(e.life, left); err != nil {
 						return err
 					}

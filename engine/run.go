@@ -674,6 +674,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
+	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
 	watched := r.meter.watch(r.agent.Name, r.config.Now)
 	defer func() { watched.end(failed) }()
@@ -690,7 +691,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					err = ErrStopping
 				}
 			case !ended && m.History == nil:
-				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)}, open)
 			}
 			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -717,7 +718,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
-				write = r.finishItem
+				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
 			}
@@ -731,6 +732,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.kept = err
 				return !r.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 			}
+			open = e.Step.State.Turn
 			if e.Step.Taken != 0 {
 				r.tellTaken(e.Step.Taken)
 			}

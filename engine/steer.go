@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
@@ -72,31 +73,40 @@ func (e *Engine) lineUp(ctx context.Context, item int64) (context.Context, func(
 
 // unwritten is the end of an item that could not be stored. Its turn must not run again.
 type unwritten struct {
-	end store.End
-	err error
+	end  store.End
+	turn session.Turn // as it was stored last
+	err  error
 }
 
 func (u *unwritten) Error() string { return u.err.Error() }
 func (u *unwritten) Unwrap() error { return u.err }
 
-// finishItem writes the end of a message; if that fails, only the write is tried again.
-func (e *Engine) finishItem(ctx context.Context, end store.End) error {
+// finishItem writes the end of a message; if that fails, only the write is tried again. The
+// turn is the open one, as it was stored last.
+func (e *Engine) finishItem(ctx context.Context, end store.End, open session.Turn) error {
 	if err := e.write(ctx, end); err != nil {
-		return &unwritten{end, err}
+		return &unwritten{end, open, err}
 	}
 	return nil
 }
 
-// writeAgain tries to store it once more.
+// writeAgain tries to store it once more, unless another process has gone on with the turn
+// meanwhile.
 func (e *Engine) writeAgain(ctx context.Context, u *unwritten) error {
 	switch i, err := e.item(ctx, u.end.ID); {
 	case errors.Is(err, store.ErrEnded) || err == nil && i.State != store.Waiting:
 		return nil // it was stored after all
 	case err != nil:
-		return &unwritten{u.end, err}
+		return &unwritten{u.end, u.turn, err}
 	}
-	if err := e.write(ctx, u.end); err != nil {
-		return &unwritten{u.end, err}
+	if u.end.Session != "" {
+		s, err := e.config.Store.Load(ctx, u.end.Session, 1)
+		if err != nil {
+			return &unwritten{u.end, u.turn, err}
+		}
+		if s.Turn.ID != u.turn.ID || s.Turn.Resumed != u.turn.Resumed {
+			return nil
+		}
 	}
-	return nil
+	return e.finishItem(ctx, u.end, u.turn)
 }
