@@ -104,6 +104,9 @@ type Agent struct {
 	// the memory and the runtime facts out, under the strategy custom.
 	Strategy            prompt.Strategy
 	NoMemory, NoRuntime bool
+	// Steer lets a turn take in, after each round of calls, the texts that its sender wrote
+	// meanwhile. Otherwise they wait for turns of their own.
+	Steer bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
 	// HistoryTokens bounds how much of a conversation is sent, see
@@ -149,6 +152,8 @@ type Engine struct {
 	sessions lines        // the mailboxes that are worked on
 	turns    lines        // all turns, under one key
 	looks    lines        // callers who look at conversations, under one key
+	stops    stops
+	inLine   sync.Map // of *inLine, by the IDs of items whose senders wait here
 	replays  *replays
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter

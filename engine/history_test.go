@@ -187,11 +187,11 @@ func TestLongResults(t *testing.T) {
 	}
 }
 
-// TestLongConversation: over 2,000 turns nearly every request begins with the bytes of
+// TestLongConversation: over hundreds of turns nearly every request begins with the bytes of
 // the one before.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
-	const turns = 1000 // 4,000 messages: past every limit of what is loaded and replayed
+	const turns = 600 // 2,400 messages: past every limit of what is loaded and replayed
 	for _, window := range []int{0, 32_000} {
 		for _, stateless := range []bool{false, true} {
 			t.Run(fmt.Sprintf("window=%d stateless=%t", window, stateless), func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestLongConversation(t *testing.T) {
 				broken := 0
 				for i := range turns {
 					now = now.Add(time.Second)
-					if i%500 == 250 && stateless { // another process begins in the same way
+					if i%300 == 150 && stateless { // another process begins in the same way
 						c.Engine = newEngine()
 					}
 					must(t, c.say(t.Context(), fmt.Sprint("echo and tell the weather, number ", i, strings.Repeat(" please", i%20))))

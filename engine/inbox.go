@@ -93,7 +93,7 @@ var kinds = []struct {
 	name string
 	err  error
 }{
-	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked},
+	{"unknown", ErrUnknown}, {"invalid", ErrInvalid}, {"open", ErrOpen}, {"nothing_awaited", ErrNothingAwaited}, {"parked", ErrParked}, {"stopped", turn.ErrStopped},
 	{"auth", model.ErrAuth}, {"billing", model.ErrBilling}, {"no_model", model.ErrNoModel}, {"rate_limited", model.ErrRateLimited}, {"too_long", model.ErrTooLong},
 	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
 }
@@ -199,6 +199,8 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 		e.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
 		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err)})
 	}
+	ctx, ended := e.stops.begin(ctx, i.Session)
+	defer ended()
 	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
 	r.answer(ctx, m, silent)
@@ -247,7 +249,15 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			case <-e.life.Done():
 				return
 			}
-			why = e.guard(e.life, "taking up a message", i.Session, func() error { return e.retry(e.life, i.ID, errors.Is(why, errPanic)) })
+			why = e.guard(e.life, "taking up a message", i.Session, func() error {
+				var left *unwritten
+				if errors.As(why, &left) {
+					if err := e.writeAgain(e.life, left); err != nil {
+						return err
+					}
+				}
+				return e.retry(e.life, i.ID, errors.Is(why, errPanic))
+			})
 		}
 	}()
 }

@@ -45,6 +45,16 @@ func (q *lines) depth() (in, waiting int) {
 	return in, waiting
 }
 
+// waiting returns how many wait under a key.
+func (q *lines) waiting(key string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.open[key]; l != nil {
+		return len(l.waiting)
+	}
+	return 0
+}
+
 // join takes a place. It fails with [ErrBusy] when so many others wait already. The
 // caller leaves it at the end, whether it came in or not.
 func (q *lines) join(key, who string, priority store.Priority, waiting int) (*place, error) {

@@ -78,6 +78,9 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		defer e.running.end()
 		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
 		defer func() { e.storeLate(r.late.close()...) }()
+		if m.Text == Stop && m.History == nil && r.stopNow(ctx, yield) {
+			return
+		}
 		waiting, cancel := e.suspendable(ctx)
 		defer cancel()
 		for ok := r.enter(ctx, m, yield); ok; {
@@ -228,6 +231,8 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Session: key, State: state, Messages: left})
 	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
+	ctx, ended := e.stops.begin(ctx, key)
+	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
 	r.run(ctx, m, s, silent)
@@ -301,8 +306,9 @@ func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, e
 		}
 		return yield(turn.Event{}, err) && false
 	}
-	// With a key, another sender of the message may have come to the session first.
-	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "", yield)
+	// With a key, another sender of the message may have come to the session first, and a
+	// running turn may have taken the message in.
+	return r.next(ctx, place, m, fresh && m.IdempotencyKey == "" && !r.agent.Steer, yield)
 }
 
 // enterLate does the same with an outcome of the inbox, for the sender who waits for it.
@@ -378,9 +384,17 @@ func stopped(err error) error {
 func (r *running) next(ctx context.Context, place *place, m Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.leave
 	defer func() { leave() }()
-	err := place.wait(ctx)
+	lined, out := r.lineUp(ctx, r.item.ID)
+	err := place.wait(lined)
+	out()
+	if errors.Is(err, errTaken) {
+		return yield(turn.Event{Text: taken().Reply}, nil) && yield(turn.Event{Done: taken()}, nil)
+	}
 	end := func() {}
 	if err == nil {
+		stoppable, ended := r.stops.begin(ctx, r.key)
+		defer ended()
+		ctx = stoppable
 		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
 	}
 	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
@@ -395,8 +409,7 @@ func (r *running) next(ctx context.Context, place *place, m Message, alone bool,
 		ended, err := r.catchUp(ctx, alone)
 		switch {
 		case err != nil:
-			r.kept = err
-			yield(turn.Event{}, stopped(fmt.Errorf("%w: %w", ErrStore, err)))
+			r.refuse(ctx, fmt.Errorf("%w: %w", ErrStore, err), yield)
 		case ended != nil:
 			ok = repeat(*ended, yield)
 		default:
@@ -433,6 +446,9 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
+	if errors.Is(err, store.ErrEnded) { // it has no key
+		return &store.Item{State: store.Done, Result: resultOf(taken(), nil)}, nil
+	}
 	if err != nil || now.State != store.Waiting {
 		return &now, err
 	}
@@ -468,8 +484,11 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 	if err != nil {
 		return r.refuse(ctx, err, yield)
 	}
-	if m.Text == Compact {
+	switch m.Text {
+	case Compact:
 		return r.compact(ctx, m, s, yield)
+	case Stop:
+		return r.stopWaiting(ctx, m, s, yield)
 	}
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
@@ -479,6 +498,9 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 
 // refuse ends a message with an error, unless the store failed: then it waits.
 func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, error) bool) bool {
+	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
+		err = turn.ErrStopped // which may have kept the store from answering
+	}
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) {
 		r.kept, err = err, stopped(err)
 	} else if r.item.ID != 0 {
@@ -508,6 +530,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	in.Item = r.item.ID
 	if m.History == nil {
 		in.Late = func(call chat.Call, result chat.Result) { r.take(m, turn.Outcome{Call: call, Result: result}) }
+		if r.agent.Steer && m.outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx, m) }
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -527,7 +552,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					err = ErrStopping
 				}
 			case !ended && m.History == nil:
-				r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
 			}
 			return !r.gone && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -545,12 +570,19 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 		case m.History == nil:
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
+			write := r.write
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
+				write = r.finishItem
+			} else if e.Step.Taken != 0 {
+				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
 			}
-			if err := r.write(ctx, end); err != nil {
+			if err := write(ctx, end); err != nil {
 				r.kept = err
 				return !r.gone && yield(turn.Event{}, err) && false
+			}
+			if e.Step.Taken != 0 {
+				r.tellTaken(e.Step.Taken)
 			}
 		}
 	}

@@ -83,6 +83,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /api/sessions", Person, "the conversations of a person, newest first: ?user= ?part= ?limit= ?after=", own.OwnSessions},
 		{"GET /api/sessions/{key}", Person, "one of them, its newest messages or those after ?skip=: ?user= ?limit=", own.OwnSession},
 		{"DELETE /api/sessions/{key}", Person, "delete one of them: ?user=", own.DeleteOwnSession},
+		{"POST /api/sessions/{key}/stop", Person, "stop its running turn, or the one that waits: {} in; ?user=", own.StopOwnTurn},
 
 		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
 		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey},
@@ -92,6 +93,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.Sessions},
 		{"GET /admin/sessions/{key}", Operator, "any of them: ?skip= ?limit=", own.Session},
 		{"DELETE /admin/sessions/{key}", Operator, "delete it", own.DeleteSession},
+		{"POST /admin/sessions/{key}/stop", Operator, "stop its turn: {} in", own.StopTurn},
 		{"GET /admin/files/{sha256}", Operator, "a picture or PDF of a message, with its bytes in data", own.File},
 		{"GET /admin/inbox", Operator, "the messages that are parked or wait: ?limit=", own.Inbox},
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},

@@ -70,6 +70,7 @@ func ExampleServer_Routes() {
 	// person    GET /api/sessions
 	// person    GET /api/sessions/{key}
 	// person    DELETE /api/sessions/{key}
+	// person    POST /api/sessions/{key}/stop
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
@@ -77,6 +78,7 @@ func ExampleServer_Routes() {
 	// operator  GET /admin/sessions
 	// operator  GET /admin/sessions/{key}
 	// operator  DELETE /admin/sessions/{key}
+	// operator  POST /admin/sessions/{key}/stop
 	// operator  GET /admin/files/{sha256}
 	// operator  GET /admin/inbox
 	// operator  GET /admin/inbox/{id}

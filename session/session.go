@@ -69,6 +69,10 @@ type Turn struct {
 	Item int64 `json:"item,omitempty"`
 	// Resumed counts how often the turn was resumed.
 	Resumed int `json:"resumed,omitempty"`
+	// Steps and Calls count what came before the newest message of the user, if the turn
+	// took that one in while it ran.
+	Steps int `json:"steps,omitempty"`
+	Calls int `json:"calls,omitempty"`
 	// Once are the IDs of the calls of the last round that must not run twice, as
 	// their tools said before they ran.
 	Once []string `json:"once,omitempty"`

@@ -102,7 +102,7 @@ func (t *run) call() bool {
 	for rest := t.round.jobs; len(rest) > 0 && !t.suspended(); {
 		if t.stopped || t.ctx.Err() != nil {
 			for _, j := range rest {
-				results = append(results, answer(j.call, tool.Failure("the turn was cancelled before this call was run")))
+				results = append(results, answer(j.call, tool.Failure(notRun)))
 			}
 			break
 		}
@@ -373,6 +373,8 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		return chat.Result{}, at.allow(ctx, j.entry, args, at.said(j.call.ID))
 	})
 	switch {
+	case err != nil && t.ctx.Err() != nil:
+		return tool.Failure(notRun)
 	case errors.Is(err, context.DeadlineExceeded): // a late decision runs nothing
 		err = fmt.Errorf("%s did not run: nobody decided within %v whether it may", j.entry.Definition.Name, limit)
 	case err == nil:
@@ -399,7 +401,9 @@ func (t *run) outcome(j *job, limit time.Duration, result chat.Result, err error
 	case errors.As(err, &mismatch):
 		return tool.Failure("the arguments do not fit: %s. Parameters of %s: %s", mismatch, name, j.entry.Definition.Schema())
 	case t.ctx.Err() != nil:
-		return tool.Failure("the call was cancelled while it ran; what it did is not known")
+		r := tool.Failure("the call was cancelled while it ran; what it did is not known")
+		r.Unknown = j.entry.Definition.Repeats() != tool.Safe
+		return r
 	case errors.Is(err, context.DeadlineExceeded):
 		return tool.Failure("%s did not finish within %v", name, limit)
 	case errors.As(err, &panicked):

@@ -205,6 +205,7 @@ func lastQuestion(messages []chat.Message) int {
 // count counts the steps and calls in the stored messages of the turn.
 func (t *run) count() {
 	messages := t.prompt.Messages
+	t.done.Steps, t.called = t.state.Turn.Steps, t.state.Turn.Calls
 	for _, m := range messages[lastQuestion(messages)+1:] {
 		if m.Role == chat.Assistant {
 			t.done.Steps++

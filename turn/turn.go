@@ -168,6 +168,9 @@ type Input struct {
 	// Again marks a message that was begun or answered before. Its selection makes no
 	// requests and uses only what is cached.
 	Again bool
+	// Steer returns what the sender wrote since the turn began, to be taken into it. It is
+	// called between two rounds. Nil means that nothing is taken in.
+	Steer func() []Steered
 	// Late receives the outcome of a call that goes on after its turn. It may be called
 	// at any time, from any goroutine. Nil makes tools finish before they return.
 	Late func(call chat.Call, result chat.Result)
@@ -215,6 +218,16 @@ type Step struct {
 	// same comes again as an event, or as an error, once the step is stored.
 	Done   *Done
 	Failed error
+	// Taken is the ID of the message in the host's inbox that the step takes into the
+	// turn; 0 means none.
+	Taken int64
+}
+
+// Steered is a message that came while the turn of an earlier one ran, and is taken into
+// that turn. Item is its ID in the host's inbox.
+type Steered struct {
+	Text string
+	Item int64
 }
 
 // Done tells how a turn ended.
@@ -228,6 +241,11 @@ type Done struct {
 	// Awaits are the calls that await approval. The turn is still open then and has no
 	// reply yet.
 	Awaits []session.Await `json:"awaits,omitempty"`
+	// Stopped reports that a person ended the turn; Reply says what was done before.
+	Stopped bool `json:"stopped,omitempty"`
+	// Taken reports that the message was taken into the turn of an earlier one, whose
+	// reply answers both.
+	Taken bool `json:"taken,omitempty"`
 	// Steps is how often the model was asked, Calls how many calls ran.
 	Steps int `json:"steps"`
 	Calls int `json:"calls"`
@@ -318,7 +336,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 				}
 				t.intend(answer)
 			}
-			if !t.call() {
+			if !t.call() || !t.steer() {
 				return
 			}
 		}
@@ -343,6 +361,7 @@ type run struct {
 	waits    bool           // calls may wait for approval
 	done     Done
 	stopped  bool
+	taken    int64 // the message that the next step takes in
 	ending   bool  // the next step is the last one
 	failed   error // why the turn ends, if it fails
 	begun    time.Time
@@ -419,6 +438,10 @@ func (t *run) emit(e Event) bool {
 // fail ends the turn with an error.
 func (t *run) fail(err error) {
 	err = t.config.Secrets.Redactor().Error(err)
+	if t.opened && t.halted() {
+		t.halt("")
+		return
+	}
 	if t.opened && !t.suspended() {
 		var left, told []chat.Message
 		if errors.Is(err, model.ErrTooLong) || errors.Is(err, model.ErrRequest) {
@@ -447,6 +470,9 @@ func (t *run) ask() (answer chat.Message, ok bool) {
 		answer, err = t.listen()
 	}
 	switch {
+	case err != nil && t.halted():
+		t.halt(answer.Text)
+		return answer, false
 	case err != nil:
 		t.fail(err)
 		return answer, false
@@ -513,12 +539,31 @@ func (t *run) remember(messages ...chat.Message) bool {
 // store yields a step.
 func (t *run) store(messages ...chat.Message) bool {
 	t.state.Sent += len(messages)
-	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed}
+	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
 	if t.ending {
 		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
 		step.Done = &t.done
 	}
 	return t.emit(Event{Step: step})
+}
+
+// steer takes in what the sender wrote during the round. It reports whether the turn goes
+// on.
+func (t *run) steer() bool {
+	if t.in.Steer == nil {
+		return true
+	}
+	for _, said := range t.in.Steer() {
+		m := prompt.NewMessage(said.Text, "The user wrote this while you worked.", t.selected.Request.Facts, nil, nil, t.in.Options)
+		m.Time = time.Now()
+		t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
+		t.taken = said.Item
+		if !t.remember(m) {
+			return false
+		}
+		t.taken = 0
+	}
+	return true
 }
 
 func (t *run) finish(answer chat.Message) {

@@ -245,6 +245,11 @@ func chatCommands() []chatCommand {
 			m.Text = engine.Compact
 			return t.say(ctx, t.client, m)
 		}},
+		{"/stop", "", "end the turn of this conversation that runs elsewhere, or waits", func(ctx context.Context, t *conversation, _ string) error {
+			m := t.who
+			m.Text = engine.Stop
+			return t.say(ctx, t.client, m)
+		}},
 		{"/new", "", "start a new conversation", func(_ context.Context, t *conversation, _ string) error {
 			t.who.Session = newSession()
 			_, err := fmt.Fprintln(t.out, "A new conversation.")

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +24,26 @@ func TestMain(m *testing.M) {
 		"etui": main,
 	})
 }
+
+// programs is a folder with the etui of the scripts. What serves clients is the test's own
+// program, under the race detector if the tests are; a command that does one thing and
+// ends is an ordinary build, which starts several times faster. The scripts start hundreds.
+var programs = sync.OnceValues(func() (string, error) {
+	own, err := exec.LookPath("etui") // that of TestMain, whose folder is removed in the end
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(own)
+	plain, choice := filepath.Join(dir, "plain", "etui"), filepath.Join(dir, "scripts", "etui")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building etui: %w\n%s", err, out)
+	}
+	if err := os.Mkdir(filepath.Dir(choice), 0o700); err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in\n*\" serve \"* | *\" demo \"*) exec '%s' \"$@\" ;;\nesac\nexec '%s' \"$@\"\n", own, plain)
+	return filepath.Dir(choice), os.WriteFile(choice, []byte(text), 0o700)
+})
 
 // TestScripts runs the program as a user would: see testdata/scripts.
 func TestScripts(t *testing.T) {
@@ -40,9 +61,14 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 		t.Fatal(err)
 	}
 	cache, modules, _ := strings.Cut(strings.TrimSpace(string(caches)), "\n")
+	programs, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", programs+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
 			e.Setenv("NO_COLOR", "1")

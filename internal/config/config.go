@@ -93,6 +93,7 @@ type Agent struct {
 	Strategy     string   `yaml:"strategy" default:"full" enum:"full,lite,custom" help:"How much context a turn gets. lite leaves out memory, skills and runtime facts."`
 	Custom       Custom   `yaml:"custom" help:"What the strategy custom includes."`
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
+	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
 }
 

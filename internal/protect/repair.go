@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxSaid is how many sentences a repair says. The rest are counted.
@@ -259,11 +260,11 @@ func (r *repair) isSetting(name string) bool {
 }
 
 // plainName matches names that cannot be mistaken for other text.
-var plainName = regexp.MustCompile(`^[\p{L}\p{N}._/@+-]{1,200}$`)
+var plainName = regexp.MustCompile(`^[\p{L}\p{N}._/@+-]+$`)
 
 // told quotes a name if necessary: programs choose some of them.
 func told(name string) string {
-	if plainName.MatchString(name) {
+	if utf8.RuneCountInString(name) <= 200 && plainName.MatchString(name) { // {1,200} would take 8 MB
 		return name
 	}
 	return quoted(name)

@@ -154,6 +154,36 @@ func (a *API) showSession(w http.ResponseWriter, r *http.Request, q url.Values, 
 	wire.Answer(w, c, err)
 }
 
+// StoppedTurn says whether a turn of a session was stopped: false means that none ran.
+type StoppedTurn struct {
+	Stopped bool `json:"stopped"`
+}
+
+// StopOwnTurn stops the turn of a session that belongs to a person. The body is {}.
+func (a *API) StopOwnTurn(w http.ResponseWriter, r *http.Request) {
+	if !wire.Read(w, r, &struct{}{}) {
+		return
+	}
+	if q, ok := person(w, r); ok && a.owns(w, r, q.Get("user")) {
+		a.stopTurn(w, r)
+	}
+}
+
+// StopTurn stops the turn of any session. The body is {}.
+func (a *API) StopTurn(w http.ResponseWriter, r *http.Request) {
+	if !wire.Read(w, r, &struct{}{}) {
+		return
+	}
+	if _, ok := wire.Query(w, r); ok {
+		a.stopTurn(w, r)
+	}
+}
+
+func (a *API) stopTurn(w http.ResponseWriter, r *http.Request) {
+	stopped, err := a.engine.StopTurn(r.Context(), session.Key(r.PathValue("key")))
+	wire.Answer(w, StoppedTurn{stopped}, err)
+}
+
 // DeletedSession says which session was deleted.
 type DeletedSession struct {
 	Deleted session.Key `json:"deleted"`

@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/turn"
 )
 
 // Problem is the body of an answer that refuses a request, in OpenAI's form.
@@ -159,6 +160,7 @@ var statuses = []struct {
 	{engine.ErrUnknown, http.StatusNotFound, "not_found"},
 	{session.ErrNotFound, http.StatusNotFound, "session_not_found"},
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
+	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},
 	{model.ErrUnsupported, http.StatusBadRequest, "unsupported_parameter"},
 	{model.ErrTooLong, http.StatusRequestEntityTooLarge, "context_length_exceeded"},

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// maxSteered is how many messages a turn takes in after one round. The rest waits.
+const maxSteered = 8
+
+// errTaken is the cause with which a message stops waiting for a turn of its own.
+var errTaken = errors.New("the running turn has taken the message in")
+
+// taken is how a message ends that the running turn took in.
+func taken() *turn.Done {
+	return &turn.Done{Reply: "(taken into the answer that is being written)", Taken: true}
+}
+
+// inLine is a message whose sender waits here for its turn.
+type inLine struct{ cancel context.CancelCauseFunc }
+
+// steering returns the messages that the running turn can take in: the next ones of its
+// mailbox, while they are texts of the same sender, from the same place and with the same
+// wishes. Any other message, and what comes after it, has a turn of its own.
+func (r *running) steering(ctx context.Context, m Message) (list []turn.Steered) {
+	if r.sessions.waiting(string(r.key)) == 0 {
+		return nil
+	}
+	waiting, err := r.config.Store.Items(ctx, store.ItemFilter{Session: r.key, State: store.Waiting, Limit: maxSteered + 1})
+	if err != nil {
+		return nil // they wait
+	}
+	for _, i := range waiting {
+		if i.ID == r.item.ID {
+			continue
+		}
+		_, next, err := r.message(i)
+		if err != nil || i.Holder != r.holder || !r.steers(m, next) {
+			break
+		}
+		list = append(list, turn.Steered{Text: next.Text, Item: i.ID})
+	}
+	return list
+}
+
+// steers reports whether a message can join the turn of another one.
+func (r *running) steers(running, next Message) bool {
+	return next.Text != "" && !strings.HasPrefix(next.Text, "/") && len(next.Files)+len(next.Answers) == 0 && next.outcome == nil &&
+		next.guest == running.guest && (next.Skill == "" || next.Skill == running.Skill) && bytes.Equal(r.stored(next), r.stored(running))
+}
+
+// tellTaken tells the sender of a message that the running turn has taken it in.
+func (e *Engine) tellTaken(item int64) {
+	if waiting, ok := e.inLine.LoadAndDelete(item); ok {
+		waiting.(*inLine).cancel(errTaken)
+	}
+}
+
+// lineUp returns a context that ends with errTaken when the running turn takes the item
+// in.
+func (e *Engine) lineUp(ctx context.Context, item int64) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	me := &inLine{cancel}
+	e.inLine.Store(item, me)
+	return ctx, func() { e.inLine.CompareAndDelete(item, me) }
+}
+
+// unwritten is the end of an item that could not be stored. Its turn must not run again.
+type unwritten struct {
+	end store.End
+	err error
+}
+
+func (u *unwritten) Error() string { return u.err.Error() }
+func (u *unwritten) Unwrap() error { return u.err }
+
+// finishItem writes the end of a message; if that fails, only the write is tried again.
+func (e *Engine) finishItem(ctx context.Context, end store.End) error {
+	if err := e.write(ctx, end); err != nil {
+		return &unwritten{end, err}
+	}
+	return nil
+}
+
+// writeAgain tries to store it once more.
+func (e *Engine) writeAgain(ctx context.Context, u *unwritten) error {
+	switch i, err := e.item(ctx, u.end.ID); {
+	case errors.Is(err, store.ErrEnded) || err == nil && i.State != store.Waiting:
+		return nil // it was stored after all
+	case err != nil:
+		return &unwritten{u.end, err}
+	}
+	if err := e.write(ctx, u.end); err != nil {
+		return &unwritten{u.end, err}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// Stop is the text of a message that ends the running turn of its conversation, on every
+// channel. It does not wait behind that turn.
+const Stop = "/stop"
+
+// maxStopping is how long a message that stops a turn waits for its end.
+const maxStopping = 10 * time.Second
+
+// stops end what runs in a session. The zero value is ready to use.
+type stops struct {
+	mu      sync.Mutex
+	running map[session.Key]*stoppable
+}
+
+// stoppable is the work of one session on one message.
+type stoppable struct {
+	cancel context.CancelCauseFunc
+	ended  chan struct{}
+	outer  *stoppable // what goes on after it
+}
+
+// begin returns a context that ends with [turn.ErrStopped] when the session is stopped.
+// The caller has the session to itself, and calls end when its work is done.
+func (s *stops) begin(ctx context.Context, key session.Key) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[session.Key]*stoppable{}
+	}
+	now := &stoppable{cancel, make(chan struct{}), s.running[key]}
+	s.running[key] = now
+	return ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.running[key] = now.outer; now.outer == nil {
+			delete(s.running, key)
+		}
+		cancel(nil)
+		close(now.ended)
+	}
+}
+
+// stop cancels what runs in a session, and returns what is closed at its end; nil if
+// nothing runs.
+func (s *stops) stop(key session.Key) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.running[key]
+	if now == nil {
+		return nil
+	}
+	now.cancel(turn.ErrStopped)
+	return now.ended
+}
+
+// StopTurn ends the turn of a session that runs, or waits for an approval. It returns
+// when the turn has ended, and false if there was none.
+func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
+	if stopped, err := e.interrupt(ctx, key); stopped || err != nil {
+		return stopped, err
+	}
+	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	s, err := e.config.Store.Load(ctx, key, session.Sent)
+	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
+		return false, err
+	}
+	_, err = e.halt(ctx, s, s.Turn.Item)
+	return err == nil, err
+}
+
+// interrupt ends what runs in a session now.
+func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
+	ended := e.stops.stop(key)
+	if ended == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxStopping)
+	defer cancel()
+	select {
+	case <-ended:
+		return true, nil
+	case <-ctx.Done():
+		return true, fmt.Errorf("the turn is being stopped, and has not ended yet: %w", context.Cause(ctx))
+	}
+}
+
+// halt ends the turn of a session that waits, and an item of the inbox with it.
+func (e *Engine) halt(ctx context.Context, s session.Session, item int64) (turn.Done, error) {
+	state, left, reply := turn.Halt(s, e.Catalog(), e.config.Now())
+	done := turn.Done{Reply: reply, Stopped: true}
+	return done, e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Session: s.Key, State: state, Messages: left})
+}
+
+// stopNow answers a message that stops the running turn. It reports whether one ran.
+func (r *running) stopNow(ctx context.Context, yield func(turn.Event, error) bool) bool {
+	stopped, err := r.interrupt(ctx, r.key)
+	if !stopped {
+		return false
+	}
+	done := turn.Done{Reply: "Stopped."}
+	if errors.Is(err, context.DeadlineExceeded) {
+		done.Reply = "The running turn is being stopped."
+	} else if err != nil {
+		yield(turn.Event{}, err)
+		return true
+	}
+	if n := r.sessions.waiting(string(r.key)); n > 0 {
+		done.Reply += fmt.Sprintf(" Messages that still wait for their turn: %d.", n)
+	}
+	_ = yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
+	return true
+}
+
+// stopWaiting answers a message that stops a turn that waits, if there is one.
+func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	done := turn.Done{Reply: "Nothing is running."}
+	var err error
+	switch {
+	case m.History != nil:
+		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
+	case s.Turn.ID == "":
+		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil)})
+	default:
+		done, err = r.halt(ctx, s, r.item.ID)
+	}
+	if err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
+}

@@ -1,0 +1,78 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/session"
+)
+
+// ErrStopped is the cause with which a host cancels the context of a turn that a person
+// stopped. The turn ends with a reply that says which calls ran.
+var ErrStopped = errors.New("the turn was stopped")
+
+func (t *run) halted() bool { return errors.Is(context.Cause(t.ctx), ErrStopped) }
+
+// notRun is the result of a call that a cancelled turn did not begin.
+const notRun = "the turn was cancelled before this call was run"
+
+// halt ends a turn that a person stopped. Said is what the model had said.
+func (t *run) halt(said string) {
+	note := stopNote(t.prompt.Messages, t.state.Turn.Calls)
+	t.done.Stopped = true
+	text := note
+	if said != "" {
+		note = "\n\n" + note
+		text = said + note
+	}
+	t.emit(Event{Text: note})
+	t.finish(chat.Message{Role: chat.Assistant, Text: text})
+	t.stopped = true
+}
+
+// stopNote says that a turn was stopped, and what became of its calls: those after the
+// newest message of the user, and so many before it.
+func stopNote(messages []chat.Message, before int) string {
+	var ran, unknown, left []string
+	from := lastQuestion(messages) + 1
+	for ; from > 0 && before > 0; from-- {
+		before -= len(messages[from-1].Calls)
+	}
+	for _, m := range messages[from:] {
+		for _, c := range m.Calls {
+			i := slices.IndexFunc(messages, func(m chat.Message) bool { return m.Result != nil && m.Result.CallID == c.ID })
+			switch name := reached(c); {
+			case i < 0 || messages[i].Result.Text == notRun:
+				left = append(left, name)
+			case messages[i].Result.Unknown:
+				unknown = append(unknown, name)
+			default:
+				ran = append(ran, name)
+			}
+		}
+	}
+	text := "(stopped"
+	for _, part := range []struct {
+		says  string
+		names []string
+	}{{"; done before: ", ran}, {"; interrupted, so that it is unknown what it did: ", unknown}, {"; not begun: ", left}} {
+		if len(part.names) > 0 {
+			text += part.says + strings.Join(part.names, ", ")
+		}
+	}
+	return text + ")"
+}
+
+// Halt is for a host that stops a turn that waits. It returns what to store: the state of
+// the session, and the messages that end the turn, with a reply that says what was done.
+func Halt(s session.Session, c *catalog.Catalog, now time.Time) (state session.State, left []chat.Message, reply string) {
+	reply = stopNote(s.Messages, s.Turn.Calls)
+	state, left = Close(s, c, "the user stopped it", now)
+	state, end := counted(state, []chat.Message{{Role: chat.Assistant, Text: reply, Time: now}})
+	return state, append(left, end...), reply
+}
