@@ -60,7 +60,9 @@ func TestEnrichedIsBounded(t *testing.T) {
 		}
 		return texts
 	}
-	index := func(texts map[string]tool.Texts) *rank.Index { return rank.NewIndexer(rank.Weights{}).Index(tools, texts) }
+	index := func(texts map[string]tool.Texts) *rank.Index {
+		return rank.NewIndexer(rank.Weights{}).Index(tools, texts)
+	}
 	if got := best(index(claim("payday", names[1:4]...)), tools, "payday"); got != "buy" {
 		t.Errorf("an alias of three finds %q", got)
 	}
