@@ -18,8 +18,8 @@ type Weights struct {
 	Group         float64 `json:"group"`
 	Example       float64 `json:"example"`
 	Body          float64 `json:"body"`
-	// EnrichedAlias and EnrichedExample are the weights of [tool.Texts]. They were fitted
-	// to five public sets, leaving one out at a time; the result is flat near them.
+	// EnrichedAlias and EnrichedExample are the weights of [tool.Texts]. They were chosen
+	// on five public sets and the demo; the result is flat near them.
 	EnrichedAlias   float64 `json:"enriched_alias"`
 	EnrichedExample float64 `json:"enriched_example"`
 	// Votes is how much [Votes] can add to a score, as a multiple of the
