@@ -237,7 +237,10 @@ func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m Message, a A
 	if asker {
 		return nil
 	}
-	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, cmp.Or(a.User, "the one"), a.Tool)
+	if a.User == "" {
+		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it", ErrNotYours, a.Tool)
+	}
+	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
 
 // operators reports whether a conversation without a name is that of the operator, at any terminal.
