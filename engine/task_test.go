@@ -289,6 +289,12 @@ func TestTasksRefused(t *testing.T) {
 		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", User: "ann"}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d: %v", i, err)
 		}
+		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "shop", Session: fmt.Sprint(i)}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+			t.Errorf("task %d of guests: %v", i, err)
+		}
+	}
+	if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "cli"}); err != nil {
+		t.Errorf("guests leave no place for the operator: %v", err)
 	}
 }
 
