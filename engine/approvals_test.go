@@ -245,6 +245,24 @@ func TestLastingApprovalEndsWithTheTool(t *testing.T) {
 	wait(t, g, m)
 }
 
+// A tool that changes while its call waits is not the one that was approved.
+func TestToolChangesWhileItsCallWaits(t *testing.T) {
+	t.Parallel()
+	var r *catalog.Registry
+	g, m := newEngine(t, func(c *engine.Config) { approving(c); r = c.Registry }, weather("1")...)
+	wait(t, g, engine.Message{Text: "weather?", User: "ann"})
+	r.Remove("get_weather")
+	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) {
+		t.Error("the changed tool ran")
+		return "rain", nil
+	})))
+	reply(t, g, engine.Message{Text: "/approve", User: "ann"})
+	said := m.Requests()[1].Messages
+	if got := said[len(said)-1].Result; got == nil || !strings.Contains(got.Text, "it has changed since it was approved") {
+		t.Errorf("the model reads %+v", got)
+	}
+}
+
 // What nobody answers expires: the call is refused, and the turn goes on, once, however
 // many look.
 func TestApprovalExpires(t *testing.T) {
