@@ -39,7 +39,7 @@ var layers = [][]string{
 // library and other modules: these are to be usable alone.
 var allowed = map[string][]string{
 	"chat":      {},
-	"audit":     {"secret"},
+	"audit":     {"internal/printable", "secret"},
 	"secret":    {"internal/printable"},
 	"tool":      {"chat"},
 	"catalog":   {"chat", "tool"},

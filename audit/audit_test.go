@@ -309,3 +309,20 @@ func TestAnonymous(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// Somebody who decides about a call sees all of it, and how much is missing if it is very
+// long; nothing in it turns the line around.
+func TestArgumentsForApproval(t *testing.T) {
+	t.Parallel()
+	command := strings.Repeat("echo hello; ", 300) + "rm -rf ~"
+	for args, want := range map[string]string{
+		`{"command":"` + command + `"}`:                     command,
+		`{"command":"` + strings.Repeat("a", 20<<10) + `"}`: "… (20480 bytes)",
+		"{\"command\":\"safe \u202e\u200b x\"}":             `safe \u202e\u200b x`,
+		`{"password":"hunter2hunter2","when":"今天 👩‍👩‍👧"}`:   `{"password":"(hidden)","when":"今天 👩`,
+	} {
+		if got := audit.Arguments(nil, json.RawMessage(args)); !strings.Contains(got, want) {
+			t.Errorf("%.60s: %.300s", args, got)
+		}
+	}
+}

@@ -120,7 +120,7 @@ func (r *Recorder) count(c Record, took time.Duration) {
 // enqueue queues a record for writing.
 func (r *Recorder) enqueue(w *raw) {
 	if len(w.args) > maxRead { // do not hold it while it is queued
-		w.args = json.RawMessage(strconv.Quote(r.cleaner().arguments(w.args)))
+		w.args = json.RawMessage(strconv.Quote(r.cleaner().arguments(w.args, stored)))
 	}
 	for text := range w.texts() {
 		if len(*text) > maxRead {
@@ -292,8 +292,8 @@ func (r *Recorder) taken(w *raw) {
 func (r *Recorder) clean(w *raw) {
 	clean := r.cleaner()
 	if w.decision != nil {
-		w.decision.Arguments, w.decision.Reason = clean.arguments(w.args), clean.line(w.decision.Reason)
-	} else if w.record.Arguments = clean.arguments(w.args); w.err != nil {
+		w.decision.Arguments, w.decision.Reason = clean.arguments(w.args, stored), clean.line(w.decision.Reason)
+	} else if w.record.Arguments = clean.arguments(w.args, stored); w.err != nil {
 		w.record.Error = clean.line(w.err.Error())
 	}
 	for text, limit := range w.texts() {

@@ -7,36 +7,56 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/etui-run/etui/internal/printable"
 	"github.com/etui-run/etui/secret"
 )
 
 // How much of arguments is stored.
 const (
-	maxArguments = 2 << 10 // bytes, all together
-	maxRead      = 64 << 10
-	maxText      = 200 // bytes of one text
-	maxSession   = 512 // bytes of a session's key
-	maxItems     = 20  // of a list or an object
-	maxDepth     = 6
-	maxError     = 300 // bytes of an error's text
+	maxRead    = 64 << 10
+	maxText    = 200 // bytes of one text
+	maxSession = 512 // bytes of a session's key
+	maxDepth   = 6
+	maxError   = 300 // bytes of an error's text
+)
+
+// limits are how many bytes arguments have all together, and in one text, and how many
+// items a list or an object has.
+type limits struct{ all, text, items int }
+
+var (
+	stored = limits{2 << 10, maxText, 20}
+	shown  = limits{16 << 10, 8 << 10, 200}
 )
 
 const hidden = "(hidden)"
 
-// Arguments returns arguments as [Record] has them: without secrets, and cut.
+// Arguments returns arguments for somebody who decides about a call: without secrets, and
+// as whole as can be. What has no shape is escaped.
 func Arguments(secrets *secret.Known, args json.RawMessage) string {
-	return cleaner{secrets.Redactor()}.arguments(args)
+	text := cleaner{secrets.Redactor()}.arguments(args, shown)
+	var b strings.Builder
+	for i, c := range text {
+		if n := utf8.RuneLen(c); printable.Hidden([]byte(text[i:i+n])) > 0 {
+			quoted := strconv.QuoteToASCII(text[i : i+n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
 }
 
 // cleaner removes from texts the known secrets and anything that looks like one.
 type cleaner struct{ known secret.Redactor }
 
 // arguments returns arguments as [Record] has them.
-func (r cleaner) arguments(args json.RawMessage) string {
+func (r cleaner) arguments(args json.RawMessage, most limits) string {
 	if len(args) == 0 {
 		return ""
 	}
@@ -52,32 +72,32 @@ func (r cleaner) arguments(args json.RawMessage) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if e.Encode(r.value(value, 0)) != nil {
+	if e.Encode(r.value(value, most, 0)) != nil {
 		return "(not JSON)"
 	}
-	return cut(strings.TrimSpace(out.String()), maxArguments)
+	return cut(strings.TrimSpace(out.String()), most.all)
 }
 
-func (r cleaner) value(v any, depth int) any {
+func (r cleaner) value(v any, most limits, depth int) any {
 	if depth > maxDepth {
 		return "…"
 	}
 	switch v := v.(type) {
 	case string:
-		return cut(r.text(v), maxText)
+		return cut(r.text(v), most.text)
 	case []any:
-		kept := make([]any, 0, min(len(v), maxItems))
+		kept := make([]any, 0, min(len(v), most.items))
 		for i, item := range v {
-			if i == maxItems {
+			if i == most.items {
 				return append(kept, fmt.Sprintf("… %d more", len(v)-i))
 			}
-			kept = append(kept, r.value(item, depth+1))
+			kept = append(kept, r.value(item, most, depth+1))
 		}
 		return kept
 	case map[string]any:
-		kept := make(map[string]any, min(len(v), maxItems))
+		kept := make(map[string]any, min(len(v), most.items))
 		for i, name := range slices.Sorted(maps.Keys(v)) {
-			if i == maxItems {
+			if i == most.items {
 				kept["…"] = fmt.Sprintf("%d more", len(v)-i)
 				break
 			}
@@ -85,7 +105,7 @@ func (r cleaner) value(v any, depth int) any {
 				kept[cut(r.text(name), maxText)] = hidden
 				continue
 			}
-			kept[cut(r.text(name), maxText)] = r.value(v[name], depth+1)
+			kept[cut(r.text(name), maxText)] = r.value(v[name], most, depth+1)
 		}
 		return kept
 	}

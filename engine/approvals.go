@@ -13,6 +13,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -141,8 +142,12 @@ func (e *Engine) ApprovalsFor(ctx context.Context, m Message) ([]Approval, error
 	if err != nil {
 		return nil, err
 	}
+	key, err := e.from(m)
+	if err != nil {
+		return nil, err
+	}
 	list, err := e.Approvals(ctx)
-	return slices.DeleteFunc(list, func(a Approval) bool { return e.mayAnswer(ctx, m, a.Await) != nil }), err
+	return slices.DeleteFunc(list, func(a Approval) bool { return e.mayAnswer(ctx, key, m, a) != nil }), err
 }
 
 // Answer answers what waits under an ID, in the name of the sender of a message, whose
@@ -158,14 +163,28 @@ func (e *Engine) Answer(ctx context.Context, m Message, id string, said session.
 	if _, m, err = e.ready(m); err != nil {
 		return a, err
 	}
-	m.operator, m.to, m.Background = operator, a.Session, false
+	m.operator, m.Background = operator, false
 	if !said.Lasts.Known() {
 		return a, wrongLasts(said.Lasts)
 	}
-	if err = e.mayAnswer(ctx, m, a.Await); err == nil {
+	key, err := e.from(m)
+	if err == nil {
+		err = e.mayAnswer(ctx, key, m, a)
+	}
+	if err == nil {
+		m.to = a.Session
 		err = e.submit(ctx, a.Session, m)
 	}
 	return a, err
+}
+
+// from returns the conversation from which the sender of a message answers.
+func (e *Engine) from(m Message) (session.Key, error) {
+	a, err := e.agent(m.Agent)
+	if err != nil {
+		return "", err
+	}
+	return e.key(a, m), nil
 }
 
 func wrongLasts(l session.Lasts) error {
@@ -183,21 +202,25 @@ func (e *Engine) submit(ctx context.Context, key session.Key, m Message) error {
 }
 
 // mayAnswer returns why the sender of a message may not answer what waits: a rule names
-// its tool and does not allow it, or no rule does, and somebody else asked.
-func (e *Engine) mayAnswer(ctx context.Context, m Message, a session.Await) error {
+// its tool and does not allow it, or no rule does, and somebody else asked. Somebody
+// without a name is known by the conversation only that the message came from.
+func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m Message, a Approval) error {
 	if m.operator || e.config.Approvers == nil {
 		return nil
 	}
 	f := e.facts(m, e.Catalog())
 	f.Time = e.config.Now()
+	asker := e.sender(m).Record() == a.User && (a.User != "" || from == a.Session || operators(from) && operators(a.Session))
 	attrs := map[string]string{"asker": a.User}
+	if asker {
+		attrs["asker"] = f.User // a peer's user.id lacks the channel
+	}
 	for name, value := range f.Attrs {
 		if name != "asker" {
 			attrs[name] = value
 		}
 	}
 	f.Attrs = attrs
-	asker := e.sender(m).Record() == a.User
 	entry, ok := e.Catalog().Get(a.Tool)
 	if !ok || a.Question != "" { // what the tool asks, only the asker knows
 		if asker {
@@ -214,8 +237,14 @@ func (e *Engine) mayAnswer(ctx context.Context, m Message, a session.Await) erro
 	if asker {
 		return nil
 	}
-	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, cmp.Or(a.User, "the one"), a.Tool)
+	if a.User == "" {
+		return fmt.Errorf("%w: only the conversation that asked for %s, or an operator, decides about it", ErrNotYours, a.Tool)
+	}
+	return fmt.Errorf("%w: only %s, who asked for it, or an operator decides about %s", ErrNotYours, a.User, a.Tool)
 }
+
+// operators reports whether a conversation without a name is that of the operator, at any terminal.
+func operators(key session.Key) bool { return route.Remembered(key) == "main" }
 
 // answering is the text of a message that answers what waits.
 type answering struct {
@@ -282,7 +311,7 @@ func idLike(word string) bool {
 func (r *running) decided(ctx context.Context, m Message, s session.Session, text answering, yield func(turn.Event, error) bool) bool {
 	found, said, err := r.answerOf(ctx, s, text)
 	if err == nil {
-		err = r.mayAnswer(ctx, m, found.Await)
+		err = r.mayAnswer(ctx, s.Key, m, found)
 	}
 	if errors.Is(err, ErrStore) {
 		return r.refuse(ctx, err, yield)
@@ -320,7 +349,7 @@ func (r *running) toldText(ctx context.Context, m Message, s session.Session) Me
 		return m
 	}
 	for _, a := range s.Awaits {
-		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, m, a) == nil {
+		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, s.Key, m, Approval{a, s.Key}) == nil {
 			text := m.Text
 			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
 				text = a.Choices[n-1]
@@ -353,7 +382,7 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 			return m, wrongLasts(said.Lasts)
 		}
 		a := s.Awaits[at]
-		if err := r.mayAnswer(ctx, m, a); err != nil {
+		if err := r.mayAnswer(ctx, s.Key, m, Approval{a, s.Key}); err != nil {
 			return m, err
 		}
 		if said.By == "" {

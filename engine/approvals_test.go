@@ -136,6 +136,62 @@ func TestWhoMayApprove(t *testing.T) {
 	}
 }
 
+// People without a name are not one person: only the conversation that asked answers, and
+// that of the operator at another terminal for one of the operator's.
+func TestGuestsApproveOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
+	g, _ := newEngine(t, approving, weather("shop", "terminal")...)
+	shop, terminal := engine.Message{Text: "weather?", Channel: "shop", Session: "1"}, engine.Message{Text: "weather?", Channel: "cli", Session: "1"}
+	others := []engine.Message{{Channel: "shop", Session: "2"}, {Channel: "shop"}, {Channel: "web", Session: "1"}}
+	for _, asked := range []engine.Message{shop, terminal} {
+		a := wait(t, g, asked)
+		for _, m := range others {
+			if list, err := g.ApprovalsFor(t.Context(), m); err != nil || len(list) != 0 {
+				t.Errorf("%+v may answer %+v, %v", m, list, err)
+			}
+			if _, err := g.Answer(t.Context(), m, a.ID, session.Answer{Approved: true}, false); !errors.Is(err, engine.ErrNotYours) {
+				t.Errorf("%+v over HTTP: %v", m, err)
+			}
+			m.Text = "/approve " + a.ID
+			if got := reply(t, g, m); !strings.Contains(got, "your answer does not count") {
+				t.Errorf("%+v: %q", m, got)
+			}
+		}
+		asked.Text = "/approve " + a.ID
+		want := "shop"
+		if asked.Channel == "cli" {
+			asked.Session, want = "2", "Approved; the conversation in which it was asked goes on."
+		}
+		if got := reply(t, g, asked); got != want {
+			t.Errorf("%+v: %q, want %q", asked, got, want)
+		}
+	}
+}
+
+// A rule that wants a second person sees that a peer is the one who asked.
+func TestPeersDoNotApproveTheirOwn(t *testing.T) {
+	t.Parallel()
+	g, _ := newEngine(t, func(c *engine.Config) {
+		asks(c)
+		c.Approvers = func(_ context.Context, a rules.Attempt) rules.Decision {
+			if a.Facts.Attrs["asker"] != a.Facts.User {
+				return rules.Decision{Effect: rules.Allow}
+			}
+			return rules.Decision{Effect: rules.Deny}
+		}
+	}, weather("1")...)
+	m := engine.Message{Text: "weather?", User: "U8", Channel: "slack", Chat: "ops"}
+	wait(t, g, m)
+	m.Text = "/approve"
+	if got := reply(t, g, m); !strings.Contains(got, "do not let you decide") {
+		t.Errorf("the one who asked: %q", got)
+	}
+	m.User = "U9"
+	if got := reply(t, g, m); got != "1" {
+		t.Errorf("a second person: %q", got)
+	}
+}
+
 // An approval counts for one call, for the session, or always: for this user and this
 // tool as it is. One that counts always can be revoked.
 func TestApprovalsLast(t *testing.T) {
@@ -187,6 +243,24 @@ func TestLastingApprovalEndsWithTheTool(t *testing.T) {
 	r.Remove("get_weather")
 	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) { return "rain", nil })))
 	wait(t, g, m)
+}
+
+// A tool that changes while its call waits is not the one that was approved.
+func TestToolChangesWhileItsCallWaits(t *testing.T) {
+	t.Parallel()
+	var r *catalog.Registry
+	g, m := newEngine(t, func(c *engine.Config) { approving(c); r = c.Registry }, weather("1")...)
+	wait(t, g, engine.Message{Text: "weather?", User: "ann"})
+	r.Remove("get_weather")
+	must(t, r.Register(tool.Func(tool.Definition{Name: "get_weather", Description: "Make the weather"}, func(context.Context, struct{}) (string, error) {
+		t.Error("the changed tool ran")
+		return "rain", nil
+	})))
+	reply(t, g, engine.Message{Text: "/approve", User: "ann"})
+	said := m.Requests()[1].Messages
+	if got := said[len(said)-1].Result; got == nil || !strings.Contains(got.Text, "it has changed since it was approved") {
+		t.Errorf("the model reads %+v", got)
+	}
 }
 
 // What nobody answers expires: the call is refused, and the turn goes on, once, however

@@ -143,7 +143,7 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 		docs[i] = &tool.Definition{Description: p.Text}
 	}
 	ranking := rank.New(docs, rank.Weights{}).Rank(rank.Query{Text: query})
-	var found []memory.Found
+	found := []memory.Found{}
 	for _, hit := range ranking.Hits(limit) {
 		found = append(found, all[hit.Position])
 	}
@@ -179,7 +179,10 @@ func (e *Engine) said(ctx context.Context, caller chat.Facts, owner string, all 
 			}
 			said = said[:max(0, len(said)-1)]
 		}
-		for _, m := range slices.Backward(said) {
+		for i, m := range slices.Backward(said) {
+			for n := i; m.Time.IsZero() && n > 0; n-- { // a reply was given when its question was asked
+				m.Time = said[n-1].Time
+			}
 			if m.Role == chat.User || m.Role == chat.Assistant {
 				all.add(fmt.Sprintf("%s, %s", m.Time.Format("2006-01-02 15:04"), cmp.Or(m.User, string(m.Role))), m.Text)
 			}

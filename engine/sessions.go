@@ -159,6 +159,10 @@ type Forgotten struct {
 	Calls int `json:"calls"`
 	// Memories are what agents remembered of the person, counted by agent and name.
 	Memories int `json:"memories"`
+	// Tasks and Approvals are what the clock would have said for the person, and approvals
+	// that counted always.
+	Tasks     int `json:"tasks"`
+	Approvals int `json:"approvals"`
 	// Decisions are entries of the audit that no longer say whose call it was, nor its
 	// arguments.
 	Decisions int `json:"decisions"`
@@ -166,8 +170,8 @@ type Forgotten struct {
 
 // ForgetUser removes what is kept of a person, on all channels: their sessions, what they
 // wrote in sessions with others, their past turns with the votes, the history of their
-// calls, what agents remember of them, and their name and arguments in the audit. See [Engine.Names] for how a person is
-// named. What is running in a session ends first.
+// calls, what agents remember of them, their tasks and lasting approvals, and their name
+// and arguments in the audit. See [Engine.Names] for how a person is named. What is running in a session ends first.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
 	f := forgetting{Engine: e, done: Forgotten{User: user}}
 	if user == "" {
@@ -319,6 +323,7 @@ func (f *forgetting) standing(ctx context.Context, name string) error {
 	for _, t := range list {
 		if err == nil && f.taskOwner(t) == name {
 			_, err = f.RemoveTask(ctx, t.ID)
+			f.done.Tasks++
 		}
 	}
 	if err != nil {
@@ -328,6 +333,7 @@ func (f *forgetting) standing(ctx context.Context, name string) error {
 	for _, g := range lasting {
 		if err == nil && g.User == name {
 			err = f.Revoke(ctx, g.ID)
+			f.done.Approvals++
 		}
 	}
 	return err

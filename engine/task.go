@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 )
 
@@ -180,9 +181,11 @@ func (e *Engine) AddTask(ctx context.Context, t Task) (Task, error) {
 	if err != nil {
 		return t, err
 	}
+	// Of those without a name, the operator and each group have a share of their own.
+	share := func(t Task) string { return cmp.Or(e.taskOwner(t), route.Remembered(t.Key)) }
 	owned := 0
 	for _, other := range list {
-		if e.taskOwner(other) == e.taskOwner(t) {
+		if share(other) == share(t) {
 			owned++
 		}
 	}

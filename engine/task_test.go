@@ -259,7 +259,7 @@ func TestTaskHasItsOwnersRights(t *testing.T) {
 	if list, err := g.TasksOf(t.Context(), chat.Facts{User: "bob", Sender: "bob"}); err != nil || len(list) != 0 {
 		t.Errorf("bob's tasks: %+v, %v", list, err)
 	}
-	if f, err := g.ForgetUser(t.Context(), "ann"); err != nil {
+	if f, err := g.ForgetUser(t.Context(), "ann"); err != nil || f.Tasks != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if list, err := g.Tasks(t.Context()); err != nil || len(list) != 0 {
@@ -289,6 +289,12 @@ func TestTasksRefused(t *testing.T) {
 		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", User: "ann"}); errors.Is(err, engine.ErrBusy) != (i == 50) {
 			t.Errorf("task %d: %v", i, err)
 		}
+		if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "shop", Session: fmt.Sprint(i)}); errors.Is(err, engine.ErrBusy) != (i == 50) {
+			t.Errorf("task %d of guests: %v", i, err)
+		}
+	}
+	if _, err := g.AddTask(t.Context(), engine.Task{When: "@daily", Text: "x", Channel: "cli"}); err != nil {
+		t.Errorf("guests leave no place for the operator: %v", err)
 	}
 }
 

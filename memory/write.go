@@ -199,7 +199,7 @@ func (s *Store) edit(ctx context.Context, owner, file string, most int, change f
 		}
 		switch {
 		case len(text) > most && len(text) >= len(was):
-			return fmt.Errorf("%w (%d of %d bytes)", ErrFull, len(was), most)
+			return fmt.Errorf("%w (it would have %d bytes, at most %d are kept)", ErrFull, len(text), most)
 		case !utf8.ValidString(text):
 			return errors.New("the text is not UTF-8")
 		}

@@ -98,6 +98,8 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Question is the one that was answered; empty for an approval. The turn sets it.
 	Question string `json:"question,omitempty"`
+	// Hash is that of the tool that was asked about. The turn sets it, too.
+	Hash string `json:"hash,omitempty"`
 }
 
 // Lasts is how long an approval counts.

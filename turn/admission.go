@@ -129,6 +129,9 @@ func (t *run) judge(ctx context.Context, a rules.Attempt, record audit.Decision,
 			return &awaits{session.Await{Tool: record.Tool, Risk: record.Risk, Hash: record.Hash, Arguments: audit.Arguments(t.config.Secrets, a.Arguments)}}
 		}
 		d.Effect, d.Reason = verdict(*answer)
+		if d.Effect == rules.Allow && answer.Hash != "" && answer.Hash != record.Hash {
+			d = rules.Decision{Effect: rules.Deny, Reason: "it has changed since it was approved; call it again, so that it is asked about again"}
+		}
 	}
 	if d.Effect == rules.Allow && ctx.Err() != nil {
 		d = rules.Decision{Effect: rules.Deny, Reason: "the call had ended when the decision came"}

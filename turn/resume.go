@@ -247,7 +247,7 @@ func (t *run) reopen(answer chat.Message) {
 		}
 		a := t.state.Awaits[i]
 		t.state.Awaits = without(t.state.Awaits, said.Call)
-		said.Question = a.Question
+		said.Question, said.Hash = a.Question, a.Hash
 		t.state.Turn.Answers = append(t.state.Turn.Answers, said)
 		if said.Approved && said.Lasts == session.ForSession && a.Question == "" {
 			granted := append(t.state.Granted, session.Granted{Tool: a.Tool, Hash: a.Hash, User: a.User, By: said.By})

@@ -34,7 +34,11 @@ wrote, also of people whom etui forgets later.`,
 				return err
 			}
 			return a.print(b, func() string {
-				return fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
+				text := fmt.Sprintf("%s holds %s, %s.\n", b.File, printable.Count(b.Files, "file"), size(b.Bytes))
+				if w.Config.Store != "" {
+					text += "Conversations are not in it: copy the database of store: with pg_dump.\n"
+				}
+				return text
 			})
 		},
 	}

@@ -66,7 +66,7 @@ func describeMemory(r engine.Remembered) string {
 	fmt.Fprintf(&b, "%s remembers of %s:\n", r.Agent, of)
 	part := func(heading, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			b.WriteString("\n" + heading + "\n" + indented("  ", text, width()) + "\n")
+			b.WriteString("\n" + heading + "\n" + indented("  ", text, width()))
 		}
 	}
 	part("Memory", r.Text)

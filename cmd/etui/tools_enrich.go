@@ -123,7 +123,11 @@ func priceOf(model string, c enrich.Cost) *float64 {
 
 func describeEnriched(r enriched) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Wrote about %s with %d tokens.\n", printable.Count(r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
+	if r.Estimate.Tools == 0 {
+		b.WriteString("Nothing to write: there are texts already.\n")
+	} else {
+		fmt.Fprintf(&b, "Wrote about %s with %d tokens.\n", printable.Count(r.Used.Tools, "tool"), r.Used.Input+r.Used.Output)
+	}
 	if len(r.Failed) > 0 {
 		fmt.Fprintf(&b, "Skipped: %s. Run the command again to retry.\n", printable.List(r.Failed))
 	}

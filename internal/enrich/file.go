@@ -77,7 +77,11 @@ func (f *File) Read() (map[string]Line, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return lines, nil
 	}
-	if err == nil && info.Size() > maxFile {
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular(): // opening a pipe would wait
+		err = errors.New("it is not a regular file")
+	case info.Size() > maxFile:
 		err = fmt.Errorf("it has more than %d MB", maxFile>>20)
 	}
 	var text []byte

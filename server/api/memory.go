@@ -45,7 +45,7 @@ func (a *API) Memory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if l.Most < 0 || l.Most > 400 {
-		wire.Refuse(w, http.StatusBadRequest, "most must be 0 to 400")
+		wire.Refuse(w, http.StatusBadRequest, "most, the number of notes or results, must be 0 to 400")
 		return
 	}
 	if l.Most == 0 {

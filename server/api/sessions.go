@@ -161,7 +161,7 @@ type StoppedTurn struct {
 
 // StopOwnTurn stops the turn of a session that belongs to a person. The body is {}.
 func (a *API) StopOwnTurn(w http.ResponseWriter, r *http.Request) {
-	if !wire.Read(w, r, &struct{}{}) {
+	if _, ok := wire.Query(w, r, "user"); !ok || !wire.ReadBody(w, r, &struct{}{}) {
 		return
 	}
 	if q, ok := person(w, r); ok && a.owns(w, r, q.Get("user")) {

@@ -26,6 +26,11 @@ func Read(w http.ResponseWriter, r *http.Request, into any) bool {
 	if _, ok := Query(w, r); !ok {
 		return false
 	}
+	return ReadBody(w, r, into)
+}
+
+// ReadBody is [Read] for a request that also has a query.
+func ReadBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := jsonv2.UnmarshalRead(r.Body, into, jsonv2.RejectUnknownMembers(true))
 	return err == nil || refuseBody(w, err, bodyProblem(err))
 }

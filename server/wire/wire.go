@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/turn"
@@ -148,6 +149,8 @@ var statuses = []struct {
 	{engine.ErrEmpty, http.StatusBadRequest, "message_empty"},
 	{engine.ErrInvalid, http.StatusBadRequest, "invalid_request"},
 	{ErrForbidden, http.StatusForbidden, "forbidden"},
+	{memory.ErrNobody, http.StatusBadRequest, "invalid_request"},
+	{memory.ErrFull, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrInvalidKey, http.StatusBadRequest, "invalid_request"},
 	{identity.ErrNoKey, http.StatusNotFound, "key_not_found"},
 	{engine.ErrBusy, http.StatusTooManyRequests, "conversation_busy"},
