@@ -84,15 +84,15 @@ func (e *Engine) Why(ctx context.Context, m Message, n int, own bool) ([]Turn, e
 	if err != nil {
 		return nil, err
 	}
-	a, in, err := e.silent(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := e.look(ctx, in.Facts.Record())
+	leave, err := e.look(ctx, e.sender(m).Record())
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	a, in, err := e.silent(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	past, err := e.loadLast(ctx, a, m, maxLooked)
 	if err != nil {
 		return nil, err

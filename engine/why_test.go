@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
@@ -86,4 +89,41 @@ func TestWhy(t *testing.T) {
 	if got := ask(ann, 0, false); len(got) != 1 || got[0].Text != "what is the weather" {
 		t.Errorf("after one that cannot be read: %+v", got)
 	}
+}
+
+// held is a store whose conversations are loaded when the test says so.
+type held struct {
+	store.Store
+	loads atomic.Int32
+	hold  chan struct{}
+}
+
+func (h *held) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
+	h.loads.Add(1)
+	<-h.hold
+	return h.Store.Load(ctx, key, limit)
+}
+
+// TestFewLookAtOnce: long conversations are in memory for a few callers at a time.
+func TestFewLookAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &held{Store: &store.Memory{}, hold: make(chan struct{})}
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+		for range 8 {
+			go func() {
+				if _, err := g.Why(t.Context(), engine.Message{User: "ann", Channel: "web"}, 1, false); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := kept.loads.Load(); n != 4 {
+			t.Errorf("%d load at once, want 4", n)
+		}
+		close(kept.hold)
+		synctest.Wait()
+		if n := kept.loads.Load(); n < 8 {
+			t.Errorf("%d have loaded, want all", n)
+		}
+	})
 }

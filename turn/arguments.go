@@ -2,6 +2,7 @@ package turn
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,16 +131,18 @@ func cutOff(args []byte) bool {
 
 // valid returns arguments that a conversation can hold: unchanged when they are JSON,
 // repaired when possible, else as a JSON string of the text, so that the model sees its
-// mistake.
-func valid(args json.RawMessage) json.RawMessage {
+// mistake. Nothing is repaired after ctx ended: an answer can hold many calls.
+func valid(ctx context.Context, args json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(args)) == 0 {
 		return json.RawMessage("{}")
 	}
 	if len(args) <= maxArguments && json.Valid(args) {
 		return args
 	}
-	if repaired, err := repair(args); err == nil {
-		return repaired
+	if ctx.Err() == nil {
+		if repaired, err := repair(args); err == nil {
+			return repaired
+		}
 	}
 	text, _ := json.Marshal(string(args)) // never fails for a string
 	return text

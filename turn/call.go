@@ -54,7 +54,7 @@ func (t *run) intend(answer chat.Message) {
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(answer.Calls, i)
 		}
-		answer.Calls[i].Arguments = valid(answer.Calls[i].Arguments)
+		answer.Calls[i].Arguments = valid(t.ctx, answer.Calls[i].Arguments)
 		replay := repeats(t.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -209,6 +210,42 @@ func TestWhatACallCanGive(t *testing.T) {
 				t.Error("json.Valid(call.Arguments) is false, want true")
 			}
 		})
+	}
+}
+
+// leaving is a model whose caller leaves when an answer is complete.
+type leaving struct {
+	model.Model
+	leave func()
+}
+
+func (l leaving) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		l.Model.Stream(ctx, r)(yield)
+		l.leave()
+	}
+}
+
+// TestNothingIsRepairedInVain: repairs of an answer's calls, which can be many, end with the turn.
+func TestNothingIsRepairedInVain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := catalog.NewRegistry(nil)
+	if err := r.Register(weather(tool.Read, sunny)); err != nil {
+		t.Fatal(err)
+	}
+	m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "get_weather", `{city: 'Rome',}`), fake.Call("2", "get_weather", `{"city":"Rome"}`)}})
+	b := &bench{turn.New(leaving{m, cancel}, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{}), m}
+	o := run(b, ctx, turn.Input{Text: "?"})
+	var got []string
+	for _, s := range o.steps {
+		for _, m := range s.Messages {
+			for _, c := range m.Calls {
+				got = append(got, string(c.Arguments))
+			}
+		}
+	}
+	if want := []string{`"{city: 'Rome',}"`, `{"city":"Rome"}`}; !slices.Equal(got, want) {
+		t.Errorf("the conversation has %q, want %q; %v", got, want, o.err)
 	}
 }
 
