@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kaptinlin/jsonrepair"
 )
@@ -18,6 +19,10 @@ const maxArguments = 1 << 20
 // maxRepair is the most bytes of arguments that are repaired: the time for that grows with
 // the square of the length.
 const maxRepair = 16 << 10
+
+// maxRepairing is how long the arguments of one answer's calls are repaired. The rest are
+// given back to the model.
+const maxRepairing = 2 * time.Second
 
 var (
 	errTooLong   = errors.New("longer than 1 MiB")

@@ -48,13 +48,15 @@ type job struct {
 func (t *run) intend(answer chat.Message) {
 	t.state.Turn.Once = nil
 	safe := true
+	repairing, done := context.WithTimeout(t.ctx, maxRepairing)
+	defer done()
 	for i := range answer.Calls {
 		// Some models leave IDs out, and some number each answer anew, but a result must
 		// find its call.
 		if id := answer.Calls[i].ID; id == "" || t.used(id) || usedBefore(answer.Calls[:i], id) {
 			answer.Calls[i].ID = t.newID(answer.Calls, i)
 		}
-		answer.Calls[i].Arguments = valid(t.ctx, answer.Calls[i].Arguments)
+		answer.Calls[i].Arguments = valid(repairing, answer.Calls[i].Arguments)
 		replay := repeats(t.selector.Catalog(), answer.Calls[i])
 		safe = safe && replay == tool.Safe
 		if replay == tool.Never {
