@@ -120,6 +120,11 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 	if strings.TrimSpace(query) == "" {
 		return nil, fmt.Errorf("%w: it has no words to look for", ErrInvalid)
 	}
+	leave, err := e.look(ctx, caller.Record())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	r, err := e.Remembered(caller, maxNotes)
 	if err != nil {
 		return nil, err
@@ -133,11 +138,6 @@ func (e *Engine) Recall(ctx context.Context, caller chat.Facts, query string, li
 	if err := e.said(ctx, caller, r.Owner, &all); err != nil {
 		return nil, err
 	}
-	leave, err := e.look(ctx, caller.Record())
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	docs := make([]*tool.Definition, len(all))
 	for i, p := range all {
 		docs[i] = &tool.Definition{Description: p.Text}

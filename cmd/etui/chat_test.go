@@ -109,24 +109,27 @@ func (c *chatting) reads(want string) {
 // shows waits until a text was printed.
 func (c *chatting) shows(text string) {
 	c.Helper()
+	c.waits(text, func(screen string) string { return screen })
+}
+
+// types waits until the prompt shows a text. The screen gets it in parts, with commands
+// for the cursor between them.
+func (c *chatting) types(text string) {
+	c.Helper()
+	c.waits(text, func(screen string) string {
+		return strings.NewReplacer("\r", "", "\n", "").Replace(ansi.Strip(screen))
+	})
+}
+
+// waits waits until what is read of the screen contains a text.
+func (c *chatting) waits(text string, read func(screen string) string) {
+	c.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(c.screen.String(), text) {
+		if strings.Contains(read(c.screen.String()), text) {
 			return
 		}
 	}
 	c.Fatalf("the screen does not show %q:\n%s", text, c.screen.String())
-}
-
-// types waits until a text stands in the prompt. The screen gets it in parts, with
-// commands for the cursor between them.
-func (c *chatting) types(text string) {
-	c.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(strings.NewReplacer("\r", "", "\n", "").Replace(ansi.Strip(c.screen.String())), text) {
-			return
-		}
-	}
-	c.Fatalf("the prompt does not show %q:\n%s", text, c.screen.String())
 }
 
 // ends waits until the program has ended without an error.
