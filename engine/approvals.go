@@ -336,7 +336,7 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err != nil {
 		done.Reply = err.Error() + "."
 	}
-	if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil)}); err != nil {
+	if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply) > 0}); err != nil {
 		return r.refuse(ctx, err, yield)
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
@@ -411,6 +411,9 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 		}
 	}
 	r.agent, begun.Answers, begun.IdempotencyKey = a, answers, m.IdempotencyKey
+	if len(m.Reply) > 0 {
+		begun.Reply = m.Reply
+	}
 	return begun, nil
 }
 

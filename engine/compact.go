@@ -37,7 +37,7 @@ func (r *running) compact(ctx context.Context, m Message, s session.Session, yie
 		if left > 0 {
 			done.Reply = fmt.Sprintf("The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left, chat.Tokens(state.Summary))
 		}
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil)}
+		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.deliver}
 		if left > 0 {
 			end.Session, end.State = s.Key, state
 		}

@@ -170,6 +170,7 @@ type Engine struct {
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
 	running  work // turns, and what is being stored after them
+	letters  chan struct{}
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -228,7 +229,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
-	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted

@@ -60,7 +60,7 @@ func priority(m Message) store.Priority {
 
 // digest tells a message from another one with the same key.
 func digest(m Message) string {
-	m.Wait, m.IdempotencyKey, m.Files = false, "", chat.WithoutData(m.Files)
+	m.Wait, m.IdempotencyKey, m.Files, m.Accepted = false, "", chat.WithoutData(m.Files), nil
 	return hashed(m)
 }
 
@@ -152,6 +152,9 @@ func (e *Engine) write(ctx context.Context, end store.End) error {
 	err := store.ErrEnded
 	if end.ID != 0 {
 		err = e.config.Store.Finish(ctx, end)
+		if err == nil && end.Deliver {
+			e.answered()
+		}
 	}
 	if errors.Is(err, store.ErrEnded) {
 		err = nil
@@ -199,7 +202,7 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	a, m, err := e.message(i)
 	if err != nil { // its agent is gone, say
 		e.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
-		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err)})
+		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0})
 	}
 	ctx, ended := e.stops.begin(ctx, i.Session)
 	defer ended()

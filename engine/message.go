@@ -34,8 +34,10 @@ type Message struct {
 	// telegram:42, or the name of a user of the configuration. Session is a name that the
 	// client chose for the conversation; without one, the conversation is found from the
 	// rest.
+	// Thread is a thread or topic of Chat, with a conversation of its own.
 	Channel string `json:"channel,omitempty"`
 	Chat    string `json:"chat,omitempty"`
+	Thread  string `json:"thread,omitempty"`
 	Account string `json:"account,omitempty"`
 	Session string `json:"session,omitempty"`
 	User    string `json:"user,omitempty"`
@@ -91,6 +93,12 @@ type Message struct {
 	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
+	// Reply, when not empty, says where the answer goes, in the words of the program that
+	// delivers it, see [Engine.Letters]: the caller need not stay. It is kept in the session,
+	// too, for what the agent says there later without being asked.
+	Reply json.RawMessage `json:"reply,omitempty"`
+	// Accepted, if not nil, is called once the message is in the inbox.
+	Accepted func() `json:"-"`
 	// to, when not empty, is the session that the message is for, whoever sends it.
 	to session.Key
 	// operator marks an answer that counts whatever the rules say.

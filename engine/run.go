@@ -341,7 +341,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 	if err != nil { // the agent is gone, say
 		e.config.Log.ErrorContext(ctx, "open turn closed: it cannot be resumed", "session", key, "error", err)
 		state, left := turn.Close(s, e.Catalog(), "its turn could not be resumed", e.config.Now())
-		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Session: key, State: state, Messages: left})
+		return e.write(ctx, store.End{ID: s.Turn.Item, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0, Session: key, State: state, Messages: left})
 	}
 	e.config.Log.InfoContext(ctx, "turn resumed", "session", key, "agent", a.Name)
 	ctx, ended := e.stops.begin(ctx, key)
@@ -391,6 +391,8 @@ type running struct {
 	item  store.Item // in the inbox; its ID is 0 for a message that is not stored
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
+
+	deliver bool // the answer goes to where the message came from, whoever waits for it
 }
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
@@ -412,6 +414,9 @@ func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, e
 	fresh := false
 	if err = checkKey(r.key); err == nil {
 		r.item, fresh, err = r.accept(ctx, r.key, m)
+	}
+	if err == nil && m.Accepted != nil {
+		m.Accepted()
 	}
 	if err != nil || r.item.State != store.Waiting {
 		place.leave()
@@ -599,6 +604,7 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 // answer answers a message: with a turn, unless there is a shorter way. The caller has
 // the session to itself.
 func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+	r.deliver = len(m.Reply) > 0
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
@@ -653,13 +659,19 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		r.kept, err = err, stopped(err)
 	} else if r.item.ID != 0 {
-		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)})
+		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.deliver})
 	}
 	return !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
 func (r *running) run(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	if len(m.Reply) > 0 {
+		s.Reply = m.Reply
+	} else if m.Background || m.operator || m.outcome != nil {
+		m.Reply = s.Reply
+	}
+	r.deliver = len(m.Reply) > 0 && m.History == nil
 	if m.NoHistory && s.Turn.ID == "" {
 		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
 	}
@@ -691,7 +703,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					err = ErrStopping
 				}
 			case !ended && m.History == nil:
-				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err)}, open)
+				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.deliver}, open)
 			}
 			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -718,6 +730,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
+				end.Deliver = r.deliver && (e.Step.Done == nil || e.Step.Done.Reply != "")
 				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)

@@ -77,7 +77,7 @@ func bounded(m Message) error {
 		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
 	}
 	for _, n := range [...]struct{ what, text string }{
-		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
+		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
 	} {
 		if err := name(n.what, n.text); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (e *Engine) sender(m Message) identity.Sender {
 
 func (e *Engine) place(a *agent, m Message) route.Place {
 	return route.Place{
-		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Session: m.Session,
+		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
 	}
 }
 

@@ -82,7 +82,7 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
 		return false, err
 	}
-	_, err = e.halt(ctx, s, s.Turn.Item)
+	_, err = e.halt(ctx, s, s.Turn.Item, false)
 	return err == nil, err
 }
 
@@ -103,10 +103,10 @@ func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
 }
 
 // halt ends the turn of a session that waits, and an item of the inbox with it.
-func (e *Engine) halt(ctx context.Context, s session.Session, item int64) (turn.Done, error) {
+func (e *Engine) halt(ctx context.Context, s session.Session, item int64, deliver bool) (turn.Done, error) {
 	state, left, reply := turn.Halt(s, e.Catalog(), e.config.Now())
 	done := turn.Done{Reply: reply, Stopped: true}
-	return done, e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Session: s.Key, State: state, Messages: left})
+	return done, e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: left})
 }
 
 // stopNow answers a message that stops the running turn. It reports whether one ran.
@@ -137,9 +137,9 @@ func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session,
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
 	case s.Turn.ID == "":
-		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil)})
+		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.deliver})
 	default:
-		done, err = r.halt(ctx, s, r.item.ID)
+		done, err = r.halt(ctx, s, r.item.ID, r.deliver)
 	}
 	if err != nil {
 		return r.refuse(ctx, err, yield)

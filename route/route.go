@@ -55,6 +55,8 @@ type Place struct {
 	Guest string
 	// Chat is the group of the message; empty for a direct message.
 	Chat string
+	// Thread is a thread or topic of Chat.
+	Thread string
 	// Session, when not empty, is a name that the client chose; it overrides all parts
 	// but the agent and the sender.
 	Session string
@@ -67,7 +69,11 @@ func Key(p Place, scope Scope) session.Key {
 	case p.Session != "":
 		return join(append([]string{"agent", p.Agent, "session", p.Session}, who...)...)
 	case p.Chat != "":
-		return join("agent", p.Agent, "group", p.Channel, p.Chat)
+		parts := []string{"agent", p.Agent, "group", p.Channel, p.Chat}
+		if p.Thread != "" {
+			parts = append(parts, "thread", p.Thread)
+		}
+		return join(parts...)
 	case scope == Main || p.Channel == "" && p.Sender.Kind() == identity.Guest && p.Guest == "":
 		return join("agent", p.Agent, "main")
 	case scope == ChannelPeer:
@@ -135,7 +141,7 @@ func Owner(key session.Key) (kind identity.Kind, record string) {
 // under the scope Main, everybody's. It is empty for guests, of whom nothing is remembered.
 func Remembered(key session.Key) string {
 	parts := split(key)
-	if len(parts) == 5 && parts[2] == "group" {
+	if (len(parts) == 5 || len(parts) == 7 && parts[5] == "thread") && parts[2] == "group" {
 		return memory.Owner("groups", parts[3]+":"+parts[4])
 	}
 	if len(parts) == 3 && parts[2] == "main" {

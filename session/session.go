@@ -55,6 +55,9 @@ type State struct {
 	Awaits []Await `json:"awaits,omitempty"`
 	// Granted are approvals that count for the session.
 	Granted []Granted `json:"granted,omitempty"`
+	// Reply is the host's own record of where the newest message came from that wants its
+	// reply delivered there; empty when none did.
+	Reply json.RawMessage `json:"reply,omitempty"`
 }
 
 // Open reports whether something is left to do: a turn has not ended, or a call waits.
@@ -197,6 +200,7 @@ func (s State) Clone() State {
 	s.Turn.Answers = slices.Clone(s.Turn.Answers)
 	s.Awaits = slices.Clone(s.Awaits)
 	s.Granted = slices.Clone(s.Granted)
+	s.Reply = slices.Clone(s.Reply)
 	return s
 }
 
