@@ -136,6 +136,8 @@ var (
 	ErrEmpty = errors.New("the message is empty")
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
+	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
+	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.

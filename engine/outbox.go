@@ -32,9 +32,13 @@ type Letter struct {
 	Asked time.Time
 }
 
-// Letters returns the letters, at most limit of them; those of a session in their order.
-func (e *Engine) Letters(ctx context.Context, limit int) ([]Letter, error) {
-	items, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Answered, Limit: limit})
+// Letters returns the first letters after an ID, at most limit of them and in the order in
+// which their messages were accepted.
+func (e *Engine) Letters(ctx context.Context, after int64, limit int) ([]Letter, error) {
+	if after == 0 {
+		after = -1 // no ID is so low: the order is that of the IDs from the beginning
+	}
+	items, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Answered, After: after, Limit: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -466,7 +467,7 @@ func (r *running) join(m Message) (*place, error) {
 	place, err := r.sessions.join(string(r.key), r.sender(m).Record(), priority(m), r.config.MaxWaiting)
 	if err != nil {
 		r.here.Add(-1)
-		return nil, fmt.Errorf("%w in this session", err)
+		return nil, ErrFull
 	}
 	return place, nil
 }
@@ -644,6 +645,11 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 		return r.compact(ctx, m, s, yield)
 	case Stop:
 		return r.stopWaiting(ctx, m, s, yield)
+	case New:
+		return r.anew(ctx, m, s, yield)
+	}
+	if m.Text == Skill || strings.HasPrefix(m.Text, Skill+" ") {
+		return r.switchSkill(ctx, m, s, yield)
 	}
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})

@@ -338,11 +338,13 @@ func (m *Memory) Items(_ context.Context, f ItemFilter) ([]Item, error) {
 	defer m.mu.Unlock()
 	list := []Item{}
 	for _, i := range m.inbox {
-		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) && (f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) {
+		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) && (f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) && i.ID > f.After {
 			list = append(list, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Item) int { return cmp.Compare(a.Priority, b.Priority) })
+	if f.After == 0 {
+		slices.SortStableFunc(list, func(a, b Item) int { return cmp.Compare(a.Priority, b.Priority) })
+	}
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[:f.Limit]
 	}

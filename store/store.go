@@ -131,6 +131,8 @@ type ItemFilter struct {
 	ID      int64
 	Session session.Key
 	State   State
+	// After, when not 0, leaves out the items up to an ID, and sorts the others by ID.
+	After int64
 	// NotOf leaves out the items of a holder.
 	NotOf string
 	// Limit bounds the result; 0 means all.

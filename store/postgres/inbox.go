@@ -92,7 +92,7 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 		wanted    bool
 	}{
 		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""}, {"state = $%d", f.State, f.State != "" && f.State != store.Waiting && f.State != store.Answered},
-		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""},
+		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""}, {"id > $%d", f.After, f.After != 0},
 	} {
 		if c.wanted {
 			args = append(args, c.value)
@@ -102,8 +102,12 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 	if f.State == store.Waiting || f.State == store.Answered {
 		query += ` AND state = '` + string(f.State) + `'` // in these words, because the indexes of both have them
 	}
+	order := " ORDER BY priority, id LIMIT $%d"
+	if f.After != 0 {
+		order = " ORDER BY id LIMIT $%d"
+	}
 	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(" ORDER BY priority, id LIMIT $%d", len(args)+1), append(slices.Clone(args), all(f.Limit))...)
+		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(order, len(args)+1), append(slices.Clone(args), all(f.Limit))...)
 		if err == nil {
 			list, err = pgx.CollectRows(rows, item)
 		}

@@ -66,7 +66,7 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 		column string
 		value  any
 		wanted bool
-	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}} {
+	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}, {"id > ", f.After, f.After != 0}} {
 		if c.wanted {
 			query, args = query+" AND "+c.column+"?", append(args, c.value)
 		}
@@ -78,7 +78,11 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	default:
 		query, args = query+` AND state = ?`, append(args, f.State)
 	}
-	rows, err := s.read.QueryContext(ctx, query+` ORDER BY priority, id LIMIT ?`, append(args, all(f.Limit))...)
+	order := ` ORDER BY priority, id LIMIT ?`
+	if f.After != 0 {
+		order = ` ORDER BY id LIMIT ?`
+	}
+	rows, err := s.read.QueryContext(ctx, query+order, append(args, all(f.Limit))...)
 	if err != nil {
 		return nil, s.explain(err)
 	}

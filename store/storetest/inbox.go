@@ -137,6 +137,11 @@ func outbox(t *testing.T, s store.Store) {
 	if len(list) != 2 || list[0].ID != keyed.ID || list[1].ID != plain.ID {
 		t.Fatalf("to be delivered: %+v", list)
 	}
+	list, err = s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID - 1})
+	must(t, err)
+	if later, err := s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID}); err != nil || len(list) != 2 || len(later) != 1 || later[0].ID != plain.ID {
+		t.Fatalf("after an ID: %+v and %+v, %v", list, later, err)
+	}
 	for _, i := range list {
 		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || !i.Ended.IsZero() {
 			t.Errorf("the item is %+v", i)

@@ -1,5 +1,5 @@
 -- Replies that are still to be delivered.
-CREATE INDEX outbox ON inbox (priority, id) WHERE state = 'answered';
+CREATE INDEX outbox ON inbox (id) WHERE state = 'answered';
 
 DROP FUNCTION finish(bigint, text, bigint);
 
