@@ -20,11 +20,11 @@ const Compact = "/compact"
 
 // The commands that change a conversation, as texts of messages on every channel.
 const (
-	// New begins the conversation anew: what was said before stays in the store, and the model
+	// Anew begins the conversation anew: what was said before stays in the store, and the model
 	// does not see it any more.
-	New = "/new"
-	// Skill, and then the name of a skill or toolset, makes that one active; full is all.
-	Skill = "/skill"
+	Anew = "/new"
+	// Switch, and then the name of a skill or toolset, makes that one active; full is all.
+	Switch = "/skill"
 )
 
 // ErrOpen says that a call of the conversation awaits approval.
@@ -75,7 +75,7 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 
 // switchSkill makes a skill active in the conversation.
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
-	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Skill))
+	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
 		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+".", yield)
 	}

@@ -645,10 +645,10 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 		return r.compact(ctx, m, s, yield)
 	case Stop:
 		return r.stopWaiting(ctx, m, s, yield)
-	case New:
+	case Anew:
 		return r.anew(ctx, m, s, yield)
 	}
-	if m.Text == Skill || strings.HasPrefix(m.Text, Skill+" ") {
+	if m.Text == Switch || strings.HasPrefix(m.Text, Switch+" ") {
 		return r.switchSkill(ctx, m, s, yield)
 	}
 	if m.outcome != nil {
