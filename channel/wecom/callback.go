@@ -61,10 +61,12 @@ type event struct {
 // ServeHTTP implements [channel.Webhook]. It answers the verification of the URL, and takes
 // messages. A delivery that was handled before is acknowledged again without effect.
 func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !c.running() {
+	run := c.begin()
+	if run == nil {
 		http.Error(w, "the channel does not run", http.StatusServiceUnavailable)
 		return
 	}
+	defer c.work.Done()
 	query := r.URL.Query()
 	switch r.Method {
 	case http.MethodGet:
@@ -93,17 +95,11 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.refuse(w, r, err)
 			return
 		}
-		c.take(w, r, query.Get("msg_signature"), text)
+		c.take(run, w, r, query.Get("msg_signature"), text)
 	default:
 		w.Header().Set("Allow", "GET, POST")
 		http.Error(w, "GET or POST", http.StatusMethodNotAllowed)
 	}
-}
-
-func (c *Channel) running() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.in != nil
 }
 
 // refuse answers a delivery that is not the platform's. The sender learns no reason.
@@ -129,7 +125,7 @@ func (c *Channel) opened(query url.Values, encrypted string) ([]byte, error) {
 }
 
 // take hands a message over and acknowledges it.
-func (c *Channel) take(w http.ResponseWriter, r *http.Request, signature string, text []byte) {
+func (c *Channel) take(run *run, w http.ResponseWriter, r *http.Request, signature string, text []byte) {
 	var e event
 	if err := xml.Unmarshal(text, &e); err != nil {
 		c.refuse(w, r, errors.New("what is encrypted in it is no XML"))
@@ -137,9 +133,11 @@ func (c *Channel) take(w http.ResponseWriter, r *http.Request, signature string,
 	}
 	_, again := c.seen.Get(signature)
 	if !again && e.From != "" && c.mine(e.Agent) {
-		ctx, cancel := context.WithTimeout(r.Context(), answerIn)
+		ctx, unbind := run.bind(r.Context())
+		defer unbind()
+		ctx, cancel := context.WithTimeout(ctx, answerIn)
 		defer cancel()
-		if err := c.deliver(ctx, e); err != nil {
+		if err := c.deliver(ctx, run, e); err != nil {
 			c.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
 			http.Error(w, "not now", http.StatusServiceUnavailable)
 			return
@@ -163,7 +161,7 @@ func (c *Channel) mine(agent string) bool {
 }
 
 // deliver hands a message over, after those of the same member that came before it.
-func (c *Channel) deliver(ctx context.Context, e event) error {
+func (c *Channel) deliver(ctx context.Context, run *run, e event) error {
 	text, ok := e.text()
 	if !ok {
 		return nil
@@ -185,18 +183,13 @@ func (c *Channel) deliver(ctx context.Context, e event) error {
 		m.ID = e.identity()
 	}
 	if e.MediaID != "" && e.Type != "event" {
-		file, err := c.file(ctx, e)
+		file, err := c.file(ctx, run, e)
 		if err != nil {
 			return err
 		}
 		m.Files = []chat.File{file}
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.in == nil {
-		return errors.New("the channel does not run")
-	}
-	return c.in.Receive(ctx, m)
+	return run.in.Receive(ctx, m)
 }
 
 // text is what a message or event says; false means that it says nothing.
@@ -311,13 +304,14 @@ type fetch struct {
 
 // file returns the file of a message. It returns an error when the platform should deliver
 // the message again, because the file is not there yet.
-func (c *Channel) file(ctx context.Context, e event) (chat.File, error) {
+func (c *Channel) file(ctx context.Context, run *run, e event) (chat.File, error) {
 	c.fetchMu.Lock()
 	f, _ := c.fetches.Get(e.MediaID)
 	if f == nil {
 		f = &fetch{done: make(chan struct{})}
 		c.fetches.Put(e.MediaID, f)
-		go c.fetch(context.WithoutCancel(ctx), e, f)
+		c.work.Add(1) // the delivery is counted, so Run does not wait yet
+		go c.fetch(context.WithoutCancel(ctx), run, e, f)
 	}
 	f.tries++
 	last := f.tries >= fileTries
@@ -338,10 +332,13 @@ func (c *Channel) file(ctx context.Context, e event) (chat.File, error) {
 	return chat.File{}, errors.New("its file is still being fetched")
 }
 
-func (c *Channel) fetch(ctx context.Context, e event, f *fetch) {
+func (c *Channel) fetch(ctx context.Context, run *run, e event, f *fetch) {
+	defer c.work.Done()
 	defer close(f.done)
 	defer panics.Log(c.log, "fetching a file from WeCom")
 	f.file = e.named("", "")
+	ctx, unbind := run.bind(ctx)
+	defer unbind()
 	ctx, cancel := context.WithTimeout(ctx, fetchIn)
 	defer cancel()
 	select {

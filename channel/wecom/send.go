@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -66,10 +67,10 @@ func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) 
 // name reports whether s can be a member or a group. Others would mean several members,
 // and "@all" the whole company.
 func name(s string) bool {
-	return s != "" && len(s) <= 128 && s[0] != '@' && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-@./", r))
-	}) < 0
+	return named.MatchString(s)
 }
+
+var named = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_.@/-]{0,127}$`)
 
 // send sends one message of the platform. Groups give no ID.
 func (c *Channel) send(ctx context.Context, to string, group bool, kind string, content any) (string, error) {
@@ -191,4 +192,3 @@ func pieces(text string, most int) []string {
 	}
 	return all
 }
-

@@ -195,8 +195,16 @@ func (f field) options() []string {
 	return all
 }
 
-// zone is where dates without a zone are meant.
-var zone = time.FixedZone("CST", 8*60*60)
+// moment reads a date in one of the layouts, which mean China's time, or in RFC 3339.
+func moment(s string, layouts ...string) (time.Time, bool) {
+	china := time.FixedZone("CST", 8*60*60)
+	for _, layout := range append(layouts, time.RFC3339) {
+		if t, err := time.ParseInLocation(layout, s, china); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
 
 // value is what a field holds when somebody fills in a text.
 func (f field) value(said string) (any, error) {
@@ -209,10 +217,8 @@ func (f field) value(said string) (any, error) {
 		}
 		return map[string]string{"new_" + strings.ToLower(f.Property.Control): said}, nil
 	case "Date":
-		for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.RFC3339} {
-			if t, err := time.ParseInLocation(layout, said, zone); err == nil {
-				return map[string]any{"date": map[string]string{"type": f.Config.Date.Type, "s_timestamp": strconv.FormatInt(t.Unix(), 10)}}, nil
-			}
+		if t, ok := moment(said, "2006-01-02 15:04", time.DateOnly); ok {
+			return map[string]any{"date": map[string]string{"type": f.Config.Date.Type, "s_timestamp": strconv.FormatInt(t.Unix(), 10)}}, nil
 		}
 		return nil, fmt.Errorf("%q is no date such as 2006-01-02 or 2006-01-02 15:04", said)
 	case "Selector":
@@ -247,12 +253,9 @@ func (c *Channel) meet(ctx context.Context, in meeting) (chat.Result, error) {
 	if !ok {
 		return elsewhere(), nil
 	}
-	start, err := time.Parse(time.RFC3339, in.Start)
-	if err != nil {
-		start, err = time.ParseInLocation("2006-01-02 15:04", in.Start, zone)
-	}
+	start, ok := moment(in.Start, "2006-01-02 15:04")
 	switch {
-	case err != nil:
+	case !ok:
 		return tool.Failure("the start is %q; it looks like 2006-01-02 15:04", printable.Line(in.Start, 40)), nil
 	case !start.After(c.now()):
 		return tool.Failure("the start is %s, which is past", start.Format(time.RFC3339)), nil
@@ -271,7 +274,7 @@ func (c *Channel) meet(ctx context.Context, in meeting) (chat.Result, error) {
 		Code string `json:"meeting_code"`
 		Link string `json:"meeting_link"`
 	}
-	err = c.post(ctx, "meeting/create", nil, map[string]any{
+	err := c.post(ctx, "meeting/create", nil, map[string]any{
 		"admin_userid": person, "title": in.Title, "description": in.About, "meeting_start": start.Unix(), "meeting_duration": in.Minutes * 60,
 		"invitees": map[string]any{"userid": append([]string{person}, in.Invitees...)},
 	}, &done)

@@ -66,8 +66,9 @@ type Channel struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	mu sync.RWMutex // held for reading while a message is handed over
-	in channel.Receiver
+	mu   sync.Mutex
+	run  *run           // nil while Run does not run
+	work sync.WaitGroup // what Run waits for when it ends
 
 	seed  maphash.Seed
 	lanes [lanes]chan struct{}
@@ -148,19 +149,43 @@ func (c *Channel) Traits() channel.Traits {
 	}
 }
 
+// run is what lasts as long as Run: who gets the messages, and a function that lets a
+// context end with it.
+type run struct {
+	in   channel.Receiver
+	bind func(context.Context) (context.Context, context.CancelFunc)
+}
+
 // Run implements [channel.Channel]: until ctx ends, deliveries to ServeHTTP are accepted.
+// Those that have begun end before it returns.
 func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
-	c.receive(in)
-	defer c.receive(nil)
+	now := &run{in, func(parent context.Context) (context.Context, context.CancelFunc) {
+		child, cancel := context.WithCancel(parent)
+		stop := context.AfterFunc(ctx, cancel)
+		return child, func() { stop(); cancel() }
+	}}
+	c.mu.Lock()
+	c.run = now
+	c.mu.Unlock()
 	<-ctx.Done()
+	c.mu.Lock()
+	if c.run == now {
+		c.run = nil
+	}
+	c.mu.Unlock()
+	c.work.Wait()
 	return nil
 }
 
-// receive sets who gets the messages. It waits for those that are being handed over.
-func (c *Channel) receive(in channel.Receiver) {
+// begin returns the run that a delivery belongs to; nil means that there is none. Run waits
+// until the delivery calls c.work.Done.
+func (c *Channel) begin() *run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.in = in
+	if c.run != nil {
+		c.work.Add(1)
+	}
+	return c.run
 }
 
 // Probe implements [channel.Prober].
