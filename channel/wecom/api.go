@@ -80,7 +80,7 @@ func (c *Channel) get(ctx context.Context, path string, query url.Values, out an
 func (c *Channel) post(ctx context.Context, path string, query url.Values, body, out any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // the platform refuses \u003c: errcode 40033
+	e.SetEscapeHTML(false) // the platform refuses \u003c: errcode 40033; texts are printable for the same reason
 	if err := e.Encode(body); err != nil {
 		return fmt.Errorf("wecom: %s: %w", path, err)
 	}
@@ -170,7 +170,7 @@ func (c *Channel) do(ctx context.Context, method, path string, query url.Values,
 	err = fmt.Errorf("wecom: %s: HTTP status %d", path, res.StatusCode)
 	if res.StatusCode == http.StatusTooManyRequests { // of a proxy: the platform has codes of its own
 		after, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-		return nil, &channel.Limited{After: time.Duration(max(after, 1)) * time.Second, Err: err}
+		return nil, &channel.Limited{After: time.Duration(min(max(after, 1), 3600)) * time.Second, Err: err}
 	}
 	return nil, err
 }

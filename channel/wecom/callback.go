@@ -225,7 +225,7 @@ func pressed(e event) (label, text string, ok bool) {
 	if e.Type != "event" || e.Event != "template_card_event" {
 		return "", "", false
 	}
-	return strings.Cut(e.EventKey, "\n")
+	return strings.Cut(e.EventKey, "|")
 }
 
 type cdata struct {

@@ -143,7 +143,8 @@ func (c *Channel) compose(m channel.Outgoing, group bool) []part {
 	return parts
 }
 
-// card is a card with buttons. The key of a button is its label and what it says.
+// card is a card with buttons. The key of a button is its label and what it says; one with a
+// longer key is left out.
 func card(text string, buttons []channel.Button) part {
 	type button struct {
 		Text  string `json:"text"`
@@ -153,7 +154,7 @@ func card(text string, buttons []channel.Button) part {
 	var list []button
 	for i, b := range buttons {
 		label := printable.Line(b.Label, cardLabel)
-		if key := label + "\n" + b.Text; len(key) <= cardKey {
+		if key := strings.ReplaceAll(label, "|", "/") + "|" + printable.Text(b.Text); len(key) <= cardKey {
 			list = append(list, button{label, 1 + min(i, 1), key})
 		}
 	}

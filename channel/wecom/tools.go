@@ -105,7 +105,7 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 			Controls []field `json:"controls"`
 		} `json:"template_content"`
 	}
-	if err := c.post(ctx, "oa/gettemplatedetail", nil, map[string]string{"template_id": in.Template}, &template); err != nil {
+	if err := c.post(ctx, "oa/gettemplatedetail", nil, map[string]string{"template_id": printable.Line(in.Template, 200)}, &template); err != nil {
 		return tool.Failure("the template could not be read: %v", err), nil
 	}
 	fields := template.Content.Controls
@@ -125,7 +125,7 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 		said := ""
 		for title, v := range in.Fields {
 			if f.is(title) {
-				said = strings.TrimSpace(v)
+				said = strings.TrimSpace(printable.Text(v))
 			}
 		}
 		if said == "" {
@@ -151,7 +151,7 @@ func (c *Channel) apply(ctx context.Context, in approval) (chat.Result, error) {
 		Number string `json:"sp_no"`
 	}
 	err := c.post(ctx, "oa/applyevent", nil, map[string]any{
-		"creator_userid": person, "template_id": in.Template, "use_template_approver": 1,
+		"creator_userid": person, "template_id": printable.Line(in.Template, 200), "use_template_approver": 1,
 		"apply_data": map[string]any{"contents": contents}, "summary_list": summary,
 	}, &done)
 	if err != nil {
@@ -275,7 +275,7 @@ func (c *Channel) meet(ctx context.Context, in meeting) (chat.Result, error) {
 		Link string `json:"meeting_link"`
 	}
 	err := c.post(ctx, "meeting/create", nil, map[string]any{
-		"admin_userid": person, "title": in.Title, "description": in.About, "meeting_start": start.Unix(), "meeting_duration": in.Minutes * 60,
+		"admin_userid": person, "title": printable.Line(in.Title, 255), "description": printable.Text(in.About), "meeting_start": start.Unix(), "meeting_duration": in.Minutes * 60,
 		"invitees": map[string]any{"userid": append([]string{person}, in.Invitees...)},
 	}, &done)
 	if err != nil {

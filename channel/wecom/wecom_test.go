@@ -300,7 +300,7 @@ func count(all []string, one string) int {
 func TestButtons(t *testing.T) {
 	t.Parallel()
 	p, c, in := begin(t)
-	buttons := []channel.Button{{Label: "Allow", Text: "/approve 1"}, {Label: "Deny", Text: "/deny 1"}}
+	buttons := []channel.Button{{Label: "Allow", Text: "/approve 1"}, {Label: "Deny", Text: "/deny 1\u2028|2"}}
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "May I?", Buttons: buttons, Key: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestButtons(t *testing.T) {
 	text := button("4711", pressed)
 	status, answer := p.deliver(t, text)
 	m := <-in
-	if m.Text != "/deny 1" || m.From.ID != "4711" || m.ID == "" {
+	if m.Text != "/deny 1\n|2" || m.From.ID != "4711" || m.ID == "" {
 		t.Errorf("got %+v", m)
 	}
 	// The answer replaces the buttons.
@@ -689,8 +689,8 @@ func FuzzDelivery(f *testing.F) {
 	for _, rest := range []string{"<MsgType>text</MsgType><Content>hi</Content>", "<MsgType>image</MsgType><MediaId>m</MediaId>", "<MsgType>event</MsgType><Event>click</Event>", "<MsgType>"} {
 		f.Add(message("4711", rest))
 	}
-	f.Add(button("4711", "label\ntext"))
-	f.Add(button("4711", "]]>\n"))
+	f.Add(button("4711", "label|text"))
+	f.Add(button("4711", "]]>|"))
 	f.Add("<xml><xml><xml>")
 	client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("away") })}
 	c, err := wecom.New(wecom.Config{CorpID: corp, Agent: agent, Secret: secret, Token: token, AESKey: aesKey, Client: client})
