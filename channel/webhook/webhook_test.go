@@ -346,19 +346,19 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		status        int
 		header, value string
-		is            error
+		refused       bool
 		after         time.Duration
 	}{
-		{403, "X", "", channel.ErrRefused, 0},
-		{429, "X", "", nil, 0},
-		{503, "Retry-After", "7", nil, 7 * time.Second},
-		{503, "Retry-After", "99999999", nil, time.Hour},
-		{429, "Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), nil, time.Second},
-		{503, "Retry-After", "99999999999999999999", nil, 0},
-		{500, "Retry-After", "7", nil, 0},
-		{404, "X", "", nil, 0},
-		{302, "Location", "/elsewhere", nil, 0},
-		{307, "Location", "/elsewhere", nil, 0},
+		{403, "X", "", true, 0},
+		{429, "X", "", false, 0},
+		{503, "Retry-After", "7", false, 7 * time.Second},
+		{503, "Retry-After", "99999999", false, time.Hour},
+		{429, "Retry-After", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), false, time.Second},
+		{503, "Retry-After", "99999999999999999999", false, 0},
+		{500, "Retry-After", "7", false, 0},
+		{404, "X", "", false, 0},
+		{302, "Location", "/elsewhere", false, 0},
+		{307, "Location", "/elsewhere", false, 0},
 	} {
 		p.answer(c.status, c.header, c.value)
 		err := send()
@@ -369,7 +369,7 @@ func TestErrors(t *testing.T) {
 		} else if c.after != 0 {
 			t.Errorf("%d %s: %v", c.status, c.value, err)
 		}
-		if gone, refused := errors.Is(err, channel.ErrGone), errors.Is(err, channel.ErrRefused); gone || refused != (c.is == channel.ErrRefused) {
+		if gone, refused := errors.Is(err, channel.ErrGone), errors.Is(err, channel.ErrRefused); gone || refused != c.refused {
 			t.Errorf("%d: %v", c.status, err)
 		}
 	}
