@@ -27,8 +27,6 @@ var layers = [][]string{
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},
-	{"channel"},
-	{"channel/*"},
 	{".", "internal/replay", "server/wire"},
 	{"server/*"},
 	{"server"},
