@@ -262,6 +262,7 @@ func (c *Channel) chosen(user, label string) ([]byte, error) {
 
 // member is what the platform knows about a member of the company.
 type member struct {
+	known  bool // the application may see it
 	name   string
 	leader bool
 	until  time.Time
@@ -277,17 +278,23 @@ func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
 			Name    string `json:"name"`
 			Leading []int  `json:"is_leader_in_dept"`
 		}
-		if err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user); err != nil {
+		err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user)
+		if err != nil {
 			c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
-			return channel.Sender{ID: id, Handle: id}
+			if !errors.Is(err, channel.ErrGone) { // it may say so the next time
+				return channel.Sender{ID: id, Handle: id}
+			}
 		}
-		m = member{name: printable.Line(user.Name, 100), until: c.now().Add(peopleFresh)}
+		m = member{known: err == nil, name: printable.Line(user.Name, 100), until: c.now().Add(peopleFresh)}
 		for _, leads := range user.Leading {
 			m.leader = m.leader || leads == 1
 		}
 		c.people.Put(id, m)
 	}
-	s := channel.Sender{ID: id, Handle: id, Name: m.name, Roles: []string{"member"}}
+	s := channel.Sender{ID: id, Handle: id, Name: m.name}
+	if m.known {
+		s.Roles = append(s.Roles, "member")
+	}
 	if m.leader {
 		s.Roles = append(s.Roles, "leader")
 	}

@@ -277,10 +277,16 @@ func TestKindsOfMessages(t *testing.T) {
 	if len(in) != 0 {
 		t.Errorf("%+v arrived", <-in)
 	}
+	for range 2 {
+		p.say(t, "stranger", "<MsgType>text</MsgType><Content>hi</Content>")
+		if m := <-in; m.From.ID != "stranger" || m.From.Name != "" || m.From.Roles != nil {
+			t.Errorf("%+v", m.From)
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := count(p.calls, "user/get"); n != 1 {
-		t.Errorf("the name was asked for %d times", n)
+	if n := count(p.calls, "user/get"); n != 2 {
+		t.Errorf("the names were asked for %d times", n)
 	}
 	if n := count(p.calls, "gettoken"); n != 1 {
 		t.Errorf("%d tokens were fetched", n)
