@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/etui-run/etui/model"
@@ -65,7 +66,7 @@ func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
 	repeat(i, func(ev turn.Event, err error) bool {
 		switch {
 		case err != nil:
-			l.Failed = excuse(err)
+			l.Failed = Excuse(err)
 		case ev.Done != nil:
 			l.Text, l.Awaits = ev.Done.Reply, ev.Done.Awaits
 		}
@@ -74,9 +75,9 @@ func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
 	return l
 }
 
-// excuse says for people why a message got no reply. What an operator has to mend is none of
+// Excuse says for people why a message got no reply. What an operator has to mend is none of
 // their business, and is in the log.
-func excuse(err error) string {
+func Excuse(err error) string {
 	switch {
 	case errors.Is(err, turn.ErrStopped):
 		return "Stopped."
@@ -113,3 +114,15 @@ func (e *Engine) answered() {
 
 // Shared reports whether other processes use the engine's store, too.
 func (e *Engine) Shared() (store.Shared, bool) { return e.shared, e.shared != nil }
+
+// Waiting returns how many messages of a session run or wait.
+func (e *Engine) Waiting(ctx context.Context, key session.Key) (int, error) {
+	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, Limit: maxCounted})
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return len(items), err
+}
+
+// maxCounted is how far Waiting counts.
+const maxCounted = 1000
