@@ -1,6 +1,9 @@
 package channel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
 // lists, tables and fenced code. A longer code block is closed and opened again, a longer
@@ -40,7 +43,7 @@ func split(text string, t Traits) (parts []string) {
 	if now != "" {
 		parts = append(parts, now)
 	}
-	return parts
+	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
 }
 
 // fence returns the fence that a line opens or closes; empty if it is none.
