@@ -110,8 +110,9 @@ func (a *account) message(m Incoming) engine.Message {
 		Reply:          place{a.Name, m.At}.raw(),
 	}
 	em.Text, em.Files = withFiles(m)
+	em.Chat, em.Thread, em.Direct = m.At.Chat, m.At.Thread, !m.Group
 	if m.Group {
-		em.Chat, em.Thread, em.Attrs["chat_kind"] = m.At.Chat, m.At.Thread, "group"
+		em.Attrs["chat_kind"] = "group"
 	}
 	for _, b := range a.Bindings {
 		if (b.Chat == "" || b.Chat == m.At.Chat) && (b.User == "" || b.User == m.From.ID) {

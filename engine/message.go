@@ -34,10 +34,12 @@ type Message struct {
 	// telegram:42, or the name of a user of the configuration. Session is a name that the
 	// client chose for the conversation; without one, the conversation is found from the
 	// rest.
-	// Thread is a thread or topic of Chat, with a conversation of its own.
+	// Thread is a thread or topic of Chat, with a conversation of its own. Direct means that
+	// only the sender reads Chat: the conversation is found by the sender, as without a Chat.
 	Channel string `json:"channel,omitempty"`
 	Chat    string `json:"chat,omitempty"`
 	Thread  string `json:"thread,omitempty"`
+	Direct  bool   `json:"direct,omitempty"`
 	Account string `json:"account,omitempty"`
 	Session string `json:"session,omitempty"`
 	User    string `json:"user,omitempty"`

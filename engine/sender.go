@@ -118,6 +118,9 @@ func (e *Engine) sender(m Message) identity.Sender {
 }
 
 func (e *Engine) place(a *agent, m Message) route.Place {
+	if m.Direct {
+		m.Chat, m.Thread = "", ""
+	}
 	return route.Place{
 		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
 	}

@@ -41,6 +41,7 @@ type Config struct {
 	Enrich     Enrich       `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
 	Usage      Usage        `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
 	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
+	Channels   []Channel    `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
 	Heartbeat  Heartbeat    `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
 	Sessions   Sessions     `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
@@ -341,6 +342,42 @@ type Limits struct {
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
+}
+
+// Channel is an account on a platform where people talk to the agents.
+type Channel struct {
+	Name     string       `yaml:"name" help:"Name of the account, in commands and as attrs.account in rules. Default: the type."`
+	Type     string       `yaml:"type" required:"true" enum:"irc,slack,telegram,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
+	Token    secret.Value `yaml:"token" help:"What the platform gave for the account. Use ${NAME}."`
+	AppToken secret.Value `yaml:"app_token" help:"slack: the app-level token, for socket mode. Use ${NAME}."`
+	Secret   secret.Value `yaml:"secret" help:"What signs the deliveries to the webhook; wecom: the application's secret; irc: the password of the account. Use ${NAME}."`
+	Key      secret.Value `yaml:"key" help:"wecom: the EncodingAESKey. Use ${NAME}."`
+	URL      string       `yaml:"url" help:"Address of the API; webhook: where replies go; irc: the server, as in ircs://irc.example.org:6697. Default: the platform's own."`
+	Webhook  string       `yaml:"webhook" help:"telegram, slack: the public URL of this channel's webhook, https://HOST/channels/NAME. Default: etui fetches the messages itself."`
+	Corp     string       `yaml:"corp" help:"wecom: the ID of the company."`
+	App      int          `yaml:"app" help:"wecom: the AgentId of the application."`
+	Nick     string       `yaml:"nick" help:"irc: the name to take."`
+	Rooms    []string     `yaml:"rooms" help:"irc: the channels to join."`
+
+	Workflows map[string]secret.Value `yaml:"workflows" help:"slack: workflows that the agent may start, by name: the URL of each one's webhook. Use ${NAME}."`
+
+	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
+	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
+	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
+	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
+	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
+	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
+	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
+}
+
+// Binding chooses how the messages of a place are answered.
+type Binding struct {
+	Chat     string `yaml:"chat" help:"ID of the chat. Default: every one."`
+	User     string `yaml:"user" help:"The platform's ID of the person. Default: everybody."`
+	Agent    string `yaml:"agent" help:"Agent that answers. Default: the first one."`
+	Skill    string `yaml:"skill" help:"Skill or toolset that is active. Default: the agent's."`
+	Strategy string `yaml:"strategy" enum:"full,lite,custom" help:"How much context a turn gets. Default: the agent's."`
 }
 
 // Heartbeat says how often HEARTBEAT.md is said.
