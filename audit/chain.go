@@ -90,7 +90,7 @@ type Mark struct {
 	// Why is [DroppedByLimits] or [DroppedByErasure], and Now how many that were.
 	Why string `json:"why"`
 	Now int    `json:"now"`
-	// Dropped is how many are missing in all.
+	// Dropped is how many records and decisions are missing in all.
 	Dropped int64 `json:"dropped"`
 	// Gaps is the hash of the gaps, see [Gaps.Hash].
 	Gaps string `json:"gaps"`
@@ -191,14 +191,6 @@ func (g Gaps) With(dropped []Head) Gaps {
 		put(next)
 	}
 	return all
-}
-
-// Dropped returns how many entries they stand for.
-func (g Gaps) Dropped() (n int64) {
-	for _, gap := range g {
-		n += gap.Last - gap.First + 1
-	}
-	return n
 }
 
 // Hash returns the SHA-256 of the gaps, as hexadecimal digits.
@@ -357,7 +349,10 @@ func (c *Checker) End(head Head) Verdict {
 		}
 	}
 	v := c.verdict
-	v.Unbroken, v.Dropped, v.Head = len(v.Breaks) == 0, c.gaps.Dropped(), c.at.String()
+	v.Unbroken, v.Head = len(v.Breaks) == 0, c.at.String()
+	if c.mark != nil {
+		v.Dropped = c.mark.Dropped
+	}
 	return v
 }
 

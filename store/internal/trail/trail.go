@@ -3,6 +3,7 @@
 package trail
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,33 +218,43 @@ func (c *chain) bound(ctx context.Context, before int64) {
 
 // drop deletes entries, and the mark before, and adds one that says which are missing now.
 func (c *chain) drop(ctx context.Context, why string, list []place) {
-	if len(list) == 0 || c.err != nil {
+	dropped := c.remove(ctx, list)
+	n := len(dropped)
+	if n == 0 {
 		return
 	}
-	gone := append(c.places(ctx, `SELECT number, hash, class, '' FROM audit WHERE class = $1`, audit.ClassMark), list...)
-	slices.SortFunc(gone, func(a, b place) int { return int(a.Number - b.Number) })
-	var dropped []audit.Head
-	for part := range slices.Chunk(gone, 500) {
-		numbers := make([]string, len(part))
-		for i, p := range part {
-			numbers[i] = fmt.Sprint(p.Number)
-			if len(p.Hash) > 0 { // it is in the chain
-				dropped = append(dropped, p.Head)
-			}
+	var before audit.Mark
+	marks := c.places(ctx, `SELECT number, hash, class, record FROM audit WHERE class = $1`, audit.ClassMark)
+	for _, p := range marks {
+		if err := json.Unmarshal([]byte(p.text), &before); err != nil {
+			c.err = fmt.Errorf("record %d: %w", p.Number, err)
 		}
-		c.exec(ctx, `DELETE FROM audit WHERE number IN (`+strings.Join(numbers, ",")+`)`)
 	}
-	if len(dropped) == 0 {
-		return
-	}
+	dropped = append(dropped, c.remove(ctx, marks)...)
+	slices.SortFunc(dropped, func(a, b audit.Head) int { return cmp.Compare(a.Number, b.Number) })
 	old := c.gaps(ctx)
 	gaps := old.With(dropped)
 	c.replace(ctx, old, gaps)
-	m, err := audit.Mark{Time: c.Limits.Now().UTC().Truncate(time.Millisecond), Why: why, Now: len(list), Dropped: gaps.Dropped(), Gaps: gaps.Hash()}.Entry()
+	m, err := audit.Mark{Time: c.Limits.Now().UTC().Truncate(time.Millisecond), Why: why, Now: n, Dropped: before.Dropped + int64(n), Gaps: gaps.Hash()}.Entry()
 	if c.err = errors.Join(c.err, err); c.err == nil {
 		m.Salt = salt()
 		c.add(ctx, []audit.Entry{m})
 	}
+}
+
+// remove deletes entries, and returns those that were in the chain.
+func (c *chain) remove(ctx context.Context, list []place) (chained []audit.Head) {
+	for part := range slices.Chunk(list, 500) {
+		numbers := make([]string, len(part))
+		for i, p := range part {
+			numbers[i] = strconv.FormatInt(p.Number, 10)
+			if len(p.Hash) > 0 {
+				chained = append(chained, p.Head)
+			}
+		}
+		c.exec(ctx, `DELETE FROM audit WHERE number IN (`+strings.Join(numbers, ",")+`)`)
+	}
+	return chained
 }
 
 func (c *chain) gaps(ctx context.Context) (list audit.Gaps) {
