@@ -25,7 +25,8 @@ import (
 // Limits of calls. A call that takes longer, or an answer that is larger, is an error.
 const (
 	callTime   = 30 * time.Second
-	fileTime   = 3 * time.Minute // of an upload or a download
+	uploadTime = 3 * time.Minute
+	fetchTime  = time.Minute // of all files of a message
 	pollTime   = 50 * time.Second
 	maxAnswer  = 32 << 20 // a hundred updates are far smaller
 	maxFile    = 20 << 20 // what getFile gives
@@ -87,7 +88,7 @@ func (a *api) callFor(ctx context.Context, limit time.Duration, method string, p
 
 // upload calls a method with a file in a field.
 func (a *api) upload(ctx context.Context, method string, p params, field string, file chat.File, result any) error {
-	ctx, stop := context.WithTimeout(ctx, fileTime)
+	ctx, stop := context.WithTimeout(ctx, uploadTime)
 	defer stop()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -197,8 +198,6 @@ func withoutURL(err error) error {
 
 // download returns a file's bytes, or errTooLarge.
 func (a *api) download(ctx context.Context, id string, most int64) ([]byte, error) {
-	ctx, stop := context.WithTimeout(ctx, fileTime)
-	defer stop()
 	var file struct {
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`

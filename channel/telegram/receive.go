@@ -261,8 +261,11 @@ func attached(m *message) (list []file) {
 const maxFiles = 20
 
 // fetch downloads files, together no more than one may have. Those that are larger, or that
-// cannot be had at a second try either, come without their bytes.
+// cannot be downloaded at a second try either, come without their bytes. Other messages
+// wait meanwhile, so there is a limit to it.
 func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
+	ctx, stop := context.WithTimeout(ctx, fetchTime)
+	defer stop()
 	left := int64(maxFile)
 	for _, f := range files[:min(len(files), maxFiles)] {
 		got := chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)}

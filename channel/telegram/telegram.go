@@ -173,17 +173,16 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 // poll asks for updates until ctx ends or something fails. What was handed over before is
 // acknowledged with the next request, also by the next Run.
 func (c *Channel) poll(ctx context.Context, r *run) error {
-	for {
+	for ctx.Err() == nil {
 		var batch []json.RawMessage
 		asked := time.Now()
 		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
 			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
 		}, &batch)
-		if ctx.Err() != nil {
-			return nil
-		}
 		var f *failure
 		switch {
+		case ctx.Err() != nil:
+			continue
 		case errors.As(err, &f) && f.code == http.StatusConflict && f.says("webhook"):
 			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
 			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
@@ -206,6 +205,7 @@ func (c *Channel) poll(ctx context.Context, r *run) error {
 			}
 		}
 	}
+	return nil
 }
 
 // workers is how many chats of a batch are handled at the same time: each may download
@@ -288,6 +288,9 @@ func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
 		return nil
 	}
 	m, ok := c.incoming(ctx, r.me, updates)
+	if err := ctx.Err(); err != nil {
+		return err // what was asked of Telegram for the message is not complete
+	}
 	if ok {
 		if err := r.in.Receive(ctx, m); err != nil {
 			return fmt.Errorf("telegram: handing over a message: %w", err)

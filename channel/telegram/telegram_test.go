@@ -505,7 +505,7 @@ func TestErrors(t *testing.T) {
 	} {
 		s.Fail("sendMessage", telegramtest.Failure{Code: f.code, Description: f.text})
 		err := send()
-		if err == nil || errors.Is(err, channel.ErrGone) != (f.want == channel.ErrGone) || errors.Is(err, channel.ErrRefused) != (f.want == channel.ErrRefused) || !strings.Contains(err.Error(), f.text) {
+		if err == nil || errors.Is(err, channel.ErrGone) != errors.Is(f.want, channel.ErrGone) || errors.Is(err, channel.ErrRefused) != errors.Is(f.want, channel.ErrRefused) || !strings.Contains(err.Error(), f.text) {
 			t.Errorf("%s: %v", f.text, err)
 		}
 	}
@@ -614,7 +614,7 @@ func TestRun(t *testing.T) {
 		s := server(t)
 		failed := make(chan struct{})
 		var once sync.Once
-		in := start(t, newChannel(t, telegram.Config{Token: s.Token, URL: s.URL}), func(m channel.Incoming) (err error) {
+		in := start(t, newChannel(t, telegram.Config{Token: s.Token, URL: s.URL}), func(channel.Incoming) (err error) {
 			once.Do(func() { err = errors.New("the store is away") })
 			if err != nil {
 				if s.Pending() != 2 {

@@ -23,8 +23,8 @@ func Parse(source string) (string, error) {
 	var open []string
 	for at := 0; at < len(source); {
 		rest := source[at:]
-		switch {
-		case rest[0] == '<':
+		switch rest[0] {
+		case '<':
 			m := tag.FindStringSubmatch(rest)
 			if m == nil {
 				return "", fmt.Errorf("unsupported start tag at byte offset %d", at)
@@ -48,14 +48,14 @@ func Parse(source string) (string, error) {
 				open = append(open, name)
 			}
 			at += len(m[0])
-		case rest[0] == '&':
+		case '&':
 			m := entity.FindString(rest)
 			if m == "" {
 				return "", fmt.Errorf("unknown entity at byte offset %d", at)
 			}
 			out.WriteString(html.UnescapeString(m))
 			at += len(m)
-		case rest[0] == '>':
+		case '>':
 			return "", fmt.Errorf("bare > at byte offset %d", at)
 		default:
 			out.WriteByte(rest[0])
