@@ -30,7 +30,7 @@ func newMarkup() markup {
 // anyway is counted as it is.
 func (m markup) length(markdown string) int {
 	sent := markdown
-	if len(markdown) < 8*maxText {
+	if len(markdown) < 4*maxText {
 		sent = m.render(markdown)
 	}
 	n := 0
