@@ -1,6 +1,16 @@
 package slack
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// emojis are the emojis that Slack's names are known of, each with its name.
+const emojis = "👀 eyes 👍 +1 👎 -1 ✅ white_check_mark ✔ heavy_check_mark ☑ ballot_box_with_check ❌ x " +
+	"❗ exclamation ❓ question ⚠ warning ⏳ hourglass_flowing_sand ⌛ hourglass ⏰ alarm_clock " +
+	"🤔 thinking_face 🙏 pray 👌 ok_hand 👏 clap 🎉 tada ❤ heart 🔥 fire 🚀 rocket 💯 100 😀 grinning " +
+	"😂 joy 😊 blush 😢 cry 😮 open_mouth 🤖 robot_face 🔒 lock ✍ writing_hand 💤 zzz 🛑 octagonal_sign " +
+	"🔧 wrench 💡 bulb 👋 wave"
 
 // emojiName returns Slack's name of an emoji, which may be given as such a name; empty if
 // it is not known.
@@ -9,78 +19,10 @@ func emojiName(emoji string) string {
 	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_+-") == "" {
 		return name
 	}
-	name = ""
-	switch strings.TrimSuffix(emoji, "\ufe0f") { // which asks for the colored form
-	case "👀":
-		name = "eyes"
-	case "👍":
-		name = "+1"
-	case "👎":
-		name = "-1"
-	case "✅":
-		name = "white_check_mark"
-	case "✔":
-		name = "heavy_check_mark"
-	case "☑":
-		name = "ballot_box_with_check"
-	case "❌":
-		name = "x"
-	case "❗":
-		name = "exclamation"
-	case "❓":
-		name = "question"
-	case "⚠":
-		name = "warning"
-	case "⏳":
-		name = "hourglass_flowing_sand"
-	case "⌛":
-		name = "hourglass"
-	case "⏰":
-		name = "alarm_clock"
-	case "🤔":
-		name = "thinking_face"
-	case "🙏":
-		name = "pray"
-	case "👌":
-		name = "ok_hand"
-	case "👏":
-		name = "clap"
-	case "🎉":
-		name = "tada"
-	case "❤":
-		name = "heart"
-	case "🔥":
-		name = "fire"
-	case "🚀":
-		name = "rocket"
-	case "💯":
-		name = "100"
-	case "😀":
-		name = "grinning"
-	case "😂":
-		name = "joy"
-	case "😊":
-		name = "blush"
-	case "😢":
-		name = "cry"
-	case "😮":
-		name = "open_mouth"
-	case "🤖":
-		name = "robot_face"
-	case "🔒":
-		name = "lock"
-	case "✍":
-		name = "writing_hand"
-	case "💤":
-		name = "zzz"
-	case "🛑":
-		name = "octagonal_sign"
-	case "🔧":
-		name = "wrench"
-	case "💡":
-		name = "bulb"
-	case "👋":
-		name = "wave"
+	all := strings.Fields(emojis)
+	i := slices.Index(all, strings.TrimSuffix(emoji, "\ufe0f")) // which asks for the colored form
+	if i < 0 {
+		return ""
 	}
-	return name
+	return all[i+1]
 }

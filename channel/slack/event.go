@@ -31,10 +31,10 @@ func splitID(id string) (chat, ts string) {
 
 // read reads what Slack has delivered, by the kinds of Socket Mode. It returns nil if there
 // is nothing to hand over.
-func (self *account) read(kind string, payload []byte) (*arrival, error) {
+func (s *session) read(kind string, payload []byte) (*arrival, error) {
 	switch kind {
 	case "events_api":
-		return self.readEvent(payload)
+		return s.readEvent(payload)
 	case "slash_commands":
 		return readCommand(payload)
 	case "interactive":
@@ -59,7 +59,7 @@ type event struct {
 	Files       []file
 }
 
-func (self *account) readEvent(payload []byte) (*arrival, error) {
+func (s *session) readEvent(payload []byte) (*arrival, error) {
 	var outer struct {
 		Type  string
 		Event json.RawMessage
@@ -70,7 +70,8 @@ func (self *account) readEvent(payload []byte) (*arrival, error) {
 	switch outer.Type {
 	case "event_callback":
 	case "app_rate_limited":
-		return nil, errors.New("the workspace has more events than Slack delivers to an app: 30,000 an hour")
+		s.log.Warn("slack leaves events out, as the workspace has more than it delivers to an app")
+		return nil, nil
 	default:
 		return nil, nil
 	}
@@ -90,14 +91,14 @@ func (self *account) readEvent(payload []byte) (*arrival, error) {
 		return nil, nil
 	case !slices.Contains([]string{"", "file_share", "thread_broadcast"}, e.Subtype):
 		return nil, nil // edits, deletions, joins and the like
-	case e.User == self.User, e.Bot != "" && e.Bot == self.Bot:
+	case e.User == s.self.User, e.Bot != "" && e.Bot == s.self.Bot:
 		return nil, nil // its own
 	}
 	written, err := moment(e.TS)
 	if err != nil {
 		return nil, err
 	}
-	text, named := readText(e.Text, self.User)
+	text, named := readText(e.Text, s.self.User)
 	if text == "" && len(e.Files) == 0 && !named {
 		return nil, nil
 	}
@@ -107,7 +108,7 @@ func (self *account) readEvent(payload []byte) (*arrival, error) {
 		From:      channel.Sender{ID: e.User, Bot: e.Bot != "" || e.User == "USLACKBOT"},
 		At:        channel.Address{Chat: e.Channel, Thread: e.Thread, Message: messageID(e.Channel, e.TS)},
 		Group:     !direct,
-		Mentioned: !direct && (named || e.Type == "app_mention" || e.Parent != "" && e.Parent == self.User),
+		Mentioned: !direct && (named || e.Type == "app_mention" || e.Parent != "" && e.Parent == s.self.User),
 		Text:      text,
 		Time:      written,
 	}}

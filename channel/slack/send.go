@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/etui-run/etui/channel"
 )
@@ -133,7 +134,10 @@ func firstPart(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	head := strings.ToValidUTF8(text[:limit], "")
+	for limit > 1 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	head := text[:limit]
 	if i := strings.LastIndexByte(head, '\n'); i > 0 {
 		return head[:i]
 	}

@@ -113,7 +113,7 @@ func New(config Config) (*Channel, error) {
 		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
 	}
 	api, err := url.Parse(cmp.Or(config.URL, "https://slack.com/api/"))
-	if err != nil || api.Host == "" || api.Scheme != "https" && !(api.Scheme == "http" && local(api.Hostname())) {
+	if err != nil || api.Host == "" || api.Scheme != "https" && (api.Scheme != "http" || !local(api.Hostname())) {
 		return nil, errors.New("slack: url is not an https address such as https://slack.com/api/")
 	}
 	if !strings.HasSuffix(api.Path, "/") {

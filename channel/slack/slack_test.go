@@ -334,7 +334,7 @@ func TestErrors(t *testing.T) {
 	} {
 		s.answers["chat.postMessage"] = object{"ok": false, "error": code, "needed": "chat:write"}
 		err := send()
-		if err == nil || !strings.Contains(err.Error(), code) || errors.Is(err, channel.ErrGone) != (want == channel.ErrGone) || errors.Is(err, channel.ErrRefused) != (want == channel.ErrRefused) {
+		if err == nil || !strings.Contains(err.Error(), code) || errors.Is(err, channel.ErrGone) != errors.Is(want, channel.ErrGone) || errors.Is(err, channel.ErrRefused) != errors.Is(want, channel.ErrRefused) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

@@ -91,7 +91,7 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 	pings := make(chan struct{})
 	defer func() { <-pings }()
 	defer end()
-	defer conn.CloseNow()
+	defer func() { _ = conn.CloseNow() }()
 	go func() {
 		defer panics.Log(s.log, "pinging Slack")
 		defer close(pings)
@@ -124,7 +124,7 @@ func (s *session) socket(ctx context.Context) (events int, err error) {
 			continue
 		}
 		events++
-		a, err := s.self.read(e.Type, e.Payload)
+		a, err := s.read(e.Type, e.Payload)
 		if err != nil {
 			s.log.WarnContext(ctx, "slack sent an event that etui cannot read", "type", word(e.Type), "error", err)
 		}

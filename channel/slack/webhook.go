@@ -63,7 +63,7 @@ func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, v.Challenge)
 		return
 	}
-	a, err := s.self.read(kind, payload)
+	a, err := s.read(kind, payload)
 	if err != nil {
 		c.log.WarnContext(r.Context(), "slack sent an event that etui cannot read", "type", kind, "error", err)
 		refuse(http.StatusBadRequest)
