@@ -50,6 +50,12 @@ type Redelivering interface {
 	Redelivers()
 }
 
+// Direct is a platform on which an account hears nothing of groups.
+type Direct interface {
+	// Direct is a marker without effect.
+	Direct()
+}
+
 // patience bounds each wait of the suite; it is far longer than any of them takes.
 const patience = 30 * time.Second
 
@@ -143,6 +149,10 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 	t.Run("group", func(t *testing.T) {
 		t.Parallel()
 		p, _, in := begin(t)
+		if _, ok := p.(Direct); ok {
+			t.Log("the platform has no groups")
+			return
+		}
 		p.Say(t, say(group, "to nobody"))
 		named := say(group, "to you")
 		named.Mentioned = true
@@ -191,11 +201,15 @@ func Run(t *testing.T, start func(t *testing.T) Platform) {
 	t.Run("own messages", func(t *testing.T) {
 		t.Parallel()
 		p, c, in := begin(t)
-		p.Say(t, say(group, "first"))
+		place := group
+		if _, ok := p.(Direct); ok {
+			place = direct
+		}
+		p.Say(t, say(place, "first"))
 		if _, err := c.Send(t.Context(), channel.Outgoing{To: in.next(t).At, Text: "mine", Key: "k1"}); err != nil {
 			t.Fatal(err)
 		}
-		p.Say(t, say(group, "second"))
+		p.Say(t, say(place, "second"))
 		if got := in.next(t); got.Text != "second" {
 			t.Errorf("got %+v", got)
 		}

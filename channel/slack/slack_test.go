@@ -660,8 +660,10 @@ func TestConfig(t *testing.T) {
 		"not both":             func(c *slack.Config) { c.Secret = secret },
 		"app_token":            func(c *slack.Config) { c.AppToken = "" },
 		"https":                func(c *slack.Config) { c.URL = "http://slack.example/api/" },
-		"workflow":             func(c *slack.Config) { c.Workflows = map[string]string{"deploy": "https://hooks.slack.com.example/triggers/x"} },
-		"hooks.slack.com":      func(c *slack.Config) { c.Workflows = map[string]string{"deploy": "https://slack.com@evil.example/"} },
+		"workflow": func(c *slack.Config) {
+			c.Workflows = map[string]string{"deploy": "https://hooks.slack.com.example/triggers/x"}
+		},
+		"hooks.slack.com": func(c *slack.Config) { c.Workflows = map[string]string{"deploy": "https://slack.com@evil.example/"} },
 	} {
 		config := good
 		change(&config)
