@@ -61,7 +61,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	switch {
 	case "/"+name == engine.Compact:
 		return false, nil
-	case i < 0:
+	case i < 0 && name != "start":
 		text = fmt.Sprintf("There is no command /%s%s. /help lists them.", printable.Line(name, 40), nearest.Hint(name, func(yield func(string) bool) {
 			for _, c := range commands {
 				if !yield(c.Name) {
@@ -69,7 +69,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 				}
 			}
 		}))
-	case name == "help":
+	case name == "help" || name == "start": // Telegram's button for the first message says that
 		text = help()
 	case commands[i].run == nil:
 		return false, nil

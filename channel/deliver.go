@@ -21,15 +21,26 @@ const (
 	look = time.Second
 	// tooOld is when a letter is given up that could not be delivered.
 	tooOld = 7 * 24 * time.Hour
+	// hopeless is how often a letter is tried while others arrive, and lately is how long ago
+	// one arrived then: the platform does not want this one.
+	hopeless = 10
+	lately   = 10 * time.Minute
 	// underWay is why a letter waits that a process is about to send.
 	underWay = "it is being sent"
 )
+
+// delivered is the end of a delivery in a session: how often the letter was tried that failed,
+// 0 if none did.
+type delivered struct {
+	session session.Key
+	tries   int
+}
 
 // deliver delivers the letters of the accounts that it receives from owned, until ctx ends:
 // those of a session one after the other, and many sessions at once.
 func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 	mine := map[string]*account{}
-	done := make(chan session.Key)
+	done := make(chan delivered)
 	var all sync.WaitGroup
 	defer all.Wait()
 	timer := time.NewTimer(0)
@@ -38,19 +49,17 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 		next := look
 		select {
 		case <-ctx.Done():
-			go func() { // those that still send
-				defer panics.Log(h.log, "waiting for deliveries")
-				for range done { //nolint:revive // each is received
-				}
-			}()
-			all.Wait()
-			close(done)
 			return
 		case a := <-owned:
 			mine[a.Name] = a
 			next = 0
-		case key := <-done:
-			delete(h.busy, key)
+		case end := <-done:
+			delete(h.busy, end.session)
+			if end.tries == 0 {
+				delete(h.later, end.session)
+			} else if len(h.later) < remembered {
+				h.later[end.session] = time.Now().Add(min(firstPause<<min(end.tries-1, 10), lastPause))
+			}
 			next = 0
 		case <-h.engine.Answered():
 			next = 0
@@ -58,14 +67,15 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 			waiting, err := h.look(ctx, mine, func(key session.Key, a *account, letters []engine.Letter) {
 				h.busy[key] = true
 				all.Go(func() {
+					end := delivered{key, 1}
 					defer func() {
 						select {
-						case done <- key:
+						case done <- end:
 						case <-ctx.Done():
 						}
 					}()
 					defer panics.Log(h.log, "delivering replies")
-					a.deliverAll(ctx, letters)
+					end.tries = a.deliverAll(ctx, letters)
 				})
 			})
 			if err != nil && ctx.Err() == nil {
@@ -107,7 +117,7 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 			}
 			waiting++
 			counts[a]++
-			if h.busy[l.Session] || a.resting() {
+			if h.busy[l.Session] || a.resting() || time.Now().Before(h.later[l.Session]) {
 				continue
 			}
 			b := batches[l.Session]
@@ -156,20 +166,22 @@ func (a *account) resting() bool {
 	return time.Now().Before(a.pause)
 }
 
-// deliverAll delivers letters of a session in their order, until one fails.
-func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) {
+// deliverAll delivers letters of a session in their order, until one fails. It returns how
+// often that one was tried, or 0.
+func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
 	for _, l := range letters {
 		select {
 		case a.sending <- struct{}{}:
 		case <-ctx.Done():
-			return
+			return 0
 		}
 		ok := a.deliverOne(ctx, l)
 		<-a.sending
 		if !ok {
-			return
+			return l.Tries + 1
 		}
 	}
+	return 0
 }
 
 // deliverOne delivers a letter, and reports whether the next one may follow.
@@ -199,6 +211,9 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 	case time.Since(l.Asked) > tooOld:
 		a.drop(ctx, l, err)
 		return true
+	case l.Tries >= hopeless && a.arrives():
+		a.drop(ctx, l, err)
+		return true
 	default:
 		if ctx.Err() == nil {
 			a.failed(ctx, err)
@@ -223,18 +238,30 @@ func (a *account) succeeded() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.state.Sent++
+	a.arrived = time.Now()
 	if a.failures > 0 && a.state.Connected {
 		a.state.Error = ""
 	}
 	a.failures = 0
 }
 
-// failed makes the account rest.
+// arrives reports whether something has arrived lately.
+func (a *account) arrives() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Since(a.arrived) < lately
+}
+
+// failed makes the account rest: at once if the platform asks for it, else when nothing
+// arrives any more.
 func (a *account) failed(ctx context.Context, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	pause := min(firstPause<<min(a.failures, 10), lastPause)
 	a.failures++
+	pause := time.Duration(0)
+	if a.failures >= 3 {
+		pause = min(firstPause<<min(a.failures-3, 10), lastPause)
+	}
 	var limited *Limited
 	if errors.As(err, &limited) {
 		pause = max(limited.After, firstPause)

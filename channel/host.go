@@ -81,8 +81,9 @@ type Host struct {
 	records  store.Records
 	log      *slog.Logger
 	accounts []*account
-	busy     map[session.Key]bool // sessions whose letters are being delivered; only deliver uses it
-	sending  chan struct{}        // one place for each delivery at once
+	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
+	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
+	sending  chan struct{}             // one place for each delivery at once
 	turns    sync.WaitGroup
 }
 
@@ -103,6 +104,7 @@ type account struct {
 	state    State
 	pause    time.Time // nothing is sent before
 	failures int       // of sending, in a row
+	arrived  time.Time // the last reply
 }
 
 // State is how a channel is.
@@ -135,7 +137,7 @@ const (
 
 // New returns a host. It connects to nothing yet.
 func New(c Config) (*Host, error) {
-	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, sending: make(chan struct{}, maxSending)}
+	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, later: map[session.Key]time.Time{}, sending: make(chan struct{}, maxSending)}
 	if h.records == nil {
 		h.records = &store.Memory{}
 	}

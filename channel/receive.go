@@ -114,6 +114,9 @@ func (a *account) message(m Incoming) engine.Message {
 	if m.Group {
 		em.Attrs["chat_kind"] = "group"
 	}
+	if m.At.Thread != "" {
+		em.Attrs["thread"] = m.At.Thread
+	}
 	for _, b := range a.Bindings {
 		if (b.Chat == "" || b.Chat == m.At.Chat) && (b.User == "" || b.User == m.From.ID) {
 			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy

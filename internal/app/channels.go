@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/slack"
+	"github.com/etui-run/etui/channel/telegram"
+	"github.com/etui-run/etui/channel/webhook"
 	"github.com/etui-run/etui/channel/wecom"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/prompt"
@@ -24,6 +27,28 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 	web := &http.Client{Timeout: platformTime}
 	log := a.log.With("channel", c.Name)
 	switch c.Type {
+	case "telegram":
+		if err := only(c, "token", "url", "webhook"); err != nil {
+			return nil, err
+		}
+		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
+	case "slack":
+		if err := only(c, "token", "app_token", "user_token", "secret", "url", "workflows"); err != nil {
+			return nil, err
+		}
+		workflows := map[string]string{}
+		for name, url := range c.Workflows {
+			workflows[name] = string(url)
+		}
+		return slack.New(slack.Config{
+			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
+			Workflows: workflows, URL: c.URL, Client: web, Log: log,
+		})
+	case "webhook":
+		if err := only(c, "secret", "url"); err != nil {
+			return nil, err
+		}
+		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
 	case "wecom":
 		if err := only(c, "corp", "app", "secret", "token", "key", "url"); err != nil {
 			return nil, err
@@ -36,7 +61,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 // only refuses the keys that mean nothing to the type of a channel.
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
-		"token": c.Token != "", "app_token": c.AppToken != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
+		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
 		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
