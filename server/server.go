@@ -68,7 +68,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	cfg.Skills.Log = cfg.Log
 	if cfg.Channels == nil {
-		cfg.Channels = &channel.Host{}
+		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
 	}
 	s := &Server{engine: e, config: cfg}
 	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills))

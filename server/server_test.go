@@ -78,6 +78,13 @@ func ExampleServer_Routes() {
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
+	// open      GET /channels/{channel}
+	// open      POST /channels/{channel}
+	// operator  GET /admin/channels
+	// operator  POST /admin/channels/pair
+	// operator  DELETE /admin/channels/{name}/people/{user}
+	// operator  POST /admin/channels/{name}/send
+	// operator  POST /admin/channels/{name}/test
 	// operator  GET /metrics
 	// operator  GET /admin/sessions
 	// operator  GET /admin/sessions/{key}
