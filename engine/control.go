@@ -124,15 +124,16 @@ func (a *agent) set(c Control) {
 }
 
 // loadControls puts into effect what is stored of all agents. A name that does not exist now
-// may come back: until then it stands for nothing.
-func (e *Engine) loadControls(ctx context.Context) error {
+// may come back: until then it stands for nothing. It returns the agents of which the
+// configuration has changed since.
+func (e *Engine) loadControls(ctx context.Context) (outdated []string, err error) {
 	for _, a := range e.agents { // so that no change comes between reading and setting
 		a.controls.changing.Lock()
 		defer a.controls.changing.Unlock()
 	}
 	records, err := e.config.Store.Records(ctx, controlKind)
 	if err != nil {
-		return fmt.Errorf("what people changed of the agents: %w: %w", ErrStore, err)
+		return nil, fmt.Errorf("what people changed of the agents: %w: %w", ErrStore, err)
 	}
 	for _, r := range records {
 		a := e.agents[r.Key]
@@ -141,15 +142,15 @@ func (e *Engine) loadControls(ctx context.Context) error {
 		}
 		var c changed
 		if err := json.Unmarshal(r.Value, &c); err != nil {
-			return fmt.Errorf("what people changed of agent %s: %w", r.Key, err)
+			return nil, fmt.Errorf("what people changed of agent %s: %w", r.Key, err)
 		}
 		if c.Configured != a.configured() {
-			e.config.Log.WarnContext(ctx, "the configuration of the agent has changed, and counts instead of what was changed at run time", "agent", a.Name)
+			outdated = append(outdated, a.Name)
 			c = changed{}
 		}
 		a.set(c.Control)
 	}
-	return nil
+	return outdated, nil
 }
 
 // followControls takes over what is changed through other engines, until ctx ends.
@@ -161,7 +162,7 @@ func (e *Engine) followControls(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := e.loadControls(ctx); err != nil && ctx.Err() == nil {
+		if _, err := e.loadControls(ctx); err != nil && ctx.Err() == nil {
 			e.config.Log.DebugContext(ctx, "agents stay as they are", "error", err) // the store says when it is away
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -234,4 +235,26 @@ func TestControlsAreConsistent(t *testing.T) {
 	asking.Wait()
 	close(done)
 	changing.Wait()
+}
+
+// TestControlsAreKept: what people change of an agent outlives the engine, until the
+// configuration of that agent changes.
+func TestControlsAreKept(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	next := func(groups string) engine.AgentStatus {
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Agents[0].Groups = kept, groups })
+		now, err := g.AgentStatus("main")
+		must(t, err)
+		return now
+	}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+	must(t, g.Control(t.Context(), "main", engine.Control{Groups: new("world")}))
+	must(t, g.SetSkill(t.Context(), "main", "talking"))
+	if now := next(""); now.Groups != "world" || now.Skill != "talking" {
+		t.Errorf("after a restart: %+v", now)
+	}
+	if now := next("talk"); now.Groups != "talk" || now.Skill != catalog.Full {
+		t.Errorf("after a change of the configuration: %+v", now)
+	}
 }

@@ -266,8 +266,12 @@ func New(cfg Config) (*Engine, error) {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 	}
-	if err := e.loadControls(context.Background()); err != nil { // the store bounds how long that takes
+	outdated, err := e.loadControls(context.Background()) // the store bounds how long that takes
+	if err != nil {
 		return nil, err
+	}
+	if len(outdated) > 0 {
+		cfg.Log.Warn("the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents", outdated)
 	}
 	return e, nil
 }

@@ -40,13 +40,18 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 	defer again.Stop()
 	for {
 		now, err := s.ask(ctx, key, number, answered)
-		if err != nil || now == 0 {
-			select {
-			case <-answered: // and the end came at once
-				stopped = true
-			default:
-			}
+		if err != nil || now == 0 && (stopped || number == 0) {
 			return stopped, err
+		}
+		if now == 0 { // the answer may come after the end
+			select {
+			case <-answered:
+				return true, nil
+			case <-again.C:
+				return false, nil
+			case <-ctx.Done():
+				return false, context.Cause(ctx)
+			}
 		}
 		number = now
 		for waiting := true; waiting; {
@@ -68,7 +73,7 @@ func (s *Store) Interrupt(ctx context.Context, key session.Key) (stopped bool, e
 // when no other process has one, or not that with the number before.
 func (s *Store) ask(ctx context.Context, key session.Key, before int64, answered chan struct{}) (number int64, err error) {
 	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.pool.QueryRow(ctx, `UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3 IN (0, number) RETURNING number`, key, s.holder, before).Scan(&number)
+		err := s.pool.QueryRow(ctx, `UPDATE claims SET wanted = true WHERE session = $1 AND holder NOT IN ('', $2) AND alive(holder) AND $3::bigint IN (0, number) RETURNING number`, key, s.holder, before).Scan(&number)
 		if errors.Is(err, pgx.ErrNoRows) {
 			number, err = 0, nil
 		}
