@@ -88,7 +88,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 		return true, nil
 	}
 	a.handled.Put(key, true)
-	a.answer(m, text, nil)
+	a.answer(m, text)
 	return true, nil
 }
 
@@ -249,9 +249,9 @@ func (a *account) memory(_ context.Context, em engine.Message, _ string) (string
 	if err != nil {
 		return "", err
 	}
-	r, err := a.engine.Remembered(f, 3)
-	if err != nil {
-		return "Nothing is remembered here: " + err.Error() + ".", nil
+	r, unable := a.engine.Remembered(f, 3)
+	if unable != nil {
+		return "Nothing is remembered here: " + unable.Error() + ".", nil //nolint:nilerr // that is the answer
 	}
 	var b strings.Builder
 	b.WriteString(r.Text)

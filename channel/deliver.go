@@ -288,15 +288,13 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 	key := fmt.Sprintf("etui-%d", l.ID)
 	d := a.draft(to)
 	if d == nil {
-		_, err := a.say(ctx, to, text, buttons, key)
-		return err
+		return a.say(ctx, to, text, buttons, key)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 	if d.id == "" {
-		_, err := a.say(ctx, to, text, buttons, key)
-		return err
+		return a.say(ctx, to, text, buttons, key)
 	}
 	parts := split(text, a.traits)
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
@@ -307,8 +305,7 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 					return err
 				}
 				// The draft cannot be changed any more: the reply comes whole.
-				_, err := a.say(ctx, to, text, buttons, key)
-				return err
+				return a.say(ctx, to, text, buttons, key)
 			}
 			d.shown = parts[0]
 		}
@@ -339,14 +336,10 @@ func buttonsOf(l engine.Letter) (list []Button) {
 	}
 }
 
-// say sends a text in as many messages as it takes. It returns the ID of the first one.
-func (a *account) say(ctx context.Context, to Address, text string, buttons []Button, key string) (string, error) {
+// say sends a text in as many messages as it takes.
+func (a *account) say(ctx context.Context, to Address, text string, buttons []Button, key string) error {
 	parts := split(text, a.traits)
-	if len(parts) == 0 {
-		return "", nil
-	}
 	last := len(parts) - 1
-	first := ""
 	for i, part := range parts {
 		m := Outgoing{To: to, Text: part, Key: key}
 		if i > 0 {
@@ -356,15 +349,11 @@ func (a *account) say(ctx context.Context, to Address, text string, buttons []Bu
 		if i == last {
 			m.Buttons = buttons
 		}
-		id, err := a.Channel.Send(ctx, m)
-		if err != nil {
-			return first, err
-		}
-		if i == 0 {
-			first = id
+		if _, err := a.Channel.Send(ctx, m); err != nil {
+			return err
 		}
 	}
-	return first, nil
+	return nil
 }
 
 // sayParts sends what follows a draft.

@@ -356,8 +356,7 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	if err != nil {
 		return err
 	}
-	_, err = a.say(ctx, to, text, nil, "")
-	return err
+	return a.say(ctx, to, text, nil, "")
 }
 
 // maxDelivery is how long the body of a webhook's request may be, in bytes.

@@ -401,7 +401,7 @@ func TestCommands(t *testing.T) {
 			{"1", "/whoami", "You are ann on test (person)"},
 			{"9", "/whoami", "You are 9 on test (peer)"},
 			{"9", "/model", "other answers with the model echo"},
-			{"1", "/halp", "There is no command /halp"},
+			{"1", "/helpp", "There is no command /helpp"},
 			{"1", "/status", "Messages that run or wait: 0"},
 			{"1", "/why", "There is no message yet"},
 			{"1", "/tools", "Say what to find"},

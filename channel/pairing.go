@@ -104,7 +104,7 @@ func (h *Host) Pair(ctx context.Context, code string) (Pairing, error) {
 		}
 		_, err := h.records.Remove(ctx, pairingKind, code)
 		if a, known := h.account(p.Channel); known == nil && a.up.Load() {
-			a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.", nil)
+			a.answer(Incoming{ID: "paired", At: Address{Chat: p.Chat}}, "You can write to me now.")
 		}
 		return p, err
 	}
@@ -155,6 +155,6 @@ func (a *account) stranger(ctx context.Context, m Incoming) error {
 		return err
 	}
 	a.log.InfoContext(ctx, "somebody wants to write: etui channels pair lets them in", "channel", a.Name, "user", m.From.ID, "name", m.From.Name, "code", p.Code)
-	a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+p.Code, nil)
+	a.answer(m, "I do not know you yet. Give this code to whoever runs this service, who can let you in: "+p.Code)
 	return nil
 }

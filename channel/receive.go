@@ -85,17 +85,17 @@ func (a *account) tell(m Incoming, why string, every time.Duration, text string)
 		return
 	}
 	a.told.Put(key, time.Now())
-	a.answer(m, text, nil)
+	a.answer(m, text)
 }
 
 // answer sends a text that no turn has made. It does not wait, and what cannot be sent is
 // lost: the sender can ask again.
-func (a *account) answer(m Incoming, text string, buttons []Button) {
+func (a *account) answer(m Incoming, text string) {
 	a.turns.Go(func() {
 		defer panics.Log(a.log, "answering a command")
 		ctx, done := context.WithTimeout(a.life, time.Minute)
 		defer done()
-		if _, err := a.say(ctx, m.At, text, buttons, "answer-"+m.ID); err != nil {
+		if err := a.say(ctx, m.At, text, nil, "answer-"+m.ID); err != nil {
 			a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
 		}
 	})
@@ -177,7 +177,7 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 			}
 			live.see(event)
 			if event.Done != nil && !taken { // the engine has answered it at once
-				a.answer(m, event.Done.Reply, nil)
+				a.answer(m, event.Done.Reply)
 			}
 		}
 		if !taken {
@@ -206,6 +206,6 @@ func (a *account) refused(m Incoming, err error) error {
 	case errors.Is(err, engine.ErrEmpty):
 		return nil
 	}
-	a.answer(m, engine.Excuse(err), nil)
+	a.answer(m, engine.Excuse(err))
 	return nil
 }

@@ -138,7 +138,7 @@ func packed(items []string, between string, t Traits) (list []string) {
 			continue
 		}
 		if begun {
-			list, now, begun = append(list, now), "", false
+			list = append(list, now)
 		}
 		for !t.fits(item) {
 			n := cut(item, t)

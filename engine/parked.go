@@ -106,7 +106,7 @@ func (e *Engine) DropItem(ctx context.Context, id int64) error {
 // parked returns an item that is parked or, if that may be, whose reply waits to be delivered.
 func (e *Engine) parked(ctx context.Context, id int64, answered bool) (store.Item, error) {
 	i, err := e.unended(ctx, id)
-	if err == nil && i.State != store.Parked && !(answered && i.State == store.Answered) {
+	if err == nil && i.State != store.Parked && (!answered || i.State != store.Answered) {
 		err = fmt.Errorf("%d: %w", id, ErrNotParked)
 	}
 	return i, err
