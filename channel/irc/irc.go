@@ -160,11 +160,12 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	s, err := c.connect(ctx)
 	if err == nil {
 		err = s.run(ctx, in)
+	} else {
+		c.lost(nil, err)
 	}
 	if ctx.Err() != nil {
-		err = nil
+		return nil
 	}
-	c.lost(err)
 	return err
 }
 
@@ -172,17 +173,21 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 func (c *Channel) found(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if s.over {
+		return
+	}
 	c.session, c.err = s, nil
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-func (c *Channel) lost(err error) {
-	if err == nil {
-		err = errors.New("the connection to IRC was closed")
-	}
+// lost makes Send wait for another session.
+func (c *Channel) lost(s *session, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if s != nil {
+		s.over = true
+	}
 	c.session, c.err = nil, err
 	c.attempts++
 	close(c.changed)

@@ -307,7 +307,11 @@ func (p *platform) lead(to string) {
 	}
 }
 
-func (p *platform) Cut(*testing.T) { p.lead(p.real) }
+func (p *platform) Cut(t *testing.T) {
+	p.ann.see(t, "etui", "#test")
+	p.lead(p.real)
+	p.ann.wait(t, "the end of the connection", func(m ircmsg.Message) bool { return m.Command == "QUIT" && m.Nick() == "etui" })
+}
 
 // Redelivers implements [channeltest.Redelivering]: what cannot be stored is tried again.
 func (p *platform) Redelivers() {}
@@ -396,11 +400,11 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := bob.heard(t, "Ann_", "#test")
-	if got := strings.Join(said[:4], ""); got != strings.Repeat("字", 400) {
-		t.Errorf("Chinese arrives as %q", said[:4])
+	if got := strings.Join(said[:3], ""); got != strings.Repeat("字", 400) {
+		t.Errorf("Chinese arrives as %q", said[:3])
 	}
-	if got, want := strings.Join(said[4:], " "), "• \x02one "+strings.Repeat("word ", 150)+"end\x02 • two  x"; strings.ReplaceAll(got, "d \x02word", "d word") != want {
-		t.Errorf("the list arrives as %q", said[4:])
+	if got, want := strings.Join(said[3:], " "), "• \x02one "+strings.Repeat("word ", 150)+"end\x02 • two  x"; strings.ReplaceAll(got, "d \x02word", "d word") != want {
+		t.Errorf("the list arrives as %q", said[3:])
 	}
 	p.ann.say("QUIT") // the nick is free
 	bob.see(t, "Ann", "#own")

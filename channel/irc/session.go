@@ -42,6 +42,7 @@ type session struct {
 	caps    map[string]bool // constant after register
 	turn    chan struct{}   // has a place for who uses exchange
 	ended   chan struct{}   // closed when nothing is read any more
+	over    bool            // ended; guarded by the channel's mu
 	jobs    chan func(ctx context.Context, in channel.Receiver)
 	writing sync.Mutex
 
@@ -82,6 +83,7 @@ func (s *session) run(ctx context.Context, in channel.Receiver) error {
 	part(func() { s.deliver(ctx, in) })
 	part(func() { s.keep(connected) })
 	err := s.read()
+	s.c.lost(s, err)
 	close(s.ended)
 	end()
 	parts.Wait()
