@@ -163,10 +163,10 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	} else {
 		c.lost(nil, err)
 	}
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // found makes a session known to Send.

@@ -25,7 +25,7 @@ const (
 )
 
 // wanted are the extensions of IRCv3 that the channel knows what to do with.
-var wanted = [...]string{"account-notify", "account-tag", "batch", "draft/chathistory", "chathistory", "echo-message", "extended-join", "message-tags", "multi-prefix", "server-time"}
+var wanted = [...]string{"account-notify", "account-tag", "batch", "draft/chathistory", "chathistory", "draft/event-playback", "echo-message", "extended-join", "message-tags", "multi-prefix", "server-time"}
 
 // connect makes a connection and logs in.
 func (c *Channel) connect(ctx context.Context) (*session, error) {

@@ -311,6 +311,11 @@ func (s *session) handle(m ircmsg.Message) {
 		s.each(m)
 	}
 	p := append(slices.Clone(m.Params), "", "", "", "") // a parameter that is missing is empty
+	_, ref := m.GetTag("batch")
+	past := ref != "" && s.batches[ref].history
+	if past && m.Command != "PRIVMSG" {
+		return // who came and went; without draft/event-playback some servers tell it as messages
+	}
 	who := s.fold(m.Nick())
 	self := who == s.fold(s.nick)
 	switch m.Command {
@@ -326,7 +331,7 @@ func (s *session) handle(m ircmsg.Message) {
 			}
 		}
 	case "PRIVMSG":
-		s.privmsg(m)
+		s.privmsg(m, past)
 	case "NICK":
 		s.people.rename(who, s.fold(p[0]))
 		if self {
@@ -411,8 +416,8 @@ func (s *session) askHistory(room string) {
 // timestamp is how IRCv3 writes times.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// privmsg takes a message of a person.
-func (s *session) privmsg(m ircmsg.Message) {
+// privmsg takes a message of a person, said now or in the past.
+func (s *session) privmsg(m ircmsg.Message, past bool) {
 	from, err := m.NUH()
 	if err != nil || from.User == "" || len(m.Params) < 2 || s.fold(from.Name) == s.fold(s.nick) {
 		return // of the server or of ourselves
@@ -422,12 +427,8 @@ func (s *session) privmsg(m ircmsg.Message) {
 	if !group && target != s.fold(s.nick) {
 		return // to some of a room, or to all of a server
 	}
-	past := false
-	if _, ref := m.GetTag("batch"); ref != "" {
-		past = s.batches[ref].history
-		if past && (!group || !s.asked[target]) {
-			return // nobody asked for it
-		}
+	if past && (!group || !s.asked[target]) {
+		return // nobody asked for it
 	}
 	if action, ok := strings.CutPrefix(text, "\x01ACTION "); ok {
 		text = "*" + strings.TrimSuffix(action, "\x01") + "*"
