@@ -93,7 +93,7 @@ func (h *helper) share(listener int, q *question) error {
 	flags := int(int32(q.data.args[opens[number]+1]))
 	var fd int
 	switch {
-	case begins(path, "/proc/"):
+	case begins(path, "/proc/") && flags&unix.O_ACCMODE == unix.O_RDONLY:
 		fd, err = h.ownFile(listener, q, path[len("/proc/"):])
 	case isTerminals(path):
 		fd, err = h.newTerminal(flags)
