@@ -88,17 +88,48 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 
 // interrupt ends what runs in a session now.
 func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
-	ended := e.stops.stop(key)
-	if ended == nil {
-		return false, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, maxStopping)
 	defer cancel()
+	ended := e.stops.stop(key)
+	if ended == nil {
+		return e.interruptElsewhere(ctx, key)
+	}
 	select {
 	case <-ended:
 		return true, nil
 	case <-ctx.Done():
 		return true, fmt.Errorf("the turn is being stopped, and has not ended yet: %w", context.Cause(ctx))
+	}
+}
+
+// interruptElsewhere ends what another process runs in a session now.
+func (e *Engine) interruptElsewhere(ctx context.Context, key session.Key) (bool, error) {
+	if e.shared == nil {
+		return false, nil
+	}
+	stopped, err := e.shared.Interrupt(ctx, key)
+	switch {
+	case stopped && err != nil:
+		err = fmt.Errorf("the turn is being stopped at another etui, and has not ended yet: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = nil // it works on the session without a turn, or too long to tell
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return stopped, err
+}
+
+// heedOthers ends the turns that other processes ask to end, until ctx ends.
+func (e *Engine) heedOthers(ctx context.Context) {
+	for {
+		select {
+		case i := <-e.shared.Interruptions():
+			if e.stops.stop(i.Session) != nil {
+				i.Stopped()
+			}
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

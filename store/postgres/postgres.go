@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
@@ -35,19 +37,23 @@ import (
 // Store keeps sessions in a database. It is safe for concurrent use.
 type Store struct {
 	pool   *pgxpool.Pool
-	name   string // of the database, for people
-	holder string // this process
+	sql    *sql.DB // the same connections
+	name   string  // of the database, for people
+	holder string  // this process
 	log    *slog.Logger
 
-	stop   context.CancelFunc // ends keepAlive
-	ended  sync.WaitGroup
-	left   chan struct{}
-	mu     sync.Mutex                    // guards the rest
-	claims map[session.Key]*claim        // what this process works on, or has lost
-	wakes  map[chan struct{}]session.Key // of those who wait for a session
-	doubts map[string]time.Time          // keys of items that may have been accepted, and since when
-	told   map[int64]*transcript         // of the items that this process works on
-	heard  map[int64]*listener           // of the items that others work on
+	stop          context.CancelFunc // ends keepAlive
+	ended         sync.WaitGroup
+	left          chan struct{}
+	mu            sync.Mutex                    // guards the rest
+	claims        map[session.Key]*claim        // what this process works on, or has lost
+	wakes         map[chan struct{}]session.Key // of those who wait for a session
+	doubts        map[string]time.Time          // keys of items that may have been accepted, and since when
+	told          map[int64]*transcript         // of the items that this process works on
+	heard         map[int64]*listener           // of the items that others work on
+	watched       map[chan struct{}]string      // the kinds of records, by who watches them
+	asked         map[int64]chan struct{}       // who waits for the end of what runs under the claim of another process
+	interruptions chan store.Interruption
 }
 
 var _ store.Shared = (*Store)(nil)
@@ -102,6 +108,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		name: Name(url), holder: rand.Text(), log: log, left: make(chan struct{}, 1),
 		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{}, told: map[int64]*transcript{}, heard: map[int64]*listener{},
+		watched: map[chan struct{}]string{}, asked: map[int64]chan struct{}{}, interruptions: make(chan store.Interruption, maxInterruptions),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -116,6 +123,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		s.pool.Close()
 		return nil, s.explain(err)
 	}
+	s.sql = stdlib.OpenDBFromPool(s.pool)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.ended.Go(func() {
 		defer panics.Log(s.log, "keeping this process's lease")
@@ -134,6 +142,7 @@ func (s *Store) Close() error {
 	if _, err := s.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.holder); err != nil {
 		s.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.explain(err))
 	}
+	_ = s.sql.Close() // it has no connection of its own
 	s.pool.Close()
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
+	"github.com/etui-run/etui/turn"
 )
 
 func must(t testing.TB, err error) {
@@ -124,6 +125,27 @@ func TestClaimsComeInTheOrderOfTheMailbox(t *testing.T) {
 	if got := errors.Join(one, two); !errors.Is(got, store.ErrEnded) || one != nil && two != nil {
 		t.Errorf("the claims: %v, %v", one, two)
 	}
+}
+
+// Two messages may wait at a process in another order than that of their numbers. One of
+// another process between them does not make both processes wait for each other.
+func TestClaimsDoNotWaitForEachOther(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	var items []int64
+	for _, s := range []*postgres.Store{a, b, a} {
+		i, _, err := s.Accept(t.Context(), store.Item{Session: "s", Holder: s.Holder(), Message: []byte(`{}`)})
+		must(t, err)
+		items = append(items, i.ID)
+	}
+	if err := b.Claim(t.Context(), store.Claim{Session: "s", Item: items[1], Try: true}); !errors.Is(err, store.ErrClaimed) {
+		t.Errorf("the second: %v", err)
+	}
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s", Item: items[2], Try: true}))
+	must(t, a.Finish(t.Context(), store.End{ID: items[2]}))
+	must(t, a.Finish(t.Context(), store.End{ID: items[0]}))
+	a.Release("s")
+	must(t, b.Claim(t.Context(), store.Claim{Session: "s", Item: items[1]}))
 }
 
 // What a process leaves that ends is found by the others at once.
@@ -330,5 +352,65 @@ func TestServerIsAwayAndComesBack(t *testing.T) {
 	}
 	if text != "hello world" {
 		t.Errorf("the answer is %q", text)
+	}
+}
+
+// A turn is stopped through another process, which answers when it has ended. Where nothing
+// runs, it says so.
+func TestStopAtAnotherProcess(t *testing.T) {
+	url := server.Database(t)
+	m := piecemeal{"hello", nil}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, open(t, url), m)
+	for _, idle := range []bool{false, true} {
+		var asked sync.WaitGroup
+		begun := make(chan struct{})
+		if idle {
+			close(begun)
+		} else {
+			asked.Go(func() {
+				var last turn.Event
+				for event, err := range a.Send(t.Context(), engine.Message{Text: "hi", User: "ann"}) {
+					if err != nil && !errors.Is(err, turn.ErrStopped) {
+						t.Error(err)
+					}
+					if last = event; event.Text == "hello" {
+						close(begun)
+					}
+				}
+				if last.Done == nil || !last.Done.Stopped {
+					t.Errorf("the turn ended with %+v", last)
+				}
+			})
+		}
+		<-begun
+		said := ""
+		for event, err := range b.Send(t.Context(), engine.Message{Text: engine.Stop, User: "ann"}) {
+			must(t, err)
+			said += event.Text
+		}
+		if want := map[bool]string{false: "Stopped.", true: "Nothing is running."}[idle]; said != want {
+			t.Errorf("idle %v: %q, want %q", idle, said, want)
+		}
+		asked.Wait()
+	}
+}
+
+// What people change of an agent is in effect at every process, and after a restart.
+func TestControlsAreShared(t *testing.T) {
+	url := server.Database(t)
+	kept := open(t, url)
+	changed := kept.Changed("agent")
+	m := piecemeal{}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
+	must(t, a.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None}}))
+	for now := (engine.AgentStatus{}); len(now.Skills) == 0; <-changed {
+		var err error
+		now, err = b.AgentStatus("main")
+		must(t, err)
+	}
+	now, err := newEngine(t, open(t, url), m).AgentStatus("main")
+	must(t, err)
+	if !slices.Equal(now.Skills, []string{catalog.None}) {
+		t.Errorf("a new process has the skills %q", now.Skills)
 	}
 }
