@@ -169,7 +169,8 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
-	pending  sync.Map // of pending, while the session awaits the outcome
+	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
+	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
 	running  work // turns, and what is being stored after them
 	letters  chan struct{}
@@ -237,7 +238,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Turn.Granted = e.granted
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
+		e.shared, e.sessions.shared, e.holder, e.asks = shared, shared, shared.Holder(), shared.Changed(forgetKind)
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {
