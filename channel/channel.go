@@ -150,6 +150,11 @@ type (
 	Webhook interface {
 		http.Handler
 	}
+	// Origins is a Webhook that pages of other sites may post to: those of the sites that it
+	// allows. It refuses all others itself, too.
+	Origins interface {
+		AllowsOrigin(origin string) bool
+	}
 	// Prober says which account the channel has, after it has asked the platform.
 	Prober interface {
 		Probe(ctx context.Context) (account string, err error)

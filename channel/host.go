@@ -382,6 +382,16 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Trusts reports whether pages of an origin may post to the webhook of a channel.
+func (h *Host) Trusts(name, origin string) bool {
+	a, err := h.account(name)
+	if err != nil {
+		return false
+	}
+	o, ok := a.Channel.(Origins)
+	return ok && o.AllowsOrigin(origin)
+}
+
 // place is where the reply to a message goes, as the engine keeps it.
 type place struct {
 	Account string `json:"account"`

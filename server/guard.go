@@ -48,7 +48,7 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		switch {
 		case !s.ownHost(r.Host):
 			wire.Refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("%q is not a name of this gateway; add it to api.hosts in etui.yaml", r.Host))
-		case cross.Check(r) != nil:
+		case cross.Check(r) != nil && !s.trusts(pattern, r):
 			wire.Refuse(w, http.StatusForbidden, "requests from other sites' pages are refused")
 		case needed != Open && !known:
 			if r.Header.Get("Authorization") != "" {
@@ -70,6 +70,13 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 			mux.ServeHTTP(w, r.WithContext(wire.WithCaller(r.Context(), c)))
 		}
 	})
+}
+
+// trusts reports whether a request of another site's page is for a channel that lets that
+// site in.
+func (s *Server) trusts(pattern string, r *http.Request) bool {
+	name, ok := strings.CutPrefix(r.URL.Path, "/channels/")
+	return ok && pattern == toChannel && s.config.Channels.Trusts(name, r.Header.Get("Origin"))
 }
 
 // unmatched refuses a request that no route matches. The mux knows whether it is the

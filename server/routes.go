@@ -54,6 +54,10 @@ type Route struct {
 // Routes lists everything that the server does, with who may use it.
 func (s *Server) Routes() []Route { return slices.Clone(s.routes) }
 
+// toChannel is the route of what is posted to a channel: the only one that pages of other
+// sites can use, where the channel allows it.
+const toChannel = "POST /channels/{channel}"
+
 // table lists all routes. The mux, the guard and the documentation follow it.
 func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route {
 	return []Route{
@@ -94,7 +98,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"DELETE /admin/keys/{name}", Operator, "revoke a key", s.revokeKey},
 
 		{"GET /channels/{channel}", Open, "the webhook of a channel, which checks its platform's signature", s.config.Channels.ServeHTTP},
-		{"POST /channels/{channel}", Open, "the same: what the platform delivers", s.config.Channels.ServeHTTP},
+		{toChannel, Open, "the same: what the platform delivers", s.config.Channels.ServeHTTP},
 		{"GET /admin/channels", Operator, "the ChannelStatus", s.listChannels},
 		{"POST /admin/channels/pair", Operator, "a Code in: let in whoever has it", s.pairChannel},
 		{"DELETE /admin/channels/{name}/people/{user}", Operator, "take back what a code gave", s.unpairChannel},

@@ -1,0 +1,270 @@
+// Package web is a chat for web pages and apps. They connect to the gateway itself: by
+// WebSocket, or by server-sent events and POST where a network lets no WebSocket through.
+// docs/channels/web.md has the protocol.
+//
+// A person is whoever a token of the site's backend names, or a guest with a random cookie.
+// Everybody has one chat, in as many windows as they like. What was said is stored, so that
+// a message for somebody who is away arrives when they come back.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/store"
+)
+
+const (
+	// maxText is how long one message of the agent is, in characters.
+	maxText = 16_000
+	// minSecret is how short a secret may be: RFC 7518 wants as much as the hash has.
+	minSecret = 32
+	// connections is how many there are at once by default, perPerson of one person.
+	// Beyond that, the next one is refused.
+	connections, perPerson = 1000, 8
+	// tidying is how often chats of long ago are looked for.
+	tidying = time.Hour
+)
+
+// Config is what a channel needs to know.
+type Config struct {
+	// Name is the account's: chats are stored under it.
+	Name string
+	// Secrets sign the tokens of the site's backend: any of them counts. Each has at least 32
+	// bytes. None means that there are no tokens.
+	Secrets []string
+	// Guests lets people in without a token.
+	Guests bool
+	// Origins are the sites whose pages may connect, as in https://shop.example.com. None
+	// means that only programs that are no browsers can.
+	Origins []string
+	// Connections is how many there are at once; 0 means 1000. Guests have at most half of
+	// them, and those that have not said who they are an eighth.
+	Connections int
+	// Records keeps the chats; nil keeps them in memory.
+	Records store.Records
+	// Log takes what operators should know; nil discards it.
+	Log *slog.Logger
+}
+
+// Channel is a chat on web pages. It is safe for concurrent use.
+type Channel struct {
+	config  Config
+	log     *slog.Logger
+	paces   *recent.Cache[string, *rate.Limiter] // of people
+	newborn *rate.Limiter                        // of guests without a cookie
+	larges  chan struct{}                        // has an element for each large frame that is read
+
+	mu      sync.Mutex
+	in      channel.Receiver // nil while Run does not run
+	life    context.Context  //nolint:containedctx // of Run
+	chats   map[string]*talk // those in use
+	streams map[string]*stream
+	slots   slots
+}
+
+var (
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Editor  = (*Channel)(nil)
+	_ channel.Typer   = (*Channel)(nil)
+	_ channel.Webhook = (*Channel)(nil)
+	_ channel.Origins = (*Channel)(nil)
+)
+
+// New checks a configuration and connects to nothing.
+func New(c Config) (*Channel, error) {
+	if len(c.Secrets) == 0 && !c.Guests {
+		return nil, errors.New("nobody could connect: set secret, with which your backend signs tokens, or guests: true")
+	}
+	if c.Guests && len(c.Origins) == 0 {
+		return nil, errors.New("guests come from pages: list the sites in origins, as in https://shop.example.com")
+	}
+	for i, s := range c.Secrets {
+		if len(s) < minSecret {
+			return nil, fmt.Errorf("secret %d has fewer than %d bytes; make one with: openssl rand -base64 32", i+1, minSecret)
+		}
+	}
+	for _, o := range c.Origins {
+		if err := checkOrigin(o); err != nil {
+			return nil, err
+		}
+	}
+	if c.Connections == 0 {
+		c.Connections = connections
+	}
+	if c.Records == nil {
+		c.Records = &store.Memory{}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Channel{
+		config: c, log: c.Log, paces: recent.New[string, *rate.Limiter](remembered), newborn: rate.NewLimiter(10, 100), larges: make(chan struct{}, maxLarges),
+		chats: map[string]*talk{}, streams: map[string]*stream{}, slots: slots{of: map[string]int{}},
+	}, nil
+}
+
+// checkOrigin refuses what no browser sends as the origin of a page.
+func checkOrigin(o string) error {
+	u, err := url.Parse(o)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || o != strings.ToLower(u.Scheme+"://"+u.Host):
+		return fmt.Errorf("origin %q is none: it is https:// and a host in lower case, without a path, as in https://shop.example.com", o)
+	case u.Port() == map[string]string{"https": "443", "http": "80"}[u.Scheme]:
+		return fmt.Errorf("origin %q: browsers leave out the usual port, so leave it out, too", o)
+	case strings.Contains(o, "*"):
+		return fmt.Errorf("origin %q: patterns are not taken, list each site", o)
+	}
+	return nil
+}
+
+// AllowsOrigin implements [channel.Origins].
+func (c *Channel) AllowsOrigin(origin string) bool {
+	return slices.Contains(c.config.Origins, origin)
+}
+
+// Traits implements [channel.Channel].
+func (c *Channel) Traits() channel.Traits {
+	return channel.Traits{Platform: "web", MaxText: maxText, Buttons: true, Once: true}
+}
+
+// Run lets people connect until ctx ends, and forgets chats of long ago.
+func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
+	c.mu.Lock()
+	c.in, c.life = in, ctx
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.in, c.life = nil, nil
+		streams := c.streams
+		c.streams = map[string]*stream{}
+		c.mu.Unlock()
+		for _, s := range streams {
+			s.end()
+		}
+	}()
+	again := time.NewTicker(tidying)
+	defer again.Stop()
+	for {
+		if err := c.tidy(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			c.log.WarnContext(ctx, "chats of long ago could not be removed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		}
+	}
+}
+
+// running returns what Run was given; nil if it does not run.
+func (c *Channel) running() (context.Context, channel.Receiver) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.life, c.in
+}
+
+// Send stores a message and shows it in the windows that are open. When it returns nil, the
+// person sees the message now or later. The chat of a guest whose cookie has ended is gone.
+func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	if !tidyID(m.To.Chat) {
+		return "", fmt.Errorf("%q is no chat: %w", m.To.Chat, channel.ErrGone)
+	}
+	t := c.open(m.To.Chat)
+	defer c.close(t)
+	id := ""
+	return id, t.change(ctx, func(r *record) (*message, error) {
+		if m.Key != "" {
+			if i := slices.IndexFunc(r.Messages, func(old message) bool { return old.Key == m.Key }); i >= 0 {
+				id = r.Messages[i].name()
+				return nil, nil
+			}
+		}
+		if t.deserted(r) {
+			return nil, channel.ErrGone
+		}
+		said := message{ID: t.next(), Text: m.Text, ReplyTo: m.To.Message, Key: m.Key, Time: time.Now().UTC()}
+		for _, b := range m.Buttons {
+			said.Buttons = append(said.Buttons, button(b))
+		}
+		said.Seq = said.ID
+		r.Messages = append(r.Messages, said)
+		id = said.name()
+		return &said, nil
+	})
+}
+
+// Edit implements [channel.Editor].
+func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
+	t := c.open(to.Chat)
+	defer c.close(t)
+	return t.change(ctx, func(r *record) (*message, error) {
+		i := slices.IndexFunc(r.Messages, func(old message) bool { return old.name() == id && !old.Mine })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no message %q any more", id)
+		}
+		r.Messages[i].Text, r.Messages[i].Seq = text, t.next()
+		said := r.Messages[i]
+		return &said, nil
+	})
+}
+
+// Typing implements [channel.Typer]. Those who are away do not learn of it.
+func (c *Channel) Typing(_ context.Context, to channel.Address) error {
+	t := c.open(to.Chat)
+	defer c.close(t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for w := range t.windows {
+		w.offer(event{Type: "typing"})
+	}
+	return nil
+}
+
+// name is the ID of a message, for clients and the host.
+func (m *message) name() string { return strconv.FormatInt(m.ID, 10) }
+
+// ServeHTTP connects a page or an app.
+func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	site := r.Header.Get("Sec-Fetch-Site")
+	w.Header().Add("Vary", "Origin")
+	w.Header().Set("Cache-Control", "no-store")
+	switch {
+	case len(r.Header.Values("Origin")) > 1, origin != "" && !c.AllowsOrigin(origin), origin == "" && site != "" && site != "same-origin" && site != "none":
+		c.log.DebugContext(r.Context(), "a page of another site was refused", "origin", origin)
+		refuse(w, errOrigin)
+		return
+	case origin != "":
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+		w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+	}
+	life, in := c.running()
+	switch {
+	case in == nil:
+		refuse(w, errStopping)
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		c.socket(life, w, r)
+	case r.Method == http.MethodPost:
+		c.post(w, r)
+	case r.URL.Query().Get("stream") != "":
+		c.events(life, w, r)
+	default:
+		w.Header().Set("Upgrade", "websocket")
+		refuse(w, errWay)
+	}
+}

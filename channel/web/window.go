@@ -1,0 +1,277 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/etui-run/etui/internal/panics"
+)
+
+const (
+	// queued is how many events wait for a slow reader. When there are more, its connection
+	// ends; what was missed is sent when it comes back.
+	queued = 64
+	// helloTime is how long a client may take to say who it is, and frameTime a frame or an
+	// event to be sent.
+	helloTime, frameTime = 10 * time.Second, 30 * time.Second
+	// pinging is how often it is asked whether a client is still there.
+	pinging = 30 * time.Second
+)
+
+// window is a connection to a chat: a tab, or an app.
+type window struct {
+	first []event // what it has missed
+	queue chan event
+	end   context.CancelCauseFunc
+}
+
+func newWindow(end context.CancelCauseFunc) *window {
+	return &window{queue: make(chan event, queued), end: end}
+}
+
+// offer queues an event and never waits.
+func (w *window) offer(e event) {
+	select {
+	case w.queue <- e:
+	default:
+		if e.Type != "typing" { // which is only a hint
+			w.end(errSlow)
+		}
+	}
+}
+
+// slots counts connections.
+type slots struct {
+	all, guests, unknown int
+	of                   map[string]int // those of a person
+}
+
+// admit counts a connection of a person until release is called, or says that there are too
+// many. An empty ID is somebody who has not said who they are yet.
+func (c *Channel) admit(p person) (release func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, most := &c.slots, c.config.Connections
+	add := func(n int) {
+		switch {
+		case p.ID == "":
+			s.unknown += n
+			return
+		case p.guest():
+			s.guests += n
+		}
+		s.all += n
+		if s.of[p.ID] += n; s.of[p.ID] == 0 {
+			delete(s.of, p.ID)
+		}
+	}
+	if p.ID == "" && s.unknown > most/8 || p.ID != "" && (s.all >= most || s.of[p.ID] >= perPerson) || p.guest() && s.guests > most/2 {
+		return nil, errBusy
+	}
+	add(1)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		add(-1)
+	}, nil
+}
+
+// who returns who a hello is from.
+func (c *Channel) who(hello request, guest *person) (person, error) {
+	switch {
+	case hello.Type != "hello":
+		return person{}, errBad
+	case hello.Token != "":
+		return c.verify(hello.Token, time.Now())
+	case guest != nil:
+		return *guest, nil
+	}
+	return person{}, errGuest
+}
+
+// frame reads what a client sends. Few large ones are read at once.
+func (c *Channel) frame(ctx context.Context, r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, maxSmall+1))
+	if err != nil || len(body) <= maxSmall {
+		return body, err
+	}
+	select {
+	case c.larges <- struct{}{}:
+		defer func() { <-c.larges }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	rest, err := io.ReadAll(r)
+	return append(body, rest...), err
+}
+
+// socket serves a WebSocket.
+func (c *Channel) socket(life context.Context, w http.ResponseWriter, r *http.Request) {
+	release, err := c.admit(person{})
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	release = sync.OnceFunc(release)
+	defer release()
+	var guest *person
+	if c.config.Guests && r.URL.Query().Has("guest") {
+		p, err := c.guest(w, r, time.Now())
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		guest = &p
+	}
+	// The origin was checked before, and more strictly.
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return
+	}
+	defer func() { _ = ws.CloseNow() }()
+	ws.SetReadLimit(maxSmall)
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	defer context.AfterFunc(life, func() { end(errStopping) })()
+	p, since, err := c.greeted(ctx, ws, guest)
+	release()
+	if err == nil {
+		err = c.stay(ctx, end, ws, p, since)
+	}
+	goodbye(ws, err)
+}
+
+// goodbye says why a connection ends, if the client is to know.
+func goodbye(ws *websocket.Conn, why error) {
+	var r *refusal
+	if !errors.As(why, &r) {
+		return
+	}
+	last, done := context.WithTimeout(context.Background(), time.Second)
+	defer done()
+	if ws.Write(last, websocket.MessageText, failure("", r.code, r.text).json()) == nil {
+		_ = ws.Close(r.close, r.code) // the client may have gone
+	}
+}
+
+// greeted waits for the hello.
+func (c *Channel) greeted(ctx context.Context, ws *websocket.Conn, guest *person) (p person, since int64, err error) {
+	soon, done := context.WithTimeout(ctx, helloTime)
+	defer done()
+	_, body, err := ws.Read(soon)
+	if err != nil {
+		return p, 0, err
+	}
+	hello, err := decode(body)
+	if err == nil {
+		p, err = c.who(hello, guest)
+	}
+	return p, hello.Since, err
+}
+
+// stay serves a person until one side ends the connection, and returns why it has ended.
+func (c *Channel) stay(ctx context.Context, end context.CancelCauseFunc, ws *websocket.Conn, p person, since int64) error {
+	release, err := c.admit(p)
+	if err != nil {
+		return err
+	}
+	defer release()
+	t := c.open(p.ID)
+	defer c.close(t)
+	w := newWindow(end)
+	if err := t.enter(ctx, w, since); err != nil {
+		c.log.WarnContext(ctx, "a chat could not be read", "chat", t.id, "error", err)
+		return errAgain
+	}
+	defer t.leave(w)
+	if !p.guest() {
+		ws.SetReadLimit(maxLarge)
+	}
+	defer time.AfterFunc(time.Until(p.until), func() { end(errExpired) }).Stop()
+	// A context that ends breaks the connection. So that the client can learn why, reading and
+	// writing have one of their own.
+	open := context.WithoutCancel(ctx)
+	var parts panics.Group
+	parts.Go(func() {
+		defer end(nil)
+		end(c.listen(ctx, open, t, w, ws, p))
+	})
+	parts.Go(func() {
+		defer end(nil)
+		end(w.write(ctx, p.ID, pinging, func(e *event) error {
+			within, done := context.WithTimeout(open, frameTime)
+			defer done()
+			if e == nil {
+				return ws.Ping(within)
+			}
+			return ws.Write(within, websocket.MessageText, e.json())
+		}))
+	})
+	<-ctx.Done()
+	goodbye(ws, context.Cause(ctx))
+	_ = ws.CloseNow()
+	parts.Wait()
+	return nil // the client knows
+}
+
+// listen takes what a person says until the connection ends.
+func (c *Channel) listen(ctx, open context.Context, t *talk, w *window, ws *websocket.Conn, p person) error {
+	pace := c.pace(p.ID)
+	for {
+		if err := pace.Wait(ctx); err != nil {
+			return err
+		}
+		_, reader, err := ws.Reader(open)
+		if err != nil {
+			return err
+		}
+		late := time.AfterFunc(frameTime, func() { w.end(errSlow) })
+		body, err := c.frame(ctx, reader)
+		late.Stop()
+		if err != nil {
+			return err
+		}
+		r, err := decode(body)
+		if err != nil || r.Type != "say" {
+			return errBad
+		}
+		said, _ := t.say(ctx, p, r)
+		w.offer(said)
+	}
+}
+
+// write sends events until ctx ends or send fails: first the welcome, then what was missed,
+// then what comes. After a pause without events it sends nil.
+func (w *window) write(ctx context.Context, user string, pause time.Duration, send func(*event) error) error {
+	if err := send(&event{Type: "welcome", User: user, Missed: len(w.first)}); err != nil {
+		return err
+	}
+	for _, e := range w.first {
+		if err := send(&e); err != nil {
+			return err
+		}
+	}
+	w.first = nil
+	idle := time.NewTicker(pause)
+	defer idle.Stop()
+	for {
+		select {
+		case e := <-w.queue:
+			if err := send(&e); err != nil {
+				return err
+			}
+		case <-idle.C:
+			if err := send(nil); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
