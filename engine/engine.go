@@ -118,6 +118,8 @@ type Agent struct {
 	Steer bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
+	// Spawn bounds the sub-agents that it may start; the zero value allows none.
+	Spawn Spawn
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
@@ -167,6 +169,7 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
+	waiters  waiters
 	pending  sync.Map // of pending, while the session awaits the outcome
 	meter    meter
 	running  work // turns, and what is being stored after them
