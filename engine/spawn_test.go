@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -447,5 +450,148 @@ func TestSpawnDeleted(t *testing.T) {
 	s := loadKey(t, g.kept, key)
 	if s.Open() || !strings.Contains(s.Messages[len(s.Messages)-1].Note, "ended without a result") {
 		t.Errorf("the conversation is %+v", s)
+	}
+}
+
+// errDead is what a store says whose process has ended.
+var errDead = errors.New("the process has ended")
+
+// dying is a store that fails for good at a place before or after a write, as for a process
+// that ends there.
+type dying struct {
+	store.Store
+	left atomic.Int64
+}
+
+// do makes a write that may be the last one, or end the process before it was done.
+func (d *dying) do(write func() error) error {
+	if d.left.Add(-1) < 0 {
+		return errDead
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	if d.left.Add(-1) < 0 {
+		return errDead
+	}
+	return nil
+}
+
+func (d *dying) Append(ctx context.Context, key session.Key, state session.State, messages ...chat.Message) error {
+	return d.do(func() error { return d.Store.Append(ctx, key, state, messages...) })
+}
+
+func (d *dying) Accept(ctx context.Context, i store.Item) (out store.Item, fresh bool, err error) {
+	err = d.do(func() (err error) { out, fresh, err = d.Store.Accept(ctx, i); return err })
+	return out, fresh, err
+}
+
+func (d *dying) Finish(ctx context.Context, e store.End) error {
+	return d.do(func() error { return d.Store.Finish(ctx, e) })
+}
+
+func (d *dying) Update(ctx context.Context, i store.Item) error {
+	return d.do(func() error { return d.Store.Update(ctx, i) })
+}
+
+// delegate is a model that hands the task over, once, and tells what comes back; as a
+// sub-agent it pays, sends and is done.
+type delegate struct{}
+
+func (delegate) Info() model.Info { return model.Info{Name: "delegate"} }
+
+func (delegate) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	last := r.Messages[len(r.Messages)-1]
+	calls := 0
+	for _, m := range r.Messages {
+		calls += len(m.Calls)
+	}
+	next := model.Event{Text: "begun"}
+	switch sub := strings.HasPrefix(r.Messages[0].Text, "Task: "); {
+	case sub && calls < 2:
+		c := fake.Call(fmt.Sprint(calls), []string{"pay", "send"}[calls], `{}`)
+		next = model.Event{Call: &c}
+	case sub:
+		next.Text = "paid and sent"
+	case strings.Contains(last.Note, "[system: the sub-agent"):
+		next.Text = "told"
+	case calls == 0:
+		c := spawn("1", "pay and send")
+		next = model.Event{Call: &c}
+	}
+	return func(yield func(model.Event, error) bool) {
+		_ = yield(next, nil) && yield(model.Event{Stop: model.Done}, nil)
+	}
+}
+
+// Whatever write a process ends before or after, the next one goes on: there is one
+// sub-agent, what it does is done once, and its result comes back once.
+func TestSpawnCrashes(t *testing.T) {
+	t.Parallel()
+	places := 0
+	for at, died := int64(1), true; died; at++ {
+		places++
+		synctest.Test(t, func(t *testing.T) {
+			kept := &store.Memory{}
+			var mu sync.Mutex
+			effects := map[string][]string{}
+			start := func(s store.Store) *engine.Engine {
+				return newSpawning(t, func(c *engine.Config) {
+					c.Store = s
+					for _, def := range []tool.Definition{{Name: "pay", Replay: tool.Keyed}, {Name: "send"}} {
+						def.Description, def.Risk = "Do "+def.Name, tool.Write
+						must(t, c.Registry.Register(tool.Func(def, func(ctx context.Context, _ struct{}) (string, error) {
+							mu.Lock()
+							defer mu.Unlock()
+							effects[def.Name] = append(effects[def.Name], tool.IdempotencyKey(ctx))
+							return def.Name + " is done", nil
+						})))
+					}
+					for i := range c.Agents {
+						c.Agents[i].Model = delegate{}
+					}
+				}, nil, nil).Engine
+			}
+			first := &dying{Store: kept}
+			first.left.Store(at)
+			g := start(first)
+			ann := engine.Message{Text: "pay and send", User: "ann", IdempotencyKey: "1"}
+			_, _ = send(g, t.Context(), ann)
+			synctest.Wait()
+			died = first.left.Load() < 0
+			now, cancel := context.WithCancel(t.Context())
+			cancel()
+			g.Stop(now)
+
+			g = start(kept)
+			must(t, g.Resume(t.Context()))
+			g.Wait(t.Context())
+			if _, err := send(g, t.Context(), ann); err != nil { // a client that repeats it
+				t.Errorf("killed at %d: the repeated message gets %v", at, err)
+			}
+			g.Wait(t.Context())
+			must(t, g.Tick(t.Context()))
+			g.Wait(t.Context())
+			s := loadKey(t, kept, keyOf(t, g, ann))
+			notes := 0
+			for _, m := range s.Messages {
+				if strings.Contains(m.Note, "[system:") {
+					notes++
+				}
+			}
+			list := subs(t, kept)
+			if last := s.Messages[len(s.Messages)-1].Text; notes != 1 || last != "told" || s.Open() || len(list) != 1 || list[0].Open() {
+				t.Errorf("killed at %d: %d results, the conversation ends with %q (open: %v), %d sub-agents", at, notes, last, s.Open(), len(list))
+			}
+			if keys := slices.Compact(slices.Clone(effects["pay"])); len(keys) != 1 || len(effects["send"]) > 1 {
+				t.Errorf("killed at %d: was done: %q", at, effects)
+			}
+			if left := items(t, kept, store.Waiting); len(left) > 0 {
+				t.Errorf("killed at %d: the inbox has %+v", at, left)
+			}
+		})
+	}
+	if places < 25 {
+		t.Errorf("the process ended at %d places only", places)
 	}
 }
