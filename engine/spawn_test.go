@@ -581,7 +581,16 @@ func TestSpawnCrashes(t *testing.T) {
 			}
 			list := subs(t, kept)
 			if last := s.Messages[len(s.Messages)-1].Text; notes != 1 || last != "told" || s.Open() || len(list) != 1 || list[0].Open() {
-				t.Errorf("killed at %d: %d results, the conversation ends with %q (open: %v), %d sub-agents", at, notes, last, s.Open(), len(list))
+				t.Fatalf("killed at %d: %d results, the conversation ends with %q (open: %v), %d sub-agents", at, notes, last, s.Open(), len(list))
+			}
+			tasks := 0
+			for _, m := range list[0].Messages {
+				if m.Text != "" && m.Role == chat.User {
+					tasks++
+				}
+			}
+			if tasks != 1 {
+				t.Errorf("killed at %d: the sub-agent got its task %d times", at, tasks)
 			}
 			if keys := slices.Compact(slices.Clone(effects["pay"])); len(keys) != 1 || len(effects["send"]) > 1 {
 				t.Errorf("killed at %d: was done: %q", at, effects)
