@@ -453,6 +453,33 @@ func TestSpawnDeleted(t *testing.T) {
 	}
 }
 
+// A call that is made again with its key, as after a crash, starts nothing anew, whether the
+// sub-agent has begun or not.
+func TestSpawnAgain(t *testing.T) {
+	t.Parallel()
+	var g *spawning
+	g = newSpawning(t, func(c *engine.Config) {
+		c.MaxTurns = 1 // so that it begins when the turn of the call has ended
+		c.Registry.Remove(engine.SpawnTool)
+		must(t, c.Registry.Register(tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start a sub-agent", Risk: tool.Write, Replay: tool.Keyed},
+			func(ctx context.Context, s engine.SubAgent) (chat.Result, error) {
+				first, err := g.Spawn(ctx, s)
+				must(t, err)
+				second, err := g.Spawn(ctx, s)
+				if first.Session != second.Session {
+					t.Errorf("two sessions: %s and %s", first.Session, second.Session)
+				}
+				return second, err
+			})))
+	}, []fake.Step{{Calls: []chat.Call{spawn("1", "a")}}, {Text: "begun"}, {Text: "told"}}, []fake.Step{{Text: "done"}})
+	reply(t, g.Engine, engine.Message{Text: "go", User: "ann"})
+	idle(t, g.Engine)
+	list := subs(t, g.kept)
+	if len(list) != 1 || len(list[0].Messages) != 2 || len(g.helper.Requests()) != 1 {
+		t.Errorf("the sub-agents are %+v", list)
+	}
+}
+
 // errDead is what a store says whose process has ended.
 var errDead = errors.New("the process has ended")
 
