@@ -286,7 +286,7 @@ func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
 
 // within adds to an input what bounds a sub-agent.
 func (e *Engine) within(in turn.Input, a *agent, m Message) turn.Input {
-	if a.Spawn.AtOnce > 0 && left(a, m) == 0 {
+	if (a.Spawn.AtOnce > 0 || m.origin != nil) && left(a, m) == 0 {
 		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
 	}
 	o := m.origin
