@@ -35,16 +35,16 @@ type Spawn struct {
 	Depth int
 	// Agents are the agents that it may start; an empty list means itself.
 	Agents []string
-	// Steps bounds how often one asks the model in a turn, and Time how long it works, without
-	// the time in which it waits for people; 0 means 16, and ten minutes. Tokens is how many
-	// it uses, as the provider counts them; 0 means 200,000.
+	// Steps bounds how often one asks the model in a turn; 0 means as any other turn. Time is
+	// how long it works at a stretch, without the time in which it waits for people; 0 means
+	// ten minutes. Tokens is how many it uses, as the provider counts them; 0 means 200,000.
 	Steps  int
 	Time   time.Duration
 	Tokens int
 }
 
 func (s Spawn) filled() Spawn {
-	s.Number, s.Depth, s.Steps = cmp.Or(s.Number, 8), cmp.Or(s.Depth, 1), cmp.Or(s.Steps, 16)
+	s.Number, s.Depth = cmp.Or(s.Number, 8), cmp.Or(s.Depth, 1)
 	s.Time, s.Tokens = cmp.Or(s.Time, 10*time.Minute), cmp.Or(s.Tokens, 200_000)
 	return s
 }
@@ -84,7 +84,7 @@ type origin struct {
 	Title string `json:"title"`
 	// Left is how many more may be nested in it.
 	Left   int           `json:"left,omitempty"`
-	Steps  int           `json:"steps"`
+	Steps  int           `json:"steps,omitempty"`
 	Time   time.Duration `json:"time"`
 	Tokens int           `json:"tokens"`
 	// Back is the record of the message with which its result comes back.
@@ -106,6 +106,9 @@ func (o *origin) parent() session.Key { return o.Within[len(o.Within)-1].Session
 
 // root is the conversation of the person for whom it works.
 func (o *origin) root() session.Key { return o.Within[0].Session }
+
+// maxSteps is what a turn may ask its model where nothing else is said.
+const maxSteps = 16
 
 // instructions are those of every sub-agent.
 const instructions = "You are a sub-agent: another agent gave you the task. It reads your last answer and nothing else, so put all that matters there, briefly. You cannot ask the user; if something is missing that only they know, say what. Do only what the task says."
@@ -225,11 +228,11 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s 
 	limits := a.Spawn.filled()
 	o := &origin{
 		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: e.stored(m),
-		Steps: lower(limits.Steps, t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
+		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
 	}
 	if m.origin != nil {
 		o.Within = slices.Clone(m.origin.Within)
-		o.Steps, o.Time, o.Tokens = min(o.Steps, m.origin.Steps), min(o.Time, m.origin.Time), min(o.Tokens, m.origin.Tokens)
+		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.origin.Steps), lower(o.Time, m.origin.Time), lower(o.Tokens, m.origin.Tokens)
 	}
 	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
 	return Message{
@@ -239,11 +242,12 @@ func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s 
 	}, nil
 }
 
+// lower returns the lower one of two limits; one of 0 or less is none.
 func lower[T int | time.Duration](limit, wanted T) T {
-	if wanted > 0 {
+	if limit > 0 && wanted > 0 {
 		return min(limit, wanted)
 	}
-	return limit
+	return max(limit, wanted)
 }
 
 // mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.

@@ -420,7 +420,7 @@ func TestSpawnStopped(t *testing.T) {
 			t.Errorf("%s: the next reply is %q", name, got)
 		}
 		said := g.main.Requests()[2].Messages
-		if !slices.ContainsFunc(said, func(m chat.Message) bool { return strings.Contains(m.Note, "3 sub-agents were stopped") }) {
+		if !slices.ContainsFunc(said, func(m chat.Message) bool { return strings.Contains(m.Note, "stopped before they had a result: 3") }) {
 			t.Errorf("%s: the model does not know", name)
 		}
 	}

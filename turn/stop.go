@@ -85,7 +85,7 @@ func StopSubAgents(s session.State, now time.Time) (state session.State, told []
 	if len(stopped) == 0 {
 		return s, nil, nil
 	}
-	text := fmt.Sprintf("[system: %d sub-agents were stopped before they had a result]", len(stopped))
+	text := fmt.Sprintf("[system: sub-agents that were stopped before they had a result: %d]", len(stopped))
 	state, told = Beside(state, chat.Message{Role: chat.User, Note: text, User: stopped[0].User, Channel: identity.System, Time: now})
 	return state, told, stopped
 }

@@ -108,7 +108,7 @@ type Spawn struct {
 	Number int           `yaml:"number" default:"8" help:"How many it may start for one message of the user, also while their results come."`
 	Depth  int           `yaml:"depth" default:"1" help:"How deep they may be nested. 1: sub-agents start none themselves."`
 	Agents []string      `yaml:"agents" help:"The agents that it may start. Default: itself."`
-	Steps  int           `yaml:"steps" default:"16" help:"How often a sub-agent may ask the model in one turn."`
+	Steps  int           `yaml:"steps" help:"How often a sub-agent may ask the model in one turn. Default: limits.steps."`
 	Time   time.Duration `yaml:"time" default:"10m" help:"How long it may work; it does not count while it waits for an approval."`
 	Tokens int           `yaml:"tokens" default:"200000" help:"How many tokens it may use, requests and answers together, as the provider counts them."`
 }
