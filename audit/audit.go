@@ -47,16 +47,18 @@ type Filter struct {
 	Limit int
 }
 
-// Log stores records and decisions. It drops the oldest ones itself - the
-// implementation documents its bounds - and is safe for concurrent use.
+// Log stores records and decisions in one chain, see [Entry]. It drops the oldest ones
+// itself - the implementation documents its bounds - and is safe for concurrent use.
 type Log interface {
 	Add(ctx context.Context, records ...Record) error
-	// List returns records, newest first.
+	// List returns records, newest first; a limit of 0 means all.
 	List(ctx context.Context, f Filter) ([]Record, error)
 	AddDecisions(ctx context.Context, decisions ...Decision) error
-	// Decisions returns decisions, newest first.
+	// Decisions returns decisions, newest first; a limit of 0 means all.
 	Decisions(ctx context.Context, f DecisionFilter) ([]Decision, error)
 	// Erase deletes the records of a user. Of their decisions it keeps what an audit
 	// needs: see [Decision.Anonymous]. It returns how many of each there were.
 	Erase(ctx context.Context, user string) (records, decisions int, err error)
+	// Verify looks at every entry. Kept is a head that was kept elsewhere; nil means none.
+	Verify(ctx context.Context, kept *Head) (Verdict, error)
 }

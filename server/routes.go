@@ -119,5 +119,6 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /admin/skills/{name}/calls", Operator, "what it did: ?user= ?outcome= ?limit=", skills.Calls},
 		{"GET /admin/calls", Operator, "what all skills did", skills.Calls},
 		{"GET /admin/audit", Operator, "which calls were allowed and refused: ?tool= ?user= ?denied= ?limit=", skills.Audit},
+		{"GET /admin/audit/verify", Operator, "a Verdict out: whether the audit's chain of hashes is unbroken; ?head= compares one that was kept", skills.Verify},
 	}
 }

@@ -104,6 +104,7 @@ func ExampleServer_Routes() {
 	// operator  GET /admin/skills/{name}/calls
 	// operator  GET /admin/calls
 	// operator  GET /admin/audit
+	// operator  GET /admin/audit/verify
 }
 
 func newServer(t *testing.T, cfg server.Config, change func(*engine.Config)) *server.Server {

@@ -330,6 +330,9 @@ func (nowhere) Erase(context.Context, string) (int, int, error)            { ret
 func (nowhere) Add(context.Context, ...audit.Record) error                 { return nil }
 func (nowhere) List(context.Context, audit.Filter) ([]audit.Record, error) { return nil, nil }
 func (nowhere) AddDecisions(context.Context, ...audit.Decision) error      { return nil }
+func (nowhere) Verify(context.Context, *audit.Head) (v audit.Verdict, err error) {
+	return v, nil
+}
 func (nowhere) Decisions(context.Context, audit.DecisionFilter) ([]audit.Decision, error) {
 	return nil, nil
 }

@@ -445,7 +445,7 @@ long they took. Secrets are left out and long texts are cut. etui keeps the newe
 			if len(args) == 1 {
 				path = skillPath(args[0]) + "/calls?" + q.Encode()
 			}
-			return show(cmd.Context(), a, request{path: path}, describeCalls)
+			return records(cmd.Context(), a, path, describeCalls)
 		},
 	}
 	c.Flags().StringVar(&user, "user", "", "only calls of this user")

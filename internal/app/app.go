@@ -69,6 +69,8 @@ type App struct {
 	// service.
 	DemoElsewhere bool
 
+	store    stored // nil when nothing is read or written
+	shared   shared // the store, if several processes use it; else nil
 	registry *catalog.Registry
 	secrets  *secret.Known
 	version  string
@@ -125,6 +127,9 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	}
 	var err error
 	if a.keys, err = identity.OpenKeys(a.Workspace.keys()); err != nil {
+		return err
+	}
+	if err = a.openStore(ctx, settings); err != nil {
 		return err
 	}
 	if err = a.openCatalog(ctx, settings.Stored); err != nil {
@@ -227,13 +232,8 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
 		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
 	}
-	if stored || settings.Records && w.hasStore() {
-		s, err := w.openStore(ctx, a.log)
-		if err != nil {
-			return e, err
-		}
-		a.close = append(a.close, s.Close)
-		e.Store = s
+	if a.store != nil && (stored || settings.Records) {
+		e.Store = a.store
 	}
 	e.Learning = a.openUsage(ctx, stored)
 	var err error

@@ -31,7 +31,6 @@ import (
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/markdown"
 	"github.com/etui-run/etui/skill/mcp"
-	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -96,7 +95,9 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
 	})
 	s.loader.Load(ctx) // failures are in the table and the log
-	s.calls = a.newCalls(stored, log)
+	if s.calls, err = a.newCalls(ctx, stored, log); err != nil {
+		return err
+	}
 	published := skill.Publish(s.table, a.registry, skill.PublishConfig{Observe: observer(s.calls, a.traces), Idle: !stored, Log: log})
 	a.close = append(a.close, published.Close)
 	return nil
@@ -133,28 +134,6 @@ func shellHosts(c config.Sandbox, programs *sandbox.Sandbox) ([]string, error) {
 		return nil, fmt.Errorf("sandbox.network: %w", err)
 	}
 	return c.Network, nil
-}
-
-// newCalls makes the recorder of calls. Without a store it only reads what is
-// recorded.
-func (a *App) newCalls(stored bool, log *slog.Logger) *audit.Recorder {
-	kept := sqlite.NewCalls(filepath.Join(a.Workspace.State, callsFile), sqlite.Limits{})
-	a.close = append(a.close, kept.Close)
-	calls := audit.NewRecorder(kept, a.secrets, log)
-	if stored {
-		running, stop := context.WithCancel(context.Background())
-		var writer sync.WaitGroup
-		writer.Go(func() {
-			defer panics.Log(log, "writing the records of calls")
-			calls.Run(running)
-		})
-		a.close = append(a.close, func() error {
-			stop()
-			writer.Wait()
-			return nil
-		})
-	}
-	return calls
 }
 
 // Failures returns what is wrong with the files of skills.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
@@ -18,6 +19,34 @@ import (
 type stored interface {
 	store.Store
 	io.Closer
+}
+
+// shared is the store of several processes.
+type shared interface {
+	store.Shared
+	// Calls returns the audit of all of them.
+	Calls() audit.Log
+}
+
+// openStore opens the store if it is needed. A shared one has also what people decided about
+// skills; where nothing is stored, it may be away.
+func (a *App) openStore(ctx context.Context, settings Config) error {
+	w, needed := a.Workspace, settings.Stored || settings.Records && a.Workspace.hasStore()
+	if !needed && w.Config.Store == "" {
+		return nil
+	}
+	s, err := w.openStore(ctx, a.log)
+	if err != nil {
+		if needed {
+			return err
+		}
+		a.Warnings = append(a.Warnings, err)
+		return nil
+	}
+	a.close = append(a.close, s.Close)
+	a.store = s
+	a.shared, _ = s.(shared)
+	return nil
 }
 
 // file is the database in the state folder.

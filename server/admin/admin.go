@@ -416,3 +416,22 @@ func (a *API) Audit(w http.ResponseWriter, r *http.Request) {
 	decisions, err := a.config.Calls.Decisions(r.Context(), audit.DecisionFilter{Tool: q.Get("tool"), User: q.Get("user"), Denied: denied, Limit: limit})
 	wire.Answer(w, decisions, err)
 }
+
+// Verify answers with whether the chain of the audit is unbroken: an [audit.Verdict].
+func (a *API) Verify(w http.ResponseWriter, r *http.Request) {
+	q, ok := wire.Query(w, r, "head")
+	if !ok {
+		return
+	}
+	var kept *audit.Head
+	if text := q.Get("head"); text != "" {
+		head, err := audit.ParseHead(text)
+		if err != nil {
+			wire.Refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		kept = &head
+	}
+	v, err := a.config.Calls.Verify(r.Context(), kept)
+	wire.Answer(w, v, err)
+}

@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/session"
@@ -35,8 +37,9 @@ import (
 // Store keeps sessions in a database. It is safe for concurrent use.
 type Store struct {
 	pool   *pgxpool.Pool
-	name   string // of the database, for people
-	holder string // this process
+	sql    *sql.DB // the same connections
+	name   string  // of the database, for people
+	holder string  // this process
 	log    *slog.Logger
 
 	stop   context.CancelFunc // ends keepAlive
@@ -116,6 +119,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		s.pool.Close()
 		return nil, s.explain(err)
 	}
+	s.sql = stdlib.OpenDBFromPool(s.pool)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.ended.Go(func() {
 		defer panics.Log(s.log, "keeping this process's lease")
@@ -134,6 +138,7 @@ func (s *Store) Close() error {
 	if _, err := s.pool.Exec(ctx, `WITH gone AS (DELETE FROM replicas WHERE holder = $1) SELECT pg_notify('etui', 'left')`, s.holder); err != nil {
 		s.log.Warn("the database was not told that this process ends; others take up its messages when its lease ends", "error", s.explain(err))
 	}
+	_ = s.sql.Close() // it has no connection of its own
 	s.pool.Close()
 	return nil
 }

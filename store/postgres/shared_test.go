@@ -127,6 +127,27 @@ func TestClaimsComeInTheOrderOfTheMailbox(t *testing.T) {
 	}
 }
 
+// Two messages may wait at a process in another order than that of their numbers. One of
+// another process between them does not make both processes wait for each other.
+func TestClaimsDoNotWaitForEachOther(t *testing.T) {
+	url := server.Database(t)
+	a, b := open(t, url), open(t, url)
+	var items []int64
+	for _, s := range []*postgres.Store{a, b, a} {
+		i, _, err := s.Accept(t.Context(), store.Item{Session: "s", Holder: s.Holder(), Message: []byte(`{}`)})
+		must(t, err)
+		items = append(items, i.ID)
+	}
+	if err := b.Claim(t.Context(), store.Claim{Session: "s", Item: items[1], Try: true}); !errors.Is(err, store.ErrClaimed) {
+		t.Errorf("the second: %v", err)
+	}
+	must(t, a.Claim(t.Context(), store.Claim{Session: "s", Item: items[2], Try: true}))
+	must(t, a.Finish(t.Context(), store.End{ID: items[2]}))
+	must(t, a.Finish(t.Context(), store.End{ID: items[0]}))
+	a.Release("s")
+	must(t, b.Claim(t.Context(), store.Claim{Session: "s", Item: items[1]}))
+}
+
 // What a process leaves that ends is found by the others at once.
 func TestWhatIsLeftIsFound(t *testing.T) {
 	url := server.Database(t)

@@ -2,15 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/audit"
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // Calls keeps the calls of skills, and decisions about calls of tools, in a file of
@@ -28,7 +26,8 @@ var _ audit.Log = (*Calls)(nil)
 
 // NewCalls returns the history at path. Nothing is opened yet. The limits bound how
 // many calls are kept, by default 10,000, and how many decisions of each class. Beyond
-// that, the oldest of the user who has most are dropped.
+// that, the oldest of the user who has most are dropped; for a while there may be a
+// twentieth more.
 func NewCalls(path string, limits Limits) *Calls {
 	return &Calls{path: path, limits: limits.withDefaults(10_000)}
 }
@@ -58,66 +57,64 @@ func (c *Calls) Close() error {
 	return c.file.Close()
 }
 
-// Add implements [audit.Log].
-func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
-	file, err := c.open(ctx, true)
-	if err != nil {
+// in runs f with what the file keeps, if there is one or it is to be made.
+func (c *Calls) in(ctx context.Context, make bool, f func(*Store, *trail.Trail) error) error {
+	file, err := c.open(ctx, make)
+	if err != nil || file == nil {
 		return err
 	}
-	return file.explain(file.update(ctx, func(tx *sql.Tx) error {
-		for _, call := range calls {
-			raw, err := json.Marshal(call)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO calls (time, skill, user, outcome, call) VALUES (?, ?, ?, ?, ?)`,
-				call.Time.UnixMilli(), call.Skill, call.User, call.Outcome, string(raw)); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM calls WHERE time < ?`, c.limits.oldest()); err != nil {
-			return err
-		}
-		return c.bound(ctx, tx, "calls", "")
-	}))
+	return file.explain(f(file, &trail.Trail{Update: file.update, View: file.view, Limits: trail.Limits(c.limits)}))
 }
 
-// bound removes what is more than the limit in a table, or in a class of one: the oldest of
-// the user who has most there, so that one user does not push out the others.
-func (c *Calls) bound(ctx context.Context, tx *sql.Tx, table, class string) error {
-	where, args := " WHERE 1", []any{}
-	if class != "" {
-		where, args = " WHERE class = ?", append(args, class)
-	}
-	for {
-		var n, theirs int
-		var user string
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where, args...).Scan(&n); err != nil || n <= c.limits.Most {
-			return err
-		}
-		err := tx.QueryRowContext(ctx, `SELECT user, count(*) FROM `+table+where+` GROUP BY user ORDER BY count(*) DESC, min(id) LIMIT 1`, args...).Scan(&user, &theirs)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+where+` AND user = ? ORDER BY id LIMIT ?)`,
-			append(slices.Clone(args), user, min(theirs, n-c.limits.Most))...)
-		if err != nil {
-			return err
-		}
-	}
+// Add implements [audit.Log].
+func (c *Calls) Add(ctx context.Context, calls ...audit.Record) error {
+	return c.in(ctx, true, func(_ *Store, t *trail.Trail) error { return t.Add(ctx, calls...) })
+}
+
+// AddDecisions implements [audit.Log]. Each class is bounded by itself, so that many of one
+// do not push out those of another.
+func (c *Calls) AddDecisions(ctx context.Context, decisions ...audit.Decision) error {
+	return c.in(ctx, true, func(_ *Store, t *trail.Trail) error { return t.AddDecisions(ctx, decisions...) })
 }
 
 // List implements [audit.Log].
-func (c *Calls) List(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
-	return list[audit.Record](ctx, c, "a call", `SELECT call FROM calls WHERE time >= ? AND (? = '' OR skill = ?) AND (? = '' OR user = ?) AND (? = '' OR outcome = ?) ORDER BY id DESC LIMIT ?`,
-		c.limits.oldest(), f.Skill, f.Skill, f.User, f.User, f.Outcome, f.Outcome, all(f.Limit))
+func (c *Calls) List(ctx context.Context, f audit.Filter) (list []audit.Record, err error) {
+	list = []audit.Record{}
+	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
+		list, err = t.List(ctx, f)
+		return err
+	})
+	return list, err
 }
 
-// list queries the file, if there is one.
-func list[T any](ctx context.Context, c *Calls, what, query string, args ...any) ([]T, error) {
-	file, err := c.open(ctx, false)
-	if err != nil || file == nil {
-		return []T{}, err
-	}
-	return read[T](ctx, file, what, query, args...)
+// Decisions implements [audit.Log].
+func (c *Calls) Decisions(ctx context.Context, f audit.DecisionFilter) (list []audit.Decision, err error) {
+	list = []audit.Decision{}
+	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
+		list, err = t.Decisions(ctx, f)
+		return err
+	})
+	return list, err
+}
+
+// Verify implements [audit.Log].
+func (c *Calls) Verify(ctx context.Context, kept *audit.Head) (v audit.Verdict, err error) {
+	v = audit.NewChecker(nil, kept).End(audit.Head{}) // without a file
+	err = c.in(ctx, false, func(_ *Store, t *trail.Trail) error {
+		v, err = t.Verify(ctx, kept)
+		return err
+	})
+	return v, err
+}
+
+// Erase implements [audit.Log]. Nothing of the user is left in the file or its journal.
+func (c *Calls) Erase(ctx context.Context, user string) (records, decisions int, err error) {
+	err = c.in(ctx, false, func(file *Store, t *trail.Trail) error {
+		var err error
+		if records, decisions, err = t.Erase(ctx, user); err == nil && records+decisions > 0 {
+			err = file.truncate(ctx)
+		}
+		return err
+	})
+	return records, decisions, err
 }

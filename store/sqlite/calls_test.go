@@ -11,6 +11,7 @@ import (
 
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/store/sqlite"
+	"github.com/etui-run/etui/store/storetest"
 )
 
 // TestCalls: what is kept is found again, newest first, and bounded in number and
@@ -195,5 +196,86 @@ func TestEraseCalls(t *testing.T) {
 		if bytes.Contains(raw, []byte("ann-7421")) {
 			t.Errorf("the name is still in calls.db%s", suffix)
 		}
+	}
+}
+
+func TestAudit(t *testing.T) {
+	storetest.TestAudit(t, func(t *testing.T) (audit.Log, func(string)) {
+		path := filepath.Join(t.TempDir(), "calls.db")
+		calls := sqlite.NewCalls(path, sqlite.Limits{})
+		t.Cleanup(func() { _ = calls.Close() })
+		return calls, func(statement string) {
+			if err := sqlite.Exec(path, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestChainWithLimits: what the limits drop leaves the chain unbroken, in a gap for each run
+// of records, and one mark.
+func TestChainWithLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.db")
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	calls := sqlite.NewCalls(path, sqlite.Limits{Most: 4, Age: time.Hour, Now: func() time.Time { return now }})
+	t.Cleanup(func() { _ = calls.Close() })
+	for n := range 40 {
+		if err := calls.Add(t.Context(), audit.Record{Time: now, Skill: "s", User: []string{"ann", "bob", "bob"}[n%3]}); err != nil {
+			t.Fatal(err)
+		}
+		if n%7 == 0 {
+			if err := calls.AddDecisions(t.Context(), audit.Decision{Time: now, Tool: "t", Stage: "policy"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Minute)
+	}
+	v, err := calls.Verify(t.Context(), nil)
+	if err != nil || !v.Unbroken || v.Records != 8 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	marks, err := sqlite.Query(path, "SELECT count(*) FROM audit WHERE class = 'mark'")
+	if err != nil || marks != "1" {
+		t.Errorf("%s marks, %v", marks, err)
+	}
+	gaps, err := sqlite.Query(path, "SELECT count(*) <= 9 FROM audit_gaps")
+	if err != nil || gaps != "1" || v.Dropped != 40+6-8 {
+		t.Errorf("%d dropped, at most nine gaps: %s, %v", v.Dropped, gaps, err)
+	}
+}
+
+// TestRecordsOfEarlierVersions: they are listed and counted, and the chain begins behind them.
+func TestRecordsOfEarlierVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "calls.db")
+	for _, file := range []string{"001_calls.sql", "002_decisions.sql", "003_classes.sql"} {
+		text, err := os.ReadFile("calls/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sqlite.Exec(path, string(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := time.Now().UnixMilli()
+	if err := sqlite.Exec(path, fmt.Sprintf(`PRAGMA application_id=%d; PRAGMA user_version=3;
+		INSERT INTO calls (time, skill, user, outcome, call) VALUES (%d, 's', 'ann', 'ok', '{"skill":"s","user":"ann","outcome":"ok"}');
+		INSERT INTO decisions (time, tool, user, allowed, decision) VALUES (%d, 't', '42', 0, '{"tool":"t","user":"42","channel":"telegram","stage":"policy"}')`, 0x65747569, at, at+1)); err != nil {
+		t.Fatal(err)
+	}
+	calls := sqlite.NewCalls(path, sqlite.Limits{})
+	t.Cleanup(func() { _ = calls.Close() })
+	if err := calls.Add(t.Context(), audit.Record{Time: time.Now(), Skill: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := calls.Erase(t.Context(), "telegram:42"); err != nil || n != 1 {
+		t.Errorf("%d decisions made anonymous, %v", n, err)
+	}
+	list, err := calls.List(t.Context(), audit.Filter{Skill: "s"})
+	if err != nil || len(list) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	v, err := calls.Verify(t.Context(), nil)
+	if err != nil || !v.Unbroken || v.Older != 1 || v.Records != 2 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

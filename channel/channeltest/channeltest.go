@@ -1,0 +1,291 @@
+// Package channeltest checks that a channel keeps its promises, against a real server or
+// one that speaks the platform's protocol.
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+)
+
+// Platform is a server that a channel talks to, as the suite drives it.
+type Platform interface {
+	// Channel returns a new adapter for the platform's one account.
+	Channel(t *testing.T) channel.Channel
+	// Say lets a person write, and returns the ID of the message. From, At.Chat, Group,
+	// Mentioned, Text and Files count.
+	Say(t *testing.T, m channel.Incoming) string
+	// Seen returns what the account has written in a chat, oldest first, as its readers see
+	// it: without markup.
+	Seen(t *testing.T, chat string) []string
+	// Fail makes the next call of Send fail in one way.
+	Fail(t *testing.T, how Failure)
+}
+
+// Failure is a way in which a platform fails.
+type Failure int
+
+// The failures.
+const (
+	Away    Failure = iota // no answer, or an internal error
+	Busy                   // too many requests; wait for 7 seconds
+	Gone                   // the chat does not exist any more, or the person has blocked the account
+	Refused                // the token was revoked
+)
+
+// Cut is a platform that can drop its connections.
+type Cut interface {
+	// Cut ends all connections of the account.
+	Cut(t *testing.T)
+}
+
+// Redelivering is a platform that delivers again what was not acknowledged.
+type Redelivering interface {
+	// Redelivers is a marker without effect.
+	Redelivers()
+}
+
+// Direct is a platform on which an account hears nothing of groups.
+type Direct interface {
+	// Direct is a marker without effect.
+	Direct()
+}
+
+// patience bounds each wait of the suite; it is far longer than any of them takes.
+const patience = 30 * time.Second
+
+// inbox is a receiver that keeps what it gets.
+type inbox struct {
+	got  chan channel.Incoming
+	fail chan error // what the next calls return
+}
+
+func newInbox() *inbox {
+	return &inbox{make(chan channel.Incoming, 64), make(chan error, 64)}
+}
+
+func (i *inbox) Receive(ctx context.Context, m channel.Incoming) error {
+	select {
+	case err := <-i.fail:
+		return err
+	default:
+	}
+	select {
+	case i.got <- m:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *inbox) next(t *testing.T) channel.Incoming {
+	t.Helper()
+	select {
+	case m := <-i.got:
+		return m
+	case <-time.After(patience):
+		t.Fatal("the message did not arrive")
+		panic("unreachable")
+	}
+}
+
+// running runs a channel until the test ends, as a host does: again when it has failed.
+func running(t *testing.T, c channel.Channel, in channel.Receiver) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if err := c.Run(ctx, in); err != nil && ctx.Err() == nil {
+				t.Logf("Run: %v", err)
+				select {
+				case <-time.After(50 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Error("Run goes on after its context has ended")
+		}
+	})
+}
+
+// Run runs the suite. Each part gets a new platform.
+func Run(t *testing.T, start func(t *testing.T) Platform) {
+	ann := channel.Sender{ID: "4711", Handle: "ann", Name: "Ann"}
+	direct := channel.Incoming{From: ann, At: channel.Address{Chat: "4711"}}
+	group := channel.Incoming{From: ann, At: channel.Address{Chat: "-100"}, Group: true}
+	begin := func(t *testing.T) (Platform, channel.Channel, *inbox) {
+		p := start(t)
+		c, in := p.Channel(t), newInbox()
+		running(t, c, in)
+		return p, c, in
+	}
+	say := func(m channel.Incoming, text string) channel.Incoming { m.Text = text; return m }
+
+	t.Run("direct message", func(t *testing.T) {
+		t.Parallel()
+		p, _, in := begin(t)
+		id := p.Say(t, say(direct, "hello, 你好"))
+		got := in.next(t)
+		if got.Text != "hello, 你好" || got.Group || got.From.ID != ann.ID || got.From.Bot || got.At.Chat == "" {
+			t.Errorf("got %+v", got)
+		}
+		if got.ID != id {
+			t.Errorf("its ID is %q, want %q", got.ID, id)
+		}
+	})
+	t.Run("group", func(t *testing.T) {
+		t.Parallel()
+		p, _, in := begin(t)
+		if _, ok := p.(Direct); ok {
+			t.Log("the platform has no groups")
+			return
+		}
+		p.Say(t, say(group, "to nobody"))
+		named := say(group, "to you")
+		named.Mentioned = true
+		p.Say(t, named)
+		first, second := in.next(t), in.next(t)
+		if first.Text != "to nobody" || !first.Group || first.Mentioned || first.At.Chat != "-100" {
+			t.Errorf("first: %+v", first)
+		}
+		if strings.TrimSpace(second.Text) != "to you" || !second.Group || !second.Mentioned {
+			t.Errorf("second: %+v", second)
+		}
+	})
+	t.Run("in order", func(t *testing.T) {
+		t.Parallel()
+		p, _, in := begin(t)
+		want := strings.Fields("one two three four five six seven eight nine ten")
+		for _, text := range want {
+			p.Say(t, say(direct, text))
+		}
+		var got, ids []string
+		for range want {
+			m := in.next(t)
+			got, ids = append(got, m.Text), append(ids, m.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v", got)
+		}
+		slices.Sort(ids)
+		if len(slices.Compact(ids)) != len(want) {
+			t.Errorf("IDs are not unique: %v", ids)
+		}
+	})
+	t.Run("reply", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		p.Say(t, say(direct, "a question"))
+		at := in.next(t).At
+		id, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "**An** answer: `a_b*c` <tag> & 1 < 2, 好", Key: "k1"})
+		if err != nil || id == "" {
+			t.Fatalf("Send: %q, %v", id, err)
+		}
+		if seen := p.Seen(t, direct.At.Chat); len(seen) != 1 || !strings.Contains(seen[0], "An") || !strings.Contains(seen[0], "a_b*c") || !strings.Contains(seen[0], "<tag> & 1 < 2, 好") {
+			t.Errorf("seen: %q", seen)
+		}
+	})
+	t.Run("own messages", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		place := group
+		if _, ok := p.(Direct); ok {
+			place = direct
+		}
+		p.Say(t, say(place, "first"))
+		if _, err := c.Send(t.Context(), channel.Outgoing{To: in.next(t).At, Text: "mine", Key: "k1"}); err != nil {
+			t.Fatal(err)
+		}
+		p.Say(t, say(place, "second"))
+		if got := in.next(t); got.Text != "second" {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("edit", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		e, ok := c.(channel.Editor)
+		if !ok {
+			t.Log("the channel edits nothing")
+			return
+		}
+		p.Say(t, say(direct, "a question"))
+		at := in.next(t).At
+		id, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "half", Key: "k1"})
+		if err == nil {
+			err = e.Edit(t.Context(), at, id, "whole")
+		}
+		if seen := p.Seen(t, direct.At.Chat); err != nil || !slices.Equal(seen, []string{"whole"}) {
+			t.Errorf("seen: %q, %v", seen, err)
+		}
+	})
+	t.Run("failures", func(t *testing.T) {
+		t.Parallel()
+		p, c, in := begin(t)
+		p.Say(t, say(direct, "a question"))
+		at := in.next(t).At
+		send := func(how Failure) error {
+			p.Fail(t, how)
+			_, err := c.Send(t.Context(), channel.Outgoing{To: at, Text: "an answer", Key: "k"})
+			return err
+		}
+		var limited *channel.Limited
+		if err := send(Away); err == nil || errors.Is(err, channel.ErrGone) || errors.Is(err, channel.ErrRefused) || errors.As(err, &limited) {
+			t.Errorf("away: %v", err)
+		}
+		if err := send(Busy); !errors.As(err, &limited) || limited.After < 6*time.Second || limited.After > 8*time.Second {
+			t.Errorf("busy: %v", err)
+		}
+		if err := send(Gone); !errors.Is(err, channel.ErrGone) {
+			t.Errorf("gone: %v", err)
+		}
+		if err := send(Refused); !errors.Is(err, channel.ErrRefused) {
+			t.Errorf("refused: %v", err)
+		}
+	})
+	t.Run("not accepted", func(t *testing.T) {
+		t.Parallel()
+		p := start(t)
+		if _, ok := p.(Redelivering); !ok {
+			t.Log("the platform delivers once")
+			return
+		}
+		c, in := p.Channel(t), newInbox()
+		in.fail <- errors.New("the store is away")
+		running(t, c, in)
+		p.Say(t, say(direct, "first"))
+		p.Say(t, say(direct, "second"))
+		seen := map[string]bool{}
+		for !seen["first"] || !seen["second"] {
+			seen[in.next(t).Text] = true
+		}
+	})
+	t.Run("reconnects", func(t *testing.T) {
+		t.Parallel()
+		p, _, in := begin(t)
+		cut, ok := p.(Cut)
+		if !ok {
+			t.Log("the platform keeps no connection")
+			return
+		}
+		p.Say(t, say(direct, "before"))
+		in.next(t)
+		cut.Cut(t)
+		p.Say(t, say(direct, "after"))
+		for in.next(t).Text != "after" {
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// arrival is a message that has arrived, without what has to be asked for: the sender's
+// name and roles and the bytes of its files.
+type arrival struct {
+	channel.Incoming
+	files []file
+}
+
+// messageID is the ID of a message in all chats.
+func messageID(chat, ts string) string { return chat + ":" + ts }
+
+// splitID returns the chat and the timestamp of a message's ID.
+func splitID(id string) (chat, ts string) {
+	i := strings.LastIndexByte(id, ':')
+	return id[:max(i, 0)], id[i+1:]
+}
+
+// read reads what Slack has delivered, by the kinds of Socket Mode. It returns nil if there
+// is nothing to hand over.
+func (s *session) read(kind string, payload []byte) (*arrival, error) {
+	switch kind {
+	case "events_api":
+		return s.readEvent(payload)
+	case "slash_commands":
+		return readCommand(payload)
+	case "interactive":
+		return readPress(payload)
+	}
+	return nil, nil
+}
+
+// event is a message, or the mention of a bot in one.
+type event struct {
+	Type        string
+	Subtype     string
+	Hidden      bool
+	User        string
+	Bot         string `json:"bot_id"`
+	Text        string
+	TS          string
+	Thread      string `json:"thread_ts"`
+	Parent      string `json:"parent_user_id"`
+	Channel     string
+	ChannelType string `json:"channel_type"`
+	Files       []file
+}
+
+func (s *session) readEvent(payload []byte) (*arrival, error) {
+	var outer struct {
+		Type  string
+		Event json.RawMessage
+	}
+	if err := json.Unmarshal(payload, &outer); err != nil {
+		return nil, err
+	}
+	switch outer.Type {
+	case "event_callback":
+	case "app_rate_limited":
+		s.log.Warn("slack leaves events out, as the workspace has more than it delivers to an app")
+		return nil, nil
+	default:
+		return nil, nil
+	}
+	var kind struct{ Type string }
+	if err := json.Unmarshal(outer.Event, &kind); err != nil {
+		return nil, err
+	}
+	if kind.Type != "message" && kind.Type != "app_mention" {
+		return nil, nil // others have fields of the same name and another type
+	}
+	var e event
+	if err := json.Unmarshal(outer.Event, &e); err != nil {
+		return nil, err
+	}
+	switch {
+	case e.Hidden, e.User == "", e.Channel == "", e.TS == "":
+		return nil, nil
+	case !slices.Contains([]string{"", "file_share", "thread_broadcast"}, e.Subtype):
+		return nil, nil // edits, deletions, joins and the like
+	case e.User == s.self.User, e.Bot != "" && e.Bot == s.self.Bot:
+		return nil, nil // its own
+	}
+	written, err := moment(e.TS)
+	if err != nil {
+		return nil, err
+	}
+	text, named := readText(e.Text, s.self.User)
+	if text == "" && len(e.Files) == 0 && !named {
+		return nil, nil
+	}
+	direct := e.Type == "message" && (e.ChannelType == "im" || e.ChannelType == "app_home" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D"))
+	a := &arrival{files: e.Files, Incoming: channel.Incoming{
+		ID:        messageID(e.Channel, e.TS),
+		From:      channel.Sender{ID: e.User, Bot: e.Bot != "" || e.User == "USLACKBOT"},
+		At:        channel.Address{Chat: e.Channel, Thread: e.Thread, Message: messageID(e.Channel, e.TS)},
+		Group:     !direct,
+		Mentioned: !direct && (named || e.Type == "app_mention" || e.Parent != "" && e.Parent == s.self.User),
+		Text:      text,
+		Time:      written,
+	}}
+	if a.Group && a.At.Thread == "" {
+		a.At.Thread = e.TS // the reply begins a thread, and what is written there belongs to it
+	}
+	return a, nil
+}
+
+// moment reads the timestamp that is a message's ID: seconds and microseconds.
+func moment(ts string) (time.Time, error) {
+	seconds, rest, _ := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || s < 0 || len(ts) > 32 {
+		return time.Time{}, fmt.Errorf("the timestamp of a message is %q", word(ts))
+	}
+	micros, _ := strconv.ParseInt((rest + "000000")[:6], 10, 64)
+	return time.Unix(s, max(micros, 0)*1000), nil
+}
+
+// readCommand reads /etui TEXT.
+func readCommand(payload []byte) (*arrival, error) {
+	var c struct {
+		Text    string
+		User    string `json:"user_id"`
+		Handle  string `json:"user_name"`
+		Channel string `json:"channel_id"`
+		Name    string `json:"channel_name"`
+		Trigger string `json:"trigger_id"`
+	}
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, err
+	}
+	if c.User == "" || c.Channel == "" || c.Trigger == "" {
+		return nil, errors.New("a slash command has no user, channel or trigger")
+	}
+	text, _ := readText(strings.TrimSpace(c.Text), "")
+	if text == "" {
+		return nil, nil
+	}
+	a := &arrival{Incoming: channel.Incoming{
+		ID:        messageID(c.Channel, c.Trigger),
+		From:      channel.Sender{ID: c.User, Handle: printable.Text(c.Handle)},
+		At:        channel.Address{Chat: c.Channel},
+		Group:     true,
+		Mentioned: true,
+		Text:      text,
+	}}
+	if c.Name == "directmessage" {
+		// This may be the chat of two people. The reply is for the one who wrote the command:
+		// with a person's ID Slack finds the chat with the bot.
+		a.At.Chat, a.Group, a.Mentioned = c.User, false, false
+	}
+	return a, nil
+}
+
+// pressed begins the action_id of the channel's own buttons.
+const pressed = "etui_"
+
+// readPress reads the press of a button that Send has shown.
+func readPress(payload []byte) (*arrival, error) {
+	var p struct {
+		Type string
+		User struct {
+			ID, Username string
+		}
+		Container struct {
+			Message string `json:"message_ts"`
+			Thread  string `json:"thread_ts"`
+		}
+		Channel struct{ ID, Name string }
+		Message struct {
+			Thread string `json:"thread_ts"`
+		}
+		Actions []struct {
+			ID    string `json:"action_id"`
+			Type  string
+			Value string
+			TS    string `json:"action_ts"`
+		}
+	}
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return nil, err
+	}
+	if p.Type != "block_actions" || len(p.Actions) != 1 || p.Actions[0].Type != "button" || !strings.HasPrefix(p.Actions[0].ID, pressed) {
+		return nil, nil
+	}
+	action := p.Actions[0]
+	if p.User.ID == "" || p.Channel.ID == "" || action.TS == "" || p.Container.Message == "" {
+		return nil, errors.New("a pressed button has no user, channel, message or time")
+	}
+	written, err := moment(action.TS)
+	if err != nil {
+		return nil, err
+	}
+	direct := p.Channel.Name == "directmessage"
+	a := &arrival{Incoming: channel.Incoming{
+		ID:        messageID(p.Channel.ID, action.TS+"-"+p.User.ID), // two people may press at the same moment
+		From:      channel.Sender{ID: p.User.ID, Handle: printable.Text(p.User.Username)},
+		At:        channel.Address{Chat: p.Channel.ID, Thread: p.Message.Thread, Message: messageID(p.Channel.ID, p.Container.Message)},
+		Group:     !direct,
+		Mentioned: !direct,
+		Text:      action.Value,
+		Time:      written,
+	}}
+	if a.At.Thread == "" {
+		a.At.Thread = p.Container.Thread
+	}
+	if a.Group && a.At.Thread == "" {
+		a.At.Thread = p.Container.Message
+	}
+	return a, nil
+}

@@ -1,0 +1,145 @@
+package slack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// maxListed is how many files of a message are handed over; Slack's own limit is ten.
+const maxListed = 20
+
+// file is a file of a message.
+type file struct {
+	ID, Name, Title string
+	MediaType       string `json:"mimetype"`
+	Size            int64
+	URL             string `json:"url_private"`
+	Download        string `json:"url_private_download"`
+	Access          string `json:"file_access"`
+}
+
+// load returns the files of a message with their bytes. Those that are too large, that are
+// not at Slack or that Slack does not give have no Data.
+func (s *session) load(ctx context.Context, files []file) (loaded []chat.File) {
+	left := int64(maxFiles)
+	for _, f := range files[:min(len(files), maxListed)] {
+		if f.Access == "check_file_info" { // a file of another workspace comes without anything but its ID
+			var answer struct{ File file }
+			if err := s.call(ctx, s.config.Token, "files.info", url.Values{"file": {f.ID}}, &answer); err == nil {
+				f = answer.File
+			}
+		}
+		got := chat.File{
+			Name:      printable.Text(cmp.Or(f.Name, f.Title, f.ID)),
+			MediaType: printable.Text(f.MediaType),
+			Size:      int(max(f.Size, 0)),
+		}
+		if f.Size <= left {
+			data, err := s.fetch(ctx, cmp.Or(f.Download, f.URL), left)
+			if err != nil {
+				s.log.WarnContext(ctx, "a file of a slack message was not loaded", "file", word(f.ID), "error", err)
+			} else {
+				left -= int64(len(data))
+				got.Data, got.Size = data, len(data)
+			}
+		}
+		loaded = append(loaded, got)
+	}
+	return loaded
+}
+
+// fetch loads a file with the bot's token, which only Slack gets.
+func (c *Channel) fetch(ctx context.Context, address string, limit int64) ([]byte, error) {
+	u, err := url.Parse(address)
+	if err != nil || !c.trusted(u) {
+		return nil, errors.New("the file is not at Slack")
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, plain(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.config.Token)
+	data, err := c.do(req, limit)
+	if err != nil {
+		return nil, err // a redirect, too: it leads to a page to sign in
+	}
+	return data, nil
+}
+
+// upload gives Slack the bytes of files, which nobody sees yet, and returns them as
+// files.completeUploadExternal takes them.
+func (c *Channel) upload(ctx context.Context, files []chat.File) (uploaded string, err error) {
+	type entry struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+	var list []entry
+	for _, f := range files {
+		name := cmp.Or(f.Name, "file")
+		var place struct {
+			URL string `json:"upload_url"`
+			ID  string `json:"file_id"`
+		}
+		args := url.Values{"filename": {name}, "length": {strconv.Itoa(len(f.Data))}}
+		if err := c.call(ctx, c.config.Token, "files.getUploadURLExternal", args, &place); err != nil {
+			return "", err
+		}
+		u, err := url.Parse(place.URL)
+		if err != nil || !c.trusted(u) {
+			return "", errors.New("slack: files.getUploadURLExternal leads to a server that is not Slack")
+		}
+		if err := c.put(ctx, u, f.Data); err != nil {
+			return "", fmt.Errorf("slack: uploading %s: %w", word(name), err)
+		}
+		list = append(list, entry{place.ID, name})
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
+}
+
+func (c *Channel) put(ctx context.Context, to *url.URL, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, fileTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(data))
+	if err != nil {
+		return plain(err)
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	_, err = c.do(req, maxBody)
+	return err
+}
+
+// share shows uploaded files in a chat and returns the ID of the first one.
+func (c *Channel) share(ctx context.Context, to channel.Address, uploaded string) (id string, err error) {
+	args := url.Values{"files": {uploaded}}
+	if strings.HasPrefix(to.Chat, "U") || strings.HasPrefix(to.Chat, "W") {
+		args.Set("channels", to.Chat) // takes people, too
+	} else {
+		args.Set("channel_id", to.Chat)
+	}
+	if to.Thread != "" {
+		args.Set("thread_ts", to.Thread)
+	}
+	var answer struct{ Files []struct{ ID string } }
+	if err := c.call(ctx, c.config.Token, "files.completeUploadExternal", args, &answer); err != nil {
+		return "", err
+	}
+	if len(answer.Files) == 0 {
+		return "", errors.New("slack: files.completeUploadExternal names no file")
+	}
+	return answer.Files[0].ID, nil
+}

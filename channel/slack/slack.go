@@ -1,0 +1,205 @@
+// Package slack connects an engine with a Slack workspace, as a bot of an app there. Events
+// arrive through Socket Mode, a WebSocket that the channel opens, or as signed requests of
+// the Events API. Both hand over the same messages with the same IDs: the channel's ID and
+// the timestamp, so that a message that arrives twice, as a message and as a mention or
+// again after a failure, is one message.
+//
+// Slack's documentation names nothing that makes it post a message with the same key only
+// once, so Traits.Once is false. The channel remembers in memory which texts were posted,
+// so that a failed upload does not post the text again.
+//
+// The pages that it is written from are those of docs.slack.dev in 2026: "Using Socket
+// Mode", "Events API", "Verifying requests from Slack", "Formatting message text", "Block
+// Kit", and the reference of each method.
+package slack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/recent"
+)
+
+// Platform is the platform's name in facts, identities and rules.
+const Platform = "slack"
+
+// Limits of a channel.
+const (
+	maxText    = 4000      // characters of a message: Slack's advice, and the limit of an edit
+	maxFile    = 100 << 20 // bytes of a file that is sent; Slack takes 1 GB, but it is in memory here
+	maxFiles   = 20 << 20  // bytes of the files of a message that arrives; others have no Data
+	maxBody    = 1 << 20   // bytes of a delivery or of an answer; larger ones are refused
+	maxPending = 64        // messages that are being handed over; the next ones wait
+	maxLoading = 4         // messages with files among them, as they are in memory
+	maxSeen    = 4096      // messages that are known to be safe; the oldest are forgotten
+	maxPeople  = 1000      // people whose names and roles are known
+
+	callTime = 30 * time.Second // of a call of the API
+	fileTime = 2 * time.Minute  // of loading or sending a file
+)
+
+// Config says which app a channel is. Token and one of AppToken and Secret are needed.
+type Config struct {
+	// Token is the bot's token: xoxb-.
+	Token string
+	// AppToken is an app-level token with the scope connections:write, xapp-. Events then
+	// arrive through Socket Mode.
+	AppToken string
+	// Secret is the app's signing secret. Events then arrive as HTTP requests.
+	Secret string
+	// UserToken is the token of a person, xoxp-, with the scope reminders:write. Empty
+	// means that there is no tool for reminders, which Slack does not let bots set.
+	UserToken string
+	// Workflows are the URLs that start workflows from a webhook, by the names that the
+	// model calls them by. None means that there is no tool for workflows.
+	Workflows map[string]string
+	// URL is where the API is; empty means https://slack.com/api/.
+	URL string
+	// Client makes all requests; nil means one that goes through the proxy of the
+	// environment. Its redirects are not followed.
+	Client *http.Client
+	// Log gets what is left out and why; nil discards it.
+	Log *slog.Logger
+}
+
+// Channel is a bot in a workspace. It is safe for concurrent use.
+type Channel struct {
+	config Config
+	api    *url.URL
+	client *http.Client
+	log    *slog.Logger
+	markup markup
+
+	open    atomic.Pointer[session] // while Run runs
+	self    atomic.Pointer[account] // once Slack was asked
+	seen    *recent.Cache[string, struct{}]
+	posted  *recent.Cache[string, string] // by key: the ID of a text whose files are missing yet
+	reacted *recent.Cache[string, string] // by message: the name of the bot's emoji
+	people  *recent.Cache[string, person]
+	quiet   atomic.Bool // Slack lets this app show no status
+}
+
+var (
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Typer   = (*Channel)(nil)
+	_ channel.Editor  = (*Channel)(nil)
+	_ channel.Reactor = (*Channel)(nil)
+	_ channel.Webhook = (*Channel)(nil)
+	_ channel.Prober  = (*Channel)(nil)
+)
+
+// New checks a configuration. It connects to nothing.
+func New(config Config) (*Channel, error) {
+	switch {
+	case !strings.Contains(config.Token, "xoxb-"):
+		return nil, errors.New("slack: token is not the token of a bot: copy the Bot User OAuth Token, xoxb-, from the app's page OAuth & Permissions")
+	case config.AppToken == "" && config.Secret == "":
+		return nil, errors.New("slack: set app_token for Socket Mode, or secret for the Events API over HTTP")
+	case config.AppToken != "" && config.Secret != "":
+		return nil, errors.New("slack: set app_token for Socket Mode or secret for the Events API over HTTP, not both: Slack uses one of them")
+	case config.AppToken != "" && !strings.HasPrefix(config.AppToken, "xapp-"):
+		return nil, errors.New("slack: app_token is not an app-level token: generate one, xapp-, with the scope connections:write on the app's page Basic Information")
+	}
+	api, err := url.Parse(cmp.Or(config.URL, "https://slack.com/api/"))
+	if err != nil || api.Host == "" || api.Scheme != "https" && (api.Scheme != "http" || !local(api.Hostname())) {
+		return nil, errors.New("slack: url is not an https address such as https://slack.com/api/")
+	}
+	if !strings.HasSuffix(api.Path, "/") {
+		api.Path += "/"
+	}
+	client := http.Client{}
+	if config.Client != nil {
+		client = *config.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &Channel{
+		config: config, api: api, client: &client, log: config.Log, markup: newMarkup(),
+		seen:   recent.New[string, struct{}](maxSeen),
+		posted: recent.New[string, string](maxSeen), reacted: recent.New[string, string](maxSeen),
+		people: recent.New[string, person](maxPeople),
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.config.Workflows = maps.Clone(config.Workflows)
+	for _, name := range slices.Sorted(maps.Keys(config.Workflows)) {
+		if u, err := url.Parse(config.Workflows[name]); err != nil || !c.trusted(u) {
+			return nil, fmt.Errorf("slack: the URL of workflow %q is not one of Slack: copy the one that begins with https://hooks.slack.com/triggers/", name)
+		}
+	}
+	return c, nil
+}
+
+// local reports whether a host is this machine, to which tokens may go without TLS.
+func local(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// trusted reports whether a URL may get a token, a file or a message: it leads to Slack, or
+// to the configured API. A file's URL may come from anybody.
+func (c *Channel) trusted(u *url.URL) bool {
+	if u.User != nil {
+		return false
+	}
+	if u.Scheme == c.api.Scheme && u.Host == c.api.Host {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	return u.Scheme == "https" && u.Port() == "" && slices.ContainsFunc([]string{"slack.com", "slack-gov.com"}, func(domain string) bool {
+		return host == domain || strings.HasSuffix(host, "."+domain)
+	})
+}
+
+// Traits implements [channel.Channel].
+func (c *Channel) Traits() channel.Traits {
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true}
+}
+
+// account is who the token belongs to.
+type account struct {
+	User   string `json:"user_id"`
+	Handle string `json:"user"`
+	Bot    string `json:"bot_id"`
+	Team   string `json:"team_id"`
+	Name   string `json:"team"`
+}
+
+// ask asks Slack whose token it is.
+func (c *Channel) ask(ctx context.Context) (*account, error) {
+	var a account
+	if err := c.call(ctx, c.config.Token, "auth.test", nil, &a); err != nil {
+		return nil, err
+	}
+	if a.User == "" || a.Team == "" {
+		return nil, errors.New("slack: auth.test names no user and team")
+	}
+	c.self.Store(&a)
+	return &a, nil
+}
+
+// Probe implements [channel.Prober]. It checks the app-level token, too.
+func (c *Channel) Probe(ctx context.Context) (string, error) {
+	a, err := c.ask(ctx)
+	if err != nil {
+		return "", err
+	}
+	if c.config.AppToken != "" {
+		if _, err := c.socketURL(ctx); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s (%s) in %s (%s)", a.Handle, a.User, a.Name, a.Team), nil
+}

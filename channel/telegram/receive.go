@@ -1,0 +1,350 @@
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// incoming makes a message of its updates; false if there is nothing to hand over.
+func (c *Channel) incoming(ctx context.Context, me user, updates []update) (channel.Incoming, bool) {
+	switch u := updates[0]; {
+	case u.Callback != nil:
+		return c.press(ctx, u.Callback)
+	case u.Message != nil:
+		return c.message(ctx, me, updates)
+	case u.ChannelPost != nil:
+		m, ok := c.message(ctx, me, []update{{Message: u.ChannelPost}})
+		return m, ok && m.Mentioned
+	}
+	return channel.Incoming{}, false
+}
+
+func (c *Channel) message(ctx context.Context, me user, updates []update) (channel.Incoming, bool) {
+	m := updates[0].Message
+	if m.MigrateTo != 0 {
+		c.move(ctx, id(m.Chat.ID), id(m.MigrateTo))
+		return channel.Incoming{}, false
+	}
+	if m.From != nil && m.From.ID == c.id {
+		return channel.Incoming{}, false
+	}
+	in := channel.Incoming{
+		ID: id(m.ID), From: sender(m), Group: m.Chat.Type != "private",
+		At:   channel.Address{Chat: id(m.Chat.ID), Message: id(m.ID)},
+		Time: time.Unix(m.Date, 0),
+	}
+	if m.InTopic {
+		in.At.Thread = id(m.Thread)
+	}
+	var files []file
+	for _, u := range updates {
+		text, entities := u.Message.Text, u.Message.Entities
+		if text == "" {
+			text, entities = u.Message.Caption, u.Message.Captions
+		}
+		text, named := words(me, text, entities)
+		if in.Mentioned = in.Mentioned || named; in.Text == "" {
+			in.Text = text
+		}
+		files = append(files, attached(u.Message)...)
+	}
+	in.Text = cmp.Or(in.Text, described(m))
+	if in.Text == "" && len(files) == 0 {
+		return channel.Incoming{}, false // somebody joined, a title changed, …
+	}
+	command := strings.HasPrefix(in.Text, "/")
+	if in.Mentioned = in.Mentioned || answers(me, m); command && othersCommand(me, m) {
+		in.Mentioned = false
+	}
+	switch {
+	case m.Origin != nil:
+		in.Text = "Forwarded from " + m.Origin.name() + ":\n" + quoted(in.Text)
+	case m.Reply != nil && !command:
+		if q := cited(me, m); q != "" {
+			in.Text = strings.TrimSpace(quoted(q) + "\n\n" + in.Text)
+		}
+		if !m.Reply.of(me) {
+			files = append(files, attached(m.Reply)...)
+		}
+	}
+	in.Files = c.fetch(ctx, files)
+	if in.Group {
+		in.From.Roles = c.rolesOf(ctx, m)
+	}
+	return in, true
+}
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+// sender says who wrote a message: a person, or a chat for its anonymous administrators
+// and for posts of a channel.
+func sender(m *message) channel.Sender {
+	if s := m.SenderChat; s != nil {
+		return channel.Sender{ID: id(s.ID), Handle: s.Username, Name: printable.Line(s.Title, 100), Bot: m.From != nil && m.From.ID == service}
+	}
+	if m.From == nil {
+		return channel.Sender{ID: id(m.Chat.ID), Name: printable.Line(m.Chat.Title, 100)}
+	}
+	return person(*m.From)
+}
+
+// service is the account of Telegram itself, which repeats a channel's posts in its group.
+const service = 777000
+
+func person(u user) channel.Sender {
+	return channel.Sender{ID: id(u.ID), Handle: u.Username, Name: u.name(), Bot: u.Bot}
+}
+
+func (u user) name() string { return printable.Line(u.First+" "+u.Last, 100) }
+
+func (m *message) of(u user) bool { return m.From != nil && m.From.ID == u.ID }
+
+// words returns a text as Markdown without the mentions of the bot, and whether there were
+// any. A text that is nothing but a mention stays.
+func words(me user, text string, entities []entity) (string, bool) {
+	units, at, mentioned := utf16.Encode([]rune(text)), 0, false
+	var out strings.Builder
+	entities = slices.Clone(entities)
+	slices.SortStableFunc(entities, func(a, b entity) int { return cmp.Compare(a.Offset, b.Offset) })
+	for _, e := range entities {
+		if e.Offset < at || e.Length <= 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
+			continue
+		}
+		part, end := string(utf16.Decode(units[e.Offset:e.Offset+e.Length])), e.Offset+e.Length
+		with := ""
+		switch name, to, _ := strings.Cut(part, "@"); {
+		case e.Type == "mention" && name == "" && strings.EqualFold(to, me.Username), e.Type == "text_mention" && e.User != nil && e.User.ID == me.ID:
+			mentioned = true
+			if begins := strings.TrimSpace(string(utf16.Decode(units[:e.Offset]))) == ""; begins || units[e.Offset-1] == ' ' {
+				for end < len(units) && (units[end] == ' ' || begins && (units[end] == ',' || units[end] == ':')) {
+					end++
+				}
+			}
+		case e.Type == "bot_command" && strings.EqualFold(to, me.Username):
+			mentioned, with = true, name
+		case e.Type == "code":
+			with = codeSpan(part)
+		case e.Type == "pre":
+			with = "```" + printable.Line(strings.ReplaceAll(e.Language, "`", ""), 40) + "\n" + strings.TrimSuffix(part, "\n") + "\n```"
+		case e.Type == "text_link":
+			with = "[" + part + "](" + printable.OneLine(e.URL) + ")"
+		default:
+			continue
+		}
+		out.WriteString(string(utf16.Decode(units[at:e.Offset])))
+		out.WriteString(with)
+		at = end
+	}
+	out.WriteString(string(utf16.Decode(units[at:])))
+	return cmp.Or(strings.TrimSpace(out.String()), strings.TrimSpace(text)), mentioned
+}
+
+// codeSpan is a text as code within a line of Markdown.
+func codeSpan(text string) string {
+	mark := "`"
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 {
+		return mark + " " + text + " " + mark
+	}
+	return mark + text + mark
+}
+
+// answers reports whether a message answers one of the bot's. The first message of a topic
+// looks as if it were answered by all others.
+func answers(me user, m *message) bool {
+	return m.Reply != nil && m.Reply.of(me) && m.Reply.TopicMade == nil
+}
+
+// othersCommand reports whether a message begins with a command for another bot.
+func othersCommand(me user, m *message) bool {
+	first, _, _ := strings.Cut(cmp.Or(m.Text, m.Caption), " ")
+	_, to, ok := strings.Cut(first, "@")
+	return ok && !strings.EqualFold(strings.TrimSpace(to), me.Username)
+}
+
+// cited returns what a message answers, as far as the model needs it: the part that was
+// chosen, or the text of somebody else.
+func cited(me user, m *message) string {
+	text := cmp.Or(m.Reply.Text, m.Reply.Caption, described(m.Reply))
+	switch {
+	case m.Quote != nil && m.Quote.Text != "":
+		text = m.Quote.Text
+	case m.Reply.of(me) || m.Reply.TopicMade != nil:
+		return ""
+	}
+	if runes := []rune(text); len(runes) > maxCited {
+		text = string(runes[:maxCited]) + "…"
+	}
+	return text
+}
+
+// maxCited is how many characters of an answered message are repeated.
+const maxCited = 2000
+
+// quoted puts a text into a quotation of Markdown, in which it is no command.
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
+
+func (o *origin) name() string {
+	switch {
+	case o.User != nil:
+		return cmp.Or(o.User.name(), "somebody")
+	case o.From != nil:
+		return printable.Line(o.From.Title, 100)
+	case o.Chat != nil:
+		return printable.Line(o.Chat.Title, 100)
+	}
+	return cmp.Or(printable.Line(o.Name, 100), "somebody")
+}
+
+// described says in words what else a message can be.
+func described(m *message) string {
+	switch {
+	case m.Sticker != nil && m.Sticker.Set != "":
+		return fmt.Sprintf("%s (a sticker of the set %s)", m.Sticker.Emoji, printable.Line(m.Sticker.Set, 64))
+	case m.Sticker != nil:
+		return m.Sticker.Emoji + " (a sticker)"
+	case m.Venue != nil:
+		return printable.Line("Place: "+m.Venue.Title+", "+m.Venue.Address, 500)
+	case m.Location != nil:
+		return fmt.Sprintf("Location: latitude %g, longitude %g", m.Location.Latitude, m.Location.Longitude)
+	case m.Contact != nil:
+		return printable.Line(fmt.Sprintf("Contact: %s %s, %s", m.Contact.First, m.Contact.Last, m.Contact.Phone), 500)
+	}
+	return ""
+}
+
+// attached lists the files of a message, of a picture the largest size that can be
+// downloaded.
+func attached(m *message) (list []file) {
+	if len(m.Photo) > 0 {
+		best := m.Photo[0]
+		for _, p := range m.Photo {
+			if p.Size > best.Size && p.Size <= maxFile {
+				best = p
+			}
+		}
+		best.Name, best.MediaType = "photo.jpg", "image/jpeg"
+		list = append(list, best)
+	}
+	document := m.Document
+	if m.Animation != nil {
+		document = nil // it is there twice
+	}
+	for _, f := range []struct {
+		*file
+		name, mediaType string
+	}{
+		{document, "document", "application/octet-stream"}, {m.Animation, "animation.mp4", "video/mp4"}, {m.Audio, "audio.mp3", "audio/mpeg"},
+		{m.Video, "video.mp4", "video/mp4"}, {m.VideoNote, "video.mp4", "video/mp4"}, {m.Voice, "voice.ogg", "audio/ogg"},
+	} {
+		if f.file != nil {
+			list = append(list, file{f.ID, cmp.Or(fileName(f.Name), f.name), cmp.Or(printable.Line(f.MediaType, 100), f.mediaType), f.Size})
+		}
+	}
+	return list
+}
+
+// maxFiles is how many files of a message are taken: an album has at most ten.
+const maxFiles = 20
+
+// fetch downloads files, together no more than one may have. Those that are larger, or that
+// cannot be downloaded at a second try either, come without their bytes. Other messages
+// wait meanwhile, so there is a limit to it.
+func (c *Channel) fetch(ctx context.Context, files []file) (list []chat.File) {
+	ctx, stop := context.WithTimeout(ctx, fetchTime)
+	defer stop()
+	left := int64(maxFile)
+	for _, f := range files[:min(len(files), maxFiles)] {
+		got := chat.File{Name: f.Name, MediaType: f.MediaType, Size: int(f.Size)}
+		if f.Size <= left {
+			data, err := c.api.download(ctx, f.ID, left)
+			var no *failure
+			if err != nil && !errors.Is(err, errTooLarge) && (!errors.As(err, &no) || no.code >= 500) {
+				data, err = c.api.download(ctx, f.ID, left)
+			}
+			if err != nil {
+				c.log.WarnContext(ctx, "a file of a message could not be downloaded", "file", f.Name, "bytes", f.Size, "error", err)
+			} else {
+				got.Data, got.Size = data, len(data)
+				left -= int64(len(data))
+			}
+		}
+		list = append(list, got)
+	}
+	return list
+}
+
+// member is a person in a group, and standing what the person is there.
+type (
+	member   struct{ chat, user int64 }
+	standing struct {
+		roles []string
+		until time.Time
+	}
+)
+
+// standingTime is for how long a standing is believed.
+const standingTime = 5 * time.Minute
+
+// rolesOf returns the roles of who wrote a message in a group. Who writes as the group
+// itself is an administrator; a channel that writes in a group is unknown.
+func (c *Channel) rolesOf(ctx context.Context, m *message) []string {
+	switch {
+	case m.SenderChat != nil && m.SenderChat.ID != m.Chat.ID, m.From == nil && m.SenderChat == nil && m.Chat.Type != "channel":
+		return nil
+	case m.SenderChat != nil, m.From == nil:
+		return []string{"administrator", "member"}
+	}
+	return c.standing(ctx, m.Chat.ID, m.From.ID)
+}
+
+// standing returns a person's roles in a group; none if Telegram does not say, so that
+// rules see less than there may be, and never more.
+func (c *Channel) standing(ctx context.Context, group, person int64) []string {
+	key := member{group, person}
+	if s, ok := c.roles.Get(key); ok && time.Now().Before(s.until) {
+		return s.roles
+	}
+	var got struct {
+		Status string `json:"status"`
+		Member bool   `json:"is_member"`
+	}
+	if err := c.api.call(ctx, "getChatMember", params{"chat_id": group, "user_id": person}, &got); err != nil {
+		c.log.WarnContext(ctx, "the role of a person in a group is unknown", "chat", group, "person", person, "error", err)
+		return nil
+	}
+	s := standing{until: time.Now().Add(standingTime)}
+	switch {
+	case got.Status == "creator":
+		s.roles = []string{"owner", "administrator", "member"}
+	case got.Status == "administrator":
+		s.roles = []string{"administrator", "member"}
+	case got.Status == "member":
+		s.roles = []string{"member"}
+	case got.Status == "restricted" && got.Member:
+		s.roles = []string{"restricted"}
+	default: // somebody who has left or was never in, such as who comments on a channel's post
+		s.roles = []string{"guest"}
+	}
+	c.roles.Put(key, s)
+	return s.roles
+}
+
+// move remembers that a group has become a supergroup, with a new ID.
+func (c *Channel) move(ctx context.Context, old, now string) {
+	c.moved.Put(old, now)
+	c.log.WarnContext(ctx, "a Telegram group has become a supergroup: write its new ID into the configuration", "old", old, "new", now)
+}

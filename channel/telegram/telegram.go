@@ -1,0 +1,316 @@
+// Package telegram connects a bot of Telegram over the Bot API,
+// https://core.telegram.org/bots/api: by long polling, or with a webhook.
+//
+// It answers nothing itself and keeps no state that must outlive the process: Telegram
+// keeps updates for a day until they are acknowledged.
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/yuin/goldmark/parser"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/recent"
+)
+
+// Platform is how facts, identities and rules name Telegram.
+const Platform = "telegram"
+
+// Config is what a bot needs.
+type Config struct {
+	// Token is the bot's token, as @BotFather gives it.
+	Token string
+	// URL is the Bot API server; empty means https://api.telegram.org.
+	URL string
+	// Webhook is the public URL that leads to ServeHTTP. Empty means that Run polls, which
+	// needs no public URL.
+	Webhook string
+	// Client makes the requests; nil means one with Go's defaults. Its Timeout and
+	// CheckRedirect are not used: every call has a limit of its own, and redirects are not
+	// followed, because they would carry the token elsewhere.
+	Client *http.Client
+	// Log receives what goes wrong with single messages; nil means slog's default.
+	Log *slog.Logger
+}
+
+// Channel is a bot.
+type Channel struct {
+	api     *api
+	id      int64
+	webhook string
+	secret  string // what Telegram sends with its deliveries
+	log     *slog.Logger
+	parser  parser.Parser
+
+	run    atomic.Pointer[run]             // what Run has begun; nil before and after
+	offset int64                           // of the next update; Run's
+	done   *recent.Cache[int64, struct{}]  // updates that were handed over
+	chats  [64]sync.Mutex                  // one for each share of the chats: updates of a chat are handed over in their order
+	roles  *recent.Cache[member, standing] // of people in groups
+	moved  *recent.Cache[string, string]   // groups that became supergroups, with their new IDs
+	sent   *recent.Cache[string, sent]     // by Outgoing.Key
+	texts  *recent.Cache[string, string]   // of buttons that are too long for Telegram
+}
+
+// The interfaces that a bot has.
+var (
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Typer   = (*Channel)(nil)
+	_ channel.Editor  = (*Channel)(nil)
+	_ channel.Reactor = (*Channel)(nil)
+	_ channel.Menu    = (*Channel)(nil)
+	_ channel.Webhook = (*Channel)(nil)
+	_ channel.Prober  = (*Channel)(nil)
+)
+
+// run is what a running channel has.
+type run struct {
+	in channel.Receiver
+	me user
+}
+
+// server is Telegram's own Bot API server.
+const server = "https://api.telegram.org"
+
+var tokens = regexp.MustCompile(`^([0-9]{1,18}):[A-Za-z0-9_-]+$`)
+
+// New checks a configuration. It connects to nothing.
+func New(cfg Config) (*Channel, error) {
+	parts := tokens.FindStringSubmatch(cfg.Token)
+	if parts == nil {
+		return nil, errors.New("telegram: the token is not one of Telegram: @BotFather gives one like 123456:ABC-DEF")
+	}
+	id, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("telegram: the token's number: %w", err)
+	}
+	base := cmp.Or(strings.TrimRight(cfg.URL, "/"), server)
+	if u, err := url.Parse(base); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return nil, errors.New("telegram: url must be the http or https URL of a Bot API server")
+	}
+	if cfg.Webhook != "" {
+		// Telegram itself takes https only; a server of one's own also http.
+		if u, err := url.Parse(cfg.Webhook); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || base == server) {
+			return nil, errors.New("telegram: the webhook needs a public https URL")
+		}
+	}
+	client := http.Client{}
+	if cfg.Client != nil {
+		client = *cfg.Client
+	}
+	client.Timeout = 0
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	secret := hmac.New(sha256.New, []byte(cfg.Token))
+	secret.Write([]byte("etui: webhook"))
+	return &Channel{
+		api: &api{base, cfg.Token, &client}, id: id, webhook: cfg.Webhook, secret: hex.EncodeToString(secret.Sum(nil)),
+		log: cmp.Or(cfg.Log, slog.Default()), parser: newParser(),
+		done:  recent.New[int64, struct{}](4096),
+		roles: recent.New[member, standing](10_000),
+		moved: recent.New[string, string](1000),
+		sent:  recent.New[string, sent](1000),
+		texts: recent.New[string, string](1000),
+	}, nil
+}
+
+// Traits implements [channel.Channel].
+func (c *Channel) Traits() channel.Traits {
+	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true}
+}
+
+// Probe implements [channel.Prober].
+func (c *Channel) Probe(ctx context.Context) (string, error) {
+	me, err := c.me(ctx)
+	return "@" + me.Username, err
+}
+
+func (c *Channel) me(ctx context.Context) (me user, err error) {
+	return me, c.api.call(ctx, "getMe", nil, &me)
+}
+
+// allowed are the kinds of updates that are wanted. An edited message would be answered
+// twice, so edits are not.
+var allowed = []string{"message", "channel_post", "callback_query"}
+
+// Run implements [channel.Channel].
+func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
+	me, err := c.me(ctx)
+	if err != nil {
+		return err
+	}
+	r := &run{in, me}
+	c.run.Store(r)
+	defer c.run.Store(nil)
+	if c.webhook == "" {
+		return c.poll(ctx, r)
+	}
+	err = c.api.call(ctx, "setWebhook", params{"url": c.webhook, "secret_token": c.secret, "allowed_updates": allowed}, nil)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// poll asks for updates until ctx ends or something fails. What was handed over before is
+// acknowledged with the next request, also by the next Run.
+func (c *Channel) poll(ctx context.Context, r *run) error {
+	for ctx.Err() == nil {
+		var batch []json.RawMessage
+		asked := time.Now()
+		err := c.api.callFor(ctx, pollTime+callTime, "getUpdates", params{
+			"offset": c.offset, "limit": 100, "timeout": int(pollTime.Seconds()), "allowed_updates": allowed,
+		}, &batch)
+		var f *failure
+		switch {
+		case ctx.Err() != nil:
+			continue
+		case errors.As(err, &f) && f.code == http.StatusConflict && f.says("webhook"):
+			c.log.WarnContext(ctx, "the bot had a webhook, which is removed: it gets its messages by polling now", "bot", r.me.Username)
+			if err := c.api.call(ctx, "deleteWebhook", nil, nil); err != nil {
+				return err
+			}
+			continue
+		case errors.As(err, &f) && f.code == http.StatusConflict:
+			return fmt.Errorf("another program takes the messages of @%s: stop it, or give it a bot of its own: %w", r.me.Username, err)
+		case err != nil:
+			return err
+		}
+		if err := c.batch(ctx, r, batch); err != nil {
+			return err
+		}
+		if len(batch) == 0 && time.Since(asked) < time.Second {
+			// A server that does not wait must not be asked without end.
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return nil
+}
+
+// workers is how many chats of a batch are handled at the same time: each may download
+// files of 20 MB.
+const workers = 8
+
+// batch hands over updates, those of a chat in their order. The offset moves behind the
+// last update before which all are safe.
+func (c *Channel) batch(ctx context.Context, r *run, batch []json.RawMessage) error {
+	var chats [][][]update // chats, each with messages; an album is one message of several updates
+	at := map[int64]int{}
+	var ids []int64
+	for _, raw := range batch {
+		u, ok := c.decode(ctx, raw)
+		if u.ID == 0 {
+			return fmt.Errorf("telegram: getUpdates gave an update without an ID")
+		}
+		if ids = append(ids, u.ID); !ok {
+			c.done.Put(u.ID, struct{}{})
+			continue
+		}
+		i, ok := at[u.chat()]
+		if !ok {
+			i = len(chats)
+			at[u.chat()], chats = i, append(chats, nil)
+		}
+		if n := len(chats[i]) - 1; n >= 0 && u.album() != "" && chats[i][n][0].album() == u.album() {
+			chats[i][n] = append(chats[i][n], u)
+		} else {
+			chats[i] = append(chats[i], []update{u})
+		}
+	}
+	var group panics.Group
+	slots, errs := make(chan struct{}, workers), make([]error, len(chats))
+	for i, messages := range chats {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			for _, m := range messages {
+				if errs[i] = c.handle(ctx, r, m); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, id := range ids {
+		if _, ok := c.done.Get(id); !ok {
+			break
+		}
+		c.offset = id + 1
+	}
+	return errors.Join(errs...)
+}
+
+// decode reads an update. One that is not as expected is logged and left out: it would
+// come again for ever.
+func (c *Channel) decode(ctx context.Context, raw []byte) (u update, ok bool) {
+	err := json.Unmarshal(raw, &u)
+	if err == nil {
+		return u, true
+	}
+	var head struct {
+		ID int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &head) == nil && head.ID != 0 {
+		c.log.ErrorContext(ctx, "an update of Telegram is not as expected, and is left out", "update", head.ID, "error", err)
+	}
+	return update{ID: head.ID}, false
+}
+
+// handle hands over the updates of one message, unless that was done before, and remembers
+// them.
+func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
+	lock := &c.chats[uint64(updates[0].chat())%uint64(len(c.chats))]
+	lock.Lock()
+	defer lock.Unlock()
+	updates = c.open(updates)
+	if len(updates) == 0 {
+		return nil
+	}
+	m, ok := c.incoming(ctx, r.me, updates)
+	if err := ctx.Err(); err != nil {
+		return err // what was asked of Telegram for the message is not complete
+	}
+	if ok {
+		if err := r.in.Receive(ctx, m); err != nil {
+			return fmt.Errorf("telegram: handing over a message: %w", err)
+		}
+	}
+	for _, u := range updates {
+		c.done.Put(u.ID, struct{}{})
+	}
+	if cb := updates[0].Callback; cb != nil {
+		c.pressed(ctx, cb, ok)
+	}
+	return nil
+}
+
+// open returns the updates that were not handed over before.
+func (c *Channel) open(updates []update) (list []update) {
+	for _, u := range updates {
+		if _, ok := c.done.Get(u.ID); !ok {
+			list = append(list, u)
+		}
+	}
+	return list
+}

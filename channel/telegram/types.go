@@ -1,0 +1,143 @@
+package telegram
+
+// The objects of the Bot API, with the fields that are read here.
+
+type update struct {
+	ID          int64     `json:"update_id"`
+	Message     *message  `json:"message"`
+	ChannelPost *message  `json:"channel_post"`
+	Callback    *callback `json:"callback_query"`
+}
+
+// chat returns the chat that an update belongs to; 0 for none.
+func (u update) chat() int64 {
+	switch {
+	case u.Message != nil:
+		return u.Message.Chat.ID
+	case u.ChannelPost != nil:
+		return u.ChannelPost.Chat.ID
+	case u.Callback != nil && u.Callback.Message != nil:
+		return u.Callback.Message.Chat.ID
+	}
+	return 0
+}
+
+// album returns the album that a message is a part of; empty for none.
+func (u update) album() string {
+	if u.Message == nil {
+		return ""
+	}
+	return u.Message.Album
+}
+
+type user struct {
+	ID       int64  `json:"id"`
+	Bot      bool   `json:"is_bot"`
+	First    string `json:"first_name"`
+	Last     string `json:"last_name"`
+	Username string `json:"username"`
+}
+
+type place struct {
+	ID       int64  `json:"id"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Username string `json:"username"`
+}
+
+type message struct {
+	ID         int64     `json:"message_id"`
+	Thread     int64     `json:"message_thread_id"`
+	InTopic    bool      `json:"is_topic_message"`
+	From       *user     `json:"from"`
+	SenderChat *place    `json:"sender_chat"`
+	Date       int64     `json:"date"`
+	Chat       place     `json:"chat"`
+	Origin     *origin   `json:"forward_origin"`
+	Reply      *message  `json:"reply_to_message"`
+	Quote      *quote    `json:"quote"`
+	Text       string    `json:"text"`
+	Entities   []entity  `json:"entities"`
+	Caption    string    `json:"caption"`
+	Captions   []entity  `json:"caption_entities"`
+	Album      string    `json:"media_group_id"`
+	Photo      []file    `json:"photo"`
+	Document   *file     `json:"document"`
+	Animation  *file     `json:"animation"`
+	Audio      *file     `json:"audio"`
+	Video      *file     `json:"video"`
+	VideoNote  *file     `json:"video_note"`
+	Voice      *file     `json:"voice"`
+	Sticker    *sticker  `json:"sticker"`
+	Location   *location `json:"location"`
+	Venue      *venue    `json:"venue"`
+	Contact    *contact  `json:"contact"`
+	MigrateTo  int64     `json:"migrate_to_chat_id"`
+	TopicMade  *struct{} `json:"forum_topic_created"`
+	Markup     *keyboard `json:"reply_markup"`
+}
+
+type quote struct {
+	Text string `json:"text"`
+}
+
+type origin struct {
+	User *user  `json:"sender_user"`
+	Name string `json:"sender_user_name"`
+	From *place `json:"sender_chat"`
+	Chat *place `json:"chat"`
+}
+
+type entity struct {
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"` // in UTF-16 units, as Length
+	Length   int    `json:"length"`
+	URL      string `json:"url"`
+	User     *user  `json:"user"`
+	Language string `json:"language"`
+}
+
+type file struct {
+	ID        string `json:"file_id"`
+	Name      string `json:"file_name"`
+	MediaType string `json:"mime_type"`
+	Size      int64  `json:"file_size"`
+}
+
+type sticker struct {
+	ID    string `json:"file_id"`
+	Emoji string `json:"emoji"`
+	Set   string `json:"set_name"`
+}
+
+type location struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+type venue struct {
+	Title   string `json:"title"`
+	Address string `json:"address"`
+}
+
+type contact struct {
+	Phone string `json:"phone_number"`
+	First string `json:"first_name"`
+	Last  string `json:"last_name"`
+}
+
+type callback struct {
+	ID      string   `json:"id"`
+	From    user     `json:"from"`
+	Message *message `json:"message"`
+	Data    string   `json:"data"`
+}
+
+type keyboard struct {
+	Rows [][]button `json:"inline_keyboard"`
+}
+
+type button struct {
+	Label string `json:"text"`
+	Data  string `json:"callback_data"`
+}

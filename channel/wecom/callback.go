@@ -1,0 +1,377 @@
+package wecom
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// The bounds of a delivery. The platform waits for 5 seconds, and delivers again what was
+// not answered with 200, three times (接收消息与事件, document/path/90238).
+const (
+	maxDelivery = 256 << 10
+	maxAge      = 5 * time.Minute // on either side of the clock
+	answerIn    = 4500 * time.Millisecond
+	nameIn      = 1500 * time.Millisecond // then a message goes without its writer's name
+	fileIn      = 3500 * time.Millisecond // then the platform is asked to deliver again
+	fileTries   = 3                       // then a message goes without the bytes of its file
+	fetchIn     = 30 * time.Second
+)
+
+// event is a message or event of a member, decrypted.
+type event struct {
+	From       string `xml:"FromUserName"`
+	CreateTime int64  `xml:"CreateTime"`
+	Type       string `xml:"MsgType"`
+	ID         string `xml:"MsgId"`
+	Agent      string `xml:"AgentID"`
+	Content    string `xml:"Content"`
+	MediaID    string `xml:"MediaId"`
+	Format     string `xml:"Format"`
+	FileName   string `xml:"FileName"`
+	Latitude   string `xml:"Location_X"`
+	Longitude  string `xml:"Location_Y"`
+	Label      string `xml:"Label"`
+	Title      string `xml:"Title"`
+	About      string `xml:"Description"`
+	URL        string `xml:"Url"`
+	Event      string `xml:"Event"`
+	EventKey   string `xml:"EventKey"`
+	TaskID     string `xml:"TaskId"`
+}
+
+// ServeHTTP implements [channel.Webhook]. It answers the verification of the URL, and takes
+// messages. A delivery that was handled before is acknowledged again without effect.
+func (c *Channel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	run := c.begin()
+	if run == nil {
+		http.Error(w, "the channel does not run", http.StatusServiceUnavailable)
+		return
+	}
+	defer c.work.Done()
+	query := r.URL.Query()
+	switch r.Method {
+	case http.MethodGet:
+		text, err := c.opened(query, query.Get("echostr"))
+		if err != nil {
+			c.refuse(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write(text) // the platform asks again
+	case http.MethodPost:
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxDelivery+1))
+		if err != nil || len(body) > maxDelivery {
+			http.Error(w, "the delivery is too large or incomplete", http.StatusRequestEntityTooLarge)
+			return
+		}
+		var envelope struct {
+			Encrypt string `xml:"Encrypt"`
+		}
+		if err := xml.Unmarshal(body, &envelope); err != nil {
+			c.refuse(w, r, errors.New("it is no XML"))
+			return
+		}
+		text, err := c.opened(query, envelope.Encrypt)
+		if err != nil {
+			c.refuse(w, r, err)
+			return
+		}
+		c.take(run, w, r, query.Get("msg_signature"), text)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		http.Error(w, "GET or POST", http.StatusMethodNotAllowed)
+	}
+}
+
+// refuse answers a delivery that is not the platform's. The sender learns no reason.
+func (c *Channel) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	c.log.WarnContext(r.Context(), "a delivery to the WeCom callback was refused", "why", err)
+	http.Error(w, "refused", http.StatusForbidden)
+}
+
+// opened decrypts what a delivery carries, after its signature and age were checked.
+func (c *Channel) opened(query url.Values, encrypted string) ([]byte, error) {
+	timestamp, nonce, signature := query.Get("timestamp"), query.Get("nonce"), query.Get("msg_signature")
+	if subtle.ConstantTimeCompare([]byte(signature), []byte(sign(c.config.Token, timestamp, nonce, encrypted))) != 1 {
+		return nil, errors.New("its signature is wrong: it was forged, or the Token differs")
+	}
+	sent, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return nil, errors.New("its timestamp is no number")
+	}
+	if age := c.now().Sub(time.Unix(sent, 0)); age > maxAge || age < -maxAge {
+		return nil, fmt.Errorf("it is %s old: it was repeated, or the clock is wrong", age.Round(time.Second))
+	}
+	return open(c.key, c.config.CorpID, encrypted)
+}
+
+// take hands a message over and acknowledges it.
+func (c *Channel) take(run *run, w http.ResponseWriter, r *http.Request, signature string, text []byte) {
+	var e event
+	if err := xml.Unmarshal(text, &e); err != nil {
+		c.refuse(w, r, errors.New("what is encrypted in it is no XML"))
+		return
+	}
+	_, again := c.seen.Get(signature)
+	if !again && e.From != "" && c.mine(e.Agent) {
+		ctx, unbind := run.bind(r.Context())
+		defer unbind()
+		ctx, cancel := context.WithTimeout(ctx, answerIn)
+		defer cancel()
+		if err := c.deliver(ctx, run, e); err != nil {
+			c.log.WarnContext(r.Context(), "a message from WeCom was not accepted; it is delivered again", "error", err)
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+			return
+		}
+		c.seen.Put(signature, struct{}{})
+	}
+	reply := []byte("success")
+	if label, _, ok := pressed(e); ok {
+		var err error
+		if reply, err = c.chosen(e.From, label); err != nil {
+			c.log.WarnContext(r.Context(), "the buttons of a card stay as they are", "error", err)
+			reply = []byte("success")
+		}
+	}
+	_, _ = w.Write(reply) // the platform delivers again
+}
+
+// mine reports whether a message is for the application. Some events name none.
+func (c *Channel) mine(agent string) bool {
+	return agent == "" || agent == "0" || agent == strconv.Itoa(c.config.Agent)
+}
+
+// deliver hands a message over, after those of the same member that came before it.
+func (c *Channel) deliver(ctx context.Context, run *run, e event) error {
+	text, ok := e.text()
+	if !ok {
+		return nil
+	}
+	lane := c.lanes[maphash.String(c.seed, e.From)%lanes]
+	select {
+	case lane <- struct{}{}:
+		defer func() { <-lane }()
+	case <-ctx.Done():
+		return errors.New("earlier messages of the member are still being handed over")
+	}
+	m := channel.Incoming{
+		ID: e.ID, From: c.sender(ctx, e.From), At: channel.Address{Chat: e.From, Message: e.ID}, Text: text,
+	}
+	if e.CreateTime > 0 {
+		m.Time = time.Unix(e.CreateTime, 0)
+	}
+	if m.ID == "" {
+		m.ID = e.identity()
+	}
+	if e.MediaID != "" && e.Type != "event" {
+		file, err := c.file(ctx, run, e)
+		if err != nil {
+			return err
+		}
+		m.Files = []chat.File{file}
+	}
+	return run.in.Receive(ctx, m)
+}
+
+// text is what a message or event says; false means that it says nothing.
+func (e event) text() (string, bool) {
+	switch e.Type {
+	case "text":
+		return e.Content, true
+	case "image", "voice", "video", "shortvideo", "file":
+		return "", e.MediaID != ""
+	case "location":
+		return strings.TrimSpace(fmt.Sprintf("%s (geo:%s,%s)", e.Label, e.Latitude, e.Longitude)), true
+	case "link":
+		return strings.TrimSpace(fmt.Sprintf("[%s](%s)\n%s", cmp.Or(e.Title, e.URL), e.URL, e.About)), true
+	case "event":
+		if _, text, ok := pressed(e); ok {
+			return text, true
+		}
+		if e.Event == "click" && e.EventKey != "" {
+			return e.EventKey, true
+		}
+	}
+	return "", false
+}
+
+// identity is the ID of an event, which has none: the platform names who and when.
+func (e event) identity() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s\x00%s", e.From, e.CreateTime, e.Event, e.TaskID, e.EventKey))
+	return "event-" + hex.EncodeToString(sum[:12])
+}
+
+// pressed returns label and text of the button of a card that was pressed.
+func pressed(e event) (label, text string, ok bool) {
+	if e.Type != "event" || e.Event != "template_card_event" {
+		return "", "", false
+	}
+	return strings.Cut(e.EventKey, "|")
+}
+
+type cdata struct {
+	Text string `xml:",cdata"`
+}
+
+// chosen is the answer that replaces the buttons of a card by the one that was pressed.
+func (c *Channel) chosen(user, label string) ([]byte, error) {
+	now := c.now().Unix()
+	text, err := xml.Marshal(struct {
+		XMLName xml.Name `xml:"xml"`
+		To      cdata    `xml:"ToUserName"`
+		From    cdata    `xml:"FromUserName"`
+		Time    int64    `xml:"CreateTime"`
+		Type    cdata    `xml:"MsgType"`
+		Name    cdata    `xml:"Button>ReplaceName"`
+	}{To: cdata{user}, From: cdata{c.config.CorpID}, Time: now, Type: cdata{"update_button"}, Name: cdata{"✓ " + label}})
+	if err != nil {
+		return nil, err
+	}
+	encrypted, err := seal(c.key, c.config.CorpID, text)
+	if err != nil {
+		return nil, err
+	}
+	nonce, timestamp := rand.Text(), strconv.FormatInt(now, 10)
+	return xml.Marshal(struct {
+		XMLName   xml.Name `xml:"xml"`
+		Encrypt   cdata    `xml:"Encrypt"`
+		Signature cdata    `xml:"MsgSignature"`
+		Time      string   `xml:"TimeStamp"`
+		Nonce     cdata    `xml:"Nonce"`
+	}{Encrypt: cdata{encrypted}, Signature: cdata{sign(c.config.Token, timestamp, nonce, encrypted)}, Time: timestamp, Nonce: cdata{nonce}})
+}
+
+// member is what the platform knows about a member of the company.
+type member struct {
+	known  bool // the application may see it
+	name   string
+	leader bool
+	until  time.Time
+}
+
+// sender says who a member is. Without an answer of the platform it is only the ID.
+func (c *Channel) sender(ctx context.Context, id string) channel.Sender {
+	m, ok := c.people.Get(id)
+	if !ok || c.now().After(m.until) {
+		ctx, cancel := context.WithTimeout(ctx, nameIn)
+		defer cancel()
+		var user struct {
+			Name    string `json:"name"`
+			Leading []int  `json:"is_leader_in_dept"`
+		}
+		err := c.get(ctx, "user/get", url.Values{"userid": {id}}, &user)
+		if err != nil {
+			c.log.DebugContext(ctx, "WeCom does not say who a member is", "member", id, "error", err)
+			if !errors.Is(err, channel.ErrGone) { // it may say so the next time
+				return channel.Sender{ID: id, Handle: id}
+			}
+		}
+		m = member{known: err == nil, name: printable.Line(user.Name, 100), until: c.now().Add(peopleFresh)}
+		for _, leads := range user.Leading {
+			m.leader = m.leader || leads == 1
+		}
+		c.people.Put(id, m)
+	}
+	s := channel.Sender{ID: id, Handle: id, Name: m.name}
+	if m.known {
+		s.Roles = append(s.Roles, "member")
+	}
+	if m.leader {
+		s.Roles = append(s.Roles, "leader")
+	}
+	return s
+}
+
+// fetch is a file of a message, which may take longer than the platform waits: later
+// deliveries of the message wait for the same fetch.
+type fetch struct {
+	done  chan struct{}
+	file  chat.File // set when done is closed
+	tries int       // deliveries that have waited
+}
+
+// file returns the file of a message. It returns an error when the platform should deliver
+// the message again, because the file is not there yet.
+func (c *Channel) file(ctx context.Context, run *run, e event) (chat.File, error) {
+	c.fetchMu.Lock()
+	f, _ := c.fetches.Get(e.MediaID)
+	if f == nil {
+		f = &fetch{done: make(chan struct{})}
+		c.fetches.Put(e.MediaID, f)
+		c.work.Add(1) // the delivery is counted, so Run does not wait yet
+		go c.fetch(context.WithoutCancel(ctx), run, e, f)
+	}
+	f.tries++
+	last := f.tries >= fileTries
+	c.fetchMu.Unlock()
+
+	wait := time.NewTimer(fileIn)
+	defer wait.Stop()
+	select {
+	case <-f.done:
+		c.fetches.Put(e.MediaID, nil)
+		return f.file, nil
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	if last {
+		return e.named("", ""), nil
+	}
+	return chat.File{}, errors.New("its file is still being fetched")
+}
+
+func (c *Channel) fetch(ctx context.Context, run *run, e event, f *fetch) {
+	defer c.work.Done()
+	defer close(f.done)
+	defer panics.Log(c.log, "fetching a file from WeCom")
+	f.file = e.named("", "")
+	ctx, unbind := run.bind(ctx)
+	defer unbind()
+	ctx, cancel := context.WithTimeout(ctx, fetchIn)
+	defer cancel()
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return
+	}
+	got, err := c.download(ctx, e.MediaID)
+	if err != nil {
+		c.log.WarnContext(ctx, "a file from WeCom could not be fetched", "error", err)
+		return
+	}
+	f.file = e.named(got.Name, got.MediaType)
+	f.file.Data = got.Data
+}
+
+// named returns the file of a message without its bytes, with the names that the platform
+// gives, or those that fit the message.
+func (e event) named(name, mediaType string) chat.File {
+	usual := map[string][2]string{
+		"image": {"image.jpg", "image/jpeg"}, "voice": {"voice." + cmp.Or(e.Format, "amr"), "audio/" + cmp.Or(e.Format, "amr")},
+		"video": {"video.mp4", "video/mp4"}, "shortvideo": {"video.mp4", "video/mp4"}, "file": {"file", "application/octet-stream"},
+	}[e.Type]
+	if mediaType == "application/octet-stream" {
+		mediaType = ""
+	}
+	return chat.File{Name: printable.Line(cmp.Or(name, e.FileName, usual[0]), 200), MediaType: printable.Line(cmp.Or(mediaType, usual[1]), 100)}
+}

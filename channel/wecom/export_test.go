@@ -1,0 +1,14 @@
+package wecom
+
+import "time"
+
+// What tests reach beside the public API.
+var (
+	Open   = open
+	Seal   = seal
+	Render = render
+	Pieces = pieces
+)
+
+// SetNow sets the clock.
+func (c *Channel) SetNow(now func() time.Time) { c.now = now }

@@ -1,0 +1,40 @@
+-- One chain of hashes, as package audit describes it. Records of earlier versions have no
+-- hash. The columns beside the record are for finding and dropping it.
+CREATE TABLE audit (
+  number  INTEGER PRIMARY KEY,
+  class   TEXT NOT NULL,    -- call, mark, or the class of a decision
+  time    INTEGER NOT NULL, -- milliseconds since 1970
+  who     TEXT NOT NULL,
+  name    TEXT NOT NULL,    -- of the skill or tool
+  outcome TEXT NOT NULL,
+  salt    BLOB,
+  record  TEXT NOT NULL,
+  hash    BLOB
+) STRICT;
+
+INSERT INTO audit (class, time, who, name, outcome, record)
+  SELECT class, time, user, name, outcome, record FROM (
+    SELECT 'call' AS class, time, user, skill AS name, outcome, call AS record, id FROM calls
+    UNION ALL SELECT class, time, user, tool, '', decision, id FROM decisions
+  ) ORDER BY time, id;
+
+DROP TABLE calls;
+DROP TABLE decisions;
+
+CREATE INDEX audit_by_time ON audit (time, number);
+CREATE INDEX audit_by_user ON audit (class, who, time, number);
+
+-- What was dropped: the entries from the first number to the last, whose hash is kept.
+CREATE TABLE audit_gaps (
+  begins INTEGER PRIMARY KEY,
+  ends   INTEGER NOT NULL,
+  hash   BLOB NOT NULL
+) STRICT;
+
+-- The newest entry.
+CREATE TABLE audit_head (
+  number INTEGER NOT NULL,
+  hash   BLOB NOT NULL
+) STRICT;
+
+INSERT INTO audit_head SELECT coalesce(max(number), 0), zeroblob(32) FROM audit;
