@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,8 +46,9 @@ type Control struct {
 }
 
 // Control changes an agent from the next turn on: all that the change says or, when
-// a name does not exist, nothing.
-func (e *Engine) Control(agent string, c Control) error {
+// a name does not exist, nothing. The change is stored: it outlives this engine, and the
+// engines of a [store.Shared] take it over. It returns [ErrStore] if that fails.
+func (e *Engine) Control(ctx context.Context, agent string, c Control) error {
 	a, err := e.agent(agent)
 	if err != nil {
 		return err
@@ -58,23 +62,115 @@ func (e *Engine) Control(agent string, c Control) error {
 	}
 	a.controls.changing.Lock()
 	defer a.controls.changing.Unlock()
-	next := *a.controls.load()
+	var all changed
+	err = e.config.Store.Change(ctx, controlKind, a.Name, func(value json.RawMessage) (json.RawMessage, error) {
+		all = changed{}
+		if value != nil {
+			if err := json.Unmarshal(value, &all); err != nil {
+				return nil, err
+			}
+		}
+		if configured := a.configured(); all.Configured != configured {
+			all = changed{Configured: configured}
+		}
+		if c.Skill != nil {
+			all.Skill = c.Skill
+		}
+		if c.Groups != nil {
+			groups := strings.Join(groupNames(*c.Groups), ",")
+			all.Groups = &groups
+		}
+		if c.Skills != nil {
+			all.Skills = c.Skills
+		}
+		return json.Marshal(all)
+	})
+	if err != nil {
+		return fmt.Errorf("storing what agent %s has: %w: %w", a.Name, ErrStore, err)
+	}
+	a.set(all.Control)
+	return nil
+}
+
+// controlKind is the kind of the records with what people changed of agents.
+const controlKind = "agent"
+
+// changed is what people changed of an agent, as it is stored.
+type changed struct {
+	Control
+
+	// Configured is the hash of what the configuration said. When it says something else,
+	// that counts, and the change does not any more.
+	Configured string `json:"configured"`
+}
+
+// configured returns the hash of what the configuration says of an agent that can be changed.
+func (a *agent) configured() string { return hashed([]any{a.Groups, a.Skill, a.Skills}) }
+
+// set puts a change of what the configuration says into effect. The caller has the controls
+// to itself.
+func (a *agent) set(c Control) {
+	next := controls{groups: a.Groups, skill: cmp.Or(a.Skill, catalog.Full), skills: slices.Clone(a.Skills)}
 	if c.Skill != nil {
 		next.skill = *c.Skill
 	}
 	if c.Groups != nil {
-		next.groups = strings.Join(groupNames(*c.Groups), ",")
+		next.groups = *c.Groups
 	}
 	if c.Skills != nil {
 		next.skills = slices.Clone(c.Skills)
 	}
 	a.controls.value.Store(&next)
-	return nil
+}
+
+// loadControls puts into effect what is stored of all agents. A name that does not exist now
+// may come back: until then it stands for nothing. It returns the agents of which the
+// configuration has changed since.
+func (e *Engine) loadControls(ctx context.Context) (outdated []string, err error) {
+	for _, a := range e.agents { // so that no change comes between reading and setting
+		a.controls.changing.Lock()
+		defer a.controls.changing.Unlock()
+	}
+	records, err := e.config.Store.Records(ctx, controlKind)
+	if err != nil {
+		return nil, fmt.Errorf("what people changed of the agents: %w: %w", ErrStore, err)
+	}
+	for _, r := range records {
+		a := e.agents[r.Key]
+		if a == nil {
+			continue // it is not configured any more
+		}
+		var c changed
+		if err := json.Unmarshal(r.Value, &c); err != nil {
+			return nil, fmt.Errorf("what people changed of agent %s: %w", r.Key, err)
+		}
+		if c.Configured != a.configured() {
+			outdated = append(outdated, a.Name)
+			c = changed{}
+		}
+		a.set(c.Control)
+	}
+	return outdated, nil
+}
+
+// followControls takes over what is changed through other engines, until ctx ends.
+func (e *Engine) followControls(ctx context.Context) {
+	changed := e.shared.Changed(controlKind)
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		if _, err := e.loadControls(ctx); err != nil && ctx.Err() == nil {
+			e.config.Log.DebugContext(ctx, "agents stay as they are", "error", err) // the store says when it is away
+		}
+	}
 }
 
 // SetSkill changes only the active toolset of an agent.
-func (e *Engine) SetSkill(agent, skill string) error {
-	return e.Control(agent, Control{Skill: &skill})
+func (e *Engine) SetSkill(ctx context.Context, agent, skill string) error {
+	return e.Control(ctx, agent, Control{Skill: &skill})
 }
 
 // checkControl refuses names that do not exist.

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -43,7 +44,7 @@ func TestControl(t *testing.T) {
 		{"talk", []string{catalog.None}, "echo", false},
 		{"talk,world", []string{}, "echo get_weather", true},
 	} {
-		must(t, g.Control("main", engine.Control{Groups: &c.groups, Skills: c.skills}))
+		must(t, g.Control(t.Context(), "main", engine.Control{Groups: &c.groups, Skills: c.skills}))
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +69,11 @@ func TestControl(t *testing.T) {
 func TestRefusedControl(t *testing.T) {
 	g, _ := newEngine(t, nil)
 	for says, err := range map[string]error{
-		`group "wrld": not found; did you mean "world"?`:                            g.Control("main", engine.Control{Groups: new("talk,wrld")}),
-		`skill "talkin": not found; did you mean "talking"?`:                        g.Control("main", engine.Control{Skills: []string{"talkin"}}),
-		`agent "mian": not found; did you mean "main"?`:                             g.Control("mian", engine.Control{Groups: new("")}),
-		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Control("main", engine.Control{Skills: []string{catalog.None, "talking"}}),
-		`skill "nope": not found`:                                                   g.Control("main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
+		`group "wrld": not found; did you mean "world"?`:                            g.Control(t.Context(), "main", engine.Control{Groups: new("talk,wrld")}),
+		`skill "talkin": not found; did you mean "talking"?`:                        g.Control(t.Context(), "main", engine.Control{Skills: []string{"talkin"}}),
+		`agent "mian": not found; did you mean "main"?`:                             g.Control(t.Context(), "mian", engine.Control{Groups: new("")}),
+		`"none" means no skill, and cannot be in a list with others: none, talking`: g.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None, "talking"}}),
+		`skill "nope": not found`:                                                   g.Control(t.Context(), "main", engine.Control{Skill: new(catalog.Full), Skills: []string{"nope"}}),
 	} {
 		if err == nil || err.Error() != says {
 			t.Errorf("%v, want %s", err, says)
@@ -96,7 +97,7 @@ func TestSkillsThatGo(t *testing.T) {
 			_, err := r.SetSkills()
 			must(t, err)
 		case 2:
-			must(t, g.SetSkill("main", catalog.Full))
+			must(t, g.SetSkill(t.Context(), "main", catalog.Full))
 		}
 		if _, err := send(g, t.Context(), engine.Message{Text: "hello"}); err != nil {
 			t.Fatal(err)
@@ -116,7 +117,7 @@ func TestGroupsRebuildTheFront(t *testing.T) {
 		{"", "tell the weather", "echo"},
 		{"world,talk", "tell the weather", "get_weather echo"},
 	} {
-		must(t, g.Control("main", engine.Control{Groups: &c.groups}))
+		must(t, g.Control(t.Context(), "main", engine.Control{Groups: &c.groups}))
 		if _, err := send(g, t.Context(), engine.Message{Text: c.text}); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestControlsAreConsistent(t *testing.T) {
 		must(t, err)
 	}, steps...)
 	settings := []engine.Control{{Groups: new("talk"), Skills: []string{"talking"}}, {Groups: new("world"), Skills: []string{"travel"}}}
-	must(t, g.Control("main", settings[0]))
+	must(t, g.Control(t.Context(), "main", settings[0]))
 	done := make(chan struct{})
 	var changing, asking sync.WaitGroup
 	changing.Go(func() {
@@ -216,7 +217,7 @@ func TestControlsAreConsistent(t *testing.T) {
 			case <-done:
 				return
 			default:
-				if err := g.Control("main", settings[i%2]); err != nil {
+				if err := g.Control(t.Context(), "main", settings[i%2]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -234,4 +235,26 @@ func TestControlsAreConsistent(t *testing.T) {
 	asking.Wait()
 	close(done)
 	changing.Wait()
+}
+
+// TestControlsAreKept: what people change of an agent outlives the engine, until the
+// configuration of that agent changes.
+func TestControlsAreKept(t *testing.T) {
+	t.Parallel()
+	kept := &store.Memory{}
+	next := func(groups string) engine.AgentStatus {
+		g, _ := newEngine(t, func(c *engine.Config) { c.Store, c.Agents[0].Groups = kept, groups })
+		now, err := g.AgentStatus("main")
+		must(t, err)
+		return now
+	}
+	g, _ := newEngine(t, func(c *engine.Config) { c.Store = kept })
+	must(t, g.Control(t.Context(), "main", engine.Control{Groups: new("world")}))
+	must(t, g.SetSkill(t.Context(), "main", "talking"))
+	if now := next(""); now.Groups != "world" || now.Skill != "talking" {
+		t.Errorf("after a restart: %+v", now)
+	}
+	if now := next("talk"); now.Groups != "talk" || now.Skill != catalog.Full {
+		t.Errorf("after a change of the configuration: %+v", now)
+	}
 }

@@ -259,15 +259,22 @@ func New(cfg Config) (*Engine, error) {
 		builder := prompt.New(prompt.Config{Instructions: a.Instructions, Memory: a.Memory, HistoryTokens: a.HistoryTokens})
 		live := &agent{Agent: a, past: &past{learning: cfg.Learning, agent: a.Name, log: cfg.Log}}
 		live.runner = turn.New(a.Model, live.past.voting(e.selector), builder, cfg.Turn)
-		live.controls.value.Store(&controls{groups: a.Groups, skill: a.Skill, skills: slices.Clone(a.Skills)})
+		live.set(Control{})
 		e.agents[a.Name] = live
 		if e.awaits(a) {
 			cfg.Log.Warn("a skill of the agent is unavailable; while it is active, the agent has no tools", "agent", a.Name, "skill", a.Skill, "skills", a.Skills)
 			continue
 		}
-		if err := e.Control(a.Name, Control{Skill: &a.Skill, Skills: a.Skills}); err != nil {
+		if err := e.checkControl(Control{Skill: &live.controls.load().skill, Skills: a.Skills}); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
+	}
+	outdated, err := e.loadControls(context.Background()) // the store bounds how long that takes
+	if err != nil {
+		return nil, err
+	}
+	if len(outdated) > 0 {
+		cfg.Log.Warn("the configuration of agents has changed, and counts instead of what was changed of them at run time", "agents", outdated)
 	}
 	return e, nil
 }

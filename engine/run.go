@@ -116,6 +116,14 @@ func (e *Engine) Resume(ctx context.Context) error {
 	if e.shared == nil {
 		return ctx.Err()
 	}
+	w.workers.Go(func() {
+		defer panics.Log(e.config.Log, "stopping turns for other processes")
+		e.heedOthers(ctx)
+	})
+	w.workers.Go(func() {
+		defer panics.Log(e.config.Log, "following what is changed of agents")
+		e.followControls(ctx)
+	})
 	var alive []string
 	for {
 		select {

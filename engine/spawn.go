@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/selection"
@@ -469,8 +470,8 @@ func (r *running) returned(ctx context.Context, m Message, s session.Session, yi
 	return true
 }
 
-// stopAll stops sub-agents that no session awaits any more: at once those that work here,
-// and the others when they look.
+// stopAll stops sub-agents that no session awaits any more. One that does not learn it now
+// does so before its next step.
 func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 	for _, a := range list {
 		e.waiters.hand(a.Session, "", store.Item{}) // nothing comes
@@ -481,6 +482,17 @@ func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
 		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, ErrKeyReused) {
 			e.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
 		}
+		if e.shared == nil {
+			continue
+		}
+		e.running.begin()
+		go func() {
+			defer e.running.end()
+			defer panics.Log(e.config.Log, "stopping a sub-agent")
+			ctx, cancel := context.WithTimeout(e.life, maxStopping)
+			defer cancel()
+			_, _ = e.interruptElsewhere(ctx, a.Session) // what does not hear it looks itself
+		}()
 	}
 }
 

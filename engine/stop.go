@@ -90,12 +90,12 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 
 // interrupt ends what runs in a session now.
 func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
-	ended := e.stops.stop(key)
-	if ended == nil {
-		return false, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, maxStopping)
 	defer cancel()
+	ended := e.stops.stop(key)
+	if ended == nil {
+		return e.interruptElsewhere(ctx, key)
+	}
 	select {
 	case <-ended:
 		return true, nil
@@ -104,13 +104,33 @@ func (e *Engine) interrupt(ctx context.Context, key session.Key) (bool, error) {
 	}
 }
 
-// interruptAll ends what the sub-agents of a session do here now: they may have the places
-// of all turns, so that the message that stops them would wait for them. That message does
-// the rest.
-func (e *Engine) interruptAll(ctx context.Context, key session.Key) {
-	if s, err := e.config.Store.Load(ctx, key, 1); err == nil {
-		for _, a := range subAgents(s.State) {
-			e.stops.stop(a.Session)
+// interruptElsewhere ends what another process runs in a session now.
+func (e *Engine) interruptElsewhere(ctx context.Context, key session.Key) (bool, error) {
+	if e.shared == nil {
+		return false, nil
+	}
+	stopped, err := e.shared.Interrupt(ctx, key)
+	switch {
+	case stopped && err != nil:
+		err = fmt.Errorf("the turn is being stopped at another etui, and has not ended yet: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = nil // it works on the session without a turn, or too long to tell
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return stopped, err
+}
+
+// heedOthers ends the turns that other processes ask to end, until ctx ends.
+func (e *Engine) heedOthers(ctx context.Context) {
+	for {
+		select {
+		case i := <-e.shared.Interruptions():
+			if e.stops.stop(i.Session) != nil {
+				i.Stopped()
+			}
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -140,7 +160,6 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64) (turn.
 func (r *running) stopNow(ctx context.Context, yield func(turn.Event, error) bool) bool {
 	stopped, err := r.interrupt(ctx, r.key)
 	if !stopped {
-		r.interruptAll(ctx, r.key)
 		return false
 	}
 	done := turn.Done{Reply: "Stopped."}

@@ -416,3 +416,22 @@ func (m *Memory) Remove(_ context.Context, kind, key string) (bool, error) {
 	delete(m.records, [2]string{kind, key})
 	return found, nil
 }
+
+// Change implements [Records].
+func (m *Memory) Change(_ context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := [2]string{kind, key}
+	value, err := change(slices.Clone(m.records[name]))
+	switch {
+	case err != nil:
+		return err
+	case value == nil:
+		delete(m.records, name)
+		return nil
+	case m.records == nil:
+		m.records = map[[2]string]json.RawMessage{}
+	}
+	m.records[name] = slices.Clone(value)
+	return nil
+}

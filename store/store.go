@@ -21,7 +21,7 @@ type Store interface {
 }
 
 // Records keeps small values of the engine, each under a kind and a key: lasting
-// approvals, tasks.
+// approvals, tasks, what people decided about skills and agents.
 type Records interface {
 	// Put stores a value in place of the one that the kind and key had.
 	Put(ctx context.Context, kind, key string, value json.RawMessage) error
@@ -29,6 +29,10 @@ type Records interface {
 	Records(ctx context.Context, kind string) ([]Record, error)
 	// Remove removes a record, and reports whether there was one.
 	Remove(ctx context.Context, kind, key string) (bool, error)
+	// Change replaces a value by what change makes of it, while nobody else changes it. Nil
+	// is the value of a record that is not there. An error of change changes nothing. Change
+	// may run twice, and must not use the store.
+	Change(ctx context.Context, kind, key string, change func(value json.RawMessage) (json.RawMessage, error)) error
 }
 
 // Record is a value that [Records] keeps.
@@ -169,6 +173,23 @@ type Shared interface {
 	// Left receives a value when sessions may have been left by another process: look at
 	// Mailboxes then.
 	Left() <-chan struct{}
+	// Changed returns a channel that receives a value when records of a kind may have
+	// changed, soon after any process changed one, and every second or so.
+	Changed(kind string) <-chan struct{}
+	// Interrupt asks the process that works on a session to end what runs there. It
+	// returns when that process has given the session up, or with the cause of ctx, and
+	// reports whether something ran. It returns false at once where no other process works
+	// on the session.
+	Interrupt(ctx context.Context, key session.Key) (bool, error)
+	// Interruptions are what other processes ask of this one with Interrupt.
+	Interruptions() <-chan Interruption
+}
+
+// Interruption asks a process to end what runs in a session.
+type Interruption struct {
+	Session session.Key
+	// Stopped tells the one who asks that something ran, and is being ended.
+	Stopped func()
 }
 
 // Claim is what [Shared.Claim] is to do.

@@ -250,7 +250,7 @@ func (r *reloader) replaceSkills(ctx context.Context, c *config.Config) {
 				skill = cmp.Or(a.Skill, skill)
 			}
 		}
-		if err := r.gateway.SetSkill(name, skill); err != nil {
+		if err := r.gateway.SetSkill(ctx, name, skill); err != nil {
 			r.log.ErrorContext(ctx, "the agent's skill has gone, and it has no tools now", "agent", name, "skill", active, "error", err)
 			continue
 		}

@@ -90,7 +90,9 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 	for i, p := range providers {
 		providers[i] = remembering{p, a.secrets, s.given}
 	}
-	s.control = control.New(filepath.Join(w.State, decisionsFile), s.table, limits(w.Config), log)
+	if s.control, err = a.newControl(ctx, stored, log); err != nil {
+		return err
+	}
 	s.loader = skill.NewLoader(s.table, skill.LoaderConfig{
 		Roots: roots(w), Providers: providers, Package: markdown.Here().Load, Reserved: a.reserved(), Variables: skill.Variables{Allowed: w.Config.Skills.Env}, Steady: a.steady, Log: log,
 	})

@@ -78,7 +78,7 @@ func (a *API) SetToolset(w http.ResponseWriter, r *http.Request) {
 	if !wire.Read(w, r, &change) {
 		return
 	}
-	if err := a.engine.SetSkill(change.Agent, change.Skill); err != nil {
+	if err := a.engine.SetSkill(r.Context(), change.Agent, change.Skill); err != nil {
 		wire.Fail(w, err)
 		return
 	}
@@ -117,7 +117,7 @@ func (a *API) Control(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := r.PathValue("name")
-	if err := a.engine.Control(name, c); err != nil {
+	if err := a.engine.Control(r.Context(), name, c); err != nil {
 		wire.Fail(w, err)
 		return
 	}

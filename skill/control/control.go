@@ -1,10 +1,11 @@
 // Package control applies operators' decisions about skills to a [skill.Table]: a
 // file says which skills are enabled, disabled or removed and which version is in
-// effect, and the configuration limits which may be enabled at all.
+// effect, and the configuration limits which may be enabled at all. Where several etui
+// share a database, the decisions are there instead, see [Shared].
 //
 // Commands, the admin API and people with an editor change the same file, under a
-// lock or in one step, and a running etui applies it within a second. A file that
-// cannot be read never enables anything: the last decisions stay in effect, and at
+// lock or in one step, and a running etui applies it within a second. A file or database
+// that cannot be read never enables anything: the last decisions stay in effect, and at
 // the start nothing is enabled.
 package control
 
@@ -47,9 +48,10 @@ const (
 // Control applies the decisions of a file to a table. It is safe for concurrent
 // use, also by several processes.
 type Control struct {
-	path  string
-	table *skill.Table
-	log   *slog.Logger
+	path   string
+	shared Shared // instead of the file
+	table  *skill.Table
+	log    *slog.Logger
 
 	mu     sync.Mutex                // guards what follows
 	seen   os.FileInfo               // of the file as it was read; nil if there was none
@@ -57,6 +59,17 @@ type Control struct {
 	read   bool                      // the file was readable once, or missing at the start
 	err    error                     // why it is unreadable now
 	limits []Limits
+}
+
+// Shared is where several etui keep their decisions together.
+type Shared interface {
+	// Read returns all decisions. It does not read others than Change writes.
+	Read(ctx context.Context) (map[string]skill.Decision, error)
+	// Change replaces the decision about one skill by what change makes of it, while nobody
+	// else changes it. It may run change twice.
+	Change(ctx context.Context, name string, change func(skill.Decision) skill.Decision) error
+	// Changed receives a value when decisions may have changed.
+	Changed() <-chan struct{}
 }
 
 // Limits say which skills may be enabled, as names or patterns such as db_*. Deny
@@ -95,10 +108,18 @@ type content struct {
 // New applies the decisions of a file and the limits to a table. The file may be
 // missing. A nil log discards.
 func New(path string, table *skill.Table, limits Limits, log *slog.Logger) *Control {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	return begin(&Control{path: path, table: table, log: log, limits: []Limits{limits}})
+}
+
+// NewShared applies the decisions that several etui share, as New does those of a file.
+func NewShared(kept Shared, table *skill.Table, limits Limits, log *slog.Logger) *Control {
+	return begin(&Control{shared: kept, table: table, log: log, limits: []Limits{limits}})
+}
+
+func begin(c *Control) *Control {
+	if c.said = map[string]skill.Decision{}; c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
 	}
-	c := &Control{path: path, table: table, log: log, said: map[string]skill.Decision{}, limits: []Limits{limits}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
@@ -129,8 +150,8 @@ func (c *Control) limit() {
 	})
 }
 
-// Err returns why the file cannot be used now, so that its last good version is in
-// effect; nil if it can.
+// Err returns why the decisions cannot be read now, so that the last ones are in effect;
+// nil if they can.
 func (c *Control) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +165,18 @@ func (c *Control) Decision(name string) skill.Decision {
 	return c.said[name]
 }
 
-// Run applies changes of the file until ctx ends.
+// Run applies changes until ctx ends.
 func (c *Control) Run(ctx context.Context) {
+	if c.shared != nil {
+		changed := c.shared.Changed()
+		for c.Look(); ; c.Look() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+		}
+	}
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	for {
@@ -158,11 +189,11 @@ func (c *Control) Run(ctx context.Context) {
 	}
 }
 
-// Look applies the file if it has changed.
+// Look applies what has changed.
 func (c *Control) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !same(c.stat(), c.seen) {
+	if c.shared != nil || !same(c.stat(), c.seen) {
 		c.load()
 	}
 }
@@ -175,8 +206,21 @@ func (c *Control) stat() os.FileInfo {
 	return info
 }
 
-// load reads the file and applies it. The caller holds the lock.
-func (c *Control) load() {
+// readShared reads the decisions that several etui share.
+func (c *Control) readShared() (map[string]skill.Decision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	said, err := c.shared.Read(ctx)
+	for name, d := range said {
+		if err == nil {
+			err = check(name, d)
+		}
+	}
+	return said, err
+}
+
+// readFile reads the file.
+func (c *Control) readFile() (map[string]skill.Decision, error) {
 	c.seen = c.stat()
 	said, err := read(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,6 +230,16 @@ func (c *Control) load() {
 			err = fmt.Errorf("%s is gone; its decisions stay in effect until etui restarts", c.path)
 		}
 	}
+	return said, err
+}
+
+// load reads the decisions and applies them. The caller holds the lock.
+func (c *Control) load() {
+	read := c.readFile
+	if c.shared != nil {
+		read = c.readShared
+	}
+	said, err := read()
 	if err != nil {
 		if c.err == nil || c.err.Error() != err.Error() {
 			c.log.Error("the decisions about skills cannot be read; the last ones stay in effect", "error", err)
@@ -223,11 +277,30 @@ func equal(a, b skill.Decision) bool {
 	return a.State == b.State && a.Version == b.Version && slices.Equal(a.Removed, b.Removed) && a.By == b.By && a.Why == b.Why && a.At.Equal(b.At)
 }
 
-// Change changes the decision about one skill, in the file and in the table. It
+// Change changes the decision about one skill, where it is kept and in the table. It
 // records the operator and the reason in by and why, at most 500 characters of each.
 func (c *Control) Change(name, by, why string, change func(*skill.Decision)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	decide := func(d skill.Decision) skill.Decision {
+		change(&d)
+		d.By, d.Why, d.At = printable.Line(by, maxText), printable.Line(why, maxText), time.Now().UTC().Truncate(time.Millisecond)
+		return d
+	}
+	if c.shared == nil {
+		return c.changeFile(name, decide)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	if err := c.shared.Change(ctx, name, decide); err != nil {
+		return err
+	}
+	c.load()
+	return c.err
+}
+
+// changeFile changes the decision about one skill in the file. The caller holds the lock.
+func (c *Control) changeFile(name string, decide func(skill.Decision) skill.Decision) error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)
 	}
@@ -245,11 +318,7 @@ func (c *Control) Change(name, by, why string, change func(*skill.Decision)) err
 	if err != nil {
 		return fmt.Errorf("nothing is changed: %w", err)
 	}
-	d := said[name]
-	change(&d)
-	d.By, d.Why, d.At = printable.Line(by, maxText), printable.Line(why, maxText), time.Now().UTC().Truncate(time.Millisecond)
-	said[name] = d
-	if d.IsZero() {
+	if said[name] = decide(said[name]); said[name].IsZero() {
 		delete(said, name)
 	}
 	if err := write(c.path, said); err != nil {
@@ -289,14 +358,53 @@ func read(path string) (map[string]skill.Decision, error) {
 		return nil, fmt.Errorf("%s is not of version 1, or has more than one value; %s", path, mend)
 	}
 	for name, said := range file.Skills {
-		if said.State != "" && said.State != skill.Enabled && said.State != skill.Disabled {
-			return nil, fmt.Errorf("%s: skill %q: the state %q is neither enabled nor disabled; %s", path, name, said.State, mend)
+		if err := check(name, said); err != nil {
+			return nil, fmt.Errorf("%s: %w; %s", path, err, mend)
 		}
 	}
 	if file.Skills == nil {
 		file.Skills = map[string]skill.Decision{}
 	}
 	return file.Skills, nil
+}
+
+// check refuses a decision that is none.
+func check(name string, said skill.Decision) error {
+	if said.State != "" && said.State != skill.Enabled && said.State != skill.Disabled {
+		return fmt.Errorf("skill %q: the state %q is neither enabled nor disabled", name, said.State)
+	}
+	return nil
+}
+
+// Move adds the decisions of a file to those that several etui share, and renames the file.
+// A decision that is there already stays, but a skill that either has disabled is disabled.
+// Without a file it does nothing.
+func Move(ctx context.Context, path string, to Shared) error {
+	said, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for name, d := range said {
+		err := to.Change(ctx, name, func(there skill.Decision) skill.Decision {
+			switch {
+			case there.IsZero():
+				return d
+			case d.State == skill.Disabled && there.State != skill.Disabled:
+				there.State, there.By, there.Why, there.At = d.State, d.By, d.Why, d.At
+			}
+			return there
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(path, path+".moved"); err != nil {
+		return fmt.Errorf("the decisions of %s are in the database now, and it cannot be renamed: %w", path, err)
+	}
+	return nil
 }
 
 // write replaces the file in one step.

@@ -3,6 +3,8 @@ package control_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,5 +164,98 @@ func TestTogether(t *testing.T) {
 	raw, err := os.ReadFile(file)
 	if err != nil || strings.Count(string(raw), "disabled") != 10 {
 		t.Errorf("%v\n%s", err, raw)
+	}
+}
+
+// together are decisions in memory that several controls share.
+type together struct {
+	mu      sync.Mutex
+	said    map[string]skill.Decision
+	err     error
+	changed []chan struct{}
+}
+
+func (s *together) Read(context.Context) (map[string]skill.Decision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.said), s.err
+}
+
+func (s *together) Change(_ context.Context, name string, change func(skill.Decision) skill.Decision) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	s.said[name] = change(s.said[name])
+	for _, c := range s.changed {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+func (s *together) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := make(chan struct{}, 1)
+	s.changed = append(s.changed, c)
+	return c
+}
+
+// TestShared: a decision is in effect wherever the same ones are shared. If they cannot be
+// read, the last ones stay in effect, and at the start nothing is enabled.
+func TestShared(t *testing.T) {
+	kept := &together{said: map[string]skill.Decision{}}
+	table, other := tableOf(plain{"a", "1"}), tableOf(plain{"a", "1"})
+	c, o := control.NewShared(kept, table, control.Limits{}, nil), control.NewShared(kept, other, control.Limits{}, nil)
+	disable := func(d *skill.Decision) { d.State = skill.Disabled }
+	if err := c.Change("a", "ann", "leaks", disable); err != nil {
+		t.Fatal(err)
+	}
+	o.Look()
+	for _, x := range []*skill.Table{table, other} {
+		if s, why := state(t, x, "a"); s != skill.Disabled || why != "disabled by ann: leaks" {
+			t.Errorf("%s, %s", s, why)
+		}
+	}
+	kept.err = errors.New("the database is away")
+	o.Look()
+	if s, _ := state(t, other, "a"); s != skill.Disabled || o.Err() == nil {
+		t.Errorf("while the database is away: %s, %v", s, o.Err())
+	}
+	if err := c.Change("a", "ann", "", func(d *skill.Decision) { d.State = skill.Enabled }); err == nil {
+		t.Error("a change was not refused")
+	}
+	third := tableOf(plain{"a", "1"}, plain{"b", "1"})
+	begun := control.NewShared(kept, third, control.Limits{}, nil)
+	if s, why := state(t, third, "b"); s == skill.Enabled || !strings.Contains(why, "database is away") {
+		t.Errorf("a start without the database: %s, %s", s, why)
+	}
+	kept.err = nil
+	begun.Look()
+	if s, _ := state(t, third, "b"); s != skill.Enabled {
+		t.Error("b is not enabled")
+	}
+}
+
+// TestMove: the decisions of a file come to the shared ones, and disabled wins.
+func TestMove(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "skills.json")
+	if err := os.WriteFile(file, []byte(`{"version":1,"skills":{"a":{"state":"disabled"},"b":{"state":"enabled"},"c":{"state":"disabled"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept := &together{said: map[string]skill.Decision{"b": {State: skill.Disabled}, "c": {State: skill.Enabled, Version: "2"}}}
+	for range 2 {
+		if err := control.Move(t.Context(), file, kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"a": "disabled", "b": "disabled", "c": "disabled2"} {
+		if d := kept.said[name]; string(d.State)+d.Version != want {
+			t.Errorf("%s: %+v, want %s", name, d, want)
+		}
 	}
 }

@@ -134,6 +134,18 @@ func (s *Store) hear(text string) {
 		}
 	case "left":
 		s.wakeAll()
+	case "records":
+		for c, watched := range s.watched {
+			if watched == rest {
+				signal(c)
+			}
+		}
+	case "stop":
+		s.interrupted(rest)
+	case "stopped":
+		if number, err := strconv.ParseInt(rest, 10, 64); err == nil && s.asked[number] != nil {
+			signal(s.asked[number])
+		}
 	case "follow":
 		item, from, ok := numbers(rest)
 		if t := s.told[item]; ok && t != nil {
@@ -163,6 +175,9 @@ func (s *Store) hear(text string) {
 func (s *Store) wakeAll() {
 	for wake := range s.wakes {
 		signal(wake)
+	}
+	for c := range s.watched {
+		signal(c)
 	}
 	signal(s.left)
 }

@@ -42,15 +42,18 @@ type Store struct {
 	holder string  // this process
 	log    *slog.Logger
 
-	stop   context.CancelFunc // ends keepAlive
-	ended  sync.WaitGroup
-	left   chan struct{}
-	mu     sync.Mutex                    // guards the rest
-	claims map[session.Key]*claim        // what this process works on, or has lost
-	wakes  map[chan struct{}]session.Key // of those who wait for a session
-	doubts map[string]time.Time          // keys of items that may have been accepted, and since when
-	told   map[int64]*transcript         // of the items that this process works on
-	heard  map[int64]*listener           // of the items that others work on
+	stop          context.CancelFunc // ends keepAlive
+	ended         sync.WaitGroup
+	left          chan struct{}
+	mu            sync.Mutex                    // guards the rest
+	claims        map[session.Key]*claim        // what this process works on, or has lost
+	wakes         map[chan struct{}]session.Key // of those who wait for a session
+	doubts        map[string]time.Time          // keys of items that may have been accepted, and since when
+	told          map[int64]*transcript         // of the items that this process works on
+	heard         map[int64]*listener           // of the items that others work on
+	watched       map[chan struct{}]string      // the kinds of records, by who watches them
+	asked         map[int64]chan struct{}       // who waits for the end of what runs under the claim of another process
+	interruptions chan store.Interruption
 }
 
 var _ store.Shared = (*Store)(nil)
@@ -105,6 +108,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		name: Name(url), holder: rand.Text(), log: log, left: make(chan struct{}, 1),
 		claims: map[session.Key]*claim{}, wakes: map[chan struct{}]session.Key{}, doubts: map[string]time.Time{}, told: map[int64]*transcript{}, heard: map[int64]*listener{},
+		watched: map[chan struct{}]string{}, asked: map[int64]chan struct{}{}, interruptions: make(chan store.Interruption, maxInterruptions),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -43,4 +44,43 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 		return err
 	})
 	return found, err
+}
+
+// Change implements [store.Records].
+func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	return s.within(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		// A record that is not there yet has no row to lock.
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(x'65747569'::integer, hashtext($1))`, kind+" "+key); err != nil {
+			return err
+		}
+		var value *string
+		err := tx.QueryRow(ctx, `SELECT value FROM records WHERE kind = $1 AND key = $2`, kind, key).Scan(&value)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		var before json.RawMessage
+		if value != nil {
+			before = json.RawMessage(*value)
+		}
+		now, err := change(before)
+		switch {
+		case err != nil:
+			return err
+		case now == nil:
+			_, err = tx.Exec(ctx, `DELETE FROM records WHERE kind = $1 AND key = $2`, kind, key)
+		default:
+			_, err = tx.Exec(ctx, `INSERT INTO records (kind, key, value) VALUES ($1, $2, $3) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(now))
+		}
+		return err
+	})
+}
+
+// Changed implements [store.Shared]. A trigger of the table notifies, and keepAlive does it
+// at each renewal, should a notification be lost.
+func (s *Store) Changed(kind string) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watched[c] = kind
+	return c
 }

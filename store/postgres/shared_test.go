@@ -22,6 +22,7 @@ import (
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
 )
 
 func must(t testing.TB, err error) {
@@ -466,9 +467,68 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 	if got := say(c, engine.Stop); !strings.Contains(got, "stopped: 1") {
 		t.Errorf("/stop in another process: %q", got)
 	}
-	goOn <- struct{}{} // its model answers with a call, which does not run
 	ended(second, "stopped before they had a result: 1")
 	if len(acted) > 0 {
 		t.Error("a sub-agent that was stopped acted")
+	}
+}
+
+// A turn is stopped through another process, which answers when it has ended. Where nothing
+// runs, it says so.
+func TestStopAtAnotherProcess(t *testing.T) {
+	url := server.Database(t)
+	m := piecemeal{"hello", nil}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, open(t, url), m)
+	for _, idle := range []bool{false, true} {
+		var asked sync.WaitGroup
+		begun := make(chan struct{})
+		if idle {
+			close(begun)
+		} else {
+			asked.Go(func() {
+				var last turn.Event
+				for event, err := range a.Send(t.Context(), engine.Message{Text: "hi", User: "ann"}) {
+					if err != nil && !errors.Is(err, turn.ErrStopped) {
+						t.Error(err)
+					}
+					if last = event; event.Text == "hello" {
+						close(begun)
+					}
+				}
+				if last.Done == nil || !last.Done.Stopped {
+					t.Errorf("the turn ended with %+v", last)
+				}
+			})
+		}
+		<-begun
+		said := ""
+		for event, err := range b.Send(t.Context(), engine.Message{Text: engine.Stop, User: "ann"}) {
+			must(t, err)
+			said += event.Text
+		}
+		if want := map[bool]string{false: "Stopped.", true: "Nothing is running."}[idle]; said != want {
+			t.Errorf("idle %v: %q, want %q", idle, said, want)
+		}
+		asked.Wait()
+	}
+}
+
+// What people change of an agent is in effect at every process, and after a restart.
+func TestControlsAreShared(t *testing.T) {
+	url := server.Database(t)
+	kept := open(t, url)
+	changed := kept.Changed("agent")
+	m := piecemeal{}
+	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
+	must(t, a.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None}}))
+	for now := (engine.AgentStatus{}); len(now.Skills) == 0; <-changed {
+		var err error
+		now, err = b.AgentStatus("main")
+		must(t, err)
+	}
+	now, err := newEngine(t, open(t, url), m).AgentStatus("main")
+	must(t, err)
+	if !slices.Equal(now.Skills, []string{catalog.None}) {
+		t.Errorf("a new process has the skills %q", now.Skills)
 	}
 }

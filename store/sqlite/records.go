@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/etui-run/etui/store"
 )
@@ -48,4 +49,25 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 		return err
 	})
 	return found, s.explain(err)
+}
+
+// Change implements [store.Records].
+func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+		var value []byte
+		err := tx.QueryRowContext(ctx, `SELECT value FROM records WHERE kind = ? AND key = ?`, kind, key).Scan(&value)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		now, err := change(value)
+		switch {
+		case err != nil:
+			return err
+		case now == nil:
+			_, err = tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND key = ?`, kind, key)
+		default:
+			_, err = tx.ExecContext(ctx, `INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(now))
+		}
+		return err
+	}))
 }

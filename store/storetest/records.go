@@ -1,9 +1,14 @@
 package storetest
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 )
 
@@ -34,4 +39,39 @@ func records(t *testing.T, s store.Store) {
 	}
 	want("task", `b="new" `)
 	want("other", "a=2 ")
+	change := func(key, value string, fails error) {
+		t.Helper()
+		err := s.Change(t.Context(), "task", key, func(before json.RawMessage) (json.RawMessage, error) {
+			if value == "" {
+				return nil, fails
+			}
+			return json.RawMessage(`["` + strings.ReplaceAll(string(before), `"`, "") + value + `"]`), fails
+		})
+		if !errors.Is(err, fails) {
+			t.Errorf("Change: %v", err)
+		}
+	}
+	change("b", "er", nil)
+	change("c", "first", nil)
+	want("task", `b=["newer"] c=["first"] `)
+	change("c", "lost", session.ErrNotFound)
+	change("b", "", nil)
+	change("nothing", "", nil)
+	want("task", `c=["first"] `)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			must(t, s.Change(t.Context(), "count", "n", func(before json.RawMessage) (json.RawMessage, error) {
+				n := 0
+				if before != nil {
+					if err := json.Unmarshal(before, &n); err != nil {
+						return nil, err
+					}
+				}
+				return json.Marshal(n + 1)
+			}))
+		})
+	}
+	all.Wait()
+	want("count", "n=20 ")
 }

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/etui-run/etui/skill"
+	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/store"
+)
+
+// skillKind is the kind of the records with the decisions about skills.
+const skillKind = "skill"
+
+// newControl applies what people decided about skills: in the database if several etui may
+// share it, else in the state folder. What the folder has from the time before is moved.
+func (a *App) newControl(ctx context.Context, stored bool, log *slog.Logger) (*control.Control, error) {
+	w, file := a.Workspace, filepath.Join(a.Workspace.State, decisionsFile)
+	switch {
+	case w.Config.Store == "":
+		return control.New(file, a.Skills, limits(w.Config), log), nil
+	case a.shared == nil: // a command that needs no database, which is away
+		return control.NewShared(away{}, a.Skills, limits(w.Config), log), nil
+	}
+	kept := decisions{a.shared}
+	if stored {
+		if err := control.Move(ctx, file, kept); err != nil {
+			return nil, err
+		}
+	}
+	return control.NewShared(kept, a.Skills, limits(w.Config), log), nil
+}
+
+// decisions are the decisions about skills in a store.
+type decisions struct{ store store.Shared }
+
+// Read implements [control.Shared].
+func (d decisions) Read(ctx context.Context) (map[string]skill.Decision, error) {
+	records, err := d.store.Records(ctx, skillKind)
+	said := map[string]skill.Decision{}
+	for _, r := range records {
+		var one skill.Decision
+		if err := json.Unmarshal(r.Value, &one); err != nil {
+			return nil, fmt.Errorf("the decision about skill %q: %w", r.Key, err)
+		}
+		said[r.Key] = one
+	}
+	return said, err
+}
+
+// Change implements [control.Shared].
+func (d decisions) Change(ctx context.Context, name string, change func(skill.Decision) skill.Decision) error {
+	return d.store.Change(ctx, skillKind, name, func(value json.RawMessage) (json.RawMessage, error) {
+		var said skill.Decision
+		if value != nil {
+			if err := json.Unmarshal(value, &said); err != nil {
+				return nil, fmt.Errorf("the decision about skill %q: %w", name, err)
+			}
+		}
+		if said = change(said); said.IsZero() {
+			return nil, nil
+		}
+		return json.Marshal(said)
+	})
+}
+
+// Changed implements [control.Shared].
+func (d decisions) Changed() <-chan struct{} { return d.store.Changed(skillKind) }
+
+// errAway says that a command does without the database.
+var errAway = errors.New("the database is unavailable")
+
+// away are decisions that cannot be read.
+type away struct{}
+
+// Read implements [control.Shared].
+func (away) Read(context.Context) (map[string]skill.Decision, error) { return nil, errAway }
+
+// Change implements [control.Shared].
+func (away) Change(context.Context, string, func(skill.Decision) skill.Decision) error {
+	return errAway
+}
+
+// Changed implements [control.Shared].
+func (away) Changed() <-chan struct{} { return nil }
