@@ -471,6 +471,8 @@ func TestSubAgentsOnTwoProcesses(t *testing.T) {
 	if len(acted) > 0 {
 		t.Error("a sub-agent that was stopped acted")
 	}
+	c.Wait(t.Context())
+	b.Wait(t.Context())
 }
 
 // A turn is stopped through another process, which answers when it has ended. Where nothing
