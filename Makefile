@@ -40,7 +40,7 @@ PACKAGES ?= ./...
 
 # The race detector makes every process sleep for a second before it ends, and the
 # scripts alone start hundreds. It needs a C compiler; without one the tests run without it.
-test: needs-node needs-postgres $(FROM_NPM:%=%/node_modules)
+test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules)
 	@race=-race; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	set -x; GORACE=atexit_sleep_ms=0 go test $$race $(PACKAGES)
@@ -51,7 +51,7 @@ test: needs-node needs-postgres $(FROM_NPM:%=%/node_modules)
 	@touch $@
 
 # What the commands need is checked before anything else.
-.PHONY: needs-go needs-node needs-postgres
+.PHONY: needs-go needs-node needs-postgres needs-ngircd
 needs-go:
 	@command -v go >/dev/null || { echo 'etui is built with Go $(GO) or later, which is not installed: see https://go.dev/doc/install' >&2; exit 1; }
 	@v=$$(go env GOVERSION); printf '%s\n' go$(GO) $$v | sort -VC || { echo "etui is built with Go $(GO) or later, and this is $$v: see https://go.dev/doc/install" >&2; exit 1; }
@@ -64,6 +64,9 @@ needs-node: needs-go
 needs-postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
 	echo 'make test needs the programs of PostgreSQL 13 or later: apt-get install postgresql (with create_main_cluster = false in /etc/postgresql-common/createcluster.conf, no server starts)' >&2; exit 1; }
+
+needs-ngircd:
+	@test -x /usr/sbin/ngircd || command -v ngircd >/dev/null || { echo 'make test needs the IRC server ngircd, and runs its own: apt-get install ngircd (systemctl disable --now ngircd, if you want no other)' >&2; exit 1; }
 
 check: $(LINT)
 	go build ./...

@@ -170,7 +170,8 @@ type Engine struct {
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
 	waiters  waiters
-	pending  sync.Map // of pending, while the session awaits the outcome
+	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
+	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
 	running  work // turns, and what is being stored after them
 }
@@ -237,7 +238,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Turn.Granted = e.granted
 	}
 	if shared, ok := cfg.Store.(store.Shared); ok {
-		e.shared, e.sessions.shared, e.holder = shared, shared, shared.Holder()
+		e.shared, e.sessions.shared, e.holder, e.asks = shared, shared, shared.Holder(), shared.Changed(forgetKind)
 	}
 	e.life, e.suspend = context.WithCancelCause(context.Background())
 	if cfg.Embedder != nil {

@@ -124,6 +124,10 @@ func (e *Engine) Resume(ctx context.Context) error {
 		defer panics.Log(e.config.Log, "following what is changed of agents")
 		e.followControls(ctx)
 	})
+	w.workers.Go(func() {
+		defer panics.Log(e.config.Log, "forgetting for other processes")
+		e.forgetForOthers(ctx)
+	})
 	var alive []string
 	for {
 		select {

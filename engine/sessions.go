@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/chat"
-	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/route"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -188,7 +187,9 @@ type Forgotten struct {
 // ForgetUser removes what is kept of a person, on all channels: their sessions, what they
 // wrote in sessions with others, their past turns with the votes, the history of their
 // calls, what agents remember of them, their tasks and lasting approvals, and their name
-// and arguments in the audit. See [Engine.Names] for how a person is named. What is running in a session ends first.
+// and arguments in the audit. See [Engine.Names] for how a person is named. What is running
+// in a session ends first. With a [store.Shared], the other processes that are alive remove
+// what each keeps by itself; an error says if one did not answer.
 func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error) {
 	f := forgetting{Engine: e, done: Forgotten{User: user}}
 	if user == "" {
@@ -198,32 +199,16 @@ func (e *Engine) ForgetUser(ctx context.Context, user string) (Forgotten, error)
 	err := f.sessions(ctx)
 	for _, name := range f.names {
 		if err == nil {
-			err = f.records(ctx, name)
+			err = f.own(ctx, name)
 		}
 		if err == nil {
-			err = f.memories(ctx, name)
+			err = f.records(ctx, name)
 		}
+	}
+	if err == nil {
+		err = f.elsewhere(ctx)
 	}
 	return f.done, err
-}
-
-// memories removes what the agents remember of the person under a name.
-func (f *forgetting) memories(ctx context.Context, name string) error {
-	for _, a := range f.config.Agents {
-		if a.Memory == nil {
-			continue
-		}
-		for _, kind := range []string{"people", "peers"} {
-			found, err := a.Memory.Forget(ctx, memory.Owner(kind, name))
-			if err != nil {
-				return err
-			}
-			if found {
-				f.done.Memories++
-			}
-		}
-	}
-	return nil
 }
 
 // forgetting is a person who is being forgotten.
@@ -319,13 +304,8 @@ func (f *forgetting) session(ctx context.Context, s session.Summary) error {
 // is reports whether a name is one of the person's.
 func (f *forgetting) is(name string) bool { return slices.Contains(f.names, name) }
 
-// records removes past turns and calls, and makes decisions anonymous.
+// records removes calls, tasks and lasting approvals, and makes decisions anonymous.
 func (f *forgetting) records(ctx context.Context, name string) error {
-	turns, err := f.Forget(ctx, name, false)
-	f.done.Turns += turns
-	if err != nil {
-		return err
-	}
 	if err := f.standing(ctx, name); err != nil {
 		return err
 	}

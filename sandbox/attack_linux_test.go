@@ -35,17 +35,16 @@ func TestWallAttacks(t *testing.T) {
 			for _, attack := range []struct {
 				name string
 				args []string
-				open bool // in mode Landlock
 			}{
-				{"see what another program runs", []string{"read", "/proc/" + victim.pid + "/cmdline"}, true},
-				{"read the environment of another program", []string{"read", "/proc/" + victim.pid + "/environ"}, false},
-				{"read the memory of another program", []string{"memory", victim.pid}, false},
-				{"connect over TCP", []string{"dial", "tcp", services["tcp"]}, false},
-				{"send packets", []string{"dial", "udp", services["udp"]}, false},
-				{"connect to a Unix socket", []string{"dial", "unix", services["unix"]}, false},
-				{"connect to an abstract socket", []string{"dial", "unix", services["abstract"]}, false},
-				{"mount in a user name space", []string{"unshare"}, false},
-				{"kill another program", []string{"kill", victim.pid}, false}, // the last: it is gone then
+				{"see what another program runs", []string{"read", "/proc/" + victim.pid + "/cmdline"}},
+				{"read the environment of another program", []string{"read", "/proc/" + victim.pid + "/environ"}},
+				{"read the memory of another program", []string{"memory", victim.pid}},
+				{"connect over TCP", []string{"dial", "tcp", services["tcp"]}},
+				{"send packets", []string{"dial", "udp", services["udp"]}},
+				{"connect to a Unix socket", []string{"dial", "unix", services["unix"]}},
+				{"connect to an abstract socket", []string{"dial", "unix", services["abstract"]}},
+				{"mount in a user name space", []string{"unshare"}},
+				{"kill another program", []string{"kill", victim.pid}}, // the last: it is gone then
 			} {
 				c := inside(t, "TestInsideAttack")
 				c.Env["ATTACK"], c.Network = strings.Join(attack.args, "\n"), nil
@@ -57,11 +56,24 @@ func TestWallAttacks(t *testing.T) {
 					t.Errorf("%s: it was not tried: %s: %s", attack.name, got.Status, out)
 				}
 				worked := strings.Contains(out, token) || attack.args[0] == "kill" && !victim.lives()
-				if want := m == sandbox.Off || attack.open && s.Mode() == sandbox.Landlock; worked != want {
+				if want := m == sandbox.Off; worked != want {
 					t.Errorf("%s: worked %v, want %v: %s", attack.name, worked, want, out)
 				}
 			}
 		})
+	}
+}
+
+// In mode Landlock a program sees the machine's /proc. It reads what is about its own
+// processes and about the machine, in no other way what is about other programs.
+func TestWallReadsItsOwn(t *testing.T) {
+	for _, m := range []sandbox.Mode{sandbox.Landlock, oldLandlock} {
+		c := newPlace(t).command(`sleep 100 & cat /proc/self/comm /proc/thread-self/comm /proc/$$/task/$$/comm; head -c 5 /proc/$!/cmdline; grep -c ^CapEff /proc/self/status; grep -c ' / ' /proc/mounts | head -c 0
+			for file in meminfo cpuinfo stat version uptime loadavg filesystems sys/kernel/pid_max; do cat /proc/$file > /dev/null || echo no $file; done; echo end
+			exec 2>/dev/null; cd /proc/1; cat cmdline comm /proc/1/comm /proc/$PPID/cmdline /proc/self/../1/stat /proc/self/root/proc/1/comm /proc/self/task/1/comm /proc/net/tcp /proc/self/cwd/comm /proc/keys /proc/$$/../$PPID/comm`)
+		if got, out := run(t, wall(t, m), c); out != "cat\ncat\nbash\nsleep1\nend\n" {
+			t.Errorf("%s: %v: %s", m, got.Status, out)
+		}
 	}
 }
 

@@ -26,6 +26,11 @@ type Command struct {
 	// Workspace is a folder that it may write, as an absolute path. Empty leaves only
 	// TMPDIR, which belongs to this run and is removed after it.
 	Workspace string
+	// Folder is Workspace, held open by the caller until Run or Start returns: the program
+	// gets this folder or does not run, whatever is at the path by now. On macOS, which
+	// knows only paths, another folder can be put there between the check and the start.
+	// Nil is whatever is at the path when the program is started.
+	Folder *os.File
 	// Write are further folders that it may write, as absolute paths.
 	Write []string
 	// ReadOnly are further folders and files that it may read, as absolute paths.
@@ -171,6 +176,7 @@ func environment(given, own map[string]string) []string {
 // view is the part of the file system that a program sees, by real names.
 type view struct {
 	dir                       string
+	workspace                 *os.File // writable[0]; nil: the program has none
 	writable, readable, links []string // links are pairs of another path and the real one
 	sealed                    []string // below writable[0]
 }
@@ -181,7 +187,24 @@ var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"
 // standardPath is searched for programs after PATH.
 var standardPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// look resolves the folders of a command.
+// there checks that Folder is at the path of Workspace: the program uses paths, and a person
+// should learn that they lead elsewhere. Only macOS relies on it.
+func (c Command) there() error {
+	if c.Folder == nil {
+		return nil
+	}
+	was, err := c.Folder.Stat()
+	if err != nil {
+		return fmt.Errorf("checking the workspace: %w", err)
+	}
+	if now, err := os.Stat(c.Workspace); err != nil || !os.SameFile(was, now) {
+		return fmt.Errorf("the workspace %s was replaced since etui opened it; put it back, or restart etui", c.Workspace)
+	}
+	return nil
+}
+
+// look resolves the folders of a command. The caller closes the view's workspace, unless it
+// is the command's.
 func look(c Command) (v view, err error) {
 	add := func(list *[]string, what, path string) (string, error) {
 		if !filepath.IsAbs(path) {
@@ -217,6 +240,11 @@ func look(c Command) (v view, err error) {
 		if err := write("the workspace", c.Workspace); err != nil {
 			return v, err
 		}
+		if v.workspace = c.Folder; v.workspace == nil {
+			if v.workspace, err = openFolder(v.writable[0]); err != nil {
+				return v, fmt.Errorf("the workspace: %w", err)
+			}
+		}
 	}
 	for _, path := range c.Write {
 		if err := write("a folder to write", path); err != nil {
@@ -238,7 +266,7 @@ func look(c Command) (v view, err error) {
 	if v.dir, err = add(nil, "the folder to run in", c.Dir); err != nil {
 		return v, err
 	}
-	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace)}) && !within(v.dir, v.writable) {
+	if c.Workspace != "" && within(filepath.Clean(c.Dir), []string{filepath.Clean(c.Workspace), v.writable[0]}) && !within(v.dir, v.writable) {
 		// A program that still runs may have created a link there.
 		return v, fmt.Errorf("the folder to run in, %s, leads out of the workspace", c.Dir)
 	}
@@ -307,9 +335,12 @@ func (v view) path() string {
 // find finds a program as Find does, among the visible folders.
 func (s *Sandbox) find(v view, program string) (string, error) {
 	if program == "" || strings.Contains(program, "/") {
-		path, err := Find(v.dir, program)
+		path, err := Find(v.at(v.dir), program)
 		if err != nil {
 			return "", err
+		}
+		if !filepath.IsAbs(program) {
+			path = filepath.Join(v.dir, program)
 		}
 		return path, s.seen(v, path)
 	}

@@ -20,3 +20,6 @@ func Cgroups(s *Sandbox) string {
 	}
 	return all.dir
 }
+
+// Between makes a sandbox call a function between the steps of starting a program.
+func Between(s *Sandbox, do func()) { s.between = do }

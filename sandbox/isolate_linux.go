@@ -24,7 +24,8 @@ import (
 // system holds what Linux needs: the helper in memory, the mapping of owners of files
 // for etui as root, and the delegated cgroups. Each is made at most once.
 type system struct {
-	oldKernel bool // for tests: ignore what Linux 6.12 added
+	oldKernel bool   // for tests: ignore what Linux 6.12 added
+	between   func() // for tests: called between the steps of starting a program
 	helper    once[*os.File]
 	mappings  once[*os.File]
 	cgroups   once[*cgroups]
@@ -40,6 +41,12 @@ type once[T any] struct {
 func (o *once[T]) get(f func() (T, error)) (T, error) {
 	o.Do(func() { o.value, o.err = f() })
 	return o.value, o.err
+}
+
+func (s *system) step() {
+	if s.between != nil {
+		s.between()
+	}
 }
 
 func (s *system) close() error {
@@ -156,7 +163,7 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 	}
 	spec := wire.Spec{
 		Isolate: m == Strong, Probe: path == "", Dir: v.dir, Writable: v.writable, Readable: v.readable, Links: v.links,
-		OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
+		HasFolder: v.workspace != nil, OldKernel: s.oldKernel, UID: uint64(who.uid), GID: uint64(who.gid),
 		CPU: uint64(c.Limits.CPU / time.Second), Data: uint64(c.Limits.ProcessMemory), Memory: uint64(c.Limits.Memory),
 		Processes: uint64(c.Limits.Processes), Tasks: 3 * uint64(c.Limits.Processes), FileSize: uint64(c.Limits.FileSize),
 		Growth: uint64(c.Limits.Disk), Files: uint64(c.Limits.Files), Scratch: scratchSize, Shared: sharedSize,
@@ -172,24 +179,31 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 		}
 		spec.Writable = append(spec.Writable, home)
 	}
-	var trees []*os.File
+	s.step()
+	var folders []*os.File // for the helper
+	if v.workspace != nil {
+		folders = append(folders, v.workspace)
+	}
 	if who.change {
 		if m == Strong {
-			if trees, err = s.trees(who, v); err != nil {
+			if folders, err = s.trees(who, v); err != nil {
 				return nil, err
 			}
-			spec.HasTrees = true
+			spec.HasTrees, spec.HasFolder = true, false
 			defer func() {
-				for _, t := range trees {
+				for _, t := range folders {
 					t.Close()
 				}
 			}()
-		} else if err := errors.Join(who.handOver(v.writable), who.enters(spec.Writable), who.enters(v.readable)); err != nil {
+		} else if err := who.admit(v, home); err != nil {
 			return nil, err
 		}
 		for _, f := range files {
 			_ = f.Chown(who.uid, who.gid) // so that the program can open /dev/stdout; devices refuse this, rightly
 		}
+	}
+	if m == Landlock {
+		v.reach(&spec)
 	}
 	given := map[string]string{"PATH": v.path(), "HOME": home, "TMPDIR": home}
 	if path != "" {
@@ -207,9 +221,10 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 	if p.cgroup != nil {
 		spec.Memory, spec.Tasks = unwatched, spec.Tasks+2*helperTasks // the kernel's limits apply first
 	}
-	if err := s.begin(p, who, files, trees); err != nil {
+	if err := s.begin(p, who, files, folders); err != nil {
 		return nil, err
 	}
+	s.step()
 	giveUp := context.AfterFunc(ctx, p.stop)
 	defer giveUp()
 	if err := p.prepare(spec, func(l *os.File, token []byte) (*proxy, error) { return serveProxy(l, token, c.Network, s.dial) }); err != nil {
@@ -224,7 +239,7 @@ func (s *Sandbox) isolated(ctx context.Context, m Mode, path string, c Command, 
 }
 
 // begin starts the helper.
-func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
+func (s *Sandbox) begin(p *helped, who owner, files, folders []*os.File) error {
 	helper, err := s.helper.get(memfd)
 	if err != nil {
 		return err
@@ -250,7 +265,7 @@ func (s *Sandbox) begin(p *helped, who owner, files, trees []*os.File) error {
 	}
 	p.cmd = &exec.Cmd{
 		Path: helperPath, Args: []string{"etui-sandbox"}, Env: []string{"GOMAXPROCS=2"}, Dir: "/",
-		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, trees...), SysProcAttr: attr,
+		Stdin: files[0], Stdout: files[1], Stderr: files[2], ExtraFiles: append([]*os.File{theirs, helper}, folders...), SysProcAttr: attr,
 	}
 	if err := p.cmd.Start(); err != nil {
 		ours.Close()

@@ -207,7 +207,7 @@ func swaps(tcp func() int, port int) {
 // TestWallNetworkIsItsOwn: another program of this machine finds the door, and it
 // stays closed.
 func TestWallNetworkIsItsOwn(t *testing.T) {
-	c := newPlace(t).command(`exec 3<>/dev/tcp/127.0.0.1/3128; s=$(readlink /proc/self/fd/3); s=${s#*[}; grep " ${s%]} " /proc/self/net/tcp; read line`)
+	c := newPlace(t).command(`exec 3<>/dev/tcp/127.0.0.1/3128; s=$(readlink /proc/self/fd/3); s=${s#*[}; echo "${s%]}"; read line`)
 	c.Network = []string{"api.test"}
 	p, err := granting(t, sandbox.Landlock, func(string) string { return "" }).Start(t.Context(), c)
 	if err != nil {
@@ -225,13 +225,25 @@ func TestWallNetworkIsItsOwn(t *testing.T) {
 	}
 }
 
-// peer is what a socket is connected to, as a line of /proc/net/tcp tells it.
+// peer is what a socket, whose number a program tells, is connected to.
 func peer(t *testing.T, r io.Reader) string {
 	t.Helper()
-	line, err := bufio.NewReader(r).ReadString('\n')
-	words := strings.Fields(line)
-	if err != nil || len(words) < 3 {
-		t.Fatalf("the socket is connected to nothing: %q, %v", line, err)
+	number, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, " "+strings.TrimSpace(number)+" ") {
+			words = strings.Fields(line)
+		}
+	}
+	if len(words) < 3 {
+		t.Fatalf("the socket %q is connected to nothing:\n%s", number, all)
 	}
 	port, err := strconv.ParseUint(strings.TrimPrefix(words[2], "0100007F:"), 16, 16)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -40,7 +41,7 @@ func ownerOf(m Mode, v view) owner {
 		o.uid, o.gid = nobody, nobody
 	}
 	if len(v.writable) > 0 {
-		if uid, gid, ok := ownerOfFile(v.writable[0]); ok && uid != 0 {
+		if uid, gid, ok := ownerOfFile(v.at(v.writable[0])); ok && uid != 0 {
 			o.uid = uid
 			if gid != 0 {
 				o.gid = gid
@@ -75,17 +76,34 @@ func (o owner) give(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// handOver gives root's files in folders to the program's user, so that it may write
-// them. Files with several names are left out: another name may be outside.
-func (o owner) handOver(folders []string) error {
-	for _, folder := range folders {
-		root, err := os.OpenRoot(folder)
-		if err == nil {
-			err = errors.Join(o.handOverAll(root), root.Close())
-		}
-		if err != nil {
-			return fmt.Errorf("giving %s to user %d, the user of programs: %w", folder, o.uid, err)
-		}
+// admit gives the folders of a program to its user, and checks that this user can reach them
+// and the program's temporary folder.
+func (o owner) admit(v view, temporary string) (err error) {
+	for i, path := range slices.Concat(v.writable, v.readable, []string{temporary}) {
+		err = errors.Join(err, v.use(path, func(f *os.File) error {
+			if i < len(v.writable) {
+				if err := o.handOver(f); err != nil {
+					return err
+				}
+			}
+			if info, err := f.Stat(); err == nil && !info.IsDir() {
+				return v.use(filepath.Dir(path), o.enters)
+			}
+			return o.enters(f)
+		}))
+	}
+	return err
+}
+
+// handOver gives root's files in a folder, which is open, to the program's user, so that it
+// may write them. Files with several names are left out: another name may be outside.
+func (o owner) handOver(folder *os.File) error {
+	root, err := os.OpenRoot(descriptor(folder))
+	if err == nil {
+		err = errors.Join(o.handOverAll(root), root.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("giving %s to user %d, the user of programs: %w", folder.Name(), o.uid, err)
 	}
 	return nil
 }
@@ -133,21 +151,21 @@ func (o owner) giveIn(folder *os.File, name string) error {
 	return unix.Fchownat(fd, "", o.uid, o.gid, unix.AT_EMPTY_PATH)
 }
 
-// enters checks that the program's user can reach folders.
-func (o owner) enters(folders []string) error {
-	for _, folder := range folders {
-		for dir := folder; dir != "/"; dir = filepath.Dir(dir) {
-			info, err := os.Stat(dir)
-			if err != nil {
-				return err
-			}
-			st, ok := info.Sys().(*syscall.Stat_t)
-			if ok && int(st.Uid) != o.uid && info.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || info.Mode()&0o010 == 0) {
-				return fmt.Errorf("user %d cannot enter %s, and programs run as that user because etui runs as root: move the folder, or run etui as an ordinary user", o.uid, dir)
-			}
+// enters checks that the program's user can reach a folder, which is open.
+func (o owner) enters(folder *os.File) error {
+	inside, err := folder.Stat()
+	for dir, at := folder.Name(), descriptor(folder); err == nil; dir, at = filepath.Dir(dir), at+"/.." {
+		st, ok := inside.Sys().(*syscall.Stat_t)
+		if ok && int(st.Uid) != o.uid && inside.Mode()&0o001 == 0 && (int(st.Gid) != o.gid || inside.Mode()&0o010 == 0) {
+			return fmt.Errorf("user %d cannot enter %s, and programs run as that user because etui runs as root: move the folder, or run etui as an ordinary user", o.uid, dir)
 		}
+		var above os.FileInfo
+		if above, err = os.Stat(at + "/.."); err == nil && os.SameFile(inside, above) {
+			return nil // the root folder
+		}
+		inside = above
 	}
-	return nil
+	return err
 }
 
 // enterable returns the folders of Config.Read that a program can reach: all of them,
@@ -158,7 +176,7 @@ func (s *Sandbox) enterable(m Mode, v view) (folders []folder, unseen []error) {
 		return s.read, nil
 	}
 	for _, f := range s.read {
-		if err := o.enters([]string{f.real}); err != nil {
+		if err := v.use(f.real, o.enters); err != nil {
 			unseen = append(unseen, fmt.Errorf("sandbox.read: programs cannot use %s: %w", f.named, err))
 		} else {
 			folders = append(folders, f)
@@ -179,25 +197,29 @@ func (s *Sandbox) trees(o owner, v view) (list []*os.File, err error) {
 		}
 	}()
 	for i, path := range append(append([]string(nil), v.writable...), v.readable...) {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return list, fmt.Errorf("opening %s: %w", path, err)
-		}
-		list = append(list, os.NewFile(uintptr(fd), path))
-		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
-		if i >= len(v.writable) {
-			attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
-		}
-		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
-			return list, fmt.Errorf("mounting %s: %w", path, err)
-		}
-		if uid, _, ok := ownerOfFile(path); !ok || uid != 0 {
-			continue
-		}
-		if err := s.remap(fd); err != nil && i < len(v.writable) {
-			if err := o.handOver([]string{path}); err != nil {
-				return list, err
+		err := v.use(path, func(f *os.File) error {
+			fd, err := unix.OpenTree(int(f.Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+			if err != nil {
+				return fmt.Errorf("opening %s: %w", path, err)
 			}
+			list = append(list, os.NewFile(uintptr(fd), path))
+			attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+			if i >= len(v.writable) {
+				attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+			}
+			if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+				return fmt.Errorf("mounting %s: %w", path, err)
+			}
+			if uid, _, ok := ownerOfFile(descriptor(f)); !ok || uid != 0 {
+				return nil
+			}
+			if err := s.remap(fd); err != nil && i < len(v.writable) {
+				return o.handOver(f)
+			}
+			return nil
+		})
+		if err != nil {
+			return list, err
 		}
 	}
 	return list, nil

@@ -131,8 +131,14 @@ func (s *Sandbox) start(ctx context.Context, c Command, files []*os.File) (progr
 	if len(c.Args) == 0 {
 		return nil, fmt.Errorf("%w: the command is empty", ErrNotFound)
 	}
+	if err := c.there(); err != nil {
+		return nil, err
+	}
 	if mode := s.Mode(); mode.isolates() {
 		v, err := look(c)
+		if v.workspace != nil && v.workspace != c.Folder {
+			defer v.workspace.Close()
+		}
 		if err != nil {
 			return nil, err
 		}

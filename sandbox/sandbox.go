@@ -223,7 +223,7 @@ func (s *Sandbox) try() Status {
 var says = map[Mode]string{
 	Strong: "Commands run isolated: own files, processes and network. They see the system's programs and the folders they are given, and nothing else.",
 	Landlock: "Commands cannot read or write outside their folders or reach hosts that they were not granted. Not isolated here: /tmp is closed instead of private, " +
-		"names of files and of other programs can be seen, and there is no network of their own to listen on.",
+		"names of files and numbers of other programs can be seen, and there is no network of their own to listen on.",
 	Seatbelt: "Commands cannot read or write outside their folders or use the network. Not isolated here: names of other programs can be seen, " +
 		"and memory, processes and disk are limited only by time.",
 	None: "No command runs.",

@@ -52,7 +52,7 @@ func benchExec(mode string) func(context.Context, execRequest) (map[string]any, 
 			return benchRefusal(err)
 		}
 		result, err := s.Run(ctx, sandbox.Command{
-			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace, Sealed: sealed,
+			Args: []string{"sh", "-c", request.Cmd}, Dir: dir, Workspace: request.Workspace, Folder: guard.Folder(), Sealed: sealed,
 			Limits: sandbox.Limits{Wall: time.Duration(request.Timeout * float64(time.Second))},
 		})
 		done := guard.End()

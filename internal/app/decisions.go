@@ -10,6 +10,7 @@ import (
 
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
+	"github.com/etui-run/etui/skill/mcp"
 	"github.com/etui-run/etui/store"
 )
 
@@ -87,3 +88,36 @@ func (away) Change(context.Context, string, func(skill.Decision) skill.Decision)
 
 // Changed implements [control.Shared].
 func (away) Changed() <-chan struct{} { return nil }
+
+// pinKind is the kind of the records with what was accepted of MCP servers.
+const pinKind = "pin"
+
+// newPins returns what may be used of MCP servers. Several etui share what is accepted.
+func (a *App) newPins() *mcp.Pins {
+	file := filepath.Join(a.Workspace.State, pinsFile)
+	if a.shared == nil {
+		return mcp.NewPins(file)
+	}
+	return mcp.NewSharedPins(file, pins{a.shared})
+}
+
+// pins are what was accepted of MCP servers in a store.
+type pins struct{ store store.Shared }
+
+// Read implements [mcp.Shared].
+func (p pins) Read(ctx context.Context) (map[string]json.RawMessage, error) {
+	records, err := p.store.Records(ctx, pinKind)
+	all := map[string]json.RawMessage{}
+	for _, r := range records {
+		all[r.Key] = r.Value
+	}
+	return all, err
+}
+
+// Change implements [mcp.Shared].
+func (p pins) Change(ctx context.Context, server string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	return p.store.Change(ctx, pinKind, server, change)
+}
+
+// Changed implements [mcp.Shared].
+func (p pins) Changed() <-chan struct{} { return p.store.Changed(pinKind) }

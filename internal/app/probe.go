@@ -72,6 +72,7 @@ func tryGuard(ctx context.Context, programs *sandbox.Sandbox, guard bool) (err e
 				return err
 			}
 			defer func() { _ = g.Close() }() // it only read
+			c.Folder = g.Folder()
 			if c.Sealed, err = g.Begin(); len(own) > 0 && err != nil {
 				return nil // no command runs in such a workspace
 			} else if err != nil {

@@ -75,7 +75,7 @@ func (a *App) addSkills(ctx context.Context, out *egress.Guard, stored bool) (er
 		log = slog.New(slog.DiscardHandler) // the commands print what is wrong with skills
 	}
 	a.Skills = skill.NewTable(log)
-	s := &skills{log: log, table: a.Skills, pins: mcp.NewPins(filepath.Join(w.State, pinsFile)), given: &given{}}
+	s := &skills{log: log, table: a.Skills, pins: a.newPins(), given: &given{}}
 	s.warn = func(e *skill.Entry) []error {
 		if skill.KindOf(e.Skill) != "toolset" {
 			return nil

@@ -21,6 +21,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -98,6 +99,10 @@ func New(c Config) (*Guard, error) {
 	return g, nil
 }
 
+// Folder returns the workspace, open until Close, for [sandbox.Command]: a command gets the
+// folder that the guard looks after, also if another program puts one in its place.
+func (g *Guard) Folder() *os.File { return g.folder }
+
 // Close closes the workspace.
 func (g *Guard) Close() error { return errors.Join(g.folder.Close(), g.root.Close()) }
 
@@ -126,9 +131,6 @@ func (g *Guard) name(abs string) (string, bool) {
 func (g *Guard) Begin() (seal []string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.there(); err != nil {
-		return nil, err
-	}
 	if g.running == 0 && g.before != nil { // not everything could be restored the last time
 		if _, err := g.settle(); err != nil {
 			return nil, err
@@ -152,19 +154,6 @@ func (g *Guard) Begin() (seal []string, err error) {
 	return seal, nil
 }
 
-// there checks that the workspace is still the same folder. If it is inside another
-// agent's workspace, a command of that agent may have replaced it.
-func (g *Guard) there() error {
-	was, err := g.folder.Stat()
-	if err != nil {
-		return fmt.Errorf("checking the workspace: %w", err)
-	}
-	if now, err := os.Stat(g.dirs[0]); err != nil || !os.SameFile(was, now) {
-		return fmt.Errorf("the workspace %s was replaced since etui started; put it back, or restart etui", g.dirs[0])
-	}
-	return nil
-}
-
 // toSeal returns the names that the sandbox seals for a program.
 func (g *Guard) toSeal() (paths []string, err error) {
 	for _, name := range append(g.own, g.names...) {
@@ -186,6 +175,15 @@ func (g *Guard) toSeal() (paths []string, err error) {
 		}
 	}
 	return paths, nil
+}
+
+// held returns a path to the workspace that leads to the folder that is open, where the
+// system has such paths.
+func (g *Guard) held() string {
+	if runtime.GOOS == "linux" {
+		return fmt.Sprintf("/proc/self/fd/%d", g.folder.Fd())
+	}
+	return g.dirs[0]
 }
 
 func (g *Guard) path(name string) string { return filepath.Join(g.dirs[0], filepath.FromSlash(name)) }
@@ -289,7 +287,7 @@ func (g *Guard) sealable(name string) fs.FileInfo {
 
 // look records the state of all names.
 func (g *Guard) look() (*state, error) {
-	found, err := g.search.find(g.root, g.dirs[0])
+	found, err := g.search.find(g.root, g.held())
 	if err != nil {
 		return nil, err
 	}

@@ -228,18 +228,26 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestAnotherFolder: commands run in no folder that has taken the workspace's place.
+// TestAnotherFolder: the guard looks after the folder that it opened, also if another one
+// takes its place.
 func TestAnotherFolder(t *testing.T) {
 	w := newWorkspace(t, sandbox.Landlock, nil)
-	w.must(os.Rename(w.dir, w.dir+".away"))
-	w.must(os.Symlink(t.TempDir(), w.dir))
-	if _, err := w.Begin(); err == nil || !strings.Contains(err.Error(), "was replaced since etui started") {
-		t.Error(err)
-	}
-	w.must(os.Remove(w.dir))
-	w.must(os.Rename(w.dir+".away", w.dir))
+	other := t.TempDir()
+	w.must(errors.Join(os.Mkdir(other+"/a", 0o755), os.WriteFile(other+"/a/.envrc", []byte("theirs"), 0o644)))
 	if _, err := w.Begin(); err != nil {
-		t.Error(err)
+		t.Fatal(err)
+	}
+	w.write(map[string]string{"a/.envrc": "evil", "b/.envrc": "evil"})
+	w.must(os.Rename(w.dir, w.dir+".away"))
+	w.must(os.Symlink(other, w.dir))
+	done := w.End()
+	if text, err := os.ReadFile(other + "/a/.envrc"); err != nil || string(text) != "theirs" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := os.Stat(w.dir + ".away/" + name + "/.envrc"); err == nil {
+			t.Errorf("%s/.envrc is there: %v", name, done)
+		}
 	}
 }
 

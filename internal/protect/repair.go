@@ -67,7 +67,7 @@ func (r *repair) pass() {
 	for _, name := range slices.Sorted(maps.Keys(before.folders)) {
 		r.folder(name, before.folders[name])
 	}
-	now, err := g.search.find(g.root, g.dirs[0])
+	now, err := g.search.find(g.root, g.held())
 	if err != nil {
 		r.errs = append(r.errs, err)
 	}

@@ -282,8 +282,8 @@ const (
 	pollEvery   = 5 * time.Minute
 	pollAtLeast = 30 * time.Second // whatever the server says
 	pollAtMost  = time.Hour
-	listPause   = time.Second     // between two lists
-	lookEvery   = 2 * time.Second // between checks of the pins
+	listPause   = time.Second // between two lists
+	lookEvery   = time.Second // between checks of the pins
 	maxPages    = 256
 	maxTools    = 512
 	maxMessage  = 16 << 20 // bytes

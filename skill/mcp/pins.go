@@ -28,13 +28,18 @@ import (
 // The pins are kept in a file, which several processes may share. It is read and written
 // only when necessary, always as a whole. Pins are safe for concurrent use.
 type Pins struct {
-	path string
+	path   string
+	shared Shared          // nil: nobody shares what is accepted
+	news   <-chan struct{} // of shared
 
 	mu      sync.Mutex
 	content pinned
 	stamp   stamp         // of the file that content was read from
 	broken  error         // why the file could not be read
 	changed chan struct{} // closed when the content changes
+
+	accepted map[string]json.RawMessage // in shared, as it was read last; nil before
+	stale    bool                       // accepted may have changed
 }
 
 // pinned is the content of the file, by server and tool.
@@ -110,6 +115,7 @@ func (p *Pins) Approve(server string, tools ...string) error {
 // tools.
 func (p *Pins) ApproveAll(server string) (tools []string, err error) {
 	err = p.approve(server, func(held []Held) []string {
+		tools = nil
 		for _, h := range held {
 			tools = append(tools, h.Tool)
 		}
@@ -119,7 +125,7 @@ func (p *Pins) ApproveAll(server string) (tools []string, err error) {
 }
 
 func (p *Pins) approve(server string, choose func(held []Held) []string) error {
-	return p.edit(func(c *pinned) (bool, error) {
+	return p.edit(server, func(c *pinned) (bool, error) {
 		s := c.Servers[server]
 		held := c.held(server)
 		if s == nil || len(held) == 0 {
@@ -184,7 +190,7 @@ func names(held []Held) string {
 // offer updates the pins with a server's current offers, without refused ones, and
 // returns the pin of each tool.
 func (p *Pins) offer(server, identity string, offers []offer) (tools map[string]pin, err error) {
-	err = p.edit(func(c *pinned) (bool, error) {
+	err = p.edit(server, func(c *pinned) (bool, error) {
 		s := c.Servers[server]
 		if s == nil {
 			s = &pinnedServer{Server: identity, Tools: map[string]*pin{}}
@@ -302,8 +308,9 @@ func (p *Pins) know(server string) (map[string]pin, <-chan struct{}, error) {
 	return nil, p.changed, err
 }
 
-// edit changes the content under a lock between processes.
-func (p *Pins) edit(change func(*pinned) (bool, error)) error {
+// edit changes the content of a server under a lock between processes. It may run change
+// twice, on the same content.
+func (p *Pins) edit(server string, change func(*pinned) (bool, error)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.path != "" {
@@ -318,7 +325,13 @@ func (p *Pins) edit(change func(*pinned) (bool, error)) error {
 	if err := p.read(); err != nil {
 		return err
 	}
-	changed, err := change(&p.content)
+	var changed bool
+	var err error
+	if p.shared != nil {
+		changed, err = p.editShared(server, change)
+	} else {
+		changed, err = change(&p.content)
+	}
 	if err == nil && changed {
 		err = p.write()
 	}
@@ -337,8 +350,16 @@ func (p *Pins) announce() {
 	p.changed = make(chan struct{})
 }
 
-// read reloads the content if the file has changed.
+// read reloads the content if it has changed elsewhere.
 func (p *Pins) read() error {
+	if err := p.readFile(); err != nil {
+		return err
+	}
+	return p.refresh()
+}
+
+// readFile reloads the content if the file has changed.
+func (p *Pins) readFile() error {
 	if p.content.Servers == nil {
 		p.content.Servers = map[string]*pinnedServer{}
 	}
@@ -349,6 +370,7 @@ func (p *Pins) read() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if p.stamp != (stamp{}) {
 			p.content, p.stamp, p.broken = pinned{Servers: map[string]*pinnedServer{}}, stamp{}, nil
+			p.stale, p.accepted = p.shared != nil, nil
 			p.announce()
 		}
 		return nil
@@ -375,6 +397,11 @@ func (p *Pins) read() error {
 	}
 	p.content = content
 	p.announce()
+	for server, raw := range p.accepted { // it is newer than the file
+		if err := p.content.accept(server, raw); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

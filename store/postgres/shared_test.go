@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +22,10 @@ import (
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
+	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/usage"
 )
 
 func must(t testing.TB, err error) {
@@ -225,9 +228,13 @@ func (p piecemeal) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 	}
 }
 
-func newEngine(t *testing.T, s store.Store, m model.Model) *engine.Engine {
+func newEngine(t *testing.T, s store.Store, m model.Model, change ...func(*engine.Config)) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.DiscardHandler)})
+	c := engine.Config{Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: m}}, Store: s, Log: slog.New(slog.DiscardHandler)}
+	for _, f := range change {
+		f(&c)
+	}
+	e, err := engine.New(c)
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var resuming sync.WaitGroup
@@ -519,12 +526,12 @@ func TestStopAtAnotherProcess(t *testing.T) {
 func TestControlsAreShared(t *testing.T) {
 	url := server.Database(t)
 	kept := open(t, url)
-	changed := kept.Changed("agent")
 	m := piecemeal{}
 	a, b := newEngine(t, open(t, url), m), newEngine(t, kept, m)
 	must(t, a.Control(t.Context(), "main", engine.Control{Skills: []string{catalog.None}}))
-	for now := (engine.AgentStatus{}); len(now.Skills) == 0; <-changed {
-		var err error
+	for now := (engine.AgentStatus{}); len(now.Skills) == 0; {
+		_, err := kept.Records(t.Context(), "agent") // meanwhile b hears of the change
+		must(t, err)
 		now, err = b.AgentStatus("main")
 		must(t, err)
 	}
@@ -532,5 +539,33 @@ func TestControlsAreShared(t *testing.T) {
 	must(t, err)
 	if !slices.Equal(now.Skills, []string{catalog.None}) {
 		t.Errorf("a new process has the skills %q", now.Skills)
+	}
+}
+
+// A person who is forgotten at one process is forgotten at the others, too: what each keeps
+// by itself is gone when the first one answers, and so is the request.
+func TestForgetAtAllProcesses(t *testing.T) {
+	url := server.Database(t)
+	past, err := sqlite.OpenUsage(t.Context(), filepath.Join(t.TempDir(), "usage.db"), sqlite.Limits{})
+	must(t, err)
+	t.Cleanup(func() { must(t, past.Close()) })
+	for _, user := range []string{"ann", "bob"} {
+		must(t, past.Add(t.Context(), usage.Turn{Time: time.Now(), Agent: "main", User: user, Text: "hi"}))
+	}
+	kept := open(t, url)
+	a := newEngine(t, kept, piecemeal{})
+	newEngine(t, open(t, url), piecemeal{}, func(c *engine.Config) { c.Learning = engine.Learning{Keep: true, Log: past} })
+	newEngine(t, open(t, url), piecemeal{})
+	f, err := a.ForgetUser(t.Context(), "ann")
+	must(t, err)
+	left, err := past.List(t.Context(), usage.Filter{})
+	must(t, err)
+	if f.Turns != 1 || len(left) != 1 || left[0].User != "bob" {
+		t.Errorf("%d turns were removed, left are %+v", f.Turns, left)
+	}
+	asked, err := kept.Records(t.Context(), "forget")
+	must(t, err)
+	if len(asked) != 0 {
+		t.Errorf("the request is still there: %+v", asked)
 	}
 }

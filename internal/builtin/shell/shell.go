@@ -133,7 +133,7 @@ func (s *Shell) exec(ctx context.Context, in execInput) (string, error) {
 	}
 	c := sandbox.Command{
 		// Both outputs in one, in order of arrival.
-		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
+		Args: []string{"sh", "-c", "exec 2>&1\n" + in.Command}, Dir: dir, Workspace: s.config.Dir, Folder: s.config.Guard.Folder(), ReadOnly: s.readOnly(), Network: s.config.Network, MaxOutput: maxShown,
 	}
 	if in.Background {
 		return s.begin(ctx, c, in.Command)

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/etui-run/etui/sandbox/internal/wire"
 )
 
 // Landlock does not control changes of modes, owners and times of files. Where a
@@ -186,22 +188,50 @@ func (c change) open(q *question) (int, error) {
 }
 
 // writable reports whether a file is in a folder that the program may write.
-func (h *helper) writable(fd int) bool { return isIn(fd, h.spec.Writable) }
+func (h *helper) writable(fd int) bool {
+	return h.spec.HasFolder && inFolder(fd, wire.Folders) || isIn(fd, h.spec.Writable)
+}
+
+// inFolder reports whether a file is in an open folder, or the folder itself. The paths of
+// both, which may be outdated, only say where to look: what is found there below the open
+// folder must be the file. A file without a name is in no other place, either.
+func inFolder(fd, folder int) bool {
+	at := pathOf(folder)
+	path, ok := below(pathOf(fd), at)
+	if at == "" || !ok {
+		return false
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
+		return true
+	}
+	found, err := openBelow(folder, path)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(found)
+	return same(found, fd)
+}
 
 // isIn reports whether a file is in one of some folders, or one of them.
 func isIn(fd int, folders []string) bool {
-	var buf [4096]byte
-	n, err := unix.Readlink(name(fd), buf[:])
-	if err != nil || n == len(buf) {
-		return false
-	}
-	path := string(buf[:n])
+	path := pathOf(fd)
 	for _, folder := range folders {
-		if path == folder || len(path) > len(folder) && path[:len(folder)] == folder && path[len(folder)] == '/' {
+		if _, ok := below(path, folder); ok {
 			return true
 		}
 	}
 	return false
+}
+
+// pathOf is the path of an open file; empty if it is too long.
+func pathOf(fd int) string {
+	var buf [4096]byte
+	n, err := unix.Readlink(name(fd), buf[:])
+	if err != nil || n == len(buf) {
+		return ""
+	}
+	return string(buf[:n])
 }
 
 // name is a path to a file that the helper has open.

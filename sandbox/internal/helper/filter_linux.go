@@ -57,6 +57,7 @@ func (h *helper) filter() error {
 	if errno != 0 {
 		return errno
 	}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, setNotifyFlags, wakeAtOnce) // Linux 6.6; without it an answer takes twice the time
 	go h.decide(int(fd))
 	return nil
 }
@@ -129,6 +130,11 @@ func (h *helper) calls() (list []call) {
 	}
 	return list
 }
+
+const (
+	setNotifyFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
+	wakeAtOnce     = 1          // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+)
 
 // noRandom is ADDR_NO_RANDOMIZE, which debuggers set for their children.
 const noRandom = 0x40000

@@ -72,6 +72,17 @@ func (h *helper) landlock() error {
 			return err
 		}
 	}
+	if !h.spec.Isolate {
+		for _, name := range machineFiles {
+			held, err := unix.Open("/proc/"+name, unix.O_PATH|unix.O_CLOEXEC, 0)
+			if err != nil {
+				continue // this kernel does not have it
+			}
+			if err := allowFile(fd, held, unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
+				return err
+			}
+		}
+	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, n, 0, 0); errno != 0 {
 		return errno
 	}
@@ -124,7 +135,7 @@ func (h *helper) rules(all uint64) (list []rule) {
 		for _, name := range devices {
 			list = append(list, rule{"/dev/" + name, device | unix.LANDLOCK_ACCESS_FS_TRUNCATE, false})
 		}
-		list = append(list, rule{"/proc", unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR, true})
+		list = append(list, rule{"/proc", unix.LANDLOCK_ACCESS_FS_READ_DIR, true})
 		for _, path := range h.spec.Readable {
 			list = append(list, rule{path, readFiles, true})
 		}
@@ -135,6 +146,14 @@ func (h *helper) rules(all uint64) (list []rule) {
 	return list
 }
 
+// machineFiles are the files of /proc that are about the machine. The others are about its
+// programs: /proc/PID/cmdline holds the arguments of each, for everyone, and Landlock knows no
+// rule for "one's own". The helper keeps these files open until it ends: when the kernel
+// forgets one that nobody has open, it makes another of the same name, which has no rule.
+var machineFiles = []string{
+	"cgroups", "cpuinfo", "devices", "diskstats", "driver", "filesystems", "loadavg", "meminfo", "misc", "modules", "partitions", "pressure", "stat", "swaps", "sys", "uptime", "version", "vmstat",
+}
+
 // allow grants rights to a file, or to a folder and everything below.
 func allow(rules int, path string, access uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -142,6 +161,11 @@ func allow(rules int, path string, access uint64) error {
 		return err
 	}
 	defer unix.Close(fd)
+	return allowFile(rules, fd, access)
+}
+
+// allowFile does so for an open one.
+func allowFile(rules, fd int, access uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err

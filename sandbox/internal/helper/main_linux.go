@@ -111,14 +111,16 @@ func startThreads() error {
 
 // hide keeps the program from looking into the helper.
 func (h *helper) hide() error {
-	trees := uint(0)
+	folders := uint(0)
 	if h.spec.HasTrees {
-		trees = uint(len(h.spec.Writable) + len(h.spec.Readable))
+		folders = uint(len(h.spec.Writable) + len(h.spec.Readable))
+	} else if h.spec.HasFolder {
+		folders = 1
 	}
-	if err := unix.CloseRange(wire.Control, wire.Trees+trees-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := unix.CloseRange(wire.Control, wire.Folders+folders-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return err
 	}
-	if err := unix.CloseRange(wire.Trees+trees, ^uint(0), 0); err != nil {
+	if err := unix.CloseRange(wire.Folders+folders, ^uint(0), 0); err != nil {
 		return err
 	}
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -78,8 +78,15 @@ func (h *helper) isolate() error {
 
 // collect opens everything that will be visible, before the old root is covered.
 func (h *helper) collect() (places []mounted, err error) {
+	workspace := -1
+	if h.spec.HasFolder {
+		if workspace, err = h.openWorkspace(); err != nil {
+			return nil, err
+		}
+		defer unix.Close(workspace)
+	}
 	add := func(path string, attr uint64, must bool) error {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
+		fd, err := h.clone(workspace, path)
 		if err != nil {
 			if must {
 				return err
@@ -116,7 +123,7 @@ func (h *helper) collect() (places []mounted, err error) {
 	var own []mounted
 	for i, path := range append(h.spec.Writable, h.spec.Readable...) {
 		if h.spec.HasTrees {
-			own = append(own, mounted{wire.Trees + i, path})
+			own = append(own, mounted{wire.Folders + i, path})
 			continue
 		}
 		attr := uint64(ro)
@@ -134,6 +141,63 @@ func (h *helper) collect() (places []mounted, err error) {
 		}
 	}
 	return append(places, own...), nil
+}
+
+// openWorkspace opens the workspace by its name, because what etui has open is outside of
+// this name space and cannot be mounted here. It is as good as the descriptor: all that is
+// mounted is opened from here on, and this is the folder that etui holds open, so that no
+// other folder can have its number.
+func (h *helper) openWorkspace() (int, error) {
+	fd, err := unix.Open(h.spec.Writable[0], unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if !same(fd, wire.Folders) {
+		unix.Close(fd)
+		return -1, unix.ESTALE
+	}
+	return fd, unix.Close(wire.Folders)
+}
+
+// clone opens a tree of files so that it can be mounted: by its path, or, if it is in the
+// workspace, below the workspace's descriptor unless that is negative.
+func (h *helper) clone(workspace int, path string) (int, error) {
+	const flags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
+	if workspace < 0 {
+		return unix.OpenTree(unix.AT_FDCWD, path, flags)
+	}
+	name, ok := below(path, h.spec.Writable[0])
+	if !ok {
+		return unix.OpenTree(unix.AT_FDCWD, path, flags)
+	}
+	fd, err := openBelow(workspace, name)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	return unix.OpenTree(fd, "", flags|unix.AT_EMPTY_PATH)
+}
+
+// below returns the rest of a path that is in a folder, "." for the folder itself.
+func below(path, folder string) (string, bool) {
+	switch {
+	case path == folder:
+		return ".", true
+	case begins(path, folder+"/"):
+		return path[len(folder)+1:], true
+	}
+	return "", false
+}
+
+// openBelow opens what a name without links means in an open folder.
+func openBelow(folder int, name string) (int, error) {
+	return unix.Openat2(folder, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+}
+
+// same reports whether two descriptors are of the same file.
+func same(a, b int) bool {
+	var x, y unix.Stat_t
+	return unix.Fstat(a, &x) == nil && unix.Fstat(b, &y) == nil && x.Dev == y.Dev && x.Ino == y.Ino
 }
 
 // furnish makes the new parts inside: /proc, /dev, /tmp, the links, and the files of

@@ -11,6 +11,7 @@ import (
 // program sees the machine's own files, these folders are closed. The kernel forwards
 // the calls that typically open such files to the helper, which opens a private
 // replacement. The program opens all other files itself, and Landlock judges that.
+// /proc/PID is closed, too, and the helper opens what is about the program, see ownFile.
 
 const (
 	sharedFolder    = "/dev/shm/"
@@ -36,16 +37,14 @@ func sharing(number uint32) bool {
 	return opened || removed || linked
 }
 
-// openedToRead are the flags with which the C library opens a shared file for reading.
-const openedToRead = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-
-// shares forwards the calls that may open shared files to the helper. The filter cannot
-// see paths, so it goes by the flags: few files are opened for reading and writing.
+// shares forwards the calls that may open shared files, or files of /proc about one's own
+// processes, to the helper. The filter cannot see paths, so it goes by the flags: a call that
+// is forwarded takes some 10 µs longer.
 func shares(when func(uint32, uint32, ...all)) {
 	const ask, here = unix.SECCOMP_RET_USER_NOTIF, unix.AT_FDCWD & 0xffffffff
 	for number, path := range opens {
 		flags := uint32(path) + 1
-		write, read := all{has(flags, unix.O_RDWR)}, all{is(flags, openedToRead)}
+		write, read := all{has(flags, unix.O_RDWR)}, all{hasnt(flags, unix.O_ACCMODE|unix.O_CREAT|unix.O_DIRECTORY|unix.O_PATH)}
 		if path > 0 {
 			write, read = append(write, is(0, here)), append(read, is(0, here))
 		}
@@ -94,6 +93,8 @@ func (h *helper) share(listener int, q *question) error {
 	flags := int(int32(q.data.args[opens[number]+1]))
 	var fd int
 	switch {
+	case begins(path, "/proc/") && flags&unix.O_ACCMODE == unix.O_RDONLY:
+		fd, err = h.ownFile(listener, q, path[len("/proc/"):])
 	case isTerminals(path):
 		fd, err = h.newTerminal(flags)
 	case begins(path, terminalsFolder):

@@ -32,8 +32,12 @@ const (
 const (
 	Control = 3
 	Program = 4
-	Trees   = 5
+	Folders = 5
 )
+
+// Held is a path to the first of the folders in the helper's own process, whatever is at
+// the folder's name by now. The dot keeps its end from being a link.
+const Held = "/proc/self/fd/5/."
 
 // Spec says what the helper does.
 type Spec struct {
@@ -44,8 +48,10 @@ type Spec struct {
 	// Probe ends the helper when everything is set up, without running Args.
 	Probe bool
 	// HasTrees says that Writable and Readable are passed as descriptors, ready to be
-	// mounted.
-	HasTrees bool
+	// mounted. HasFolder says that the first of Writable is passed as one, which cannot be
+	// mounted. Where the program sees the machine's own files, Writable and Dir name it as
+	// Held then.
+	HasTrees, HasFolder bool
 	// OldKernel makes the helper ignore features of newer kernels: for tests.
 	OldKernel bool
 	// Proxy gives the program a proxy on ProxyPort.
@@ -150,7 +156,7 @@ func (c *coder) texts(list *[]string) {
 
 func (c *coder) spec(s *Spec) {
 	c.number(&s.Version)
-	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.OldKernel, &s.Proxy} {
+	for _, b := range []*bool{&s.Isolate, &s.Probe, &s.HasTrees, &s.HasFolder, &s.OldKernel, &s.Proxy} {
 		c.flag(b)
 	}
 	for _, l := range []*[]string{&s.Args, &s.Env, &s.Writable, &s.Readable, &s.Links} {

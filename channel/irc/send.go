@@ -1,0 +1,131 @@
+package irc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ergochat/irc-go/ircmsg"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// tooFast is how long to wait when the server says that we wrote to too many.
+const tooFast = time.Minute
+
+// send sends a message, and returns the ID that the server gave its first line, if any.
+func (s *session) send(ctx context.Context, m channel.Outgoing) (id string, err error) {
+	target, err := s.target(ctx, m.To.Chat)
+	if err != nil {
+		return "", err
+	}
+	var lines []ircmsg.Message
+	for _, line := range render(m.Text) {
+		for _, part := range wrap(line, width(s.name(), target)) {
+			lines = append(lines, ircmsg.MakeMessage(nil, "", "PRIVMSG", target, part))
+		}
+	}
+	if len(lines) == 0 {
+		return "", nil
+	}
+	if m.To.Message != "" && len(m.To.Message) <= 256 && s.passes("draft/reply") {
+		lines[0].SetTag("+draft/reply", m.To.Message)
+	}
+	var refused error
+	name := s.folded(target)
+	err = s.exchange(ctx, lines, func(m ircmsg.Message) {
+		switch {
+		case len(m.Params) < 2:
+		case m.Command == "PRIVMSG":
+			if _, msgid := m.GetTag("msgid"); id == "" && s.fold(m.Nick()) == s.fold(s.nick) && s.fold(m.Params[0]) == name {
+				id = msgid
+			}
+		case refused == nil && s.fold(m.Params[1]) == name:
+			refused = refusal(m)
+		}
+	})
+	if refused != nil {
+		return "", refused
+	}
+	return id, err
+}
+
+// refusal is what a number means for a message; nil if it is not about one.
+func refusal(m ircmsg.Message) error {
+	said := fmt.Errorf("the server says: %s", printable.Line(m.Params[len(m.Params)-1], 200))
+	switch m.Command {
+	case "439": // ERR_TARGETTOOFAST
+		return &channel.Limited{After: tooFast, Err: said}
+	case "401", // ERR_NOSUCHNICK
+		"403", "404", "474", // no such channel, not allowed to write there, banned
+		"477", "486", // only for accounts
+		"531", "716": // the person wants no messages
+		return fmt.Errorf("%w: %w", said, channel.ErrGone)
+	}
+	if failed(m) {
+		return said
+	}
+	return nil
+}
+
+// target returns the room or nick of a chat. Of an account it is the nick that is logged in
+// to it now: otherwise somebody who took the nick would read the message.
+func (s *session) target(ctx context.Context, chat string) (string, error) {
+	s.mu.Lock()
+	isRoom, absent := s.isRoom(chat), s.configured(chat) && !s.joined[s.fold(chat)]
+	s.mu.Unlock()
+	switch nick, unproven := strings.CutPrefix(chat, "nick/"); {
+	case isRoom && absent:
+		return "", fmt.Errorf("we are not in %s on IRC now", chat)
+	case isRoom && validRoom(chat):
+		return chat, nil
+	case isRoom || !validNick(nick):
+		return "", fmt.Errorf("%w: %w", errName(chat), channel.ErrGone)
+	case unproven:
+		return nick, nil
+	}
+	nick, ok := s.c.nicks.Get(chat)
+	if !ok {
+		nick = chat
+	}
+	account := ""
+	if err := s.whois(ctx, nick, func(string, string) {}, &account); err != nil {
+		return "", err
+	}
+	if s.folded(account) != s.folded(chat) {
+		return "", fmt.Errorf("nobody with the nick %s is logged in as %s on IRC: %w", nick, chat, channel.ErrGone)
+	}
+	return nick, nil
+}
+
+// passes reports whether the server passes on a tag that clients set.
+func (s *session) passes(tag string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.caps["message-tags"] {
+		return false
+	}
+	denied, allowed := false, false
+	for name := range strings.SplitSeq(s.support["CLIENTTAGDENY"], ",") {
+		denied = denied || name == "*" || name == tag
+		allowed = allowed || name == "-"+tag
+	}
+	return allowed || !denied
+}
+
+// typing shows that an answer is being written, if there is room for the line.
+func (s *session) typing(to channel.Address) error {
+	if !s.passes("typing") || s.c.pace.Tokens() < 2 || !s.c.pace.Allow() {
+		return nil
+	}
+	target, ok := s.c.nicks.Get(to.Chat)
+	if !ok {
+		target = strings.TrimPrefix(to.Chat, "nick/")
+	}
+	if !validRoom(target) || target == "" || target[0] == ':' {
+		return errName(to.Chat)
+	}
+	return s.write(ircmsg.MakeMessage(map[string]string{"+typing": "active"}, "", "TAGMSG", target))
+}
