@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
+	webchat "github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/channel/webhook"
 	"github.com/etui-run/etui/channel/wecom"
 	"github.com/etui-run/etui/internal/config"
@@ -52,6 +53,15 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
 			Workflows: workflows, URL: c.URL, Client: web, Log: log,
 		})
+	case "web":
+		if err := only(c, "secret", "guests", "origins"); err != nil {
+			return nil, err
+		}
+		settings := webchat.Config{Name: c.Name, Secrets: strings.Fields(string(c.Secret)), Guests: c.Guests, Origins: c.Origins, Log: log}
+		if a.store != nil {
+			settings.Records = a.store
+		}
+		return webchat.New(settings)
 	case "webhook":
 		if err := only(c, "secret", "url"); err != nil {
 			return nil, err
@@ -70,7 +80,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0,
+		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && !slices.Contains(keys, key) {
