@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/model/fake"
 	"github.com/etui-run/etui/model/offline"
@@ -228,6 +230,43 @@ func TestNames(t *testing.T) {
 	if s.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("without a name: %d %s", w.Code, w.Body)
 	}
+}
+
+// TestPagesOfOtherSites: they can post to a channel that lets them in, and nowhere else.
+func TestPagesOfOtherSites(t *testing.T) {
+	s := newServer(t, server.Config{Channels: pages(t)}, nil)
+	for _, c := range []struct {
+		method, path, origin string
+		status               int
+	}{
+		{"POST", "/channels/web", "https://shop.example", 503}, // the channel does not run
+		{"POST", "/channels/web", "https://evil.example", 403},
+		{"POST", "/channels/web", "null", 403},
+		{"POST", "/channels/other", "https://shop.example", 403},
+		{"POST", "/channels/web/more", "https://shop.example", 403},
+		{"POST", "/channels/../api/chat", "https://shop.example", 403},
+		{"POST", "/api/chat", "https://shop.example", 403},
+		{"DELETE", "/channels/web", "https://shop.example", 403},
+		{"GET", "/channels/web", "https://evil.example", 503},
+	} {
+		status, body := ask(t.Context(), s, c.method, "http://localhost"+c.path, `{"type":"hello"}`, "Origin", c.origin, "Sec-Fetch-Site", "cross-site")
+		if status != c.status {
+			t.Errorf("%s %s from %s: %d %.200s; want %d", c.method, c.path, c.origin, status, body, c.status)
+		}
+	}
+}
+
+// pages returns a host whose channel web lets pages of https://shop.example in.
+func pages(t *testing.T) *channel.Host {
+	hooks, err := web.New(web.Config{Guests: true, Origins: []string{"https://shop.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := channel.New(channel.Config{Accounts: []channel.Account{{Name: "web", Channel: hooks}, {Name: "other", Channel: struct{ channel.Channel }{hooks}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 func TestLongBodiesAreRefused(t *testing.T) {

@@ -157,6 +157,9 @@ func (c *Channel) pace(id string) *rate.Limiter {
 // say hands over what a person has written, once for each ID of the client, and returns the
 // answer to the client and its status.
 func (t *talk) say(ctx context.Context, p person, r request) (event, int) {
+	if r.Type != "say" {
+		return failure("", errBad.code, errBad.text), errBad.status
+	}
 	bad := func(why string) (event, int) { return failure(r.ID, "bad", why), http.StatusBadRequest }
 	if !tidyID(r.ID) || len(r.ID) > maxClient {
 		return bad("id is missing, longer than 64 bytes, or has characters that cannot be printed: choose one for each message, as crypto.randomUUID does")

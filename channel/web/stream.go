@@ -41,7 +41,7 @@ func (s *stream) end() {
 		w.end(errStopping)
 	}
 	s.release()
-	s.Channel.close(s.talk)
+	s.close(s.talk)
 }
 
 // drop ends a stream if it is still there.
@@ -61,40 +61,40 @@ func (c *Channel) stream(name string) *stream {
 	return c.streams[name]
 }
 
-// post takes a hello or what a person says.
+// post takes a hello, or for a stream what the person says.
 func (c *Channel) post(w http.ResponseWriter, r *http.Request) {
+	name, most := r.URL.Query().Get("stream"), int64(maxSmall)
+	s := c.stream(name)
+	switch {
+	case name != "" && s == nil:
+		refuse(w, errStream)
+		return
+	case s != nil && !c.pace(s.person.ID).Allow():
+		refuse(w, errFast)
+		return
+	case s != nil && !s.person.guest():
+		most = maxLarge
+	}
 	ctx, done := context.WithTimeout(r.Context(), frameTime)
 	defer done()
-	body, err := c.frame(ctx, http.MaxBytesReader(w, r.Body, maxLarge))
-	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			err = errLarge
-		}
-		refuse(w, err)
-		return
+	body, err := c.frame(ctx, http.MaxBytesReader(w, r.Body, most))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		err = errLarge
 	}
-	in, err := decode(body)
-	if err == nil && in.Type == "hello" {
-		c.greet(w, r, in)
-		return
-	}
-	var s *stream
+	var in request
 	if err == nil {
-		if s = c.stream(in.Stream); s == nil {
-			err = errStream
-		} else if len(body) > maxSmall && s.person.guest() {
-			err = errLarge
-		} else if !c.pace(s.person.ID).Allow() {
-			err = errFast
-		}
+		in, err = decode(body)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		refuse(w, err)
-		return
+	case s == nil:
+		c.greet(w, r, in)
+	default:
+		said, status := s.say(ctx, s.person, in)
+		answer(w, status, said)
 	}
-	said, status := s.say(ctx, s.person, in)
-	answer(w, status, said)
 }
 
 // greet begins a stream.

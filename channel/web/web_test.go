@@ -361,9 +361,9 @@ type sse struct {
 }
 
 // post posts a body and returns what is answered.
-func (p *platform) post(body string, header http.Header) (event, *http.Response) {
+func (p *platform) post(query, body string, header http.Header) (event, *http.Response) {
 	p.t.Helper()
-	r, _ := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.URL, strings.NewReader(body))
+	r, _ := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.URL+query, strings.NewReader(body))
 	r.Header = header.Clone()
 	r.Header.Set("Content-Type", "text/plain;charset=UTF-8") // as fetch does
 	res, err := p.Client().Do(r)
@@ -380,7 +380,7 @@ func (p *platform) post(body string, header http.Header) (event, *http.Response)
 
 func (p *platform) stream(hello string, header http.Header) (client, event) {
 	p.t.Helper()
-	e, res := p.post(hello, header)
+	e, res := p.post("", hello, header)
 	if res.StatusCode != http.StatusOK {
 		return nil, e
 	}
@@ -419,8 +419,8 @@ func (p *platform) fetch(stream string, header http.Header) (client, event) {
 
 func (s *sse) say(id, text string) event {
 	s.t.Helper()
-	said, _ := json.Marshal(event{"type": "say", "stream": s.stream, "id": id, "text": text})
-	e, _ := s.p.post(string(said), s.header)
+	said, _ := json.Marshal(event{"type": "say", "id": id, "text": text})
+	e, _ := s.p.post("?stream="+s.stream, string(said), s.header)
 	return e
 }
 

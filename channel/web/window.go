@@ -150,7 +150,7 @@ func (c *Channel) socket(life context.Context, w http.ResponseWriter, r *http.Re
 // goodbye says why a connection ends, if the client is to know.
 func goodbye(ws *websocket.Conn, why error) {
 	var r *refusal
-	if !errors.As(why, &r) {
+	if !errors.As(why, &r) || r == errSlow { // who would not read it
 		return
 	}
 	last, done := context.WithTimeout(context.Background(), time.Second)
