@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -316,6 +317,30 @@ func (h *Host) States() []State {
 		a.mu.Unlock()
 	}
 	return list
+}
+
+// Metrics writes what the channels do in the text format of Prometheus.
+func (h *Host) Metrics(w io.Writer) error {
+	states := h.States()
+	if len(states) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent.\n# TYPE etui_channel_messages_total counter\n")
+	for _, s := range states {
+		for _, c := range []struct {
+			what string
+			n    int64
+		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}} {
+			fmt.Fprintf(&b, "etui_channel_messages_total{channel=%q,kind=%q} %d\n", s.Name, c.what, c.n)
+		}
+	}
+	b.WriteString("# HELP etui_channel_connected Whether a channel receives in this process.\n# TYPE etui_channel_connected gauge\n")
+	for _, s := range states {
+		fmt.Fprintf(&b, "etui_channel_connected{channel=%q} %d\n", s.Name, map[bool]int{true: 1}[s.Connected])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // ErrUnknown says that there is no channel with a name.

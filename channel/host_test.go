@@ -243,6 +243,18 @@ func TestClosedByDefault(t *testing.T) {
 			w.say(t, m)
 		}
 		time.Sleep(time.Second)
+		for _, c := range []struct {
+			m    channel.Incoming
+			want bool
+		}{
+			{person("666", "x"), false}, {person("2", "x"), true}, {person("1", "x"), true}, {bot, false},
+			{channel.Incoming{From: channel.Sender{ID: "666"}, At: channel.Address{Chat: "g"}, Group: true}, false},
+			{channel.Incoming{From: channel.Sender{ID: "666"}, At: channel.Address{Chat: "g"}, Group: true, Mentioned: true}, true},
+		} {
+			if got := channel.Wanted(t.Context(), w.in, c.m); got != c.want {
+				t.Errorf("%+v is wanted: %v", c.m, got)
+			}
+		}
 		expect(t, w.seen("666"), "go away")
 		expect(t, w.seen("1"), "you said I am known, and 1 messages were here")
 		expect(t, w.seen("2"))
@@ -274,6 +286,7 @@ func TestPairing(t *testing.T) {
 		if _, err := w.host.Pair(t.Context(), waiting[0].Code); !errors.Is(err, channel.ErrNoCode) {
 			t.Errorf("a code twice: %v", err)
 		}
+		time.Sleep(time.Second)
 		w.say(t, person("7", "three"))
 		time.Sleep(time.Second)
 		if seen := w.seen("7"); len(seen) != 3 || seen[2] != "you said three, and 1 messages were here" {

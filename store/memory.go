@@ -351,6 +351,21 @@ func (m *Memory) Items(_ context.Context, f ItemFilter) ([]Item, error) {
 	return list, nil
 }
 
+// Depth implements [Inbox].
+func (m *Memory) Depth(_ context.Context, state State) (n int, oldest time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range m.inbox {
+		if i.State != state {
+			continue
+		}
+		if n++; n == 1 {
+			oldest = i.Accepted
+		}
+	}
+	return n, oldest, nil
+}
+
 // Update implements [Inbox].
 func (m *Memory) Update(_ context.Context, item Item) error {
 	m.mu.Lock()

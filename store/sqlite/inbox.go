@@ -98,6 +98,16 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	return list, s.explain(rows.Err())
 }
 
+// Depth implements [store.Inbox].
+func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
+	query := `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '` + string(state) + `'` // in these words, for the indexes
+	var accepted int64
+	if err = s.read.QueryRowContext(ctx, query).Scan(&n, &accepted); err == nil && n > 0 {
+		oldest = time.UnixMilli(accepted)
+	}
+	return n, oldest, s.explain(err)
+}
+
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
 	return s.explain(s.update(ctx, func(tx *sql.Tx) error {

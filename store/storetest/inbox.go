@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
@@ -149,6 +150,13 @@ func outbox(t *testing.T, s store.Store) {
 		must(t, s.Delivered(t.Context(), i.ID))
 		if err := s.Delivered(t.Context(), i.ID); !errors.Is(err, store.ErrEnded) {
 			t.Errorf("delivered twice: %v", err)
+		}
+	}
+	for state, want := range map[store.State]int{store.Waiting: 1, store.Answered: 0, store.Parked: 0, store.Done: 1} {
+		n, oldest, err := s.Depth(t.Context(), state)
+		must(t, err)
+		if n != want || oldest.IsZero() != (n == 0) || n > 0 && oldest.Sub(waits.Accepted).Abs() > time.Minute {
+			t.Errorf("%d items are %s, the first from %v; want %d", n, state, oldest, want)
 		}
 	}
 	if err := s.Delivered(t.Context(), waits.ID); !errors.Is(err, store.ErrEnded) {
