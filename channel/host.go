@@ -384,6 +384,20 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 	return a.say(ctx, to, text, nil, "")
 }
 
+// Place returns where something for a chat of a channel goes, for [engine.Engine.Post]. An
+// agent may write only to chats and people that the channel names: not to those that it
+// allows with all others, or that were let in by a code.
+func (h *Host) Place(name, chat string) (json.RawMessage, error) {
+	a, err := h.account(name)
+	if err != nil {
+		return nil, err
+	}
+	if chat == Everybody || chat == KnownUsers || !slices.Contains(a.Groups, chat) && !slices.Contains(a.Allow, chat) {
+		return nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
+	}
+	return place{name, Address{Chat: chat}}.raw(), nil
+}
+
 // maxDelivery is how long the body of a webhook's request may be, in bytes.
 const maxDelivery = 32 << 20
 

@@ -392,7 +392,8 @@ func (m *Memory) Finish(_ context.Context, e End) error {
 	}
 	m.inbox[at].Result = e.Result
 	if e.Deliver {
-		m.inbox[at].State, m.inbox[at].Reason, m.inbox[at].Tries = Answered, "", 0
+		i := &m.inbox[at]
+		i.State, i.Reason, i.Tries, i.Ended = Answered, "", 0, time.Now()
 		return nil
 	}
 	m.end(at)

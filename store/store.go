@@ -100,7 +100,8 @@ type Item struct {
 	Holder string
 	// Result is the host's own record of how it ended; nil until it has.
 	Result json.RawMessage
-	// Accepted and Ended are when it was; zero until it was.
+	// Accepted and Ended are when it was; zero until it was. An item that is [Answered] ended
+	// then.
 	Accepted, Ended time.Time
 }
 

@@ -144,7 +144,7 @@ func outbox(t *testing.T, s store.Store) {
 		t.Fatalf("after an ID: %+v and %+v, %v", list, later, err)
 	}
 	for _, i := range list {
-		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || !i.Ended.IsZero() {
+		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || i.Ended.IsZero() {
 			t.Errorf("the item is %+v", i)
 		}
 		must(t, s.Delivered(t.Context(), i.ID))
