@@ -86,7 +86,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			e.Setenv("GOCACHE", cache)
 			e.Setenv("GOMODCACHE", modules)
 			e.Setenv("GOPROXY", "off")
-			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("GOFLAGS", "-mod=mod -ldflags=-s")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -645,7 +645,7 @@ func TestManyTools(t *testing.T) {
 			if request.Method == "tools/list" {
 				from, next := 0, ""
 				_, _ = fmt.Sscan(request.Params.Cursor, &from)
-				if from+100 < 2000 {
+				if from+100 < 10_000 {
 					next = fmt.Sprintf(`,"nextCursor":"%d"`, from+100)
 				}
 				var list []string
@@ -660,11 +660,11 @@ func TestManyTools(t *testing.T) {
 	}
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: service()})
 	st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
-	if len(st.Tools) != 512 || st.LeftOut != 2000-512 {
+	if len(st.Tools) != 512 || st.LeftOut != 10_000-512 {
 		t.Errorf("%d tools, %d left out", len(st.Tools), st.LeftOut)
 	}
-	r = start(t, mcp.Config{}, skill.Config{Endpoint: service(), Include: []string{"t19?9"}})
-	r.untilTools("mcp__srv__t1909", "mcp__srv__t1919", "mcp__srv__t1929", "mcp__srv__t1939", "mcp__srv__t1949", "mcp__srv__t1959", "mcp__srv__t1969", "mcp__srv__t1979", "mcp__srv__t1989", "mcp__srv__t1999")
+	r = start(t, mcp.Config{}, skill.Config{Endpoint: service(), Include: []string{"t99?9"}})
+	r.untilTools("mcp__srv__t9909", "mcp__srv__t9919", "mcp__srv__t9929", "mcp__srv__t9939", "mcp__srv__t9949", "mcp__srv__t9959", "mcp__srv__t9969", "mcp__srv__t9979", "mcp__srv__t9989", "mcp__srv__t9999")
 	if n := r.Status().LeftOut; n != 0 {
 		t.Errorf("%d left out", n)
 	}
