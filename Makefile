@@ -48,7 +48,7 @@ test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules)
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
-	set -x; ETUI_TEST_PROGRAM=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test $$race -vet=off -ldflags '-s -w' $(PACKAGES)
+	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test $$race -vet=off -ldflags '-s -w' $(PACKAGES)
 	cd examples/embed && go test -vet=off -ldflags '-s -w' ./...
 
 %/node_modules: %/package-lock.json | needs-node

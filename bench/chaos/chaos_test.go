@@ -9,7 +9,7 @@ import (
 
 // A few kills, and every other harm, of what `make chaos` does hundreds of times.
 func TestChaos(t *testing.T) {
-	etui := os.Getenv("ETUI_TEST_PROGRAM") // make test has built it
+	etui := os.Getenv("TEST_ETUI") // make test has built it
 	if etui == "" {
 		etui = filepath.Join(t.TempDir(), "etui")
 		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", etui, "../../cmd/etui").CombinedOutput(); err != nil {

@@ -28,21 +28,21 @@ func TestMain(m *testing.M) {
 // programs is a folder with the etui of the scripts. What serves clients is the test's own
 // program, under the race detector if the tests are; a command that does one thing and
 // ends is an ordinary build, which starts several times faster. The scripts start hundreds.
-// make test has built it, and ETUI_TEST_PROGRAM is its path; without that it is built here.
+// make test has built it, and TEST_ETUI is its path; without that it is built here.
 var programs = sync.OnceValues(func() (string, error) {
 	own, err := exec.LookPath("etui") // that of TestMain, whose folder is removed in the end
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Dir(own)
-	plain, choice := os.Getenv("ETUI_TEST_PROGRAM"), filepath.Join(dir, "scripts", "etui")
+	plain, choice := os.Getenv("TEST_ETUI"), filepath.Join(dir, "scripts", "etui")
 	if plain == "" {
 		plain = filepath.Join(dir, "plain", "etui")
 		if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
 			return "", fmt.Errorf("building etui: %w\n%s", err, out)
 		}
 	} else if _, err := os.Stat(plain); err != nil { // and go test notices when it changes
-		return "", fmt.Errorf("ETUI_TEST_PROGRAM: %w", err)
+		return "", fmt.Errorf("TEST_ETUI: %w", err)
 	}
 	if err := os.Mkdir(filepath.Dir(choice), 0o700); err != nil {
 		return "", err
