@@ -41,7 +41,8 @@ type Record struct {
 	Value json.RawMessage
 }
 
-// Inbox keeps the messages that were accepted until they are answered. It is the
+// Inbox keeps the messages that were accepted until they are answered, and the replies until
+// they are delivered. It is the
 // mailbox of every session: the items of a session come in the order of their priority,
 // and then in the order in which they were accepted. The engine makes sure that only one
 // item of a session is worked on at a time.
@@ -58,6 +59,9 @@ type Inbox interface {
 	Mailboxes(ctx context.Context, holder string) ([]session.Key, error)
 	// Items returns the items that a filter chooses, in the order of their mailbox.
 	Items(ctx context.Context, f ItemFilter) ([]Item, error)
+	// Depth returns how many items have a state, and when the first of them was accepted; the
+	// zero time if there is none.
+	Depth(ctx context.Context, state State) (n int, oldest time.Time, err error)
 	// Update replaces State, Tries, Holder and Reason of an item. It returns [ErrEnded]
 	// where the item has ended.
 	Update(ctx context.Context, item Item) error
@@ -66,6 +70,9 @@ type Inbox interface {
 	// message; any other is removed. Finish changes nothing and returns [ErrEnded] where
 	// the item has ended.
 	Finish(ctx context.Context, e End) error
+	// Delivered ends an item that is [Answered], as Finish ends one: its reply has arrived,
+	// or never will. It returns [ErrEnded] where there is none.
+	Delivered(ctx context.Context, id int64) error
 }
 
 // Item is a message in the inbox.
@@ -93,7 +100,8 @@ type Item struct {
 	Holder string
 	// Result is the host's own record of how it ended; nil until it has.
 	Result json.RawMessage
-	// Accepted and Ended are when it was; zero until it was.
+	// Accepted and Ended are when it was; zero until it was. An item that is [Answered] ended
+	// then.
 	Accepted, Ended time.Time
 }
 
@@ -116,9 +124,10 @@ type State string
 
 // The states.
 const (
-	Waiting State = "waiting" // for its turn, or for the end of its turn
-	Parked  State = "parked"  // it was given up; an operator decides
-	Done    State = "done"
+	Waiting  State = "waiting"  // for its turn, or for the end of its turn
+	Parked   State = "parked"   // it was given up; an operator decides
+	Answered State = "answered" // its turn has ended, and the reply is still to be delivered
+	Done     State = "done"
 )
 
 // Kept is how long an item with a key is kept after its end, so that its sender can ask
@@ -130,6 +139,8 @@ type ItemFilter struct {
 	ID      int64
 	Session session.Key
 	State   State
+	// After, when not 0, leaves out the items up to an ID, and sorts the others by ID.
+	After int64
 	// NotOf leaves out the items of a holder.
 	NotOf string
 	// Limit bounds the result; 0 means all.
@@ -140,6 +151,8 @@ type ItemFilter struct {
 type End struct {
 	ID     int64
 	Result json.RawMessage
+	// Deliver leaves the item [Answered], with its message, until [Inbox.Delivered].
+	Deliver bool
 	// Session, when not empty, gets State and Messages, as by Append.
 	Session  session.Key
 	State    session.State
@@ -195,9 +208,9 @@ type Interruption struct {
 // Claim is what [Shared.Claim] is to do.
 type Claim struct {
 	Session session.Key
-	// Item, when not 0, is what the session is claimed for. Claim waits for the items
-	// before it that other processes will answer, and returns [ErrEnded] once it does not
-	// wait any more.
+	// Item, when not 0, is what the session is claimed for. Claim waits for the items that
+	// other processes will answer, if they come before the first item of this one, and
+	// returns [ErrEnded] once Item does not wait any more.
 	Item int64
 	// Try returns [ErrClaimed] instead of waiting.
 	Try bool

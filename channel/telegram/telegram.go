@@ -133,7 +133,7 @@ func New(cfg Config) (*Channel, error) {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true}
+	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true, Pushed: c.webhook != ""}
 }
 
 // Probe implements [channel.Prober].
@@ -287,7 +287,7 @@ func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
 	if len(updates) == 0 {
 		return nil
 	}
-	m, ok := c.incoming(ctx, r.me, updates)
+	m, ok := c.incoming(ctx, r, updates)
 	if err := ctx.Err(); err != nil {
 		return err // what was asked of Telegram for the message is not complete
 	}
