@@ -99,9 +99,14 @@ func run(c config) (r *report, err error) {
 			}
 		})
 	}
-	for range c.kills {
+	first := rand.Perm(kinds) // a short run has each kind, too
+	for i := range c.kills {
+		what := rand.IntN(2 * kinds)
+		if i < len(first) {
+			what = first[i]
+		}
 		pause(time.Duration(20+rand.IntN(600)) * time.Millisecond)
-		if err = harm(gateways, db); err != nil {
+		if err = harm(gateways, db, what); err != nil {
 			break
 		}
 	}
@@ -117,12 +122,15 @@ func run(c config) (r *report, err error) {
 	return r, nil
 }
 
-// harm kills a gateway, or does something else to it or to the database.
-func harm(gateways []*gateway, db *postgrestest.Server) error {
+// kinds is how many kinds of harm there are.
+const kinds = 5
+
+// harm kills a gateway, or, with a database and a what below 4, does something
+// else to it or to the database.
+func harm(gateways []*gateway, db *postgrestest.Server, what int) error {
 	g := gateways[rand.IntN(len(gateways))]
-	what := 0
-	if db != nil {
-		what = rand.IntN(10)
+	if db == nil {
+		what = kinds
 	}
 	switch what {
 	case 0: // longer and shorter than a lease

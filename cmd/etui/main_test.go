@@ -28,15 +28,21 @@ func TestMain(m *testing.M) {
 // programs is a folder with the etui of the scripts. What serves clients is the test's own
 // program, under the race detector if the tests are; a command that does one thing and
 // ends is an ordinary build, which starts several times faster. The scripts start hundreds.
+// make test has built it, and TEST_ETUI is its path; without that it is built here.
 var programs = sync.OnceValues(func() (string, error) {
 	own, err := exec.LookPath("etui") // that of TestMain, whose folder is removed in the end
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Dir(own)
-	plain, choice := filepath.Join(dir, "plain", "etui"), filepath.Join(dir, "scripts", "etui")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building etui: %w\n%s", err, out)
+	plain, choice := os.Getenv("TEST_ETUI"), filepath.Join(dir, "scripts", "etui")
+	if plain == "" {
+		plain = filepath.Join(dir, "plain", "etui")
+		if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", plain, ".").CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building etui: %w\n%s", err, out)
+		}
+	} else if _, err := os.Stat(plain); err != nil { // and go test notices when it changes
+		return "", fmt.Errorf("TEST_ETUI: %w", err)
 	}
 	if err := os.Mkdir(filepath.Dir(choice), 0o700); err != nil {
 		return "", err
@@ -80,7 +86,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			e.Setenv("GOCACHE", cache)
 			e.Setenv("GOMODCACHE", modules)
 			e.Setenv("GOPROXY", "off")
-			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("GOFLAGS", "-mod=mod -ldflags=-s")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

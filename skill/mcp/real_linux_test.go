@@ -16,6 +16,7 @@ import (
 // TestRealServers: servers from npm do their whole work in mode strong, with the folders
 // that they need and without a network.
 func TestRealServers(t *testing.T) {
+	t.Parallel()
 	share := t.TempDir()
 	if err := os.WriteFile(filepath.Join(share, "picture.png"), onePixel, 0o600); err != nil {
 		t.Fatal(err)
@@ -73,6 +74,7 @@ func TestRealServers(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := startReal(t, t.TempDir(), c.name, c.command, c.env, c.write)
 			st := r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
 			for _, h := range st.Held {
@@ -117,6 +119,12 @@ func startReal(t *testing.T, state, name, command string, env map[string]skill.S
 	if _, err := os.Stat(program); err != nil {
 		t.Fatal("the servers are not installed: run the tests with `make test`, which installs them, or `npm ci --prefix skill/mcp/testdata/npm`")
 	}
+	return startNode(t, state, name, append([]string{program}, args[1:]...), env, packages, write)
+}
+
+// startNode starts a program for Node.js in mode strong.
+func startNode(t *testing.T, state, name string, command []string, env map[string]skill.Secret, reads string, write []string) *running {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Fatal(err)
@@ -131,25 +139,29 @@ func startReal(t *testing.T, state, name, command string, env map[string]skill.S
 	}
 	t.Cleanup(func() { _ = walls.Close() })
 	return start(t, mcp.Config{Sandbox: walls, State: state}, skill.Config{
-		Name: name, Command: append([]string{"node", program}, args[1:]...), Env: env, Read: []string{packages}, Write: write,
+		Name: name, Command: append([]string{"node"}, command...), Env: env, Read: []string{reads}, Write: write,
 	})
 }
 
 // TestStateLasts: a server finds its private folder again, and no other server's.
 func TestStateLasts(t *testing.T) {
-	state, env := t.TempDir(), map[string]skill.Secret{"MEMORY_FILE_PATH": "{state}/memory.jsonl"}
-	add := `{"entities":[{"name":"Ann","entityType":"person","observations":[]}]}`
+	t.Parallel()
+	folder, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, env := t.TempDir(), map[string]skill.Secret{"DIARY": "{state}/diary.txt"}
 	for _, c := range []struct {
-		server, tool, args string
-		want               bool // it knows Ann
-	}{{"one", "create_entities", add, true}, {"one", "read_graph", "{}", true}, {"two", "read_graph", "{}", false}} {
-		r := startReal(t, state, c.server, "server-memory", env, nil)
+		server, text string
+		want         bool // it knows Ann
+	}{{"one", "Ann", true}, {"one", "Bo", true}, {"two", "Bo", false}} {
+		r := startNode(t, state, c.server, []string{filepath.Join(folder, "diary.js")}, env, folder, nil)
 		r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
-		got, err := r.call("mcp__"+c.server+"__"+c.tool, c.args)
+		got, err := r.call("mcp__"+c.server+"__note", `{"text":"`+c.text+`"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(got.Text, "Ann") != c.want {
+		if strings.Contains(got.Text, "Ann") != c.want || !strings.Contains(got.Text, c.text) {
 			t.Errorf("server %s: %s", c.server, got.Text)
 		}
 		r.stop()
@@ -158,6 +170,7 @@ func TestStateLasts(t *testing.T) {
 
 // TestErrorsNameTheSandbox: a failure that the sandbox causes says so, and what to change.
 func TestErrorsNameTheSandbox(t *testing.T) {
+	t.Parallel()
 	r := startReal(t, t.TempDir(), "memory", "server-memory", nil, nil) // its default file is beside its program
 	r.until("connected", func(st mcp.Status) bool { return st.Phase == mcp.Connected })
 	got, err := r.call("mcp__memory__create_entities", `{"entities":[{"name":"Ann","entityType":"person","observations":[]}]}`)

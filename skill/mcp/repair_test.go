@@ -56,6 +56,7 @@ func (w wrongWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).
 // A wrong value in one definition costs that tool alone, and one in a result is told in
 // words: neither takes the server away.
 func TestWrongAnswers(t *testing.T) {
+	t.Parallel()
 	handler := func(o *sdk.StreamableHTTPOptions) http.Handler {
 		s := wrongServer()
 		inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, o)

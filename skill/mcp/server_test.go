@@ -217,6 +217,7 @@ func TestProgram(t *testing.T) {
 }
 
 func TestProgramThatFloods(t *testing.T) {
+	t.Parallel()
 	r := start(t, mcp.Config{}, self("floods"))
 	st := r.until("away", func(st mcp.Status) bool { return st.Phase == mcp.Away })
 	if !strings.Contains(st.Err, "lines of its standard output were no messages") {
@@ -302,8 +303,10 @@ func listen(t *testing.T, h http.Handler) *httptest.Server {
 }
 
 func TestService(t *testing.T) {
+	t.Parallel()
 	for era, stateless := range map[string]bool{"2026-07-28": true, "2025-11-25": false} {
 		t.Run(era, func(t *testing.T) {
+			t.Parallel()
 			s := newServer()
 			add(s, "one", "First.", echo)
 			web := serve(t, s, stateless)
@@ -328,6 +331,7 @@ func TestService(t *testing.T) {
 }
 
 func TestServiceThatWantsALogin(t *testing.T) {
+	t.Parallel()
 	web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "well-known") {
 			t.Error("asked for", r.URL)
@@ -347,6 +351,7 @@ func TestServiceThatWantsALogin(t *testing.T) {
 
 // A service gets the headers, nobody else does.
 func TestRedirect(t *testing.T) {
+	t.Parallel()
 	other := listen(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Error("asked", r.Header) }))
 	web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
@@ -362,6 +367,7 @@ func TestRedirect(t *testing.T) {
 var onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
 
 func TestResults(t *testing.T) {
+	t.Parallel()
 	s := newServer()
 	results := map[string]*sdk.CallToolResult{
 		"tags":  text("3" + "\U000E0072\U000E006D\u202e\x1b[31m!\x1b[0m"),
@@ -480,6 +486,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestPins(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	config := mcp.Config{Pins: mcp.NewPins(file)}
 	s := newServer()
@@ -560,6 +567,7 @@ func TestPins(t *testing.T) {
 // TestLookAlikes: a tool that comes back under another spelling of its name is held back,
 // and of two spellings in one list none is taken.
 func TestLookAlikes(t *testing.T) {
+	t.Parallel()
 	s := newServer()
 	add(s, "read_page", "Reads a page.", echo)
 	r := start(t, mcp.Config{}, skill.Config{Endpoint: serve(t, s, true).URL})
@@ -580,6 +588,7 @@ func TestLookAlikes(t *testing.T) {
 
 // TestChangedProgram: another program behind the same command line holds its tools back.
 func TestChangedProgram(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -622,6 +631,7 @@ func TestChangedProgram(t *testing.T) {
 
 // TestManyTools: tools beyond the limit are counted, and include chooses others.
 func TestManyTools(t *testing.T) {
+	t.Parallel()
 	pages := 0
 	service := func() string {
 		return listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -681,6 +691,7 @@ func TestUnpinned(t *testing.T) {
 }
 
 func TestBrokenPins(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pins.json")
 	if err := os.WriteFile(file, []byte(`{"servers":{"srv":`), 0o600); err != nil {
 		t.Fatal(err)
