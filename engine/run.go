@@ -715,7 +715,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.late.expect()
 			}
 			if e.Done != nil {
-				r.keep(r.agent, m, s.Key, e.Done)
+				r.keep(r.agent, m, in.Session, e.Done)
 			}
 			if !r.gone && !yield(e, nil) {
 				if r.gone = true; m.IdempotencyKey == "" {

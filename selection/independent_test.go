@@ -18,7 +18,7 @@ import (
 func past() *rank.Votes {
 	return rank.NewVotes([]rank.Asked{
 		{Question: "my purse should be fuller", Tools: []string{"createInvoice"}},
-		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice"},
+		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
 		{Question: "show me what the pod says", Tools: []string{"get_pod_logs"}, User: "bob"},
 		{Question: "明天要带伞吗", Tools: []string{"get_weather"}},
 		{Question: "great, thanks", Tools: []string{"request_leave"}},
