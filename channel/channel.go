@@ -55,6 +55,9 @@ type Traits struct {
 	MaxFile int64
 	// Buttons means that Outgoing.Buttons are shown.
 	Buttons bool
+	// Pushed means that deliveries come over HTTP only, so that several processes may run the
+	// account at once.
+	Pushed bool
 	// Once means that a platform delivers messages with the same Outgoing.Key once.
 	Once bool
 }

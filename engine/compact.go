@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -14,6 +17,15 @@ import (
 // Compact is the text of a message that summarizes the conversation instead of running a
 // turn, on every channel.
 const Compact = "/compact"
+
+// The commands that change a conversation, as texts of messages on every channel.
+const (
+	// Anew begins the conversation anew: what was said before stays in the store, and the model
+	// does not see it any more.
+	Anew = "/new"
+	// Switch, and then the name of a skill or toolset, makes that one active; full is all.
+	Switch = "/skill"
+)
 
 // ErrOpen says that a call of the conversation awaits approval.
 var ErrOpen = errors.New("a call of this conversation awaits approval; answer it first")
@@ -37,12 +49,50 @@ func (r *running) compact(ctx context.Context, m Message, s session.Session, yie
 		if left > 0 {
 			done.Reply = fmt.Sprintf("The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left, chat.Tokens(state.Summary))
 		}
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil)}
+		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies}
 		if left > 0 {
 			end.Session, end.State = s.Key, state
 		}
 		if err := r.write(ctx, end); err != nil {
 			return r.refuse(ctx, fmt.Errorf("summarizing the conversation: %w", err), yield)
+		}
+	}
+	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
+}
+
+// anew begins the conversation anew.
+func (r *running) anew(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	if s.Turn.ID != "" {
+		return r.refuse(ctx, ErrOpen, yield)
+	}
+	if m.History != nil {
+		return r.says(ctx, m, s, "The client keeps this conversation, so it begins anew there.", yield)
+	}
+	s.Sent, s.Summary, s.Front, s.Skill, s.Granted = session.None, "", session.Front{}, "", nil
+	s.Declared, s.Directory, s.SkillList = nil, "", ""
+	return r.says(ctx, m, s, "A new conversation.", yield)
+}
+
+// switchSkill makes a skill active in the conversation.
+func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
+	if m.Skill == "" {
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+".", yield)
+	}
+	if err := r.named(r.agent, m, s); err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	s.Skill = m.Skill
+	return r.says(ctx, m, s, "The skill "+m.Skill+" is active.", yield)
+}
+
+// says ends a message with a text that no model wrote, and stores what has changed.
+func (r *running) says(ctx context.Context, m Message, s session.Session, text string, yield func(turn.Event, error) bool) bool {
+	done := turn.Done{Reply: text}
+	if m.History == nil {
+		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
+		if err := r.write(ctx, end); err != nil {
+			return r.refuse(ctx, err, yield)
 		}
 	}
 	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)

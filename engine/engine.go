@@ -118,6 +118,8 @@ type Agent struct {
 	Steer bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
+	// Spawn bounds the sub-agents that it may start; the zero value allows none.
+	Spawn Spawn
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
@@ -136,6 +138,8 @@ var (
 	ErrEmpty = errors.New("the message is empty")
 	// ErrBusy: too many messages are waiting.
 	ErrBusy = errors.New("too many messages are waiting")
+	// ErrFull: too many messages of the same session are waiting. It is an ErrBusy.
+	ErrFull = fmt.Errorf("%w in this session", ErrBusy)
 	// ErrStopping: the engine stops. A message that was accepted stays in the inbox.
 	ErrStopping = errors.New("etui is stopping")
 	// ErrStore: the store did not take the message, or a step of its turn.
@@ -167,10 +171,12 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
+	waiters  waiters
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter
 	running  work // turns, and what is being stored after them
+	letters  chan struct{}
 }
 
 // Wait returns when no turn runs any more, or when ctx ends. Nothing may be sent
@@ -229,7 +235,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.Log = panics.Counted(cfg.Log)
 	cfg.Turn.Log = cfg.Log
-	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), selector: selection.Follow(cfg.Registry, cfg.Selection)}
+	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted
 		cfg.Turn.Granted = e.granted

@@ -25,6 +25,15 @@ type record struct {
 	Outcome  *turn.Outcome `json:"outcome,omitempty"`
 	To       session.Key   `json:"to,omitempty"`
 	Operator bool          `json:"operator,omitempty"`
+	Origin   *origin       `json:"origin,omitempty"`
+	Notice   string        `json:"notice,omitempty"`
+}
+
+// message returns the message of a record.
+func (rec record) message() Message {
+	m := rec.Message
+	m.guest, m.outcome, m.to, m.operator, m.origin, m.notice = rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice
+	return m
 }
 
 // accept puts a message into the mailbox of its session. It reports whether the message
@@ -34,7 +43,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
-	rec := record{m, m.guest, m.outcome, m.to, m.operator}
+	rec := record{m, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice}
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -60,7 +69,7 @@ func priority(m Message) store.Priority {
 
 // digest tells a message from another one with the same key.
 func digest(m Message) string {
-	m.Wait, m.IdempotencyKey, m.Files = false, "", chat.WithoutData(m.Files)
+	m.Wait, m.IdempotencyKey, m.Files, m.Accepted = false, "", chat.WithoutData(m.Files), nil
 	return hashed(m)
 }
 
@@ -76,8 +85,7 @@ func (e *Engine) message(i store.Item) (*agent, Message, error) {
 	if err := json.Unmarshal(i.Message, &rec); err != nil {
 		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
 	}
-	m := rec.Message
-	m.guest, m.outcome, m.to, m.operator = rec.Guest, rec.Outcome, rec.To, rec.Operator
+	m := rec.message()
 	a, err := e.addressed(m)
 	return a, m, err
 }
@@ -152,6 +160,9 @@ func (e *Engine) write(ctx context.Context, end store.End) error {
 	err := store.ErrEnded
 	if end.ID != 0 {
 		err = e.config.Store.Finish(ctx, end)
+		if err == nil && end.Deliver {
+			e.answered()
+		}
 	}
 	if errors.Is(err, store.ErrEnded) {
 		err = nil
@@ -199,7 +210,7 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	a, m, err := e.message(i)
 	if err != nil { // its agent is gone, say
 		e.config.Log.ErrorContext(ctx, "a message of the inbox cannot be answered", "item", i.ID, "session", i.Session, "error", err)
-		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err)})
+		return e.write(ctx, store.End{ID: i.ID, Result: resultOf(nil, err), Deliver: len(m.Reply) > 0})
 	}
 	ctx, ended := e.stops.begin(ctx, i.Session)
 	defer ended()

@@ -34,8 +34,12 @@ type Message struct {
 	// telegram:42, or the name of a user of the configuration. Session is a name that the
 	// client chose for the conversation; without one, the conversation is found from the
 	// rest.
+	// Thread is a thread or topic of Chat, with a conversation of its own. Direct means that
+	// only the sender reads Chat: the conversation is found by the sender, as without a Chat.
 	Channel string `json:"channel,omitempty"`
 	Chat    string `json:"chat,omitempty"`
+	Thread  string `json:"thread,omitempty"`
+	Direct  bool   `json:"direct,omitempty"`
 	Account string `json:"account,omitempty"`
 	Session string `json:"session,omitempty"`
 	User    string `json:"user,omitempty"`
@@ -91,12 +95,22 @@ type Message struct {
 	Client string `json:"-"`
 	// Background marks a message for which nobody waits: it comes after those of people.
 	Background bool `json:"background,omitempty"`
+	// Reply, when not empty, says where the answer goes, in the words of the program that
+	// delivers it, see [Engine.Letters]: the caller need not stay. It is kept in the session,
+	// too, for what the agent says there later without being asked.
+	Reply json.RawMessage `json:"reply,omitempty"`
+	// Accepted, if not nil, is called once the message is in the inbox.
+	Accepted func() `json:"-"`
 	// to, when not empty, is the session that the message is for, whoever sends it.
 	to session.Key
 	// operator marks an answer that counts whatever the rules say.
 	operator bool
 	// guest distinguishes a sender who has no name from all others.
 	guest string
+	// origin is set if the message is for a sub-agent.
+	origin *origin
+	// notice, instead of a text, is shown in the conversation.
+	notice string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
 	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
@@ -232,7 +246,7 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	raw, _ := json.Marshal(m) // texts, numbers and lists of them
+	raw, _ := json.Marshal(record{Message: m, Origin: m.origin}) // texts, numbers and lists of them
 	return raw
 }
 
@@ -277,5 +291,5 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	if e.config.Users != nil { // they may change
 		in.Current = func(now *catalog.Catalog) chat.Facts { return e.facts(m, now) }
 	}
-	return in
+	return e.within(in, a, m)
 }

@@ -16,7 +16,8 @@ type InboxItem struct {
 	ID      int64       `json:"id"`
 	Session session.Key `json:"session"`
 	User    string      `json:"user,omitempty"`
-	// State is waiting, also while its turn runs, or parked, with the Reason.
+	// State is waiting, also while its turn runs; parked, with the Reason; or answered while
+	// the reply waits to be delivered, with why that failed.
 	State  store.State `json:"state"`
 	Reason string      `json:"reason,omitempty"`
 	// Tries is how often it was taken up after its turn ended unexpectedly.
@@ -34,11 +35,12 @@ var (
 	ErrNotParked = errors.New("the message is not parked: its turn comes by itself")
 )
 
-// Inbox returns the messages that are parked, and then those that wait, each in the order
+// Inbox returns the messages that are parked, then those whose reply is to be delivered, and
+// then those that wait, each in the order
 // of their mailboxes and at most limit of them.
 func (e *Engine) Inbox(ctx context.Context, limit int) ([]InboxItem, error) {
 	list := []InboxItem{}
-	for _, state := range []store.State{store.Parked, store.Waiting} {
+	for _, state := range []store.State{store.Parked, store.Answered, store.Waiting} {
 		found, err := e.config.Store.Items(ctx, store.ItemFilter{State: state, Limit: limit})
 		if err != nil {
 			return nil, err
@@ -75,7 +77,7 @@ func (e *Engine) shown(i store.Item) InboxItem {
 // RetryItem takes a parked message up again, in the background, as if it had never been
 // tried. It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (e *Engine) RetryItem(ctx context.Context, id int64) error {
-	i, err := e.parked(ctx, id)
+	i, err := e.parked(ctx, id, false)
 	if err != nil {
 		return err
 	}
@@ -87,18 +89,24 @@ func (e *Engine) RetryItem(ctx context.Context, id int64) error {
 	return nil
 }
 
-// DropItem ends a parked message without an answer; a client that repeats it learns that.
+// DropItem ends a parked message without an answer; a client that repeats it learns that. A
+// reply that waits to be delivered is given up.
 // It returns [ErrNoItem] or [ErrNotParked] where that cannot be.
 func (e *Engine) DropItem(ctx context.Context, id int64) error {
-	if _, err := e.parked(ctx, id); err != nil {
+	i, err := e.parked(ctx, id, true)
+	if err != nil {
 		return err
+	}
+	if i.State == store.Answered {
+		return e.Delivered(ctx, id)
 	}
 	return e.config.Store.Finish(ctx, store.End{ID: id, Result: resultOf(nil, fmt.Errorf("%w, and an operator dropped it", ErrParked))})
 }
 
-func (e *Engine) parked(ctx context.Context, id int64) (store.Item, error) {
+// parked returns an item that is parked or, if that may be, whose reply waits to be delivered.
+func (e *Engine) parked(ctx context.Context, id int64, answered bool) (store.Item, error) {
 	i, err := e.unended(ctx, id)
-	if err == nil && i.State != store.Parked {
+	if err == nil && i.State != store.Parked && (!answered || i.State != store.Answered) {
 		err = fmt.Errorf("%d: %w", id, ErrNotParked)
 	}
 	return i, err

@@ -45,6 +45,9 @@ func (e *Engine) told(m Message) (Message, error) {
 			m.Channel, m.User = channel, id
 		}
 	}
+	if m.Channel == identity.System {
+		return m, fmt.Errorf("%w: the channel %s is etui's own", ErrInvalid, m.Channel)
+	}
 	if m.Channel != "" && m.Channel != "cli" && m.User == "" && m.Session == "" && m.Chat == "" && m.guest == "" && e.config.Scope != route.Main {
 		m.guest = rand.Text()
 	}
@@ -77,7 +80,7 @@ func bounded(m Message) error {
 		return fmt.Errorf("%w: limit and budget must not be negative", ErrInvalid)
 	}
 	for _, n := range [...]struct{ what, text string }{
-		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
+		{"agent", m.Agent}, {"skill", m.Skill}, {"mode", string(m.Mode)}, {"channel", m.Channel}, {"chat", m.Chat}, {"thread", m.Thread}, {"account", m.Account}, {"user", m.User}, {"session", m.Session}, {"as", m.As}, {"idempotency key", m.IdempotencyKey},
 	} {
 		if err := name(n.what, n.text); err != nil {
 			return err
@@ -118,8 +121,11 @@ func (e *Engine) sender(m Message) identity.Sender {
 }
 
 func (e *Engine) place(a *agent, m Message) route.Place {
+	if m.Direct {
+		m.Chat, m.Thread = "", ""
+	}
 	return route.Place{
-		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Session: m.Session,
+		Agent: a.Name, Channel: m.Channel, Account: m.Account, Sender: e.sender(m), Guest: m.guest, Chat: m.Chat, Thread: m.Thread, Session: m.Session,
 	}
 }
 

@@ -55,6 +55,8 @@ type Place struct {
 	Guest string
 	// Chat is the group of the message; empty for a direct message.
 	Chat string
+	// Thread is a thread or topic of Chat.
+	Thread string
 	// Session, when not empty, is a name that the client chose; it overrides all parts
 	// but the agent and the sender.
 	Session string
@@ -67,7 +69,11 @@ func Key(p Place, scope Scope) session.Key {
 	case p.Session != "":
 		return join(append([]string{"agent", p.Agent, "session", p.Session}, who...)...)
 	case p.Chat != "":
-		return join("agent", p.Agent, "group", p.Channel, p.Chat)
+		parts := []string{"agent", p.Agent, "group", p.Channel, p.Chat}
+		if p.Thread != "" {
+			parts = append(parts, "thread", p.Thread)
+		}
+		return join(parts...)
 	case scope == Main || p.Channel == "" && p.Sender.Kind() == identity.Guest && p.Guest == "":
 		return join("agent", p.Agent, "main")
 	case scope == ChannelPeer:
@@ -103,11 +109,32 @@ func join(parts ...string) session.Key {
 	return session.Key(strings.Join(escaped, ":"))
 }
 
+// Sub returns the key of a sub-agent's session: the place of its parent, with an agent and
+// an ID of its own. Who owns it, and what it remembers, are as of the parent.
+func Sub(parent session.Key, agent, id string) session.Key {
+	parts := append([]string{"agent", agent, sub, id}, placed(split(parent))[2:]...)
+	return join(parts...)
+}
+
+// sub marks the key of a sub-agent.
+const sub = "sub"
+
+// placed returns the parts of a key without the ID of a sub-agent.
+func placed(parts []string) []string {
+	switch {
+	case len(parts) < 2:
+		return []string{"agent", ""}
+	case len(parts) > 4 && parts[2] == sub:
+		return slices.Concat(parts[:2], parts[4:])
+	}
+	return parts
+}
+
 // Owner returns whose conversation a key names: the kind of its sender, and the sender
 // as [identity.Sender.Record] writes it. Groups, and conversations of everybody, are
 // nobody's: their kind is empty.
 func Owner(key session.Key) (kind identity.Kind, record string) {
-	parts := split(key)
+	parts := placed(split(key))
 	if len(parts) < 3 {
 		return "", ""
 	}
@@ -134,8 +161,8 @@ func Owner(key session.Key) (kind identity.Kind, record string) {
 // package memory calls it: a person, a peer, a group, or main, which is the operator's and,
 // under the scope Main, everybody's. It is empty for guests, of whom nothing is remembered.
 func Remembered(key session.Key) string {
-	parts := split(key)
-	if len(parts) == 5 && parts[2] == "group" {
+	parts := placed(split(key))
+	if (len(parts) == 5 || len(parts) == 7 && parts[5] == "thread") && parts[2] == "group" {
 		return memory.Owner("groups", parts[3]+":"+parts[4])
 	}
 	if len(parts) == 3 && parts[2] == "main" {

@@ -32,7 +32,7 @@ func (a Access) String() string { return [...]string{"operator", "client", "pers
 // AccessOf returns who may use the route of a request, [Operator] where there is none.
 func AccessOf(r *http.Request) Access {
 	mux, access := http.NewServeMux(), map[string]Access{}
-	for _, route := range table(nil, nil, nil, nil) { // nothing is handled
+	for _, route := range table(&Server{}, nil, nil, nil) { // nothing is handled
 		mux.HandleFunc(route.Pattern, route.handle)
 		access[route.Pattern] = route.Access
 	}
@@ -92,6 +92,14 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /admin/keys", Operator, "the API keys: names, powers and whose they are", s.listKeys},
 		{"POST /admin/keys", Operator, "a NewKey in, the MadeKey out, which shows the key once", s.addKey},
 		{"DELETE /admin/keys/{name}", Operator, "revoke a key", s.revokeKey},
+
+		{"GET /channels/{channel}", Open, "the webhook of a channel, which checks its platform's signature", s.config.Channels.ServeHTTP},
+		{"POST /channels/{channel}", Open, "the same: what the platform delivers", s.config.Channels.ServeHTTP},
+		{"GET /admin/channels", Operator, "the ChannelStatus", s.listChannels},
+		{"POST /admin/channels/pair", Operator, "a Code in: let in whoever has it", s.pairChannel},
+		{"DELETE /admin/channels/{name}/people/{user}", Operator, "take back what a code gave", s.unpairChannel},
+		{"POST /admin/channels/{name}/send", Operator, "a ChannelMessage in: say it in a chat", s.sayChannel},
+		{"POST /admin/channels/{name}/test", Operator, "ask the platform for the account: {} in, a ChannelAccount out", s.testChannel},
 
 		{"GET /metrics", Operator, "counters and latencies in Prometheus' text format", s.metrics},
 		{"GET /admin/sessions", Operator, "all conversations: ?user= ?part= ?key= ?limit= ?after=", own.Sessions},

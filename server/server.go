@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/server/admin"
@@ -42,6 +43,8 @@ type Config struct {
 	Status api.Config
 	// Skills is what operators see and change. Its Log is set from this Config's.
 	Skills admin.Config
+	// Channels are where people talk; nil means nowhere. The caller runs them.
+	Channels *channel.Host
 	// Log receives what operators should know; nil discards.
 	Log *slog.Logger
 }
@@ -64,6 +67,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Keys = &identity.Keys{}
 	}
 	cfg.Skills.Log = cfg.Log
+	if cfg.Channels == nil {
+		cfg.Channels, _ = channel.New(channel.Config{Engine: e}) // without accounts nothing can be wrong
+	}
 	s := &Server{engine: e, config: cfg}
 	s.routes = table(s, openai.New(e), api.New(e, cfg.Status), admin.New(cfg.Skills))
 	s.all = s.serve(func(Access) bool { return true })

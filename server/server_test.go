@@ -78,6 +78,13 @@ func ExampleServer_Routes() {
 	// operator  GET /admin/keys
 	// operator  POST /admin/keys
 	// operator  DELETE /admin/keys/{name}
+	// open      GET /channels/{channel}
+	// open      POST /channels/{channel}
+	// operator  GET /admin/channels
+	// operator  POST /admin/channels/pair
+	// operator  DELETE /admin/channels/{name}/people/{user}
+	// operator  POST /admin/channels/{name}/send
+	// operator  POST /admin/channels/{name}/test
 	// operator  GET /metrics
 	// operator  GET /admin/sessions
 	// operator  GET /admin/sessions/{key}
@@ -239,7 +246,7 @@ func (brokenStore) List(context.Context, session.Filter) ([]session.Summary, err
 }
 
 func TestNotReady(t *testing.T) {
-	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Store = brokenStore{} })
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Store = brokenStore{&store.Memory{}} })
 	if status, body := ask(t.Context(), s, "GET", "http://localhost/readyz", ""); status != 503 || !strings.Contains(body, "the store cannot be read") {
 		t.Errorf("/readyz: %d %s", status, body)
 	}

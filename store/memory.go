@@ -196,7 +196,7 @@ func compare(c, d session.Cursor) int {
 }
 
 func (s *stored) summary() session.Summary {
-	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Created: s.created, Updated: s.updated}
+	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Parent: s.Parent, Created: s.created, Updated: s.updated}
 	add := func(list []string, name string) []string {
 		if name == "" {
 			return list
@@ -338,11 +338,13 @@ func (m *Memory) Items(_ context.Context, f ItemFilter) ([]Item, error) {
 	defer m.mu.Unlock()
 	list := []Item{}
 	for _, i := range m.inbox {
-		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) && (f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) {
+		if (f.ID == 0 || i.ID == f.ID) && (f.Session == "" || i.Session == f.Session) && (f.State == "" || i.State == f.State) && (f.NotOf == "" || i.Holder != f.NotOf) && i.ID > f.After {
 			list = append(list, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Item) int { return cmp.Compare(a.Priority, b.Priority) })
+	if f.After == 0 {
+		slices.SortStableFunc(list, func(a, b Item) int { return cmp.Compare(a.Priority, b.Priority) })
+	}
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[:f.Limit]
 	}
@@ -366,21 +368,43 @@ func (m *Memory) Update(_ context.Context, item Item) error {
 func (m *Memory) Finish(_ context.Context, e End) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := slices.IndexFunc(m.inbox, func(i Item) bool { return i.ID == e.ID && i.State != Done })
+	at := slices.IndexFunc(m.inbox, func(i Item) bool { return i.ID == e.ID && i.State != Done && i.State != Answered })
 	if at < 0 {
 		return ErrEnded
 	}
 	if e.Session != "" {
 		m.add(e.Session, e.State, e.Messages)
 	}
+	m.inbox[at].Result = e.Result
+	if e.Deliver {
+		m.inbox[at].State, m.inbox[at].Reason, m.inbox[at].Tries = Answered, "", 0
+		return nil
+	}
+	m.end(at)
+	return nil
+}
+
+// Delivered implements [Inbox].
+func (m *Memory) Delivered(_ context.Context, id int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := slices.IndexFunc(m.inbox, func(i Item) bool { return i.ID == id && i.State == Answered })
+	if at < 0 {
+		return ErrEnded
+	}
+	m.end(at)
+	return nil
+}
+
+// end ends an item. The caller holds the lock.
+func (m *Memory) end(at int) {
 	now := time.Now()
 	if i := &m.inbox[at]; i.Key == "" {
 		m.inbox = slices.Delete(m.inbox, at, at+1)
 	} else {
-		i.State, i.Result, i.Message, i.Ended = Done, e.Result, nil, now
+		i.State, i.Message, i.Ended = Done, nil, now
 	}
 	m.inbox = slices.DeleteFunc(m.inbox, func(i Item) bool { return i.State == Done && now.Sub(i.Ended) > Kept })
-	return nil
 }
 
 // Put implements [Records].

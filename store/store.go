@@ -41,7 +41,8 @@ type Record struct {
 	Value json.RawMessage
 }
 
-// Inbox keeps the messages that were accepted until they are answered. It is the
+// Inbox keeps the messages that were accepted until they are answered, and the replies until
+// they are delivered. It is the
 // mailbox of every session: the items of a session come in the order of their priority,
 // and then in the order in which they were accepted. The engine makes sure that only one
 // item of a session is worked on at a time.
@@ -66,6 +67,9 @@ type Inbox interface {
 	// message; any other is removed. Finish changes nothing and returns [ErrEnded] where
 	// the item has ended.
 	Finish(ctx context.Context, e End) error
+	// Delivered ends an item that is [Answered], as Finish ends one: its reply has arrived,
+	// or never will. It returns [ErrEnded] where there is none.
+	Delivered(ctx context.Context, id int64) error
 }
 
 // Item is a message in the inbox.
@@ -116,9 +120,10 @@ type State string
 
 // The states.
 const (
-	Waiting State = "waiting" // for its turn, or for the end of its turn
-	Parked  State = "parked"  // it was given up; an operator decides
-	Done    State = "done"
+	Waiting  State = "waiting"  // for its turn, or for the end of its turn
+	Parked   State = "parked"   // it was given up; an operator decides
+	Answered State = "answered" // its turn has ended, and the reply is still to be delivered
+	Done     State = "done"
 )
 
 // Kept is how long an item with a key is kept after its end, so that its sender can ask
@@ -130,6 +135,8 @@ type ItemFilter struct {
 	ID      int64
 	Session session.Key
 	State   State
+	// After, when not 0, leaves out the items up to an ID, and sorts the others by ID.
+	After int64
 	// NotOf leaves out the items of a holder.
 	NotOf string
 	// Limit bounds the result; 0 means all.
@@ -140,6 +147,8 @@ type ItemFilter struct {
 type End struct {
 	ID     int64
 	Result json.RawMessage
+	// Deliver leaves the item [Answered], with its message, until [Inbox.Delivered].
+	Deliver bool
 	// Session, when not empty, gets State and Messages, as by Append.
 	Session  session.Key
 	State    session.State
@@ -195,9 +204,9 @@ type Interruption struct {
 // Claim is what [Shared.Claim] is to do.
 type Claim struct {
 	Session session.Key
-	// Item, when not 0, is what the session is claimed for. Claim waits for the items
-	// before it that other processes will answer, and returns [ErrEnded] once it does not
-	// wait any more.
+	// Item, when not 0, is what the session is claimed for. Claim waits for the items that
+	// other processes will answer, if they come before the first item of this one, and
+	// returns [ErrEnded] once Item does not wait any more.
 	Item int64
 	// Try returns [ErrClaimed] instead of waiting.
 	Try bool

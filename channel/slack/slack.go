@@ -165,7 +165,7 @@ func (c *Channel) trusted(u *url.URL) bool {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true}
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: c.markup.length, MaxFile: maxFile, Buttons: true, Pushed: c.config.AppToken == ""}
 }
 
 // account is who the token belongs to.

@@ -133,7 +133,7 @@ func New(cfg Config) (*Channel, error) {
 
 // Traits implements [channel.Channel].
 func (c *Channel) Traits() channel.Traits {
-	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true}
+	return channel.Traits{Platform: Platform, MaxText: 4096, Length: c.length, MaxFile: maxUpload, Buttons: true, Pushed: c.webhook != ""}
 }
 
 // Probe implements [channel.Prober].

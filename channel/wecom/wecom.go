@@ -141,6 +141,7 @@ func New(c Config) (*Channel, error) {
 // interval would be lost.
 func (c *Channel) Traits() channel.Traits {
 	return channel.Traits{
+		Pushed:   true,
 		Platform: Platform,
 		MaxText:  maxText,
 		Length:   func(text string) int { return len(text) },

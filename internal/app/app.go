@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/builtin/memories"
@@ -88,6 +89,8 @@ type App struct {
 	keeper   memories.Keeper // gives the tools the engine's memory
 	texts    *texts
 	byName   map[string]model.Model // the models; the empty name is the first one
+	accounts []channel.Account
+	channels *channel.Host
 	close    []func() error
 }
 
@@ -144,8 +147,12 @@ func (a *App) open(ctx context.Context, settings Config) error {
 	a.keeper.Memory = a.Engine
 	a.reloader = newReloader(a)
 	c := a.Workspace.Config
+	a.channels, err = channel.New(channel.Config{Engine: a.Engine, Accounts: a.accounts, Records: a.Config.Store, Log: a.log})
+	if err != nil {
+		return err
+	}
 	a.HTTP = server.New(a.Engine, server.Config{
-		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Log: a.log,
+		Key: string(c.API.Key), Keys: a.keys, Users: func() *identity.Users { return bookOf(a.registry.Catalog()).users }, Hosts: c.API.Hosts, Skills: a.skills.admin(), Channels: a.channels, Log: a.log,
 		Status: api.Config{
 			Version: a.version, Policy: func() []rules.Status { return bookOf(a.registry.Catalog()).calls.Status() },
 			Configuration: func() api.Configuration { return *a.reloader.status.Load() },
@@ -201,6 +208,9 @@ func (a *App) openCatalog(ctx context.Context, stored bool) error {
 	}
 	a.programs = programs
 	if err := a.addTools(ctx); err != nil {
+		return err
+	}
+	if err := a.openChannels(); err != nil {
 		return err
 	}
 	if err := a.addSkills(ctx, out, stored); err != nil {

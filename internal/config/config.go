@@ -41,6 +41,7 @@ type Config struct {
 	Enrich     Enrich       `yaml:"enrich" help:"Let a model write what people call a tool and how they ask for it: see enrich.md."`
 	Usage      Usage        `yaml:"usage" help:"What etui keeps of past turns and learns from them."`
 	Limits     Limits       `yaml:"limits" help:"Limits of messages, turns and calls."`
+	Channels   []Channel    `yaml:"channels" help:"Where people talk to the agents, see channels.md."`
 	Heartbeat  Heartbeat    `yaml:"heartbeat" help:"Say what HEARTBEAT.md in the workspace says, again and again: see schedule.md."`
 	Sessions   Sessions     `yaml:"sessions" help:"Which messages belong to one conversation, and how long it is kept."`
 
@@ -99,6 +100,18 @@ type Agent struct {
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
+	Spawn        Spawn    `yaml:"spawn" help:"Sub-agents that it may start with the tool spawn, see subagents.md. Default: none."`
+}
+
+// Spawn bounds the sub-agents of an agent.
+type Spawn struct {
+	AtOnce int           `yaml:"at_once" help:"How many sub-agents of a conversation work at once. 0: the agent starts none."`
+	Number int           `yaml:"number" default:"8" help:"How many it may start for one message of the user, also while their results come."`
+	Depth  int           `yaml:"depth" default:"1" help:"How deep they may be nested. 1: sub-agents start none themselves."`
+	Agents []string      `yaml:"agents" help:"The agents that it may start. Default: itself."`
+	Steps  int           `yaml:"steps" help:"How often a sub-agent may ask the model in one turn. Default: limits.steps."`
+	Time   time.Duration `yaml:"time" default:"10m" help:"How long it may work; it does not count while it waits for an approval."`
+	Tokens int           `yaml:"tokens" default:"200000" help:"How many tokens it may use, requests and answers together, as the provider counts them."`
 }
 
 // Custom says what the strategy custom includes. A message may leave out more.
@@ -341,6 +354,44 @@ type Limits struct {
 	Result        Size          `yaml:"result" default:"32KiB" help:"How much of a result the model reads."`
 	Skill         Size          `yaml:"skill" default:"64KiB" help:"How much of a skill's instructions, or of a file beside them, the model reads at once."`
 	HistoryTokens int           `yaml:"history_tokens" default:"24000" help:"About how many tokens of a conversation are sent."`
+}
+
+// Channel is an account on a platform where people talk to the agents.
+type Channel struct {
+	Name      string       `yaml:"name" help:"Name of the account, in commands and as attrs.account in rules. Default: the type."`
+	Type      string       `yaml:"type" required:"true" enum:"irc,slack,telegram,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
+	Token     secret.Value `yaml:"token" help:"What the platform gave for the account; irc: the password of the account. Use ${NAME}."`
+	AppToken  secret.Value `yaml:"app_token" help:"slack: the app-level token, for Socket Mode. Use ${NAME}."`
+	UserToken secret.Value `yaml:"user_token" help:"slack: a person's token, for reminders. Use ${NAME}."`
+	Secret    secret.Value `yaml:"secret" help:"What signs deliveries: slack's signing secret, webhook's whsec_ (two, with a space between, while you change it); wecom: the application's secret; irc: the password of the server. Use ${NAME}."`
+	Key       secret.Value `yaml:"key" help:"wecom: the EncodingAESKey. Use ${NAME}."`
+	URL       string       `yaml:"url" help:"Address of the API; webhook: where replies go; irc: the server, as in ircs://irc.example.org:6697. Default: the platform's own."`
+	Webhook   string       `yaml:"webhook" help:"telegram: the public URL of this channel, https://HOST/channels/NAME. Default: etui fetches the messages itself."`
+	Corp      string       `yaml:"corp" help:"wecom: the ID of the company."`
+	App       int          `yaml:"app" help:"wecom: the AgentId of the application."`
+	Nick      string       `yaml:"nick" help:"irc: the name to take."`
+	Account   string       `yaml:"account" help:"irc: the account to log in to. Default: the nick."`
+	Rooms     []string     `yaml:"rooms" help:"irc: the channels to join."`
+
+	Workflows map[string]secret.Value `yaml:"workflows" help:"slack: workflows that the agent may start, by name: the URL of each one's webhook. Use ${NAME}."`
+
+	Allow     []string  `yaml:"allow" help:"Who may write directly: the platform's IDs of people, users for the people of users, or * for everybody. Default: nobody."`
+	Groups    []string  `yaml:"groups" help:"The groups in which it answers: the platform's IDs of chats, or * for all. Everybody there may write. Default: none."`
+	Always    bool      `yaml:"always" help:"Answer every message of these groups. Default: those that mention it."`
+	Pairing   bool      `yaml:"pairing" help:"Give strangers who write directly a code, with which etui channels pair lets them in."`
+	Refusal   string    `yaml:"refusal" help:"What other strangers are told, once an hour. Default: nothing."`
+	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
+	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
+	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
+}
+
+// Binding chooses how the messages of a place are answered.
+type Binding struct {
+	Chat     string `yaml:"chat" help:"ID of the chat. Default: every one."`
+	User     string `yaml:"user" help:"The platform's ID of the person. Default: everybody."`
+	Agent    string `yaml:"agent" help:"Agent that answers. Default: the first one."`
+	Skill    string `yaml:"skill" help:"Skill or toolset that is active. Default: the agent's."`
+	Strategy string `yaml:"strategy" enum:"full,lite,custom" help:"How much context a turn gets. Default: the agent's."`
 }
 
 // Heartbeat says how often HEARTBEAT.md is said.

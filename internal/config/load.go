@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -241,6 +242,7 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 		r.fail(find(root, "admin"), "admin is %q; it must be a loopback address such as 127.0.0.1:3885", c.Admin)
 	}
 	r.skills(c.Skills, find(root, "skills"))
+	r.channels(c, root)
 	models, agents := map[string]bool{}, map[string]bool{}
 	for i, m := range c.Models {
 		n := find(root, "models", i)
@@ -282,6 +284,36 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 		for _, m := range append([]string{a.Model}, a.Fallback...) {
 			if m != "" && !models[m] {
 				r.fail(n, "agent %s: there is no model %q%s", a.Name, m, nearest.Hint(m, known))
+			}
+		}
+	}
+}
+
+// channels checks rules about more than one key of the channels, and names those without a
+// name.
+func (r *reader) channels(c *Config, root *yaml.Node) {
+	names := map[string]bool{}
+	for i := range c.Channels {
+		ch, n := &c.Channels[i], find(root, "channels", i)
+		ch.Name = cmp.Or(ch.Name, ch.Type)
+		if names[ch.Name] {
+			r.fail(n, "there are two channels named %q: give each a name", ch.Name)
+		}
+		names[ch.Name] = true
+		if strings.ContainsAny(ch.Name, ":/ ") {
+			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces", ch.Name)
+		}
+		if ch.PerMinute < 1 {
+			r.fail(find(root, "channels", i, "per_minute"), "channel %s: per_minute must be at least 1", ch.Name)
+		}
+		for j, b := range ch.Bindings {
+			known := slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Name == b.Agent })
+			if b.Agent != "" && !known && (len(c.Agents) > 0 || b.Agent != "main") {
+				agents := []string{}
+				for _, a := range c.Agents {
+					agents = append(agents, a.Name)
+				}
+				r.fail(find(root, "channels", i, "bindings", j), "channel %s: there is no agent %q%s", ch.Name, b.Agent, nearest.Hint(b.Agent, slices.Values(agents)))
 			}
 		}
 	}

@@ -47,6 +47,13 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
+// Remove forgets the value of a key.
+func (c *Cache[K, V]) Remove(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(c.entries[key])
+}
+
 // Put stores a value under a key.
 func (c *Cache[K, V]) Put(key K, value V) {
 	size := c.size(value)

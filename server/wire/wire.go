@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/memory"
@@ -165,6 +166,8 @@ var statuses = []struct {
 	{engine.ErrOpen, http.StatusConflict, "turn_open"},
 	{engine.ErrNoTask, http.StatusNotFound, "task_not_found"},
 	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
+	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
+	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
 	{engine.ErrNoApproval, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
 	{engine.ErrNothingAwaited, http.StatusConflict, "nothing_awaited"},

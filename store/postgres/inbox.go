@@ -91,19 +91,23 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 		value     any
 		wanted    bool
 	}{
-		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""}, {"state = $%d", f.State, f.State != "" && f.State != store.Waiting},
-		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""},
+		{"id = $%d", f.ID, f.ID != 0}, {"session = $%d", f.Session, f.Session != ""}, {"state = $%d", f.State, f.State != "" && f.State != store.Waiting && f.State != store.Answered},
+		{"holder <> $%d AND " + dead, f.NotOf, f.NotOf != ""}, {"id > $%d", f.After, f.After != 0},
 	} {
 		if c.wanted {
 			args = append(args, c.value)
 			query += " AND " + fmt.Sprintf(c.condition, len(args))
 		}
 	}
-	if f.State == store.Waiting {
-		query += ` AND state = 'waiting'` // in these words, because the index of mailboxes has them
+	if f.State == store.Waiting || f.State == store.Answered {
+		query += ` AND state = '` + string(f.State) + `'` // in these words, because the indexes of both have them
+	}
+	order := " ORDER BY priority, id LIMIT $%d"
+	if f.After != 0 {
+		order = " ORDER BY id LIMIT $%d"
 	}
 	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(" ORDER BY priority, id LIMIT $%d", len(args)+1), append(slices.Clone(args), all(f.Limit))...)
+		rows, err := s.pool.Query(ctx, query+fmt.Sprintf(order, len(args)+1), append(slices.Clone(args), all(f.Limit))...)
 		if err == nil {
 			list, err = pgx.CollectRows(rows, item)
 		}
@@ -138,12 +142,23 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 			return err
 		}
 		s.fence(b, e.Session)
-		b.Queue(`SELECT finish($1, $2, $3)`, e.ID, result(e.Result), store.Kept.Milliseconds())
+		finish(b, e)
 		add(b, step, e.State)
 	} else {
-		b.Queue(`SELECT finish($1, $2, $3)`, e.ID, result(e.Result), store.Kept.Milliseconds())
+		finish(b, e)
 	}
 	return s.lost(e.Session, s.update(ctx, b))
+}
+
+func finish(b *pgx.Batch, e store.End) {
+	b.Queue(`SELECT finish($1, $2, $3, $4)`, e.ID, result(e.Result), e.Deliver, store.Kept.Milliseconds())
+}
+
+// Delivered implements [store.Inbox].
+func (s *Store) Delivered(ctx context.Context, id int64) error {
+	b := &pgx.Batch{}
+	b.Queue(`SELECT delivered($1, $2)`, id, store.Kept.Milliseconds())
+	return s.update(ctx, b)
 }
 
 func result(raw json.RawMessage) *string {

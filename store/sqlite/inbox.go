@@ -66,19 +66,23 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 		column string
 		value  any
 		wanted bool
-	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}} {
+	}{{"id = ", f.ID, f.ID != 0}, {"session = ", f.Session, f.Session != ""}, {"holder <> ", f.NotOf, f.NotOf != ""}, {"id > ", f.After, f.After != 0}} {
 		if c.wanted {
 			query, args = query+" AND "+c.column+"?", append(args, c.value)
 		}
 	}
 	switch f.State {
 	case "":
-	case store.Waiting:
-		query += ` AND state = 'waiting'` // in these words, because the index of mailboxes has them
+	case store.Waiting, store.Answered:
+		query += ` AND state = '` + string(f.State) + `'` // in these words, because the indexes of both have them
 	default:
 		query, args = query+` AND state = ?`, append(args, f.State)
 	}
-	rows, err := s.read.QueryContext(ctx, query+` ORDER BY priority, id LIMIT ?`, append(args, all(f.Limit))...)
+	order := ` ORDER BY priority, id LIMIT ?`
+	if f.After != 0 {
+		order = ` ORDER BY id LIMIT ?`
+	}
+	rows, err := s.read.QueryContext(ctx, query+order, append(args, all(f.Limit))...)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -111,24 +115,41 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 		}
 	}
 	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
-		now := time.Now()
-		var keyed bool
-		err := tx.QueryRowContext(ctx, `SELECT key IS NOT NULL FROM inbox WHERE id = ? AND state <> 'done'`, e.ID).Scan(&keyed)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return store.ErrEnded
-		case err == nil && keyed:
-			if _, err = tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = ?, ended = ? WHERE id = ?`, string(e.Result), now.UnixMilli(), e.ID); err == nil {
-				_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ?`, now.Add(-store.Kept).UnixMilli())
-			}
-		case err == nil:
-			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ?`, e.ID)
+		result := string(e.Result)
+		var err error
+		if e.Deliver {
+			err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = ? WHERE id = ? AND state NOT IN ('answered', 'done')`, result, e.ID))
+		} else {
+			err = end(ctx, tx, e.ID, `state NOT IN ('answered', 'done')`, &result)
 		}
 		if err != nil || step == nil {
 			return err
 		}
 		return s.add(ctx, tx, step)
 	}))
+}
+
+// Delivered implements [store.Inbox].
+func (s *Store) Delivered(ctx context.Context, id int64) error {
+	return s.explain(s.update(ctx, func(tx *sql.Tx) error { return end(ctx, tx, id, `state = 'answered'`, nil) }))
+}
+
+// end ends an item if a condition holds; without a result, it keeps the one that it has.
+func end(ctx context.Context, tx *sql.Tx, id int64, condition string, result *string) error {
+	now := time.Now()
+	var keyed bool
+	err := tx.QueryRowContext(ctx, `SELECT key IS NOT NULL FROM inbox WHERE id = ? AND `+condition, id).Scan(&keyed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return store.ErrEnded
+	case err == nil && keyed:
+		if _, err = tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ?`, result, now.UnixMilli(), id); err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ?`, now.Add(-store.Kept).UnixMilli())
+		}
+	case err == nil:
+		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ?`, id)
+	}
+	return err
 }
 
 // changed returns [store.ErrEnded] for a statement that changed nothing.

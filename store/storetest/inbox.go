@@ -18,6 +18,7 @@ func inbox(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Run("items come by priority, then in order", func(t *testing.T) { mailbox(t, open(t)) })
 	t.Run("a key is accepted once", func(t *testing.T) { acceptedOnce(t, open(t)) })
 	t.Run("an item ends with its step, once", func(t *testing.T) { ends(t, open(t)) })
+	t.Run("a reply is kept until it is delivered", func(t *testing.T) { outbox(t, open(t)) })
 	t.Run("what other holders left is found", func(t *testing.T) { holders(t, open(t)) })
 	t.Run("an item can be parked and taken up again", func(t *testing.T) { parked(t, open(t)) })
 	t.Run("sessions take their items with them", func(t *testing.T) { leaveWithSession(t, open(t)) })
@@ -113,6 +114,53 @@ func ends(t *testing.T, s store.Store) {
 	must(t, s.Finish(t.Context(), store.End{ID: accept(t, s, store.Item{Session: "b"}).ID}))
 	if got := load(t, s, "b", 0); len(got.Messages) != 0 {
 		t.Errorf("the session b has %d messages", len(got.Messages))
+	}
+}
+
+func outbox(t *testing.T, s store.Store) {
+	keyed, plain := accept(t, s, store.Item{Session: "a", Key: "k"}), accept(t, s, store.Item{Session: "a"})
+	waits := accept(t, s, store.Item{Session: "a"})
+	for _, i := range []store.Item{keyed, plain} {
+		end := store.End{ID: i.ID, Result: []byte(`{"reply":1}`), Deliver: true, Session: "a", Messages: []chat.Message{{Role: chat.Assistant, Text: "bye"}}}
+		must(t, s.Finish(t.Context(), end))
+		if err := s.Finish(t.Context(), end); !errors.Is(err, store.ErrEnded) {
+			t.Errorf("finished twice: %v", err)
+		}
+		i.State, i.Tries, i.Reason, i.Holder = store.Answered, 2, "the platform is away", "me"
+		must(t, s.Update(t.Context(), i))
+	}
+	if got := load(t, s, "a", 0); len(got.Messages) != 2 {
+		t.Errorf("the session has %d messages", len(got.Messages))
+	}
+	list, err := s.Items(t.Context(), store.ItemFilter{State: store.Answered})
+	must(t, err)
+	if len(list) != 2 || list[0].ID != keyed.ID || list[1].ID != plain.ID {
+		t.Fatalf("to be delivered: %+v", list)
+	}
+	list, err = s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID - 1})
+	must(t, err)
+	if later, err := s.Items(t.Context(), store.ItemFilter{State: store.Answered, After: keyed.ID}); err != nil || len(list) != 2 || len(later) != 1 || later[0].ID != plain.ID {
+		t.Fatalf("after an ID: %+v and %+v, %v", list, later, err)
+	}
+	for _, i := range list {
+		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || !i.Ended.IsZero() {
+			t.Errorf("the item is %+v", i)
+		}
+		must(t, s.Delivered(t.Context(), i.ID))
+		if err := s.Delivered(t.Context(), i.ID); !errors.Is(err, store.ErrEnded) {
+			t.Errorf("delivered twice: %v", err)
+		}
+	}
+	if err := s.Delivered(t.Context(), waits.ID); !errors.Is(err, store.ErrEnded) {
+		t.Errorf("delivered without a reply: %v", err)
+	}
+	if got := ids(t, s, store.ItemFilter{}); !slices.Equal(got, []int64{waits.ID, keyed.ID}) && !slices.Equal(got, []int64{keyed.ID, waits.ID}) {
+		t.Errorf("left: %d", got)
+	}
+	list, err = s.Items(t.Context(), store.ItemFilter{ID: keyed.ID})
+	must(t, err)
+	if len(list) != 1 || list[0].State != store.Done || len(list[0].Message) != 0 || string(list[0].Result) != `{"reply":1}` || list[0].Ended.IsZero() {
+		t.Errorf("delivered: %+v", list)
 	}
 }
 

@@ -1,0 +1,382 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/session"
+)
+
+const (
+	// page is how many letters are read at once.
+	page = 200
+	// look is how often the outbox is read when nothing says that it changed.
+	look = time.Second
+	// tooOld is when a letter is given up that could not be delivered.
+	tooOld = 7 * 24 * time.Hour
+	// hopeless is how often a letter is tried while others arrive, and lately is how long ago
+	// one arrived then: the platform does not want this one.
+	hopeless = 10
+	lately   = 10 * time.Minute
+	// underWay is why a letter waits that a process is about to send.
+	underWay = "it is being sent"
+)
+
+// delivered is the end of a delivery in a session: how often the letter was tried that failed,
+// 0 if none did.
+type delivered struct {
+	session session.Key
+	tries   int
+}
+
+// deliver delivers the letters of the accounts that it receives from owned, until ctx ends:
+// those of a session one after the other, and many sessions at once.
+func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
+	mine := map[string]*account{}
+	done := make(chan delivered)
+	var all sync.WaitGroup
+	defer all.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		next := look
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-owned:
+			mine[a.Name] = a
+			next = 0
+		case end := <-done:
+			delete(h.busy, end.session)
+			if end.tries == 0 {
+				delete(h.later, end.session)
+			} else if len(h.later) < remembered {
+				h.later[end.session] = time.Now().Add(min(firstPause<<min(end.tries-1, 10), lastPause))
+			}
+			next = 0
+		case <-h.engine.Answered():
+			next = 0
+		case <-timer.C:
+			waiting, err := h.look(ctx, mine, func(key session.Key, a *account, letters []engine.Letter) {
+				h.busy[key] = true
+				all.Go(func() {
+					end := delivered{key, 1}
+					defer func() {
+						select {
+						case done <- end:
+						case <-ctx.Done():
+						}
+					}()
+					defer panics.Log(h.log, "delivering replies")
+					end.tries = a.deliverAll(ctx, letters)
+				})
+			})
+			if err != nil && ctx.Err() == nil {
+				h.log.WarnContext(ctx, "the outbox cannot be read", "error", err)
+			}
+			// A long outbox is read less often.
+			next = max(look, time.Duration(waiting)*time.Millisecond/20)
+			timer.Reset(next)
+			continue
+		}
+		if next == 0 {
+			timer.Reset(0)
+		}
+	}
+}
+
+// look hands the letters of each session that is not busy to begin, and returns how many
+// wait.
+func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(session.Key, *account, []engine.Letter)) (waiting int, err error) {
+	type batch struct {
+		account *account
+		letters []engine.Letter
+	}
+	batches, order := map[session.Key]*batch{}, []session.Key{}
+	counts := map[*account]int{}
+	for after := int64(0); ; {
+		letters, err := h.engine.Letters(ctx, after, page)
+		if err != nil {
+			return waiting, err
+		}
+		for _, l := range letters {
+			after = l.ID
+			var p place
+			_ = json.Unmarshal(l.To, &p) // it names no account then
+			a := mine[p.Account]
+			if a == nil {
+				h.ownerless(ctx, p, l)
+				continue
+			}
+			waiting++
+			counts[a]++
+			if h.busy[l.Session] || a.resting() || time.Now().Before(h.later[l.Session]) {
+				continue
+			}
+			b := batches[l.Session]
+			if b == nil {
+				if len(batches) >= 4*maxSending {
+					continue // they come next
+				}
+				b = &batch{account: a}
+				batches[l.Session], order = b, append(order, l.Session)
+			}
+			if b.account == a && len(b.letters) < page {
+				b.letters = append(b.letters, l)
+			}
+		}
+		if len(letters) < page {
+			break
+		}
+	}
+	for _, a := range mine {
+		a.count(func(s *State) { s.Waiting = counts[a] })
+	}
+	for _, key := range order {
+		begin(key, batches[key].account, batches[key].letters)
+	}
+	return waiting, nil
+}
+
+// ownerless gives a letter up whose account is gone for long. Another process may have it.
+func (h *Host) ownerless(ctx context.Context, p place, l engine.Letter) {
+	if time.Since(l.Asked) > tooOld {
+		h.drop(ctx, l, fmt.Errorf("there is no channel %q", p.Account))
+	}
+}
+
+func (h *Host) drop(ctx context.Context, l engine.Letter, why error) {
+	h.log.WarnContext(ctx, "a reply is given up", "item", l.ID, "session", l.Session, "error", why)
+	if err := h.engine.Delivered(ctx, l.ID); err != nil {
+		h.log.WarnContext(ctx, "a reply that was given up stays in the outbox", "item", l.ID, "error", err)
+	}
+}
+
+// resting reports whether the account may send nothing now.
+func (a *account) resting() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Now().Before(a.pause)
+}
+
+// deliverAll delivers letters of a session in their order, until one fails. It returns how
+// often that one was tried, or 0.
+func (a *account) deliverAll(ctx context.Context, letters []engine.Letter) int {
+	for _, l := range letters {
+		select {
+		case a.sending <- struct{}{}:
+		case <-ctx.Done():
+			return 0
+		}
+		ok := a.deliverOne(ctx, l)
+		<-a.sending
+		if !ok {
+			return l.Tries + 1
+		}
+	}
+	return 0
+}
+
+// deliverOne delivers a letter, and reports whether the next one may follow.
+func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
+	if a.resting() || ctx.Err() != nil {
+		return false
+	}
+	var to place
+	if err := json.Unmarshal(l.To, &to); err != nil {
+		a.drop(ctx, l, err)
+		return true
+	}
+	if l.Reason == underWay && !a.traits.Once {
+		a.log.WarnContext(ctx, "a reply may arrive twice: the process that sent it ended before it knew whether it had arrived", "channel", a.Name, "item", l.ID)
+	}
+	l.Tries, l.Reason = l.Tries+1, underWay
+	if err := a.engine.Undelivered(ctx, l); err != nil {
+		return false // another process has it, or the store is away
+	}
+	err := a.sendLetter(ctx, to.Address, l)
+	switch {
+	case err == nil:
+		a.succeeded()
+	case errors.Is(err, ErrGone):
+		a.drop(ctx, l, err)
+		return true
+	case time.Since(l.Asked) > tooOld:
+		a.drop(ctx, l, err)
+		return true
+	case l.Tries >= hopeless && a.arrives():
+		a.drop(ctx, l, err)
+		return true
+	default:
+		if ctx.Err() == nil {
+			a.failed(ctx, err)
+		}
+		l.Reason = err.Error()
+		_ = a.engine.Undelivered(context.WithoutCancel(ctx), l) // it is tried again all the same
+		return false
+	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if err = a.engine.Delivered(ctx, l.ID); err == nil {
+			return true
+		}
+		// The reply has arrived: nothing else may be done with the letter.
+		a.log.ErrorContext(ctx, "a reply that was sent cannot be marked", "channel", a.Name, "item", l.ID, "error", err)
+		if !sleep(ctx, pause) {
+			return false
+		}
+	}
+}
+
+func (a *account) succeeded() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Sent++
+	a.arrived = time.Now()
+	if a.failures > 0 && a.state.Connected {
+		a.state.Error = ""
+	}
+	a.failures = 0
+}
+
+// arrives reports whether something has arrived lately.
+func (a *account) arrives() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Since(a.arrived) < lately
+}
+
+// failed makes the account rest: at once if the platform asks for it, else when nothing
+// arrives any more.
+func (a *account) failed(ctx context.Context, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failures++
+	pause := time.Duration(0)
+	if a.failures >= 3 {
+		pause = min(firstPause<<min(a.failures-3, 10), lastPause)
+	}
+	var limited *Limited
+	if errors.As(err, &limited) {
+		pause = max(limited.After, firstPause)
+	} else if errors.Is(err, ErrRefused) {
+		pause = lastPause
+	}
+	if until := time.Now().Add(pause); until.After(a.pause) {
+		a.pause = until
+	}
+	a.state.Error = err.Error()
+	a.log.WarnContext(ctx, "a reply could not be delivered and waits", "channel", a.Name, "error", err, "again_in", pause)
+}
+
+// sendLetter sends what a letter says: it completes the draft that people have seen grow.
+func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) error {
+	text := l.Text
+	if text == "" {
+		text = l.Failed
+	}
+	var buttons []Button
+	if a.traits.Buttons {
+		buttons = buttonsOf(l)
+	}
+	key := fmt.Sprintf("etui-%d", l.ID)
+	d := a.draft(to)
+	if d == nil {
+		return a.say(ctx, to, text, buttons, key)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.id == "" {
+		return a.say(ctx, to, text, buttons, key)
+	}
+	parts := split(text, a.traits)
+	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
+		if d.shown != parts[0] {
+			if err := editor.Edit(ctx, to, d.id, parts[0]); err != nil {
+				var limited *Limited
+				if errors.As(err, &limited) || errors.Is(err, ErrRefused) {
+					return err
+				}
+				// The draft cannot be changed any more: the reply comes whole.
+				return a.say(ctx, to, text, buttons, key)
+			}
+			d.shown = parts[0]
+		}
+		parts = parts[1:]
+	}
+	if err := a.sayParts(ctx, to, parts, buttons, key); err != nil {
+		return err
+	}
+	a.drafts.Remove(draftKey(to))
+	return nil
+}
+
+// buttonsOf are the answers to what a letter asks.
+func buttonsOf(l engine.Letter) (list []Button) {
+	if len(l.Awaits) != 1 {
+		return nil
+	}
+	w := l.Awaits[0]
+	if w.Question != "" {
+		for _, c := range w.Choices {
+			list = append(list, Button{c, c})
+		}
+		return list
+	}
+	return []Button{
+		{"Approve", engine.Approve + " " + w.ID}, {"Approve for this conversation", engine.Approve + " " + w.ID + " session"},
+		{"Deny", engine.Deny + " " + w.ID},
+	}
+}
+
+// say sends a text in as many messages as it takes.
+func (a *account) say(ctx context.Context, to Address, text string, buttons []Button, key string) error {
+	parts := split(text, a.traits)
+	last := len(parts) - 1
+	for i, part := range parts {
+		m := Outgoing{To: to, Text: part, Key: key}
+		if i > 0 {
+			m.Key = fmt.Sprintf("%s-%d", key, i)
+			m.To.Message = ""
+		}
+		if i == last {
+			m.Buttons = buttons
+		}
+		if _, err := a.Channel.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sayParts sends what follows a draft.
+func (a *account) sayParts(ctx context.Context, to Address, parts []string, buttons []Button, key string) error {
+	to.Message = ""
+	for i, part := range parts {
+		m := Outgoing{To: to, Text: part, Key: fmt.Sprintf("%s-%d", key, i+1)}
+		if i == len(parts)-1 {
+			m.Buttons = buttons
+		}
+		if _, err := a.Channel.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole reports whether a text needs no second message.
+func (t Traits) fits(text string) bool { return t.MaxText == 0 || t.length(text) <= t.MaxText }
+
+func (t Traits) length(text string) int {
+	if t.Length != nil {
+		return t.Length(text)
+	}
+	return strings.Count(text, "") - 1
+}

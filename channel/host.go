@@ -1,0 +1,406 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+)
+
+// Everybody, in Account.Allow and Account.Groups, allows all; KnownUsers, in Account.Allow,
+// allows the people of the configuration.
+const (
+	Everybody  = "*"
+	KnownUsers = "users"
+)
+
+// Account is a channel with who may use it. It is closed by default.
+type Account struct {
+	// Name is the account's, in facts, commands and records. Each has a name of its own.
+	Name string
+	// Channel is the adapter.
+	Channel Channel
+	// Allow are the IDs of the people who may write directly, and Groups those of the chats
+	// in which everybody may.
+	Allow, Groups []string
+	// Pairing lets a stranger who writes directly have a code, with which an operator lets
+	// them in: see [Host.Pair]. Without it, a stranger reads Refusal, once an hour at most;
+	// empty means nothing.
+	Pairing bool
+	Refusal string
+	// Always answers every message of a group. Otherwise one has to mention the account.
+	Always bool
+	// Whole sends answers only when they are complete, although the channel can edit.
+	Whole bool
+	// PerMinute is how many messages of one person are taken in a minute; 0 means 20.
+	PerMinute int
+	// Bindings say which agent answers whom. The first one that matches counts.
+	Bindings []Binding
+}
+
+// Binding chooses how the messages of some place are answered.
+type Binding struct {
+	// Chat and User are IDs; empty ones match all.
+	Chat, User string
+	// Agent, Skill and Strategy are as in [engine.Message].
+	Agent, Skill string
+	Strategy     *prompt.Strategy
+}
+
+// Config says what a host is made of.
+type Config struct {
+	Engine   *engine.Engine
+	Accounts []Account
+	// Records keeps who was let in by a code; nil keeps it in memory.
+	Records store.Records
+	// Log receives what operators should know; nil discards.
+	Log *slog.Logger
+}
+
+// Host runs the channels of an engine. It is safe for concurrent use.
+type Host struct {
+	engine   *engine.Engine
+	records  store.Records
+	log      *slog.Logger
+	accounts []*account
+	busy     map[session.Key]bool      // sessions whose letters are being delivered; only deliver uses it
+	later    map[session.Key]time.Time // when they are tried again after a failure; likewise
+	sending  chan struct{}             // one place for each delivery at once
+	turns    sync.WaitGroup
+}
+
+// account is an Account at work.
+type account struct {
+	Account
+	*Host
+	traits Traits
+	life   context.Context //nolint:containedctx // while the host runs
+	up     atomic.Bool     // Run has begun, and life is set
+
+	rates   *recent.Cache[string, *rate.Limiter]
+	told    *recent.Cache[string, time.Time] // when a stranger was told something last
+	handled *recent.Cache[string, bool]      // commands that were answered here
+	drafts  *recent.Cache[string, *draft]
+
+	mu       sync.Mutex
+	state    State
+	pause    time.Time // nothing is sent before
+	failures int       // of sending, in a row
+	arrived  time.Time // the last reply
+}
+
+// State is how a channel is.
+type State struct {
+	Name     string `json:"name"`
+	Platform string `json:"platform"`
+	// Connected means that it receives; Error is why not, or why its last delivery failed.
+	Connected bool      `json:"connected"`
+	Error     string    `json:"error,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	// Received, Refused and Sent count messages since the start: those that were handed to the
+	// engine, those of people who may not write, and replies.
+	Received int64 `json:"received"`
+	Refused  int64 `json:"refused"`
+	Sent     int64 `json:"sent"`
+	// Waiting is how many replies wait to be delivered, and Until when it is tried again.
+	Waiting int       `json:"waiting"`
+	Until   time.Time `json:"until,omitzero"`
+}
+
+const (
+	// remembered bounds each memory of people and messages; beyond it, the ones of long ago
+	// are forgotten.
+	remembered = 10_000
+	// maxSending is how many replies are on their way at once.
+	maxSending = 32
+	// firstPause and lastPause are how long a channel rests after a failure.
+	firstPause, lastPause = time.Second, 5 * time.Minute
+)
+
+// New returns a host. It connects to nothing yet.
+func New(c Config) (*Host, error) {
+	h := &Host{engine: c.Engine, records: c.Records, log: c.Log, busy: map[session.Key]bool{}, later: map[session.Key]time.Time{}, sending: make(chan struct{}, maxSending)}
+	if h.records == nil {
+		h.records = &store.Memory{}
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	for _, a := range c.Accounts {
+		if a.Name == "" || a.Channel == nil || strings.ContainsAny(a.Name, ":/ ") {
+			return nil, fmt.Errorf("a channel needs a name without colons, slashes and spaces, not %q", a.Name)
+		}
+		if slices.ContainsFunc(h.accounts, func(b *account) bool { return b.Name == a.Name }) {
+			return nil, fmt.Errorf("there are two channels named %q", a.Name)
+		}
+		traits := a.Channel.Traits()
+		h.accounts = append(h.accounts, &account{
+			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
+			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered),
+			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
+		})
+	}
+	return h, nil
+}
+
+// Run runs the channels and delivers replies, until ctx ends. A channel that fails is run
+// again after a pause, and does not disturb the others. Where several processes share the
+// store, each channel runs in one of them.
+func (h *Host) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	owned := make(chan *account)
+	for _, a := range h.accounts {
+		all.Go(func() {
+			defer panics.Log(h.log, "running a channel")
+			a.own(ctx, owned)
+		})
+	}
+	all.Go(func() {
+		defer panics.Log(h.log, "delivering replies")
+		h.deliver(ctx, owned)
+	})
+	all.Wait()
+	h.turns.Wait()
+}
+
+// own runs a channel in the one process that may, and lets that one deliver its replies.
+func (a *account) own(ctx context.Context, owned chan<- *account) {
+	shared, ok := a.engine.Shared()
+	if !ok || a.traits.Pushed {
+		a.mine(ctx, shared, ok, owned)
+		return
+	}
+	if claim(ctx, shared, a.key()) == nil {
+		defer shared.Release(a.key())
+		a.hand(ctx, owned)
+		a.run(ctx)
+	}
+}
+
+// mine runs a channel that every process runs; the replies are still for one of them.
+func (a *account) mine(ctx context.Context, shared store.Shared, claims bool, owned chan<- *account) {
+	var delivering sync.WaitGroup
+	delivering.Go(func() {
+		defer panics.Log(a.log, "claiming a channel")
+		if !claims {
+			a.hand(ctx, owned)
+			return
+		}
+		if claim(ctx, shared, a.key()) == nil {
+			defer shared.Release(a.key())
+			a.hand(ctx, owned)
+			<-ctx.Done()
+		}
+	})
+	a.run(ctx)
+	delivering.Wait()
+}
+
+func (a *account) hand(ctx context.Context, owned chan<- *account) {
+	select {
+	case owned <- a:
+	case <-ctx.Done():
+	}
+}
+
+// key is what a process claims that runs the channel.
+func (a *account) key() session.Key { return session.Key("channel:" + a.Name) }
+
+// claim claims a key, and tries again while the store is away.
+func claim(ctx context.Context, shared store.Shared, key session.Key) error {
+	for {
+		err := shared.Claim(ctx, store.Claim{Session: key})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !sleep(ctx, firstPause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// run runs a channel until ctx ends.
+func (a *account) run(ctx context.Context) {
+	a.life = ctx
+	a.up.Store(true)
+	if menu, ok := a.Channel.(Menu); ok {
+		if err := menu.SetMenu(ctx, Commands()); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "the menu of commands could not be set", "channel", a.Name, "error", err)
+		}
+	}
+	for pause := firstPause; ctx.Err() == nil; {
+		begun := time.Now()
+		a.connected(true, nil)
+		err := a.guarded(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil {
+			err = errors.New("the connection has ended")
+		}
+		a.connected(false, err)
+		if time.Since(begun) > lastPause {
+			pause = firstPause
+		}
+		var limited *Limited
+		wait := pause
+		if errors.As(err, &limited) {
+			wait = min(max(limited.After, pause), time.Hour)
+		} else if errors.Is(err, ErrRefused) {
+			wait = lastPause
+		}
+		a.log.WarnContext(ctx, "a channel has lost its connection", "channel", a.Name, "error", err, "again_in", wait)
+		if !sleep(ctx, wait) {
+			break
+		}
+		pause = min(2*pause, lastPause)
+	}
+	a.connected(false, nil)
+}
+
+// guarded is Run of the channel; a panic is an error.
+func (a *account) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panics.Report(a.log.With("channel", a.Name), "running a channel", p)
+		}
+	}()
+	return a.Channel.Run(ctx, a)
+}
+
+func (a *account) connected(now bool, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state.Connected != now || a.state.Since.IsZero() {
+		a.state.Connected, a.state.Since = now, time.Now()
+	}
+	if a.state.Error = ""; why != nil {
+		a.state.Error = why.Error()
+	}
+}
+
+// count changes the state of the channel.
+func (a *account) count(f func(*State)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f(&a.state)
+}
+
+// States returns how the channels are, in their order.
+func (h *Host) States() []State {
+	list := make([]State, len(h.accounts))
+	for i, a := range h.accounts {
+		a.mu.Lock()
+		list[i] = a.state
+		if a.pause.After(time.Now()) {
+			list[i].Until = a.pause
+		}
+		a.mu.Unlock()
+	}
+	return list
+}
+
+// ErrUnknown says that there is no channel with a name.
+var ErrUnknown = errors.New("no such channel")
+
+func (h *Host) account(name string) (*account, error) {
+	for _, a := range h.accounts {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	var names []string
+	for _, a := range h.accounts {
+		names = append(names, a.Name)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%q: %w; etui.yaml has no channels", name, ErrUnknown)
+	}
+	return nil, fmt.Errorf("%q: %w%s", name, ErrUnknown, cmp.Or(nearest.Hint(name, slices.Values(names)), "; there are "+strings.Join(names, ", ")))
+}
+
+// Probe asks the platform of a channel which account it has.
+func (h *Host) Probe(ctx context.Context, name string) (string, error) {
+	a, err := h.account(name)
+	if err != nil {
+		return "", err
+	}
+	p, ok := a.Channel.(Prober)
+	if !ok {
+		return a.Name, nil
+	}
+	return p.Probe(ctx)
+}
+
+// Say sends a text of the operator's to a chat.
+func (h *Host) Say(ctx context.Context, name string, to Address, text string) error {
+	a, err := h.account(name)
+	if err != nil {
+		return err
+	}
+	return a.say(ctx, to, text, nil, "")
+}
+
+// maxDelivery is how long the body of a webhook's request may be, in bytes.
+const maxDelivery = 32 << 20
+
+// ServeHTTP hands a request to the webhook of the channel that the path value "channel"
+// names.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, err := h.account(r.PathValue("channel"))
+	hook, ok := Webhook(nil), false
+	if err == nil {
+		hook, ok = a.Channel.(Webhook)
+	}
+	switch {
+	case !ok:
+		http.Error(w, "There is no such webhook.", http.StatusNotFound)
+	case !a.up.Load():
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "The channel is starting.", http.StatusServiceUnavailable)
+	default:
+		r.Body = http.MaxBytesReader(w, r.Body, maxDelivery)
+		hook.ServeHTTP(w, r)
+	}
+}
+
+// place is where the reply to a message goes, as the engine keeps it.
+type place struct {
+	Account string `json:"account"`
+	Address
+}
+
+func (p place) raw() json.RawMessage {
+	raw, _ := json.Marshal(p) // texts
+	return raw
+}
+
+// sleep waits, and reports whether ctx goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,506 @@
+package channel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/store"
+)
+
+// echo answers with the text of the last message, in pieces, and a second between them for
+// texts that begin with "slow".
+type echo struct{}
+
+func (echo) Info() model.Info { return model.Info{Name: "echo"} }
+
+func (echo) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		said := ""
+		for _, m := range r.Messages {
+			if m.Role == chat.User {
+				said = m.Text
+			}
+		}
+		words := strings.Fields(fmt.Sprintf("you said %s, and %d messages were here", said, len(r.Messages)))
+		for i, w := range words {
+			if i > 0 {
+				w = " " + w
+			}
+			if strings.HasPrefix(said, "slow") {
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+					yield(model.Event{}, ctx.Err())
+					return
+				}
+			}
+			if !yield(model.Event{Text: w}, nil) {
+				return
+			}
+		}
+		yield(model.Event{Stop: model.Done}, nil)
+	}
+}
+
+// place is a platform in memory, and the channel to it.
+type place struct {
+	traits channel.Traits
+	in     channel.Receiver
+	ready  chan struct{}
+
+	mu    sync.Mutex
+	chats map[string][]string // what people see of the account
+	shown []string            // each text that was sent or edited
+	sent  int
+	fail  func(channel.Outgoing) error
+}
+
+func newPlace() *place {
+	return &place{traits: channel.Traits{Platform: "test", MaxText: 200}, ready: make(chan struct{}), chats: map[string][]string{}}
+}
+
+func (p *place) Traits() channel.Traits { return p.traits }
+
+func (p *place) Run(ctx context.Context, in channel.Receiver) error {
+	p.in = in
+	close(p.ready)
+	<-ctx.Done()
+	return nil
+}
+
+func (p *place) Send(_ context.Context, m channel.Outgoing) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail != nil {
+		if err := p.fail(m); err != nil {
+			return "", err
+		}
+	}
+	p.sent++
+	p.shown = append(p.shown, m.Text)
+	text := m.Text
+	for _, b := range m.Buttons {
+		text += " [" + b.Text + "]"
+	}
+	p.chats[m.To.Chat] = append(p.chats[m.To.Chat], text)
+	return fmt.Sprintf("%s/%d", m.To.Chat, len(p.chats[m.To.Chat])-1), nil
+}
+
+func (p *place) seen(chat string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.chats[chat])
+}
+
+func (p *place) failing(f func(channel.Outgoing) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fail = f
+}
+
+// editing is a place that can edit.
+type editing struct{ *place }
+
+func (e editing) Edit(_ context.Context, to channel.Address, id, text string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, n, _ := strings.Cut(id, "/")
+	i, _ := strconv.Atoi(n)
+	e.chats[to.Chat][i] = text
+	e.shown = append(e.shown, text)
+	return nil
+}
+
+// world is an engine with a host and one account.
+type world struct {
+	*place
+	engine *engine.Engine
+	host   *channel.Host
+	stop   func()
+}
+
+// begin starts a world in a synctest bubble.
+func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
+	t.Helper()
+	users, err := identity.New([]identity.User{{Name: "ann", Identities: []string{"test:1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(engine.Config{
+		Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: echo{}}, {Name: "other", Model: echo{}}}, Store: s,
+		Users: func(*catalog.Catalog) *identity.Users { return users },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Name == "" {
+		a.Name = "t"
+	}
+	if a.Channel == nil {
+		a.Channel = p
+	}
+	h, err := channel.New(channel.Config{Engine: e, Accounts: []channel.Account{a}, Records: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.Run(ctx)
+	}()
+	<-p.ready
+	var once sync.Once
+	w := &world{place: p, engine: e, host: h, stop: func() {
+		once.Do(func() {
+			cancel()
+			e.Stop(ctx)
+			<-ended
+		})
+	}}
+	return w
+}
+
+func (w *world) say(t *testing.T, m channel.Incoming) {
+	t.Helper()
+	if m.ID == "" {
+		m.ID = "m" + m.Text
+	}
+	if m.At.Chat == "" {
+		m.At.Chat = m.From.ID
+	}
+	if err := w.in.Receive(t.Context(), m); err != nil {
+		t.Errorf("Receive(%q): %v", m.Text, err)
+	}
+}
+
+func person(id, text string) channel.Incoming {
+	return channel.Incoming{From: channel.Sender{ID: id, Name: "P" + id}, Text: text}
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestAnswersOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"1"}}, newPlace())
+		defer w.stop()
+		w.say(t, person("1", "hello"))
+		w.say(t, person("1", "hello")) // the platform delivers it again
+		time.Sleep(time.Second)
+		w.say(t, person("1", "hello"))
+		time.Sleep(time.Second)
+		expect(t, w.seen("1"), "you said hello, and 1 messages were here")
+		if s := w.host.States()[0]; s.Received != 3 || s.Sent != 1 || s.Waiting != 0 || !s.Connected {
+			t.Errorf("state: %+v", s)
+		}
+		if left, err := w.engine.Inbox(t.Context(), 10); err != nil || len(left) != 0 {
+			t.Errorf("left in the inbox: %+v, %v", left, err)
+		}
+	})
+}
+
+func TestClosedByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"2", channel.KnownUsers}, Groups: []string{"g"}, Refusal: "go away"}, newPlace())
+		defer w.stop()
+		for range 3 {
+			m := person("666", "let me in")
+			m.ID = fmt.Sprint("m", time.Now().UnixNano())
+			w.say(t, m)
+			time.Sleep(time.Minute)
+		}
+		w.say(t, person("1", "I am known"))
+		bot := person("2", "from a bot")
+		bot.From.Bot = true
+		w.say(t, bot)
+		for _, m := range []channel.Incoming{
+			{ID: "a", Text: "not to you", At: channel.Address{Chat: "g"}, Group: true},
+			{ID: "b", Text: "to you", At: channel.Address{Chat: "g"}, Group: true, Mentioned: true},
+			{ID: "c", Text: "to you", At: channel.Address{Chat: "other"}, Group: true, Mentioned: true},
+		} {
+			m.From.ID = "666"
+			w.say(t, m)
+		}
+		time.Sleep(time.Second)
+		expect(t, w.seen("666"), "go away")
+		expect(t, w.seen("1"), "you said I am known, and 1 messages were here")
+		expect(t, w.seen("2"))
+		expect(t, w.seen("g"), "you said to you, and 1 messages were here")
+		expect(t, w.seen("other"))
+	})
+}
+
+func TestPairing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Pairing: true}, newPlace())
+		defer w.stop()
+		w.say(t, person("7", "one"))
+		w.say(t, person("7", "two"))
+		time.Sleep(time.Second)
+		_, waiting, err := w.host.Pairings(t.Context())
+		if err != nil || len(waiting) != 1 || waiting[0].User != "7" {
+			t.Fatalf("waiting: %+v, %v", waiting, err)
+		}
+		if seen := w.seen("7"); len(seen) != 1 || !strings.Contains(seen[0], waiting[0].Code) {
+			t.Errorf("seen: %q", seen)
+		}
+		if _, err := w.host.Pair(t.Context(), "WRONG"); !errors.Is(err, channel.ErrNoCode) {
+			t.Errorf("a wrong code: %v", err)
+		}
+		if _, err := w.host.Pair(t.Context(), strings.ToLower(waiting[0].Code)); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.host.Pair(t.Context(), waiting[0].Code); !errors.Is(err, channel.ErrNoCode) {
+			t.Errorf("a code twice: %v", err)
+		}
+		w.say(t, person("7", "three"))
+		time.Sleep(time.Second)
+		if seen := w.seen("7"); len(seen) != 3 || seen[2] != "you said three, and 1 messages were here" {
+			t.Errorf("seen: %q", seen)
+		}
+		if err := w.host.Unpair(t.Context(), "t", "7"); err != nil {
+			t.Error(err)
+		}
+		w.say(t, person("7", "four"))
+		time.Sleep(time.Second)
+		if seen := w.seen("7"); len(seen) != 3 {
+			t.Errorf("seen: %q", seen)
+		}
+		w.say(t, person("8", "old code"))
+		time.Sleep(2 * time.Hour)
+		if _, waiting, _ = w.host.Pairings(t.Context()); len(waiting) != 0 {
+			t.Errorf("codes last for ever: %+v", waiting)
+		}
+	})
+}
+
+func TestPlatformIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		tries := 0
+		p.failing(func(channel.Outgoing) error { tries++; return errors.New("away") })
+		for _, text := range []string{"one", "two", "three"} {
+			w.say(t, person("1", text))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Hour)
+		if s := w.host.States()[0]; s.Waiting != 3 || !strings.Contains(s.Error, "away") || tries > 40 {
+			t.Errorf("after an hour: %+v, %d tries", s, tries)
+		}
+		p.failing(func(channel.Outgoing) error {
+			return &channel.Limited{After: 30 * time.Minute, Err: errors.New("too many")}
+		})
+		time.Sleep(10 * time.Minute)
+		p.failing(nil)
+		if len(w.seen("1")) != 0 {
+			t.Error("it was sent before the platform allowed it")
+		}
+		time.Sleep(30 * time.Minute)
+		expect(t, w.seen("1"), "you said one, and 1 messages were here", "you said two, and 3 messages were here", "you said three, and 5 messages were here")
+		if s := w.host.States()[0]; s.Waiting != 0 || s.Error != "" {
+			t.Errorf("at the end: %+v", s)
+		}
+		p.failing(func(m channel.Outgoing) error {
+			if m.To.Chat == "2" {
+				return channel.ErrGone
+			}
+			return nil
+		})
+		w.say(t, person("2", "gone"))
+		w.say(t, person("1", "there"))
+		time.Sleep(time.Second)
+		if seen := w.seen("1"); len(seen) != 4 {
+			t.Errorf("one who has gone keeps others from their reply: %q", seen)
+		}
+		if left, _ := w.engine.Inbox(t.Context(), 10); len(left) != 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+// What one process has answered and not delivered, the next one delivers.
+func TestRepliesOutliveTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := &store.Memory{}, newPlace()
+		p.fail = func(channel.Outgoing) error { return errors.New("away") }
+		w := begin(t, s, channel.Account{Allow: []string{"*"}}, p)
+		w.say(t, person("1", "one"))
+		w.say(t, person("1", "two"))
+		time.Sleep(time.Minute)
+		w.stop()
+		p = newPlace()
+		w = begin(t, s, channel.Account{Allow: []string{"*"}}, p)
+		defer w.stop()
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said one, and 1 messages were here", "you said two, and 3 messages were here")
+	})
+}
+
+func TestDraftsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: editing{p}}, p)
+		defer w.stop()
+		w.say(t, person("1", "slow one two three four five six seven eight"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "you said slow one two three four five six seven eight, and 1 messages were here")
+		if len(p.shown) < 5 || len(p.shown) > 16 || p.sent != 1 {
+			t.Errorf("%d texts were shown, %d messages sent: %q", len(p.shown), p.sent, p.shown)
+		}
+		w.say(t, person("1", "short"))
+		time.Sleep(time.Minute)
+		if seen := w.seen("1"); len(seen) != 2 || p.sent != 2 {
+			t.Errorf("seen: %q", seen)
+		}
+	})
+}
+
+func TestCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		p.traits.MaxText = 0
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Bindings: []channel.Binding{{User: "9", Agent: "other"}}}, p)
+		defer w.stop()
+		ask := func(user, text string) string {
+			t.Helper()
+			m := person(user, text)
+			m.ID = fmt.Sprint(text, time.Now().UnixNano())
+			w.say(t, m)
+			w.say(t, m)
+			time.Sleep(time.Minute)
+			seen := w.seen(user)
+			if len(seen) == 0 {
+				return ""
+			}
+			return seen[len(seen)-1]
+		}
+		for _, c := range []struct{ user, text, want string }{
+			{"1", "/whoami", "You are ann on test (person)"},
+			{"9", "/whoami", "You are 9 on test (peer)"},
+			{"9", "/model", "other answers with the model echo"},
+			{"1", "/helpp", "There is no command /helpp"},
+			{"1", "/status", "Messages that run or wait: 0"},
+			{"1", "/why", "There is no message yet"},
+			{"1", "/tools", "Say what to find"},
+			{"1", "/usage", "No record"},
+			{"1", "/memory", "Nothing is remembered"},
+			{"1", "/stop", "Nothing is running"},
+			{"1", "/approve", "nothing waits"},
+			{"1", "hello", "you said hello, and 1 messages"},
+			{"1", "again", "you said again, and 3 messages"},
+			{"1", "/new", "A new conversation"},
+			{"1", "fresh", "you said fresh, and 1 messages"},
+			{"1", "/skill nothing", "not found"},
+			{"1", "/skill full", "The skill full is active"},
+			{"1", "/etc/passwd is a file", "you said /etc/passwd"},
+		} {
+			if got := ask(c.user, c.text); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %q, want %q", c.text, got, c.want)
+			}
+		}
+		help := ask("1", "/help")
+		for _, c := range channel.Commands() {
+			if !strings.Contains(help, "/"+c.Name) {
+				t.Errorf("/help lacks /%s", c.Name)
+			}
+		}
+		if n := len(w.seen("1")); n != 17 {
+			t.Errorf("%d answers", n)
+		}
+	})
+}
+
+func TestTooFast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, PerMinute: 3}, newPlace())
+		defer w.stop()
+		for i := range 10 {
+			w.say(t, person("1", fmt.Sprint("n", i)))
+			w.say(t, person("2", fmt.Sprint("n", i)))
+			time.Sleep(time.Second)
+		}
+		for _, user := range []string{"1", "2"} {
+			if seen := w.seen(user); len(seen) != 4 || !strings.HasPrefix(seen[3], "That was too fast") {
+				t.Errorf("seen: %q", seen)
+			}
+		}
+	})
+}
+
+// What the clock says in a conversation of a channel arrives there.
+func TestTasksAreDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, newPlace())
+		defer w.stop()
+		w.say(t, person("1", "hello"))
+		time.Sleep(time.Second)
+		if _, err := w.engine.AddTask(t.Context(), engine.Task{When: "@every 1h", Text: "drink water", Channel: "test", User: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(61 * time.Minute)
+		if err := w.engine.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if seen := w.seen("1"); len(seen) != 2 || !strings.Contains(seen[1], "drink water") {
+			t.Errorf("seen: %q", seen)
+		}
+	})
+}
+
+// A burst of many chats: nothing is lost, and each chat is in order.
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, PerMinute: 1000}, p)
+		defer w.stop()
+		const chats, each = 200, 5
+		for i := range each {
+			for c := range chats {
+				m := person(fmt.Sprint("c", c), fmt.Sprint("n", i))
+				m.At.Chat = m.From.ID
+				for w.in.Receive(t.Context(), channel.Incoming{ID: m.Text, From: m.From, At: m.At, Text: m.Text}) != nil {
+					time.Sleep(time.Second) // as a platform does
+				}
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		for c := range chats {
+			seen := w.seen(fmt.Sprint("c", c))
+			if len(seen) != each {
+				t.Fatalf("chat %d: %q", c, seen)
+			}
+			for i, text := range seen {
+				if want := fmt.Sprintf("you said n%d, and %d messages were here", i, 2*i+1); text != want {
+					t.Errorf("chat %d: %q, want %q", c, text, want)
+				}
+			}
+		}
+		if got := len(maps.Collect(maps.All(p.chats))); got != chats {
+			t.Errorf("%d chats", got)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package channel
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/turn"
+)
+
+const (
+	// editing is how often a draft changes at most.
+	editing = time.Second
+	// typing is how often people are shown that an answer is being written.
+	typing = 4 * time.Second
+	// minDraft is how many characters an answer has before a draft of it is shown.
+	minDraft = 24
+)
+
+// draft is the message in which people see an answer grow.
+type draft struct {
+	mu     sync.Mutex
+	id     string // empty until it is sent
+	shown  string
+	closed bool // the reply has come
+}
+
+// draftKey is the key of the draft of the answer to a message.
+func draftKey(to Address) string { return to.Chat + "\x00" + to.Message }
+
+// draft returns the draft at an address; nil if this process has shown none.
+func (a *account) draft(to Address) *draft {
+	d, _ := a.drafts.Get(draftKey(to))
+	return d
+}
+
+// live shows people that, and how, an answer is being written.
+type live struct {
+	account *account
+	to      Address
+	stop    context.CancelFunc
+
+	mu   sync.Mutex
+	text strings.Builder // since the last call
+}
+
+// follow begins to show that an answer to a message is being written.
+func (a *account) follow(to Address) *live {
+	ctx, stop := context.WithCancel(a.life)
+	l := &live{account: a, to: to, stop: stop}
+	typer, types := a.Channel.(Typer)
+	editor, edits := a.Channel.(Editor)
+	edits = edits && !a.Whole
+	if !types && !edits {
+		return l
+	}
+	a.turns.Go(func() {
+		defer panics.Log(a.log, "showing that an answer is being written")
+		var d *draft
+		if edits {
+			d = &draft{}
+			a.drafts.Put(draftKey(to), d) // before anything is shown: the reply may come first
+		}
+		shown := time.Time{}
+		for {
+			if d != nil {
+				l.show(ctx, editor, d)
+			}
+			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.resting() {
+				shown = now
+				_ = typer.Typing(ctx, to) // it is only a hint
+			}
+			if !sleep(ctx, editing) {
+				return
+			}
+		}
+	})
+	return l
+}
+
+// see takes an event of the turn.
+func (l *live) see(e turn.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Call != nil || e.Result != nil {
+		l.text.Reset()
+	}
+	l.text.WriteString(e.Text)
+}
+
+// show brings the draft up to date. What fails is left out: the reply comes anyway.
+func (l *live) show(ctx context.Context, editor Editor, d *draft) {
+	l.mu.Lock()
+	text := l.text.String()
+	l.mu.Unlock()
+	if strings.Count(text, "") <= minDraft || l.account.resting() {
+		return
+	}
+	text = split(text, l.account.traits)[0]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || text == d.shown || ctx.Err() != nil {
+		return
+	}
+	var err error
+	if d.id == "" {
+		d.id, err = l.account.Channel.Send(ctx, Outgoing{To: l.to, Text: text, Key: "draft-" + l.to.Message})
+	} else {
+		err = editor.Edit(ctx, l.to, d.id, text)
+	}
+	if err == nil {
+		d.shown = text
+	} else if ctx.Err() == nil {
+		l.account.failed(ctx, err)
+	}
+}
+
+// end ends the showing.
+func (l *live) end() { l.stop() }

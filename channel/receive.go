@@ -1,0 +1,211 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// Receive takes a message of the channel: it decides whether its sender may write here, and
+// puts it into the inbox. The answer comes by itself.
+func (a *account) Receive(ctx context.Context, m Incoming) error {
+	if m.From.Bot || m.From.ID == "" || m.At.Chat == "" {
+		return nil // two programs that answer each other never end
+	}
+	m.At.Message = m.ID
+	if m.Group && (!a.inGroup(m) || !m.Mentioned && !a.Always) {
+		return nil
+	}
+	if !m.Group && !a.allowed(ctx, m.From) {
+		a.count(func(s *State) { s.Refused++ })
+		return a.stranger(ctx, m)
+	}
+	if !a.paced(m) {
+		a.count(func(s *State) { s.Refused++ })
+		a.tell(m, "pace", time.Minute, "That was too fast for me: please wait a minute, and write again.")
+		return nil
+	}
+	a.count(func(s *State) { s.Received++ })
+	em := a.message(m)
+	if done, err := a.command(ctx, m, em); done {
+		return err
+	}
+	return a.send(ctx, m, em)
+}
+
+func (a *account) inGroup(m Incoming) bool {
+	return slices.Contains(a.Groups, m.At.Chat) || slices.Contains(a.Groups, Everybody)
+}
+
+// allowed reports whether somebody may write directly.
+func (a *account) allowed(ctx context.Context, s Sender) bool {
+	switch {
+	case slices.Contains(a.Allow, s.ID), slices.Contains(a.Allow, Everybody):
+		return true
+	case slices.Contains(a.Allow, KnownUsers):
+		who, err := a.engine.Whoami(engine.Message{Channel: a.traits.Platform, User: s.ID})
+		if err == nil && who.Kind == identity.Person {
+			return true
+		}
+	}
+	return a.paired(ctx, s.ID)
+}
+
+// paced reports whether a person has not written too much.
+func (a *account) paced(m Incoming) bool {
+	l, ok := a.rates.Get(m.From.ID)
+	if !ok {
+		n := a.PerMinute
+		if n == 0 {
+			n = 20
+		}
+		l = rate.NewLimiter(rate.Limit(float64(n)/60), n)
+		a.rates.Put(m.From.ID, l)
+	}
+	return l.Allow()
+}
+
+// tell answers a message without the engine, and the same person for the same reason once
+// in a while only.
+func (a *account) tell(m Incoming, why string, every time.Duration, text string) {
+	key := why + "\x00" + m.At.Chat + "\x00" + m.From.ID
+	if last, ok := a.told.Get(key); ok && time.Since(last) < every {
+		return
+	}
+	a.told.Put(key, time.Now())
+	a.answer(m, text)
+}
+
+// answer sends a text that no turn has made. It does not wait, and what cannot be sent is
+// lost: the sender can ask again.
+func (a *account) answer(m Incoming, text string) {
+	a.turns.Go(func() {
+		defer panics.Log(a.log, "answering a command")
+		ctx, done := context.WithTimeout(a.life, time.Minute)
+		defer done()
+		if err := a.say(ctx, m.At, text, nil, "answer-"+m.ID); err != nil {
+			a.log.WarnContext(ctx, "an answer could not be sent", "channel", a.Name, "chat", m.At.Chat, "error", err)
+		}
+	})
+}
+
+// message is what the engine learns of a message.
+func (a *account) message(m Incoming) engine.Message {
+	em := engine.Message{
+		Channel: a.traits.Platform, Account: a.Name, User: m.From.ID, Client: "channel " + a.Name, PlatformRoles: m.From.Roles,
+		Attrs:          map[string]string{"account": a.Name, "chat_kind": "direct"},
+		IdempotencyKey: short(a.Name + ":" + m.At.Chat + ":" + m.ID),
+		Reply:          place{a.Name, m.At}.raw(),
+	}
+	em.Text, em.Files = withFiles(m)
+	em.Chat, em.Thread, em.Direct = m.At.Chat, m.At.Thread, !m.Group
+	if m.Group {
+		em.Attrs["chat_kind"] = "group"
+	}
+	if m.At.Thread != "" {
+		em.Attrs["thread"] = m.At.Thread
+	}
+	for _, b := range a.Bindings {
+		if (b.Chat == "" || b.Chat == m.At.Chat) && (b.User == "" || b.User == m.From.ID) {
+			em.Agent, em.Skill, em.Strategy = b.Agent, b.Skill, b.Strategy
+			break
+		}
+	}
+	return em
+}
+
+// short keeps a key within its limit. IDs of platforms are far shorter.
+func short(key string) string { return key[max(0, len(key)-identity.MaxText):] }
+
+// withFiles returns the text of a message with a line for each file that the model cannot
+// see, and the files that it can.
+func withFiles(m Incoming) (text string, files []chat.File) {
+	text = printable.Text(m.Text)
+	for _, f := range m.Files {
+		switch {
+		case visible(f):
+			files = append(files, f)
+		case len(f.Data) > 0 && strings.HasPrefix(f.MediaType, "text/") && len(f.Data) <= maxTextFile:
+			text += fmt.Sprintf("\n\n[File %s]\n%s", printable.OneLine(f.Name), printable.Text(string(f.Data)))
+		default:
+			text += fmt.Sprintf("\n[The message has a file that you cannot see: %s, %s]", printable.OneLine(f.Name), printable.OneLine(f.MediaType))
+		}
+	}
+	return strings.TrimSpace(text), files
+}
+
+// visible reports whether a model can see a file.
+func visible(f chat.File) bool {
+	_, err := engine.Pictures([]chat.File{f})
+	return len(f.Data) > 0 && err == nil
+}
+
+// maxTextFile is how many bytes of a text file are read into the message.
+const maxTextFile = 64 << 10
+
+// send puts a message into the inbox, and follows its turn.
+func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error {
+	accepted := make(chan error, 1)
+	var once sync.Once
+	settle := func(err error) { once.Do(func() { accepted <- err }) }
+	taken := false
+	em.Accepted = func() {
+		taken = true
+		settle(nil)
+	}
+	a.turns.Go(func() {
+		defer panics.Log(a.log, "following a turn")
+		live := a.follow(m.At)
+		defer live.end()
+		var failed error
+		for event, err := range a.engine.Send(a.life, em) {
+			if err != nil {
+				failed = err
+				break
+			}
+			live.see(event)
+			if event.Done != nil && !taken { // the engine has answered it at once
+				a.answer(m, event.Done.Reply)
+			}
+		}
+		if !taken {
+			settle(a.refused(m, failed))
+		}
+	})
+	select {
+	case err := <-accepted:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// refused decides about a message that the engine did not accept: the platform sends it
+// again after an error.
+func (a *account) refused(m Incoming, err error) error {
+	switch {
+	case err == nil, errors.Is(err, engine.ErrKeyReused): // a message has one ID: it was here before
+		return nil
+	case errors.Is(err, engine.ErrFull):
+		a.tell(m, "full", time.Minute, "So many of your messages wait for an answer that this one was left out. Please write again later.")
+		return nil
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrStore), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, engine.ErrEmpty):
+		return nil
+	}
+	a.answer(m, engine.Excuse(err))
+	return nil
+}

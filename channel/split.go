@@ -1,0 +1,213 @@
+package channel
+
+import (
+	"slices"
+	"strings"
+)
+
+// split cuts Markdown into messages that fit. Blocks stay whole where they can: paragraphs,
+// lists, tables and fenced code. A longer code block is closed and opened again, a longer
+// table repeats its head, and a longer paragraph is cut between sentences or words, but not
+// in a link.
+func split(text string, t Traits) (parts []string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	if t.fits(text) {
+		return []string{text}
+	}
+	now := ""
+	add := func(piece, between string) {
+		if now != "" && !t.fits(now+between+piece) {
+			parts, now = append(parts, now), ""
+		}
+		if now == "" {
+			now = piece
+		} else {
+			now += between + piece
+		}
+	}
+	for _, b := range blocksOf(text) {
+		if t.fits(b) {
+			add(b, "\n\n")
+			continue
+		}
+		for i, piece := range pieces(b, t) {
+			if i > 0 { // a piece is as long as it can be
+				parts, now = append(parts, now), ""
+			}
+			add(piece, "\n\n")
+		}
+	}
+	if now != "" {
+		parts = append(parts, now)
+	}
+	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
+}
+
+// fence returns the fence that a line opens or closes; empty if it is none.
+func fence(line string) string {
+	line = strings.TrimLeft(line, " ")
+	for _, mark := range []string{"`", "~"} {
+		if n := len(line) - len(strings.TrimLeft(line, mark)); n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+// blocksOf cuts a text at its empty lines, but not in fenced code.
+func blocksOf(text string) (blocks []string) {
+	var now []string
+	open := ""
+	end := func() {
+		if len(now) > 0 {
+			blocks, now = append(blocks, strings.Join(now, "\n")), nil
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		f := fence(line)
+		switch {
+		case open == "" && f != "":
+			end()
+			open = f
+			now = append(now, line)
+		case open != "":
+			now = append(now, line)
+			if strings.HasPrefix(f, open) && strings.TrimLeft(strings.TrimSpace(line), f[:1]) == "" {
+				open = ""
+				end()
+			}
+		case strings.TrimSpace(line) == "":
+			end()
+		default:
+			now = append(now, line)
+		}
+	}
+	end()
+	return blocks
+}
+
+// pieces cuts a block that is too long.
+func pieces(block string, t Traits) []string {
+	lines := strings.Split(block, "\n")
+	if f := fence(lines[0]); f != "" {
+		head, tail := lines[0]+"\n", "\n"+f
+		body := lines[1:]
+		if n := len(body); n > 0 && strings.HasPrefix(strings.TrimSpace(body[n-1]), f) {
+			body = body[:n-1]
+		}
+		if room := smaller(t, head+tail); room.MaxText > 0 {
+			list := packed(body, "\n", room)
+			for i := range list {
+				list[i] = head + list[i] + tail
+			}
+			return list
+		}
+	}
+	if len(lines) > 2 && strings.HasPrefix(lines[0], "|") && strings.Trim(lines[1], "|-: ") == "" {
+		head := lines[0] + "\n" + lines[1] + "\n"
+		if room := smaller(t, head); room.MaxText > 0 {
+			list := packed(lines[2:], "\n", room)
+			for i := range list {
+				list[i] = head + list[i]
+			}
+			return list
+		}
+	}
+	return packed(lines, "\n", t)
+}
+
+// smaller returns traits with less room, by the length of a text.
+func smaller(t Traits, by string) Traits {
+	t.MaxText = max(0, t.MaxText-t.length(by))
+	return t
+}
+
+// packed joins as many items as fit in each piece. An item that is too long alone is cut.
+func packed(items []string, between string, t Traits) (list []string) {
+	now, begun := "", false
+	for _, item := range items {
+		if !begun && t.fits(item) {
+			now, begun = item, true
+			continue
+		}
+		if begun && t.fits(now+between+item) {
+			now += between + item
+			continue
+		}
+		if begun {
+			list = append(list, now)
+		}
+		for !t.fits(item) {
+			n := cut(item, t)
+			list, item = append(list, strings.TrimRight(item[:n], " ")), strings.TrimLeft(item[n:], " ")
+		}
+		now, begun = item, item != ""
+	}
+	if begun {
+		list = append(list, now)
+	}
+	return list
+}
+
+// cut returns how many bytes of a text a message takes: up to the end of a sentence in its
+// second half, else to the last space that is not in a link, else as much as fits.
+func cut(text string, t Traits) int {
+	fits, sentence, word := 0, 0, 0
+	depth := 0 // in the brackets of a link
+	last := rune(0)
+	// Lengths do not shrink, so the search can be by halves.
+	low, high := 0, len(text)
+	for low < high {
+		middle := (low + high + 1) / 2
+		for middle < len(text) && text[middle]&0xC0 == 0x80 {
+			middle++
+		}
+		if t.fits(text[:middle]) {
+			low = middle
+		} else {
+			for high = middle - 1; high > low && text[high]&0xC0 == 0x80; high-- {
+			}
+		}
+	}
+	fits = low
+	for i, r := range text[:fits] {
+		switch {
+		case r == '[' || r == '(' && last == ']':
+			depth++
+		case (r == ']' || r == ')') && depth > 0:
+			depth--
+		case r == ' ' && depth == 0:
+			word = i + 1
+			if strings.ContainsRune(".!?", last) {
+				sentence = i + 1
+			}
+		case strings.ContainsRune("。！？", r) && depth == 0:
+			sentence = i + len(string(r))
+		}
+		last = r
+	}
+	if depth == 0 && fits < len(text) && text[fits] == ' ' {
+		word = fits
+		if strings.ContainsRune(".!?", last) {
+			sentence = fits
+		}
+	}
+	switch {
+	case sentence > fits/2:
+		return sentence
+	case word > 0:
+		return word
+	case fits > 0:
+		return fits
+	}
+	// Not even a character fits: it goes alone.
+	for n := 1; n < len(text); n++ {
+		if text[n]&0xC0 != 0x80 {
+			return n
+		}
+	}
+	return len(text)
+}

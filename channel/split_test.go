@@ -1,0 +1,72 @@
+package channel
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		max        int
+		want       []string
+	}{
+		{"empty", " \n ", 10, nil},
+		{"short", "hello", 10, []string{"hello"}},
+		{"paragraphs stay whole", "one two\n\nthree four\n\nfive", 20, []string{"one two\n\nthree four", "five"}},
+		{"sentences", "One two three. Four five six.", 20, []string{"One two three.", "Four five six."}},
+		{"Chinese sentences", "一二三四五六。七八九十", 8, []string{"一二三四五六。", "七八九十"}},
+		{"no space", "abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
+		{"a link stays whole", "see [the long page](https://x.y/z) now", 34, []string{"see [the long page](https://x.y/z)", "now"}},
+		{"a link moves on", "please see [the long page](https://x.y/z)", 33, []string{"please see", "[the long page](https://x.y/z)"}},
+		{"code is closed and opened", "```go\naaaa\nbbbb\ncccc\n```", 19, []string{"```go\naaaa\nbbbb\n```", "```go\ncccc\n```"}},
+		{"a table repeats its head", "|a|b|\n|-|-|\n|1|2|\n|3|4|\n|5|6|", 24, []string{"|a|b|\n|-|-|\n|1|2|\n|3|4|", "|a|b|\n|-|-|\n|5|6|"}},
+		{"empty lines in code", "x\n\n```\na\n\nb\n```\n\ny", 14, []string{"x", "```\na\n\nb\n```", "y"}},
+	} {
+		got := split(c.text, Traits{MaxText: c.max})
+		if strings.Join(got, "\x00") != strings.Join(c.want, "\x00") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Every part fits, nothing but white space and repeated heads is added or lost, and no part
+// leaves a code block open.
+func TestSplitLosesNothing(t *testing.T) {
+	words := []string{"word", " ", "\n", "\n\n", "```\n", "```go\n", "~~~\n", "`", "[a](b)", "[", "(", "|a|b|\n", "|-|-|\n", "你好。", "é", "🙂", ". ", "a_very_long_word_without_any_space"}
+	for seed := range uint64(5000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		text := ""
+		for range r.IntN(40) {
+			text += words[r.IntN(len(words))]
+		}
+		traits := Traits{MaxText: 24 + r.IntN(52)}
+		if r.IntN(2) == 0 {
+			traits.Length = func(s string) int { return len(s) }
+		}
+		parts := split(text, traits)
+		for _, part := range parts {
+			if traits.length(part) > traits.MaxText {
+				t.Fatalf("%q: %q is %d long, the limit is %d", text, part, traits.length(part), traits.MaxText)
+			}
+			if strings.TrimSpace(part) == "" || !utf8.ValidString(part) {
+				t.Fatalf("%q: part %q", text, part)
+			}
+		}
+		if strings.ContainsAny(text, "`~|") {
+			continue
+		}
+		if got, want := strings.Map(notSpace, strings.Join(parts, "")), strings.Map(notSpace, text); got != want {
+			t.Fatalf("%q became %q", want, got)
+		}
+	}
+}
+
+func notSpace(r rune) rune {
+	if r == ' ' || r == '\n' {
+		return -1
+	}
+	return r
+}

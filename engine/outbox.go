@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// Letter is a reply that is still to be delivered to where its message came from. It stays
+// until [Engine.Delivered], whatever ends the process.
+type Letter struct {
+	// ID is that of its message in the inbox: the same however often it is delivered.
+	ID      int64
+	Session session.Key
+	// To is Message.Reply of the message that it answers.
+	To json.RawMessage
+	// Text is what the agent says; Awaits are what it asks for.
+	Text   string
+	Awaits []session.Await
+	// Failed says for people why there is no reply. Text is empty then.
+	Failed string
+	// Tries and Reason are those of [Engine.Undelivered].
+	Tries  int
+	Reason string
+	// Asked is when the message was accepted.
+	Asked time.Time
+}
+
+// Letters returns the first letters after an ID, at most limit of them and in the order in
+// which their messages were accepted.
+func (e *Engine) Letters(ctx context.Context, after int64, limit int) ([]Letter, error) {
+	if after == 0 {
+		after = -1 // no ID is so low: the order is that of the IDs from the beginning
+	}
+	items, err := e.config.Store.Items(ctx, store.ItemFilter{State: store.Answered, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Letter, len(items))
+	for i, item := range items {
+		list[i] = e.letter(ctx, item)
+	}
+	return list, nil
+}
+
+func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
+	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted}
+	var asked struct {
+		Reply json.RawMessage `json:"reply"`
+	}
+	if json.Unmarshal(i.Message, &asked) == nil {
+		l.To = asked.Reply
+	}
+	if len(l.To) == 0 { // the clock asked, or the outcome of a call
+		if s, err := e.config.Store.Load(ctx, i.Session, 1); err == nil {
+			l.To = s.Reply
+		}
+	}
+	repeat(i, func(ev turn.Event, err error) bool {
+		switch {
+		case err != nil:
+			l.Failed = Excuse(err)
+		case ev.Done != nil:
+			l.Text, l.Awaits = ev.Done.Reply, ev.Done.Awaits
+		}
+		return true
+	})
+	return l
+}
+
+// Excuse says for people why a message got no reply. What an operator has to mend is none of
+// their business, and is in the log.
+func Excuse(err error) string {
+	switch {
+	case errors.Is(err, turn.ErrStopped):
+		return "Stopped."
+	case errors.Is(err, ErrTooLong), errors.Is(err, model.ErrTooLong):
+		return "That is too long for me. /new starts a new conversation."
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrUnknown), errors.Is(err, ErrOpen), errors.Is(err, ErrNothingAwaited), errors.Is(err, ErrNotYours), errors.Is(err, model.ErrUnsupported):
+		return "That is not possible: " + err.Error() + "."
+	case errors.Is(err, model.ErrRateLimited), errors.Is(err, model.ErrUnavailable):
+		return "The language model cannot be reached at the moment. Please try again in a few minutes."
+	}
+	return "Something went wrong here, and the answer is lost. Please tell whoever runs this service, or try again later."
+}
+
+// Delivered ends a letter: it has arrived, or it never will.
+func (e *Engine) Delivered(ctx context.Context, id int64) error {
+	return e.config.Store.Delivered(context.WithoutCancel(ctx), id)
+}
+
+// Undelivered counts a delivery that is about to be tried, or keeps why it failed.
+func (e *Engine) Undelivered(ctx context.Context, l Letter) error {
+	return e.config.Store.Update(ctx, store.Item{ID: l.ID, Session: l.Session, State: store.Answered, Tries: l.Tries, Reason: l.Reason, Holder: e.holder})
+}
+
+// Answered receives a value when this process may have new letters. With a [store.Shared],
+// other processes leave letters, too: look from time to time.
+func (e *Engine) Answered() <-chan struct{} { return e.letters }
+
+func (e *Engine) answered() {
+	select {
+	case e.letters <- struct{}{}:
+	default:
+	}
+}
+
+// Shared reports whether other processes use the engine's store, too.
+func (e *Engine) Shared() (store.Shared, bool) { return e.shared, e.shared != nil }
+
+// Waiting returns how many messages of a session run or wait.
+func (e *Engine) Waiting(ctx context.Context, key session.Key) (int, error) {
+	items, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, Limit: maxCounted})
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return len(items), err
+}
+
+// maxCounted is how far Waiting counts.
+const maxCounted = 1000

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/irc"
+	"github.com/etui-run/etui/channel/slack"
+	"github.com/etui-run/etui/channel/telegram"
+	"github.com/etui-run/etui/channel/webhook"
+	"github.com/etui-run/etui/channel/wecom"
+	"github.com/etui-run/etui/internal/config"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/tool"
+)
+
+// platformTime bounds a request to a platform; a long poll lasts up to a minute.
+const platformTime = 90 * time.Second
+
+// newChannel makes the adapter of a channel. This is the one list of them: a new one costs
+// its folder, an entry here, and its name in [config.Channel].
+func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
+	web := &http.Client{Timeout: platformTime}
+	log := a.log.With("channel", c.Name)
+	switch c.Type {
+	case "telegram":
+		if err := only(c, "token", "url", "webhook"); err != nil {
+			return nil, err
+		}
+		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
+	case "irc":
+		if err := only(c, "url", "nick", "account", "token", "secret", "rooms"); err != nil {
+			return nil, err
+		}
+		return irc.New(irc.Config{
+			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
+		})
+	case "slack":
+		if err := only(c, "token", "app_token", "user_token", "secret", "url", "workflows"); err != nil {
+			return nil, err
+		}
+		workflows := map[string]string{}
+		for name, url := range c.Workflows {
+			workflows[name] = string(url)
+		}
+		return slack.New(slack.Config{
+			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
+			Workflows: workflows, URL: c.URL, Client: web, Log: log,
+		})
+	case "webhook":
+		if err := only(c, "secret", "url"); err != nil {
+			return nil, err
+		}
+		return webhook.New(webhook.Config{Secrets: strings.Fields(string(c.Secret)), URL: c.URL, Client: web, Log: log})
+	case "wecom":
+		if err := only(c, "corp", "app", "secret", "token", "key", "url"); err != nil {
+			return nil, err
+		}
+		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
+	}
+	return nil, fmt.Errorf("there is no channel of type %q", c.Type)
+}
+
+// only refuses the keys that mean nothing to the type of a channel.
+func only(c config.Channel, keys ...string) error {
+	set := map[string]bool{
+		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
+		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0,
+	}
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		if set[key] && !slices.Contains(keys, key) {
+			return fmt.Errorf("the key %q means nothing to a channel of type %s, which takes %s", key, c.Type, strings.Join(keys, ", "))
+		}
+	}
+	return nil
+}
+
+// openChannels makes the adapters of the configuration, and registers the tools that come
+// with them. They connect to nothing yet.
+func (a *App) openChannels() error {
+	for _, c := range a.Workspace.Config.Channels {
+		made, err := a.newChannel(c)
+		if err != nil {
+			return a.Workspace.wrongf("channel %s: %w", c.Name, err)
+		}
+		account := channel.Account{
+			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
+			Always: c.Always, Whole: c.Whole, PerMinute: c.PerMinute,
+		}
+		for _, b := range c.Bindings {
+			binding := channel.Binding{Chat: b.Chat, User: b.User, Agent: b.Agent, Skill: b.Skill}
+			if b.Strategy != "" {
+				s, err := prompt.ParseStrategy(b.Strategy)
+				if err != nil {
+					return a.Workspace.wrongf("channel %s: %w", c.Name, err)
+				}
+				binding.Strategy = &s
+			}
+			account.Bindings = append(account.Bindings, binding)
+		}
+		a.accounts = append(a.accounts, account)
+		tools, ok := made.(interface{ Tools() []tool.Tool })
+		if !ok {
+			continue
+		}
+		for _, t := range tools.Tools() {
+			// The tools of a second account of a platform would have the same names.
+			if _, there := a.registry.Catalog().Get(t.Definition().Name); there {
+				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name", c.Name, t.Definition().Name))
+				continue
+			}
+			if err := a.registry.Register(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- Replies that are still to be delivered.
+CREATE INDEX outbox ON inbox (id) WHERE state = 'answered';
