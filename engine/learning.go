@@ -70,25 +70,21 @@ func (p *past) voting(selector func() *selection.Selector) func() *selection.Sel
 }
 
 // keep records what a turn was asked and which tools answered, if turns are kept
-// and this one used a tool. The turn does not wait for it.
-func (e *Engine) keep(a *agent, m Message, key session.Key, done *turn.Done) {
+// and this one used a tool. The session is as it was before the turn, which does not
+// wait for the record.
+func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 	l := e.config.Learning
 	if !l.Keep || l.Log == nil || m.Text == "" || len(done.Used) == 0 {
 		return
 	}
 	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: e.sender(m).Record(), Channel: m.Channel, Text: usage.Clean(m.Text)}
 	if m.History == nil {
-		sum := sha256.Sum256([]byte(key))
+		sum := sha256.Sum256([]byte(s.Key))
 		t.Session = hex.EncodeToString(sum[:8])
 	}
-	for _, used := range done.Used {
-		list := &t.Tools
-		if used.Failed {
-			list = &t.Failed
-		}
-		if !slices.Contains(*list, used.Tool) {
-			*list = append(*list, used.Tool)
-		}
+	learn(&t, done.Used)
+	if request, called, ok := turn.Corrects(m.Text, s.Messages); ok && len(t.Tools) > 0 && len(without(t.Tools, called)) == len(t.Tools) {
+		t.Corrects = &usage.Correction{Text: usage.Clean(request), Tools: called}
 	}
 	if a.past.waiting.Add(1) > maxUnkept {
 		a.past.waiting.Add(-1)
@@ -101,6 +97,36 @@ func (e *Engine) keep(a *agent, m Message, key session.Key, done *turn.Done) {
 		defer a.past.waiting.Add(-1)
 		_ = e.guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
+}
+
+// maxLearnt is how many searches of a turn are kept; the first ones.
+const maxLearnt = 5
+
+// learn records which tools a turn used, and the searches that led to them.
+func learn(t *usage.Turn, used []turn.Used) {
+	for _, u := range used {
+		list := &t.Tools
+		if u.Failed {
+			list = &t.Failed
+		}
+		if slices.Contains(*list, u.Tool) {
+			continue
+		}
+		*list = append(*list, u.Tool)
+		if u.Failed {
+			continue
+		}
+		if t.Versions == nil {
+			t.Versions = map[string]string{}
+		}
+		t.Versions[u.Tool] = u.Version
+		for _, query := range u.Searches {
+			s := usage.Search{Text: usage.Clean(query), Tool: u.Tool}
+			if len(t.Searches) < maxLearnt && s.Text != t.Text && !slices.Contains(t.Searches, s) {
+				t.Searches = append(t.Searches, s)
+			}
+		}
+	}
 }
 
 // add adds a turn to the log. Votes are counted again when the log has grown by a
@@ -138,20 +164,39 @@ func (p *past) count() {
 	p.votes.Store(rank.NewVotes(Asked(turns, p.learning.OwnOnly)))
 }
 
-// Asked makes past turns ready to vote: for everybody or, with ownOnly, each for
-// its user; then anonymous turns are left out.
+// Asked makes past turns, oldest first, ready to vote: for everybody or, with ownOnly,
+// each for its user; then anonymous turns are left out. A search votes for the tool that
+// was then called. A correction takes the votes of the corrected tools from the user's
+// earlier request and gives them to the tools that were meant; its own words say nothing
+// about a request and do not vote.
 func Asked(turns []usage.Turn, ownOnly bool) []rank.Asked {
 	list := make([]rank.Asked, 0, len(turns))
+	type request struct{ user, text string }
+	asked := map[request][]int{} // places in list
 	for _, t := range turns {
-		a := rank.Asked{Question: t.Text, Tools: t.Tools}
-		if ownOnly {
-			a.User = t.User
+		if ownOnly && t.User == "" {
+			continue
 		}
-		if !ownOnly || t.User != "" {
-			list = append(list, a)
+		a := rank.Asked{User: t.User, Own: ownOnly, Question: t.Text, Tools: t.Tools, Versions: t.Versions}
+		if c := t.Corrects; c != nil {
+			for _, i := range asked[request{t.User, c.Text}] {
+				list[i].Tools = without(list[i].Tools, c.Tools)
+			}
+			a.Question, a.Corrected = c.Text, true
+		}
+		at := request{a.User, a.Question}
+		asked[at] = append(asked[at], len(list))
+		list = append(list, a)
+		for _, s := range t.Searches {
+			list = append(list, rank.Asked{User: t.User, Own: ownOnly, Question: s.Text, Tools: []string{s.Tool}, Versions: t.Versions, Search: true})
 		}
 	}
 	return list
+}
+
+// without returns the names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
 // PastTurns is the record of past turns.

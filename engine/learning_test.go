@@ -124,3 +124,89 @@ func TestUsageIsAChoice(t *testing.T) {
 		}
 	}
 }
+
+// taught runs questions of alice in one conversation. Each has a model's answers.
+func taught(t *testing.T, log *turns, answers ...fake.Step) *engine.Engine {
+	t.Helper()
+	g, _ := newEngine(t, func(c *engine.Config) {
+		c.Learning, c.Selection = engine.Learning{Log: log, Keep: true, Vote: true}, selection.Config{Direct: -1}
+	}, answers...)
+	return g
+}
+
+func calls(id, name, arguments string) fake.Step {
+	return fake.Step{Calls: []chat.Call{fake.Call(id, "call_tool", `{"name":"`+name+`","arguments":`+arguments+`}`)}}
+}
+
+// "No, the weather one" takes the vote of the tool that was called by mistake and gives
+// it, on the request before, to the one that was meant.
+func TestCorrectionsVote(t *testing.T) {
+	log := &turns{}
+	g := taught(t, log, calls("1", "echo", `{"word":"parasol"}`), fake.Step{Text: "parasol"}, calls("2", "get_weather", `{}`), fake.Step{Text: "sunny"})
+	for i, text := range []string{"shall my aunt bring her parasol", "no, the other one"} {
+		_, err := send(g, t.Context(), engine.Message{Text: text, User: "alice"})
+		must(t, err)
+		g.Wait(t.Context())
+		if want := []string{"echo", "get_weather"}[i]; finds(t, g, engine.Message{Text: "the parasol of my aunt", User: "bob"}) != want {
+			t.Errorf("after %q it does not find %s", text, want)
+		}
+	}
+	if c := log.list[1].Corrects; c == nil || c.Text != "shall my aunt bring her parasol" || !slices.Equal(c.Tools, []string{"echo"}) {
+		t.Errorf("kept %+v", log.list[1])
+	}
+	if found := finds(t, g, engine.Message{Text: "the other one", User: "bob"}); found != "" {
+		t.Errorf("the words of a correction find %q", found)
+	}
+}
+
+// A search votes for the tool that the model then called.
+func TestSearchesVote(t *testing.T) {
+	log := &turns{}
+	g := taught(t, log, fake.Step{Calls: []chat.Call{fake.Call("1", "find_tools", `{"queries":["weather of the parasol kind","say a word 4711"]}`)}},
+		calls("2", "get_weather", `{}`), fake.Step{Text: "sunny"})
+	_, err := send(g, t.Context(), engine.Message{Text: "what about it", User: "alice"})
+	must(t, err)
+	g.Wait(t.Context())
+	if s := log.list[0].Searches; fmt.Sprint(s) != "[{weather of the parasol kind get_weather}]" {
+		t.Errorf("kept the searches %v", s)
+	}
+	if found := finds(t, g, engine.Message{Text: "a parasol of that kind", User: "bob"}); found != "get_weather" {
+		t.Errorf("finds %q", found)
+	}
+}
+
+// What answered before a tool changed does not count for the tool as it is now.
+func TestVotesForgetChangedTools(t *testing.T) {
+	log := &turns{}
+	g := taught(t, log, calls("1", "get_weather", `{}`), fake.Step{Text: "sunny"})
+	_, err := send(g, t.Context(), engine.Message{Text: "shall my aunt bring her parasol", User: "alice"})
+	must(t, err)
+	g.Wait(t.Context())
+	log.list[0].Versions["get_weather"] = "as it was"
+	changed := taught(t, log)
+	for g, want := range map[*engine.Engine]string{g: "get_weather", changed: ""} {
+		if found := finds(t, g, engine.Message{Text: "the parasol of my aunt", User: "bob"}); found != want {
+			t.Errorf("finds %q, want %q", found, want)
+		}
+	}
+}
+
+// A thousand turns of one user do not put a tool before the one that others' questions
+// led to.
+func TestOneUserCannotSteerAnother(t *testing.T) {
+	log := &turns{}
+	for i := range 1000 {
+		log.list = append(log.list, usage.Turn{Agent: "main", User: "mallory", Text: fmt.Sprint("the parasol of my aunt", []string{"", " please", " now"}[i%3]), Tools: []string{"echo"}})
+	}
+	g := taught(t, log)
+	again := engine.Message{Text: "the parasol of my aunt", User: "bob"}
+	if found := finds(t, g, again); found != "echo" {
+		t.Errorf("finds %q: alone, even a stranger's questions vote", found)
+	}
+	for _, user := range []string{"bob", "carol"} {
+		log.list = append(log.list, usage.Turn{Agent: "main", User: user, Text: "shall my aunt bring her parasol", Tools: []string{"get_weather"}})
+	}
+	if found := finds(t, taught(t, log), again); found != "get_weatherecho" {
+		t.Errorf("finds %q, want what others asked first", found)
+	}
+}

@@ -769,7 +769,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				}
 			}
 			if e.Done != nil {
-				r.keep(r.agent, m, s.Key, e.Done)
+				r.keep(r.agent, m, in.Session, e.Done)
 			}
 			if !r.gone && !yield(e, nil) {
 				if r.gone = true; m.IdempotencyKey == "" {

@@ -18,6 +18,9 @@ type Term struct {
 	// alias, description, translation, parameter, parameter_text, group, example,
 	// body, "alias (enriched)", "example (enriched)". See [Index.Fields].
 	Fields map[string]float64 `json:"fields,omitempty"`
+	// Why says of "(usage)" which questions voted: how many by the user and by others, and
+	// how many of them were searched for or corrected.
+	Why string `json:"why,omitempty"`
 }
 
 // The terms of an explanation that are not words: what similar questions of the
@@ -51,7 +54,7 @@ func (r *Ranking) Explain(position int) (terms []Term, meaning float64) {
 	for _, v := range r.votes {
 		if v.Position == position {
 			added := v.Share * r.voteScale
-			terms = append(terms, Term{Word: usageTerm, Score: Round(added)})
+			terms = append(terms, Term{Word: usageTerm, Score: Round(added), Why: v.why()})
 			rest -= added
 		}
 	}

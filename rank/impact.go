@@ -184,7 +184,7 @@ func (x *Index) norms(length [fields]float64) (norms [fields]float64) {
 
 // inverseFrequency is BM25's inverse document frequency of a term that n of size
 // documents have.
-func inverseFrequency(n, size int) float64 {
+func inverseFrequency[N int | float64](n, size N) float64 {
 	return math.Log(1 + (float64(size)-float64(n)+0.5)/(float64(n)+0.5))
 }
 

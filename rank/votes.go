@@ -2,18 +2,28 @@ package rank
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Asked is a question of the past with the tools that answered it.
 type Asked struct {
-	// User is the only user for whom the question votes; empty means everybody.
+	// User is who asked it. Empty is a user like any other: all those without a name.
 	User string
+	// Own lets the question vote for its user only, otherwise it votes for everybody.
+	Own bool
 	// Question is what was asked.
 	Question string
 	// Tools are the names of the tools that did what was asked.
 	Tools []string
+	// Versions tells versions of the tools apart, by name. A tool gets no vote when it
+	// has another version now. A tool without one here gets votes in every version.
+	Versions map[string]string
+	// Search is set when a model searched with these words, Corrected when the user
+	// corrected which tool was meant. Both are for explanations.
+	Search, Corrected bool
 }
 
 // Votes are past questions that vote: the questions most like a new one speak for
@@ -26,18 +36,28 @@ type Asked struct {
 // than what one rare word counts, where that is more), times [Weights].Votes: a
 // tool that was never used keeps its score, and others overtake it only when
 // similar questions led to them.
+//
+// However much one user asked, only one of these questions votes for another user, and
+// what it adds is at most [MaxOther] of what votes can add.
 type Votes struct {
 	asked    []asked
 	terms    map[string]int32
+	rare     []float64   // how much a term counts
+	unknown  float64     // how much a term counts that no question has
 	postings [][]posting // by term, in order of question; a question has length 1
-	tools    []string    // by number
+	tools    []version   // by number
 }
 
-// asked is a question that was asked once or several times.
+// version is a tool as it was when it answered.
+type version struct{ name, version string }
+
+// asked is a question that a user asked once or several times.
 type asked struct {
-	user    string
-	times   int
-	answers []answer
+	user              string
+	own               bool
+	search, corrected bool
+	times             int
+	answers           []answer
 }
 
 // answer says how often a question led to a tool.
@@ -59,40 +79,57 @@ const (
 	// doubt is what the votes are weighed against: a question that is asked again
 	// word for word has 1 / (1 + doubt) of what votes can add.
 	doubt = 0.3
+	// few is how many questions there must be to tell common words from rare ones: of
+	// fewer, a word counts as if so many had been asked.
+	few = 50
+	// other is the weight that the question of another user has at most; one that the
+	// user asked word for word has 1. The questions of one other user then move no tool
+	// by more than MaxOther, and many users who agree move it as far as before.
+	other = 0.3
+	// MaxOther is the share of what votes can add that one other user can give a tool.
+	MaxOther = other / (other + doubt)
 )
 
 // NewVotes makes votes of questions, oldest first, in about 10 µs for each.
-// Questions without words or without tools have no vote. A question that was
-// asked several times is one question and speaks for a tool as often as it led to
-// it: "go on" leads everywhere and says nothing.
+// Questions without words or without tools have no vote. A question that a user asked
+// several times is one question and speaks for a tool as often as it led to it: "go on"
+// leads everywhere and says nothing.
 func NewVotes(log []Asked) *Votes {
 	v := &Votes{terms: map[string]int32{}}
-	numbers := map[string]int32{}
-	before := map[[2]string]int{}
+	numbers := map[version]int32{}
+	type key struct {
+		user, question string
+		own            bool
+	}
+	before := map[key]int{}
 	var questions [][]int32 // the terms of each
 	for _, a := range log[max(0, len(log)-MaxAsked):] {
-		i, again := before[[2]string{a.User, a.Question}]
+		k := key{a.User, a.Question, a.Own}
+		i, again := before[k]
 		if !again {
 			terms := v.read(a.Question)
 			if len(terms) == 0 || len(a.Tools) == 0 {
 				continue
 			}
 			i = len(v.asked)
-			before[[2]string{a.User, a.Question}] = i
-			v.asked, questions = append(v.asked, asked{user: a.User}), append(questions, terms)
+			before[k] = i
+			v.asked, questions = append(v.asked, asked{user: a.User, own: a.Own}), append(questions, terms)
 		}
 		for k, name := range a.Tools {
 			if slices.Contains(a.Tools[:k], name) {
 				continue
 			}
-			n, ok := numbers[name]
+			answered := version{name, a.Versions[name]}
+			n, ok := numbers[answered]
 			if !ok {
 				n = int32(len(v.tools))
-				numbers[name], v.tools = n, append(v.tools, name)
+				numbers[answered], v.tools = n, append(v.tools, answered)
 			}
 			v.asked[i].add(n)
 		}
-		v.asked[i].times++
+		q := &v.asked[i]
+		q.times++
+		q.search, q.corrected = q.search || a.Search, q.corrected || a.Corrected
 	}
 	v.index(questions)
 	return v
@@ -135,39 +172,93 @@ func (v *Votes) read(question string) []int32 {
 // index fills the postings. A question is a vector of length 1 in which rare terms
 // count more.
 func (v *Votes) index(questions [][]int32) {
+	v.rarities(questions)
 	v.postings = make([][]posting, len(v.terms))
 	for i, terms := range questions {
+		var length float64
 		for _, term := range terms {
-			v.postings[term] = append(v.postings[term], posting{doc: int32(i)})
+			length += v.rare[term] * v.rare[term]
 		}
-	}
-	length := make([]float64, len(questions))
-	for i, terms := range questions {
 		for _, term := range terms {
-			length[i] += v.rarity(len(v.postings[term])) * v.rarity(len(v.postings[term]))
-		}
-	}
-	for _, list := range v.postings {
-		for i, p := range list {
-			list[i].impact = float32(v.rarity(len(list)) / math.Sqrt(length[p.doc]))
+			v.postings[term] = append(v.postings[term], posting{int32(i), float32(v.rare[term] / math.Sqrt(length))})
 		}
 	}
 }
 
-// rarity is how much a term counts that n questions have, as in the ranking.
-func (v *Votes) rarity(n int) float64 { return inverseFrequency(n, len(v.asked)) }
+// rarities says how much each term counts, as in the ranking. A user who asked more than
+// all others together counts as much as they do, so that nobody can make the words of
+// others common.
+func (v *Votes) rarities(questions [][]int32) {
+	by := map[string]int{}
+	for _, q := range v.asked {
+		by[q.user]++
+	}
+	counts := make([]float64, len(v.terms))
+	var all float64
+	for i, terms := range questions {
+		weight := 1.0
+		if mine := by[v.asked[i].user]; len(by) > 1 {
+			weight = min(1, float64(len(v.asked)-mine)/float64(mine))
+		}
+		all += weight
+		for _, term := range terms {
+			counts[term] += weight
+		}
+	}
+	all = max(all, few)
+	v.rare = make([]float64, len(v.terms))
+	for term, n := range counts {
+		v.rare[term] = inverseFrequency(n, all)
+	}
+	v.unknown = inverseFrequency(0, all)
+}
 
 // Vote is what the past says for a definition.
 type Vote struct {
 	Position int
 	// Share is the share of what votes can add, from 0 to 1.
 	Share float32
+	// Own and Others count the questions that voted: of the same user, and of others.
+	// Searches and Corrected count those among them that were searched for and corrected.
+	Own, Others, Searches, Corrected int
 }
 
-// Cast returns the votes of the questions most like the given one. Find returns
-// the position of a tool, and false for a tool that the user may not use: votes
-// for it do not count.
-func (v *Votes) Cast(question, user string, find func(tool string) (position int, ok bool)) []Vote {
+// why says which questions voted, as in "1 by the user, 2 by others, 1 corrected".
+func (v Vote) why() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{v.Own, "by the user"}, {v.Others, "by others"}, {v.Searches, "searched for"}, {v.Corrected, "corrected"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprint(part.n, " ", part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// count counts a question that voted.
+func (v *Vote) count(q *asked, user string) {
+	if q.user == user {
+		v.Own++
+	} else {
+		v.Others++
+	}
+	if q.search {
+		v.Searches++
+	}
+	if q.corrected {
+		v.Corrected++
+	}
+}
+
+// Find returns the position of a tool that has a version; the version is empty when any
+// will do. It returns false for a tool that the user may not use, or that has another
+// version: votes for it do not count.
+type Find func(tool, version string) (position int, ok bool)
+
+// Cast returns the votes of the questions most like the given one.
+func (v *Votes) Cast(question, user string, find Find) []Vote {
 	if v.Len() == 0 {
 		return nil
 	}
@@ -175,10 +266,13 @@ func (v *Votes) Cast(question, user string, find func(tool string) (position int
 	var votes []Vote
 	for _, similar := range v.similar(question, user, find) {
 		weight := similar.impact * similar.impact
-		all += weight
 		q := &v.asked[similar.doc]
+		if q.user != user {
+			weight = min(weight, other)
+		}
+		all += weight
 		for _, a := range q.answers {
-			position, ok := find(v.tools[a.tool])
+			position, ok := find(v.tools[a.tool].name, v.tools[a.tool].version)
 			if !ok {
 				continue
 			}
@@ -188,6 +282,7 @@ func (v *Votes) Cast(question, user string, find func(tool string) (position int
 				votes = append(votes, Vote{Position: position})
 			}
 			votes[i].Share += weight * (float32(a.times) / float32(q.times))
+			votes[i].count(q, user)
 		}
 	}
 	for i := range votes {
@@ -196,20 +291,28 @@ func (v *Votes) Cast(question, user string, find func(tool string) (position int
 	return votes
 }
 
-// similar returns the most similar questions that have a vote, with their
-// similarity: the cosine of the angle between them and the given question.
-func (v *Votes) similar(question, user string, find func(tool string) (int, bool)) []posting {
+// similar returns the most similar questions that have a vote, one of each other user,
+// with their similarity: the cosine of the angle between them and the given question.
+func (v *Votes) similar(question, user string, find Find) []posting {
 	best := make([]posting, 0, voters+1)
 	for doc, s := range v.compare(question) {
 		if s < alike || len(best) == voters && s <= best[voters-1].impact {
 			continue
 		}
 		q := &v.asked[doc]
-		if q.user != "" && q.user != user {
+		if q.own && q.user != user {
 			continue
 		}
-		if !slices.ContainsFunc(q.answers, func(a answer) bool { _, ok := find(v.tools[a.tool]); return ok }) {
+		if !slices.ContainsFunc(q.answers, func(a answer) bool { _, ok := find(v.tools[a.tool].name, v.tools[a.tool].version); return ok }) {
 			continue
+		}
+		if q.user != user {
+			if i := slices.IndexFunc(best, func(p posting) bool { return v.asked[p.doc].user == q.user }); i >= 0 {
+				if s <= best[i].impact {
+					continue
+				}
+				best = slices.Delete(best, i, i+1)
+			}
 		}
 		i, _ := slices.BinarySearchFunc(best, s, func(p posting, s float32) int { return cmp.Compare(s, p.impact) })
 		best = slices.Insert(best, i, posting{int32(doc), s})
@@ -226,10 +329,10 @@ func (v *Votes) compare(question string) []float32 {
 		term, ok := v.terms[name]
 		switch {
 		case !ok:
-			length += v.rarity(0) * v.rarity(0)
+			length += v.unknown * v.unknown
 		case len(terms) < maxTerms && !slices.Contains(terms, term):
 			terms = append(terms, term)
-			length += v.rarity(len(v.postings[term])) * v.rarity(len(v.postings[term]))
+			length += v.rare[term] * v.rare[term]
 		}
 	})
 	if len(terms) == 0 {
@@ -237,7 +340,7 @@ func (v *Votes) compare(question string) []float32 {
 	}
 	similarity := make([]float32, len(v.asked))
 	for _, term := range terms {
-		weight := float32(v.rarity(len(v.postings[term])) / math.Sqrt(length))
+		weight := float32(v.rare[term] / math.Sqrt(length))
 		for _, p := range v.postings[term] {
 			similarity[p.doc] += weight * p.impact
 		}

@@ -3,6 +3,7 @@ package rank_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/rank"
@@ -10,10 +11,10 @@ import (
 )
 
 // usable finds the tools of the office, without some.
-func usable(without ...string) func(string) (int, bool) {
-	return func(name string) (int, bool) {
+func usable(without ...string) rank.Find {
+	return func(name, version string) (int, bool) {
 		i := slices.IndexFunc(office, func(d *tool.Definition) bool { return d.Name == name })
-		return i, i >= 0 && !slices.Contains(without, name)
+		return i, i >= 0 && !slices.Contains(without, name) && (version == "" || version == "new")
 	}
 }
 
@@ -23,7 +24,7 @@ func TestVotes(t *testing.T) {
 	past := rank.NewVotes([]rank.Asked{
 		{Question: "is the sun out over there", Tools: []string{"get_weather"}},
 		{Question: "my purse should be fuller", Tools: []string{"createInvoice"}},
-		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice"},
+		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
 		{Question: "的", Tools: []string{"send_mail"}},
 		{Question: "nothing came of it"},
 	})
@@ -32,7 +33,7 @@ func TestVotes(t *testing.T) {
 	}
 	for _, c := range []struct {
 		question, user string
-		find           func(string) (int, bool)
+		find           rank.Find
 		want           []string
 	}{
 		{"sun over there?", "", usable(), []string{"get_weather"}},
@@ -104,5 +105,70 @@ func BenchmarkNewVotes5000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rank.NewVotes(past)
+	}
+}
+
+// However much one user asks, another user gets little of it: at most MaxOther of what
+// votes can add, for a tool that only this user wants, and what several others or the
+// user themself asked counts nearly as before.
+func TestOneUserCannotSteerAnother(t *testing.T) {
+	t.Parallel()
+	share := func(v *rank.Votes, user, tool string) (share float32) {
+		i, _ := usable()(tool, "")
+		for _, vote := range v.Cast("the sun over there", user, usable()) {
+			if vote.Position == i {
+				share = vote.Share
+			}
+		}
+		return share
+	}
+	honest := []rank.Asked{
+		{User: "bob", Question: "is the sun over there", Tools: []string{"get_weather"}},
+		{User: "carol", Question: "how is the sun over there", Tools: []string{"get_weather"}},
+		{User: "dave", Question: "the sun over there?", Tools: []string{"get_weather"}},
+		{User: "erin", Question: "the grumpy one called", Tools: []string{"send_mail"}},
+	}
+	var flood []rank.Asked
+	for i := range 1000 {
+		flood = append(flood, rank.Asked{User: "mallory", Question: fmt.Sprint("the sun over there", strings.Repeat(" sun", i%3), " word", i), Tools: []string{"createInvoice"}},
+			rank.Asked{User: "mallory", Question: "the sun over there", Tools: []string{"createInvoice"}})
+	}
+	before, after, alone := rank.NewVotes(honest), rank.NewVotes(append(flood, honest...)), rank.NewVotes(flood)
+	for _, user := range []string{"bob", "erin", ""} {
+		if got := share(alone, user, "createInvoice"); got == 0 || got > rank.MaxOther+1e-6 {
+			t.Errorf("mallory alone gives %q a share of %.2f, want at most %.2f", user, got, rank.MaxOther)
+		}
+		right, wrong, was := share(after, user, "get_weather"), share(after, user, "createInvoice"), share(before, user, "get_weather")
+		if right <= wrong || right < was-0.25 {
+			t.Errorf("%q: what others asked has %.2f, was %.2f; what mallory asked %.2f", user, right, was, wrong)
+		}
+	}
+	if got := share(after, "mallory", "createInvoice"); got < 0.3 {
+		t.Errorf("mallory's own questions have a share of %.2f", got)
+	}
+}
+
+// A vote for a tool that has changed is forgotten.
+func TestVotesForgetChangedTools(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]int{"new": 1, "old": 0, "": 1} {
+		v := rank.NewVotes([]rank.Asked{{Question: "sun over there", Tools: []string{"get_weather"}, Versions: map[string]string{"get_weather": version}}})
+		if got := v.Cast("sun over there", "", usable()); len(got) != want {
+			t.Errorf("version %q: %d votes, want %d", version, len(got), want)
+		}
+	}
+}
+
+// An explanation says which questions voted.
+func TestVotesSayWhy(t *testing.T) {
+	t.Parallel()
+	votes := rank.NewVotes([]rank.Asked{
+		{User: "alice", Question: "is the sun out over there", Tools: []string{"get_weather"}, Corrected: true},
+		{User: "bob", Question: "sun over there", Tools: []string{"get_weather"}, Search: true},
+	}).Cast("sun over there", "alice", usable())
+	r := rank.New(office, rank.Weights{}).Rank(rank.Query{Text: "sun over there", Votes: votes})
+	terms, _ := r.Explain(votes[0].Position)
+	if want := "1 by the user, 1 by others, 1 searched for, 1 corrected"; !slices.ContainsFunc(terms, func(x rank.Term) bool { return x.Why == want }) {
+		t.Errorf("%+v, want %q", terms, want)
 	}
 }

@@ -70,10 +70,10 @@ func (sel *Selection) admitted() []bool {
 	return admitted
 }
 
-// votable finds an admitted tool by its name.
-func (sel *Selection) votable(name string) (position int, ok bool) {
+// votable finds an admitted tool by its name, if it has the version.
+func (sel *Selection) votable(name, version string) (position int, ok bool) {
 	e, ok := sel.selector.catalog.Get(name)
-	if !ok || sel.stages[e.Position()] != Sent {
+	if !ok || sel.stages[e.Position()] != Sent || version != "" && version != e.Hash() {
 		return 0, false
 	}
 	return e.Position(), true

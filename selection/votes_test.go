@@ -16,7 +16,7 @@ func TestVotes(t *testing.T) {
 	s := selection.New(r.Catalog(), choosing)
 	voting := s.WithVotes(rank.NewVotes([]rank.Asked{
 		{Question: "my purse should be fuller", Tools: []string{"raise_salary"}},
-		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice"},
+		{Question: "the grumpy one called again", Tools: []string{"send_mail", "gone_tool"}, User: "alice", Own: true},
 	}))
 	for _, c := range []struct {
 		query string

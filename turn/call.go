@@ -39,8 +39,9 @@ type job struct {
 	alone  bool                                   // nothing may run beside it
 	whole  bool                                   // the result has a limit of its own
 	args   json.RawMessage
-	result chat.Result // set when done
-	err    error       // why it failed, where more than the result is known
+	result chat.Result         // set when done
+	err    error               // why it failed, where more than the result is known
+	found  map[string][]string // of a search: the queries that found each tool
 }
 
 // intend begins the round of an answer's calls. It stores the answer before the first
@@ -168,7 +169,14 @@ func (t *run) result(j *job) chat.Message {
 	t.limitImages(&j.result)
 	t.done.Calls++
 	if j.entry != nil {
-		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
+		name := j.entry.Definition.Name
+		t.done.Used = append(t.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: t.found[name]})
+	}
+	for name, queries := range j.found {
+		if t.found == nil {
+			t.found = map[string][]string{}
+		}
+		t.found[name] = append(t.found[name], queries...)
 	}
 	if j.result.Pending {
 		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome}
@@ -262,7 +270,10 @@ func (t *run) resolve(j *job) {
 	}
 	switch name {
 	case selection.FindTools:
-		j.meta = t.find
+		j.meta = func(args json.RawMessage) (r chat.Result) {
+			r, j.found = t.find(args)
+			return r
+		}
 		return
 	case selection.DescribeTool:
 		j.meta = t.describe

@@ -24,13 +24,15 @@ const (
 	groupTokens = 150 // of the groups that are named when nothing was found
 )
 
-// find answers a search with a signature and a line for each tool.
-func (t *run) find(args json.RawMessage) chat.Result {
+// find answers a search with a signature and a line for each tool. It also returns the
+// queries that found each tool.
+func (t *run) find(args json.RawMessage) (chat.Result, map[string][]string) {
 	queries, limit := searched(args)
 	if len(queries) == 0 {
-		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools)
+		return tool.Failure(`%s needs {"queries": ["what the tool should do"]}`, selection.FindTools), nil
 	}
 	var found []*catalog.Entry
+	by := map[string][]string{}
 	var missed []string
 	for _, query := range queries {
 		req := t.selected.Request
@@ -40,6 +42,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 			missed = append(missed, fmt.Sprintf("%q", query))
 		}
 		for _, m := range matches {
+			by[m.Definition.Name] = append(by[m.Definition.Name], query)
 			if len(found) < maxFound && !slices.Contains(found, m.Entry) {
 				found = append(found, m.Entry)
 			}
@@ -59,7 +62,7 @@ func (t *run) find(args json.RawMessage) chat.Result {
 		text.WriteString("Call one with call_tool.")
 	}
 	text.WriteString(t.findSkills(queries))
-	return t.loading(text.String(), found...)
+	return t.loading(text.String(), found...), by
 }
 
 // searched reads the queries of a search and how many tools each may find. Models also

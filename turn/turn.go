@@ -286,6 +286,10 @@ type Used struct {
 	Tool string `json:"tool"`
 	// Failed reports that the call did not do its work.
 	Failed bool `json:"failed,omitempty"`
+	// Version is the hash of its definition, see [catalog.Registration.Hash].
+	Version string `json:"-"`
+	// Searches are the queries of the turn that found it before the call.
+	Searches []string `json:"-"`
 }
 
 // Select makes the selection of a turn without running it.
@@ -386,8 +390,9 @@ type run struct {
 	ending   bool  // the next step is the last one
 	failed   error // why the turn ends, if it fails
 	begun    time.Time
-	shown    int // bytes of the pictures of results
-	attached int // bytes of the pictures of messages
+	found    map[string][]string // by tool: the queries of the turn's searches that found it
+	shown    int                 // bytes of the pictures of results
+	attached int                 // bytes of the pictures of messages
 }
 
 // begin selects, builds the prompt and yields both.

@@ -27,6 +27,26 @@ type Turn struct {
 	// Tools are those that succeeded, Failed those that did not.
 	Tools  []string `json:"tools,omitempty"`
 	Failed []string `json:"failed,omitempty"`
+	// Versions tells versions of the definitions of Tools apart, by name. Older records
+	// have none.
+	Versions map[string]string `json:"versions,omitempty"`
+	// Searches are the model's searches that led to one of Tools.
+	Searches []Search `json:"searches,omitempty"`
+	// Corrects is the request that Text corrects; nil for most turns.
+	Corrects *Correction `json:"corrects,omitempty"`
+}
+
+// Search is what a model searched for, after [Clean], and the tool that it then called.
+type Search struct {
+	Text string `json:"text"`
+	Tool string `json:"tool"`
+}
+
+// Correction is an earlier request of the conversation, after [Clean], and the tools that
+// answered it by mistake.
+type Correction struct {
+	Text  string   `json:"text"`
+	Tools []string `json:"tools"`
 }
 
 // Filter chooses turns; its empty fields match all.

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -22,7 +24,8 @@ type replayFlags struct {
 	user        string
 	channel     string
 	roles       []string
-	against     string
+	change      app.Change // to compare with
+	svg         string
 	baseline    string
 	failUnder   map[string]string
 	failOnWorse bool
@@ -43,19 +46,25 @@ the stored conversations of the workspace are replayed, or with --demo those of 
 		Example: `  etui replay --demo
   etui replay --demo --mode auto --turns
   etui replay --demo --against changed.yaml --fail-on-worse
+  etui replay --limit 4 --rule '{deny: ["db_*"]}' --svg limit.svg
   etui replay conversations.jsonl --fail-under recall=0.9`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with --against only that, with --baseline its own)")
+	flags.StringSliceVar(&f.names, "mode", nil, "ways to bring tools to the model: "+replay.ModeNames()+" (default: all but the last; with a change only that, with --baseline its own)")
 	flags.StringSliceVar(&f.sessions, "session", nil, "stored conversations to replay, by key (may be repeated)")
 	flags.StringVar(&f.user, "user", "", "user of stored conversations")
 	flags.StringVar(&f.channel, "channel", "cli", "channel of stored conversations")
 	flags.StringSliceVar(&f.roles, "role", nil, "role of the user of stored conversations (may be repeated)")
-	flags.StringVar(&f.against, "against", "", "another etui.yaml: replay on it too, and print the differences")
+	flags.StringVar(&f.change.File, "against", "", "another etui.yaml: replay on it too, and print the differences")
+	flags.StringVar(&f.change.Texts, "enriched", "", "another file of texts about tools, see enrich.md: replay with it too")
+	flags.StringArrayVar(&f.change.Rules, "rule", nil, "one more rule of visibility, in YAML: replay with it too (may be repeated)")
+	flags.IntVar(&f.change.Limit, "limit", 0, "another limit of tools: replay with it too")
+	flags.IntVar(&f.change.Budget, "budget", 0, "another limit of their tokens: replay with it too")
+	flags.StringVar(&f.svg, "svg", "", "draw the table as a picture, into this file")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier output of --json: print the differences from it")
 	flags.StringToStringVar(&f.failUnder, "fail-under", nil, "exit with code 1 when a share is lower: recall=0.9,reached=0.95")
-	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or --against")
+	flags.BoolVar(&f.failOnWorse, "fail-on-worse", false, "exit with code 1 when recall fell, or cost or refusals rose, compared with --baseline or before a change")
 	flags.BoolVar(&f.warm, "warm", false, "let each conversation use what the one before left in the provider's cache")
 	flags.BoolVar(&f.table, "table", false, "print a table in Markdown")
 	flags.BoolVar(&f.turns, "turns", false, "print every turn")
@@ -82,16 +91,24 @@ func (a *cli) replay(ctx context.Context, files []string, f replayFlags) error {
 	if err := a.printReplay(before, after, f); err != nil {
 		return err
 	}
+	if !a.json && !f.table {
+		fmt.Fprint(a.out, unpriced(w.Config.Models))
+	}
+	if f.svg != "" {
+		if err := os.WriteFile(f.svg, []byte(replay.SVG(before, after)), 0o600); err != nil {
+			return app.Usagef("--svg: %w", err)
+		}
+	}
 	return failed(before, after, least, f)
 }
 
 // check parses the flags that need parsing.
 func (f *replayFlags) check() (least map[string]float64, err error) {
-	if f.against != "" && f.baseline != "" {
-		return nil, app.Usagef("--against and --baseline both say what to compare with: give one of them")
+	if !f.change.Empty() && f.baseline != "" {
+		return nil, app.Usagef("--baseline and a change (--against, --enriched, --rule, --limit, --budget) both say what to compare with: give one of them")
 	}
-	if f.failOnWorse && f.against == "" && f.baseline == "" {
-		return nil, app.Usagef("--fail-on-worse needs --against or --baseline to compare with")
+	if f.failOnWorse && f.change.Empty() && f.baseline == "" {
+		return nil, app.Usagef("--fail-on-worse needs --against or --baseline to compare with, or another change")
 	}
 	least = map[string]float64{}
 	for name, text := range f.failUnder {
@@ -143,7 +160,7 @@ func (f *replayFlags) chosen() []replay.Mode {
 	switch {
 	case len(f.modes) > 0:
 		return f.modes
-	case f.against != "":
+	case !f.change.Empty():
 		return []replay.Mode{replay.Configured}
 	}
 	return replay.Modes()
@@ -152,6 +169,12 @@ func (f *replayFlags) chosen() []replay.Mode {
 // compared replays, and returns the reports before and after a change. Without a change
 // the report before is empty.
 func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []replay.Conversation, f *replayFlags) (before, after replay.Report, err error) {
+	var changed *app.Workspace
+	if !f.change.Empty() {
+		if changed, err = w.With(f.change); err != nil {
+			return before, after, err
+		}
+	}
 	if f.baseline != "" {
 		if before, err = f.readBaseline(); err != nil {
 			return before, after, err
@@ -160,11 +183,7 @@ func (a *cli) compared(ctx context.Context, w *app.Workspace, conversations []re
 	if after, err = app.Replay(ctx, w, a.settings(nil), f.chosen(), f.warm, conversations); err != nil {
 		return before, after, err
 	}
-	if f.against != "" {
-		changed, err := w.As(f.against)
-		if err != nil {
-			return before, after, err
-		}
+	if changed != nil {
 		before = after
 		after, err = app.Replay(ctx, changed, a.settings(nil), f.chosen(), f.warm, conversations)
 		return before, after, err

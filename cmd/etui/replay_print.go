@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/internal/replay"
 )
 
@@ -24,7 +25,7 @@ func (a *cli) printReplay(before, after replay.Report, f replayFlags) error {
 			Changes []replay.Change `json:"changes,omitempty"`
 		}{after, changes})
 	}
-	rows := replayRows(before, after)
+	rows := replayRows(before, after, f.table)
 	if f.table {
 		_, err := io.WriteString(a.out, markdown(rows))
 		return err
@@ -74,27 +75,28 @@ func languages(r replay.Run) string {
 	return fmt.Sprintf("recall of %s by language: %s\n", r.Mode, strings.Join(parts, ", "))
 }
 
-// replayRows is the table of modes, its head first. The rows before a change
-// come before those after it. Dollars are compared with the first row.
-func replayRows(before, after replay.Report) [][]string {
-	rows := [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
+// replayRows is the table of modes, its head first. The rows before a change come before
+// those after it. Dollars are compared with the first row. All columns are for Markdown;
+// the others fit into 80 characters.
+func replayRows(before, after replay.Report, all bool) [][]string {
+	rows := [][]string{{"mode", "recall", "search", "requests", "tokens"}}
+	if all {
+		rows = [][]string{{"mode", "recall", "with a search", "missed", "searches", "requests", "tokens sent"}}
+	}
 	for _, p := range replay.Providers() {
 		rows[0] = append(rows[0], p.Name)
 	}
 	first := map[string]float64{}
-	for n, report := range []replay.Report{before, after} {
-		for i := 0; i < len(report.Runs); {
-			r := report.Runs[i]
-			name := string(r.Mode)
-			if n == 0 {
-				name += ", before"
-			}
-			row := []string{name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)}
-			for ; i < len(report.Runs) && report.Runs[i].Mode == r.Mode; i++ {
-				row = append(row, dollars(report.Runs[i], first))
-			}
-			rows = append(rows, row)
+	for _, row := range replay.Rows(before, after) {
+		r := row.Runs[0]
+		cells := []string{row.Name, percent(r.Recall()), percent(r.Reached()), strconv.Itoa(r.Requests), short(r.Input)}
+		if all {
+			cells = slices.Concat(cells[:3], []string{strconv.Itoa(r.Missed), strconv.Itoa(r.Searches), strconv.Itoa(r.Requests), thousands(r.Input)})
 		}
+		for _, r := range row.Runs {
+			cells = append(cells, dollars(r, first))
+		}
+		rows = append(rows, cells)
 	}
 	return rows
 }
@@ -104,12 +106,34 @@ func dollars(r replay.Run, first map[string]float64) string {
 	base, ok := first[r.Provider]
 	if !ok || base == 0 {
 		first[r.Provider] = r.Dollars
-		return fmt.Sprintf("$%.4f", r.Dollars)
+		return "$" + money(r.Dollars)
 	}
-	return fmt.Sprintf("$%.4f (%+.0f %%)", r.Dollars, 100*(r.Dollars/base-1))
+	return fmt.Sprintf("$%s %+.0f%%", money(r.Dollars), 100*(r.Dollars/base-1))
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+// money writes dollars with as many decimals as say something.
+func money(dollars float64) string {
+	switch {
+	case dollars >= 100:
+		return fmt.Sprintf("%.0f", dollars)
+	case dollars >= 1:
+		return fmt.Sprintf("%.2f", dollars)
+	}
+	return fmt.Sprintf("%.4f", dollars)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
+
+// short writes a number of tokens in thousands or millions.
+func short(n int) string {
+	switch {
+	case n >= 1e6:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%dk", (n+500)/1000)
+	}
+	return thousands(n)
+}
 
 // thousands writes a number with commas.
 func thousands(n int) string {
@@ -184,4 +208,21 @@ func printChange(w io.Writer, c replay.Change) {
 		fmt.Fprintf(w, "  - %s\n", strings.Join(c.Dropped, ", "))
 	}
 	fmt.Fprintf(w, "  %+d tokens, %+.5f $\n", c.Input, c.Dollars)
+}
+
+// unpriced names the models of a configuration whose prices etui does not know.
+func unpriced(models []config.Model) string {
+	var known, names []string
+	for _, p := range replay.Providers() {
+		known = append(known, p.Model)
+	}
+	for _, m := range models {
+		if m.Model != "" && m.Provider != "offline" && !slices.Contains(known, m.Model) && !slices.Contains(names, m.Model) {
+			names = append(names, m.Model)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("etui knows no price of %s; the dollars are those of %s\n", strings.Join(names, ", "), strings.Join(known, " and "))
 }

@@ -184,7 +184,7 @@ func withWords(reason, question string, terms []rank.Term) string {
 		if t.From != "" {
 			word += "→" + t.Word
 		}
-		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, strongest(t.Fields))))
+		words = append(words, strings.TrimSpace(fmt.Sprintf("%s %.1f %s", word, t.Score, cmp.Or(strongest(t.Fields), t.Why))))
 	}
 	if len(words) == 0 {
 		return reason

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -33,7 +34,7 @@ type texts struct {
 // addTexts puts the texts about tools into the registry. A file that cannot be read leaves
 // the demo's.
 func (a *App) addTexts(ctx context.Context) {
-	a.texts = &texts{app: a, file: enrich.Open(filepath.Join(a.Workspace.State, textsFile))}
+	a.texts = &texts{app: a, file: enrich.Open(cmp.Or(a.Workspace.texts, filepath.Join(a.Workspace.State, textsFile)))}
 	a.texts.look(ctx)
 }
 

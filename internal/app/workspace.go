@@ -26,6 +26,7 @@ type Workspace struct {
 	State  string // the state folder
 	Config *config.Config
 
+	texts   string   // the file of texts about tools; empty is the one in State
 	environ []string // the variables that override keys
 	ports   []uint16 // that this process listens on
 }

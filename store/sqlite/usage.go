@@ -18,7 +18,8 @@ type Usage struct {
 var _ usage.Log = (*Usage)(nil)
 
 // OpenUsage opens the log at path as [Open] opens the sessions'. The limits bound how
-// many turns of each agent are kept, by default 5,000.
+// many turns of each agent are kept, by default 5,000. Beyond that, the oldest turn of
+// whoever has most is dropped, so that one user cannot drive out what others asked.
 func OpenUsage(ctx context.Context, path string, limits Limits) (*Usage, error) {
 	file, err := open(ctx, path, "usage/*.sql")
 	if err != nil {
@@ -39,9 +40,18 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 	return u.file.explain(u.file.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO turns (time, agent, user, turn) VALUES (?, ?, ?, ?)`, t.Time.UnixMilli(), t.Agent, t.User, string(raw))
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE time < ? OR agent = ? AND id <= (SELECT id FROM turns WHERE agent = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-				u.limits.oldest(), t.Agent, t.Agent, u.limits.Most)
+			_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE time < ?`, u.limits.oldest())
 		}
+		var all int
+		if err == nil {
+			err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM turns WHERE agent = ?`, t.Agent).Scan(&all)
+		}
+		if err != nil || all <= u.limits.Most {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE id IN (SELECT id FROM
+			(SELECT id, ROW_NUMBER() OVER (PARTITION BY user ORDER BY id DESC) AS nth FROM turns WHERE agent = ?)
+			ORDER BY nth, id DESC LIMIT -1 OFFSET ?)`, t.Agent, u.limits.Most)
 		return err
 	}))
 }

@@ -76,6 +76,12 @@ func TestUsage(t *testing.T) {
 			t.Errorf("usage.db%s still holds what was erased", suffix)
 		}
 	}
+	for i := range 5 { // which do not drive out what others asked
+		add("other", "carol", fmt.Sprint("carol", i))
+	}
+	if got, want := texts(usage.Filter{Agent: "other"}), "bobs-words carol3 carol4 "; got != want {
+		t.Errorf("lists %q, want %q", got, want)
+	}
 	now = now.Add(25 * time.Hour)
 	if got := texts(usage.Filter{}); got != "" {
 		t.Errorf("too old: %q", got)
