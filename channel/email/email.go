@@ -81,18 +81,18 @@ type Config struct {
 
 // Channel is a mailbox. It is safe for concurrent use.
 type Channel struct {
-	config     Config
-	in, out    server
-	mailbox    string
-	self       *mail.Address
-	log        *slog.Logger
-	rates      *recent.Cache[string, *rate.Limiter]
-	taken      *recent.Cache[string, struct{}] // IDs of mails that were handed over
-	originals  *recent.Cache[string, original] // what is answered, by ID
-	places     chan struct{}                   // one for each mail on its way
-	mu         sync.Mutex
-	validity   uint32   // of the mailbox's UIDs
-	next       imap.UID // the first one that was not looked at
+	config    Config
+	in, out   server
+	mailbox   string
+	self      *mail.Address
+	log       *slog.Logger
+	rates     *recent.Cache[string, *rate.Limiter]
+	taken     *recent.Cache[string, struct{}] // IDs of mails that were handed over
+	originals *recent.Cache[string, original] // what is answered, by ID
+	places    chan struct{}                   // one for each mail on its way
+	mu        sync.Mutex
+	validity  uint32   // of the mailbox's UIDs
+	next      imap.UID // the first one that was not looked at
 }
 
 var (

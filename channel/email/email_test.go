@@ -599,8 +599,8 @@ func TestSend(t *testing.T) {
 	p := start(t)
 	c := open(t, p.config())
 	m := channel.Outgoing{
-		To:   channel.Address{Chat: "ann@example.org"},
-		Text: "**Bold** <script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
+		To:    channel.Address{Chat: "ann@example.org"},
+		Text:  "**Bold** <script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
 		Files: []chat.File{{Name: "图.png", MediaType: "image/png", Data: []byte{0, 1, 2}}, {Name: "x\r\nBcc: y", MediaType: "multipart/mixed", Data: []byte("x")}},
 		Key:   "etui-1",
 	}

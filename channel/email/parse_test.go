@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/etui-run/etui/chat"
@@ -18,7 +17,7 @@ func encoded(t *testing.T, charset, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := encoding.Encoder{Transformer: e.NewEncoder()}.String(text)
+	raw, err := e.NewEncoder().String(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,6 @@ func divided(lines []string, i int) bool {
 
 var (
 	originalMessage = regexp.MustCompile(`(?i)^(original message|ursprüngliche nachricht|message d'origine|mensaje original|messaggio originale|原始邮件|原始郵件|元のメッセージ)$`)
-	headFrom  = regexp.MustCompile(`(?i)^(from|von|de|da|van|发件人|寄件者|差出人)\**\s?[:：]`)
-	headMore  = regexp.MustCompile(`(?i)^(sent|date|to|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto|inviato|a|oggetto|verzonden|aan|onderwerp|发送时间|日期|收件人|主题|寄件日期|收件者|主旨|送信日時|宛先|件名)\**\s?[:：]`)
+	headFrom        = regexp.MustCompile(`(?i)^(from|von|de|da|van|发件人|寄件者|差出人)\**\s?[:：]`)
+	headMore        = regexp.MustCompile(`(?i)^(sent|date|to|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto|inviato|a|oggetto|verzonden|aan|onderwerp|发送时间|日期|收件人|主题|寄件日期|收件者|主旨|送信日時|宛先|件名)\**\s?[:：]`)
 )
