@@ -196,7 +196,7 @@ func compare(c, d session.Cursor) int {
 }
 
 func (s *stored) summary() session.Summary {
-	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Created: s.created, Updated: s.updated}
+	line := session.Summary{Key: s.Key, Messages: len(s.Messages), Skill: s.Skill, Parent: s.Parent, Created: s.created, Updated: s.updated}
 	add := func(list []string, name string) []string {
 		if name == "" {
 			return list

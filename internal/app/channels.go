@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
 	"github.com/etui-run/etui/channel/webhook"
@@ -32,6 +33,13 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			return nil, err
 		}
 		return telegram.New(telegram.Config{Token: string(c.Token), URL: c.URL, Webhook: c.Webhook, Client: web, Log: log})
+	case "irc":
+		if err := only(c, "url", "nick", "account", "token", "secret", "rooms"); err != nil {
+			return nil, err
+		}
+		return irc.New(irc.Config{
+			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
+		})
 	case "slack":
 		if err := only(c, "token", "app_token", "user_token", "secret", "url", "workflows"); err != nil {
 			return nil, err
