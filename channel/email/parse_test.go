@@ -68,7 +68,7 @@ iVBORw0KGgo=
 --a--
 --m
 Content-Type: application/octet-stream
-Content-Disposition: attachment; filename="..\..\=?utf-8?q?r=C3=A9sum=C3=A9=2Epdf?="
+Content-Disposition: attachment; filename="../../=?utf-8?q?r=C3=A9sum=C3=A9=2Epdf?="
 Content-Transfer-Encoding: base64
 
 JVBERi0xLjcK

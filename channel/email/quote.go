@@ -55,14 +55,17 @@ func unquoted(lines []string) []string {
 		return lines
 	}
 	// Who wrote them stands on one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
-	for n := 1; n <= 2 && n <= end; n++ {
-		at := strings.Join(lines[end-n:end], " ")
-		if introduction.MatchString(strings.Trim(at, "*_ ")) {
-			return lines[:end-n]
-		}
+	if end > 1 && introduces.MatchString(lines[end-2]) && introduction.MatchString(clean(lines[end-2]+" "+lines[end-1])) {
+		return lines[:end-2]
+	}
+	if end > 0 && introduction.MatchString(clean(lines[end-1])) {
+		return lines[:end-1]
 	}
 	return lines[:end]
 }
+
+// clean takes the marks of bold and italic text away.
+func clean(line string) string { return strings.Trim(line, "*_ \t") }
 
 func blank(line string) bool  { return strings.TrimSpace(line) == "" }
 func quotes(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
@@ -79,6 +82,9 @@ func quotesAny(lines []string) bool {
 // introduction matches a line that says who wrote what follows: it ends with a colon, and
 // has an address, a time or a year in it.
 var introduction = regexp.MustCompile(`(?i)^.{0,300}(@|\d{4}|\d:\d\d|写道|寫道|wrote|schrieb|écrit|escribió|scritto).{0,200}[:：]$`)
+
+// introduces matches the first of two such lines.
+var introduces = regexp.MustCompile(`^[*_ ]*(On|Am|Le|El|Il|Em|Op|Den|在|于) ?`)
 
 // divided reports whether a mail that was answered begins at a line: with its head, or with
 // a line that says so before its head.
