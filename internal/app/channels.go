@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/email"
 	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
@@ -44,6 +45,13 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 		}
 		return irc.New(irc.Config{
 			URL: c.URL, Nick: c.Nick, Account: c.Account, Password: string(c.Token), ServerPassword: string(c.Secret), Rooms: c.Rooms, Log: log,
+		})
+	case "email":
+		if err := only(c, "url", "smtp", "address", "account", "token", "authserv_id", "unproven"); err != nil {
+			return nil, err
+		}
+		return email.New(email.Config{
+			IMAP: c.URL, SMTP: c.SMTP, Address: c.Address, User: c.Account, Password: string(c.Token), AuthServ: c.AuthServID, Unproven: c.Unproven, Log: log,
 		})
 	case "slack":
 		if err := only(c, "token", "app_token", "user_token", "secret", "url", "workflows"); err != nil {
@@ -85,6 +93,7 @@ func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
 		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
+		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && !slices.Contains(keys, key) {

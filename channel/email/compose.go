@@ -1,0 +1,235 @@
+package email
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"html"
+	"io"
+	"mime"
+	"regexp"
+	"strings"
+	"time"
+
+	gomail "github.com/emersion/go-message/mail"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// ours begins the Message-IDs of what the channel has sent.
+const ours = "etui."
+
+func (c *Channel) domain() string {
+	_, domain, _ := strings.Cut(c.self.Address, "@")
+	return strings.ToLower(domain)
+}
+
+// isOurs reports whether an ID is that of a mail of this account.
+func (c *Channel) isOurs(id string) bool {
+	return strings.HasPrefix(id, ours) && strings.HasSuffix(id, "@"+c.domain())
+}
+
+// messageID is the ID of a mail: the same when it is sent again. The key alone would not
+// do, since a new store counts from the beginning, and readers drop a mail whose ID they have.
+func (c *Channel) messageID(m channel.Outgoing) string {
+	sum := sha256.New()
+	for _, text := range []string{c.self.Address, m.To.Chat, m.To.Thread, m.To.Message, m.Key, m.Text} {
+		fmt.Fprintf(sum, "%q\n", text)
+	}
+	return ours + hex.EncodeToString(sum.Sum(nil))[:32] + "@" + c.domain()
+}
+
+// compose writes a mail: the Markdown as plain text and as HTML, and the files.
+func (c *Channel) compose(ctx context.Context, m channel.Outgoing, to string) ([]byte, error) {
+	var h gomail.Header
+	o := c.original(ctx, m.To.Message)
+	h.SetDate(time.Now())
+	h.SetAddressList("From", []*gomail.Address{{Name: c.self.Name, Address: c.self.Address}})
+	h.SetAddressList("To", []*gomail.Address{{Address: to}})
+	h.SetMessageID(c.messageID(m))
+	// RFC 3834: no program answers this. What Exchange understands comes with it.
+	h.Set("Auto-Submitted", "auto-replied")
+	h.Set("X-Auto-Response-Suppress", "All")
+	h.SetSubject(reply(o.subject, cmp.Or(c.self.Name, c.self.Address)))
+	references := o.references
+	if len(references) == 0 && m.To.Thread != "" && m.To.Thread != o.messageID && !strings.HasPrefix(m.To.Thread, "hash-") {
+		references = []string{m.To.Thread}
+	}
+	if o.messageID != "" {
+		h.SetMsgIDList("In-Reply-To", []string{o.messageID})
+		references = append(references[:len(references):len(references)], o.messageID)
+	}
+	if len(references) > 0 {
+		h.SetMsgIDList("References", references)
+	}
+
+	page, err := toHTML(m.Text)
+	if err != nil {
+		return nil, fmt.Errorf("writing the mail as HTML: %w", err)
+	}
+	var b bytes.Buffer
+	if len(m.Files) == 0 {
+		w, err := gomail.CreateInlineWriter(&b, h)
+		if err == nil {
+			err = alternatives(w, m.Text, page)
+		}
+		return b.Bytes(), err
+	}
+	w, err := gomail.CreateWriter(&b, h)
+	if err != nil {
+		return nil, err
+	}
+	inline, err := w.CreateInline()
+	if err == nil {
+		err = alternatives(inline, m.Text, page)
+	}
+	for _, f := range m.Files {
+		if err != nil {
+			return nil, err
+		}
+		var h gomail.AttachmentHeader
+		kind, _, bad := mime.ParseMediaType(f.MediaType)
+		if bad != nil || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/") {
+			kind = "application/octet-stream"
+		}
+		h.SetContentType(kind, nil)
+		h.SetFilename(cmp.Or(printable.Line(f.Name, 100), "file"))
+		err = write(f.Data, func() (io.WriteCloser, error) { return w.CreateAttachment(h) })
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return b.Bytes(), err
+}
+
+// alternatives writes the same text in two forms.
+func alternatives(w *gomail.InlineWriter, plain string, page []byte) error {
+	for _, part := range []struct {
+		kind string
+		data []byte
+	}{{"text/plain", []byte(plain)}, {"text/html", page}} {
+		var h gomail.InlineHeader
+		h.SetContentType(part.kind, map[string]string{"charset": "utf-8"})
+		if err := write(part.data, func() (io.WriteCloser, error) { return w.CreatePart(h) }); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func write(data []byte, create func() (io.WriteCloser, error)) error {
+	w, err := create()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// answered matches what programs put before the subject of an answer.
+var answered = regexp.MustCompile(`(?i)^\s*((re|aw|sv|antw|回复|回覆|答复)(\[\d+\])?\s*[:：]\s*)+`)
+
+// reply is the subject of an answer.
+func reply(subject, from string) string {
+	subject = strings.TrimSpace(answered.ReplaceAllString(subject, ""))
+	if subject == "" {
+		return "Message from " + from
+	}
+	return "Re: " + subject
+}
+
+// toHTML turns Markdown into HTML in which nothing runs or is fetched: HTML in the text is
+// shown as text, links go to the web or to a mail address only, and a picture becomes a link
+// to it. A picture that a mail program fetches would tell its address to somebody.
+func toHTML(markdown string) ([]byte, error) {
+	blocks := []util.PrioritizedValue{
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+	inlines := []util.PrioritizedValue{
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+	}
+	md := goldmark.New(
+		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(inlines...), parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))),
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Linkify),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(links{}, 10))),
+	)
+	var b bytes.Buffer
+	b.WriteString("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n")
+	if err := md.Convert([]byte(printable.Text(markdown)), &b); err != nil {
+		return nil, err
+	}
+	b.WriteString("</body></html>\n")
+	return b.Bytes(), nil
+}
+
+// links renders links and pictures.
+type links struct{}
+
+func (l links) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindLink, l.render)
+	r.Register(ast.KindImage, l.render)
+	r.Register(ast.KindAutoLink, l.renderAuto)
+}
+
+func (links) render(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	to := ""
+	switch n := n.(type) {
+	case *ast.Link:
+		to = string(n.Destination)
+	case *ast.Image:
+		to = string(n.Destination)
+	}
+	open, end := anchor(to)
+	if !entering {
+		open = end
+	}
+	_, err := w.WriteString(open)
+	return ast.WalkContinue, err
+}
+
+func (links) renderAuto(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	auto, ok := n.(*ast.AutoLink)
+	if !entering || !ok {
+		return ast.WalkContinue, nil
+	}
+	to := string(auto.URL(source))
+	if auto.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(to), "mailto:") {
+		to = "mailto:" + to
+	}
+	open, end := anchor(to)
+	_, err := w.WriteString(open + html.EscapeString(string(auto.Label(source))) + end)
+	return ast.WalkContinue, err
+}
+
+// anchor returns what stands around a link; nothing if it goes elsewhere than to the web or
+// to a mail address.
+func anchor(to string) (open, end string) {
+	scheme, _, _ := strings.Cut(strings.ToLower(to), ":")
+	if scheme != "https" && scheme != "http" && scheme != "mailto" {
+		return "", ""
+	}
+	return `<a href="` + html.EscapeString(string(util.URLEscape([]byte(to), true))) + `" rel="noreferrer">`, "</a>"
+}

@@ -1,0 +1,176 @@
+package email
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
+
+	"github.com/etui-run/etui/chat"
+)
+
+func encoded(t *testing.T, charset, text string) string {
+	t.Helper()
+	e, err := htmlindex.Get(charset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := e.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString([]byte(raw))
+}
+
+func TestCharsets(t *testing.T) {
+	for charset, text := range map[string]string{
+		"gb2312": "你好，世界", "GBK": "镕基", "gb18030": "㐀你好", "iso-2022-jp": "こんにちは", "big5": "您好", "euc-kr": "안녕", "windows-1251": "привет", "iso-8859-1": "café", "utf-8": "naïve",
+	} {
+		label := strings.ToLower(charset)
+		word := "=?" + charset + "?B?" + encoded(t, label, text) + "?="
+		raw := "From: " + word + " <ann@example.org>\r\nSubject: " + word + "\r\nContent-Type: text/plain; charset=\"" + charset + "\"\r\nContent-Transfer-Encoding: base64\r\n\r\n" + encoded(t, label, text) + "\r\n"
+		h, err := readHead([]byte(raw))
+		if err != nil || h.subject != text || h.from.Name != text {
+			t.Errorf("%s: subject %q, name %+v, %v", charset, h.subject, h.from, err)
+		}
+		if got, _, err := readBody([]byte(raw)); got != text || err != nil {
+			t.Errorf("%s: text %q, %v", charset, got, err)
+		}
+	}
+}
+
+const mixed = `From: ann@example.org
+Content-Type: multipart/mixed; boundary=m
+
+--m
+Content-Type: multipart/alternative; boundary=a
+
+--a
+Content-Type: text/plain; charset=unheard-of
+
+Plain text
+--a
+Content-Type: multipart/related; boundary=r
+
+--r
+Content-Type: text/html
+
+<p>Rich text <img src=cid:x alt="our logo"></p>
+--r
+Content-Type: image/png; name="logo.png"
+Content-Transfer-Encoding: base64
+Content-ID: <x>
+
+iVBORw0KGgo=
+--r--
+--a--
+--m
+Content-Type: application/octet-stream
+Content-Disposition: attachment; filename="../../=?utf-8?q?r=C3=A9sum=C3=A9=2Epdf?="
+Content-Transfer-Encoding: base64
+
+JVBERi0xLjcK
+--m
+Content-Type: application/zip
+Content-Disposition: attachment; filename=a.zip
+
+zip
+--m
+Content-Type: text/csv
+Content-Disposition: attachment; filename=cut.csv
+Content-Transfer-Encoding: base64
+
+YSxi!!
+`
+
+func TestBody(t *testing.T) {
+	text, files, err := readBody([]byte(strings.ReplaceAll(mixed, "\n", "\r\n")))
+	if err != nil || text != "Plain text" || len(files) != 4 {
+		t.Fatalf("%q, %+v, %v", text, files, err)
+	}
+	for i, want := range []struct {
+		name, kind string
+		data       bool
+	}{{"logo.png", "image/png", true}, {"résumé.pdf", chat.PDF, true}, {"a.zip", "application/zip", false}, {"cut.csv", "text/csv", false}} {
+		if f := files[i]; f.Name != want.name || f.MediaType != want.kind || (len(f.Data) > 0) != want.data {
+			t.Errorf("file %d: %+v", i, f)
+		}
+	}
+	text, _, _ = readBody([]byte("Content-Type: text/html; charset=utf-8\r\n\r\n<style>p{}</style><script>x()</script><p>Hello <b>you</b> <img alt='logo' src='https://evil.example/p.png'></p><ul><li>one</li></ul>"))
+	if text != "Hello **you** logo\n\n- one" {
+		t.Errorf("of HTML: %q", text)
+	}
+}
+
+func TestNewest(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers    bool
+		text, want string
+	}{
+		"plain":              {true, "Hello\n\nthere", "Hello\n\nthere"},
+		"signature":          {false, "Hello\n-- \nAnn\nPhone: 1", "Hello"},
+		"long after dashes":  {false, "Hello\n--\n" + strings.Repeat("line\n", 30) + "end", "Hello\n--\n" + strings.Repeat("line\n", 30) + "end"},
+		"quote below":        {true, "Yes.\n\nOn Mon, 23 Nov 2026 at 08:00, Bot\n<bot@example.net> wrote:\n\n> Shall I?\n> \n>> What?\n", "Yes."},
+		"kept if not ours":   {false, "Sum it up.\n\nOn Mon, 23 Nov 2026, Bob wrote:\n> A\n> B", "Sum it up.\n\nOn Mon, 23 Nov 2026, Bob wrote:\n> A\n> B"},
+		"german":             {true, "Ja.\n\nAm 23.11.2026 um 08:00 schrieb Bot:\n> Soll ich?", "Ja."},
+		"chinese":            {true, "好的\n\n在 2026年11月23日，Bot 写道：\n> 要吗？", "好的"},
+		"between the lines":  {true, "On Monday 2026 Bot wrote:\n> One?\nYes.\n> Two?\nNo.", "On Monday 2026 Bot wrote:\n> One?\nYes.\n> Two?\nNo."},
+		"above, then quote":  {true, "> One?\nYes.\n\n> Two?", "> One?\nYes."},
+		"only a quote":       {true, "> One?", "> One?"},
+		"no introduction":    {true, "These are good:\n\n> One?", "These are good:"},
+		"signature, quote":   {true, "Yes.\n\n-- \nAnn\n\nOn Mon, 23 Nov 2026, Bot wrote:\n> Shall I?", "Yes."},
+		"quote, signature":   {true, "Yes.\n\nOn Mon, 23 Nov 2026, Bot wrote:\n> Shall I?\n\n-- \nAnn", "Yes."},
+		"outlook":            {true, "Yes.\n\n________________________________\nFrom: Bot <bot@example.net>\nSent: Monday\nTo: Ann\nSubject: Lunch\n\nShall I?", "Yes."},
+		"outlook in html":    {true, "Yes.\n\n* * *\n\n**Von:** Bot\n**Gesendet:** Montag\n**An:** Ann\n**Betreff:** Essen\n\nSoll ich?", "Yes."},
+		"original message":   {true, "是\n\n-----原始邮件-----\n发件人: Bot\n发送时间: 今天\n收件人: Ann\n主题: 午饭\n\n要吗？", "是"},
+		"a list, not a head": {true, "From: Berlin\nTo: Paris\nwhen?", "From: Berlin\nTo: Paris\nwhen?"},
+	} {
+		if got := newest(c.text, c.answers); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	long := strings.Repeat("x", 400)
+	h, err := readHead([]byte("From: \"Ann\\\" A\" <ANN@Example.org>\r\nMessage-ID: <" + long + "@example.org>\r\nReferences: <a@b> \r\n <c@d>\r\nIn-Reply-To: <e@f> <bad id\r\nSubject: =?utf-8?q?a=0D=0ABcc:_x?=\r\n\r\n"))
+	if err != nil || h.from.Address != "ann@example.org" || len(h.id) > maxID || h.threadOf() != "a@b" || strings.Join(h.references, " ") != "a@b c@d e@f" || strings.ContainsAny(h.subject, "\r\n") {
+		t.Errorf("%+v, %v", h, err)
+	}
+	for _, from := range []string{"", "a", "a@b, c@d", "group: a@b, c@d;", "<a b@c>", "\"a;b\"@c", strings.Repeat("a", 200) + "@b"} {
+		if h, err := readHead([]byte("From: " + from + "\r\n\r\n")); err == nil {
+			t.Errorf("%q is read as %+v", from, h.from)
+		}
+	}
+	if got := reply("RE: Aw: 回复：Lunch", "Bot"); got != "Re: Lunch" {
+		t.Error(got)
+	}
+}
+
+func FuzzMail(f *testing.F) {
+	f.Add([]byte(strings.ReplaceAll(mixed, "\n", "\r\n")))
+	f.Add([]byte("From: a@b\r\nAuthentication-Results: mx; dmarc=pass (\\)) header.from=\"b\"\r\n\r\n> x\r\n-- \r\n"))
+	f.Add([]byte("Content-Type: multipart/alternative; boundary=\"\"\r\n\r\n--\r\n\r\n----"))
+	f.Add([]byte("From: =?gbk?B?/w==?= <a@b>\r\nContent-Type: text/html; charset=utf-16\r\n\r\n<table><td><blockquote>"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		h, err := readHead(raw)
+		if err != nil {
+			return
+		}
+		if !validAddress(h.from.Address) || h.id == "" || len(h.id) > maxID || len(h.threadOf()) > maxID || len(h.references) > 21 {
+			t.Errorf("head %+v", h)
+		}
+		proven(h.results, "mx", "b")
+		text, files, err := readBody(raw)
+		if err != nil || !utf8.ValidString(text) || len(files) > maxFiles {
+			t.Errorf("%q, %d files, %v", text, len(files), err)
+		}
+		for _, answers := range []bool{false, true} {
+			if short := newest(text, answers); len(short) > len(text) || short == "" && strings.TrimSpace(text) != "" {
+				t.Errorf("of %q %q is left", text, short)
+			}
+		}
+	})
+}

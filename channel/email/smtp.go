@@ -1,0 +1,183 @@
+package email
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/smtp"
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-sasl"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// tooMuch is how long nothing is sent when a server says that it was too much. It says no time.
+const tooMuch = 5 * time.Minute
+
+// Send sends a mail to the person at To.Chat, whom nobody else can name: a Reply-To is not
+// looked at.
+func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	to := strings.TrimPrefix(m.To.Chat, unproven)
+	if !validAddress(to) {
+		return "", fmt.Errorf("%q is no mail address: %w", printable.Line(to, 100), channel.ErrGone)
+	}
+	select {
+	case c.places <- struct{}{}:
+		defer func() { <-c.places }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, transfer, errors.New("the mail server takes too long"))
+	defer cancel()
+	raw, err := c.compose(ctx, m, to)
+	if err != nil {
+		return "", err
+	}
+	o, err := c.dialSMTP(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer o.quit()
+	if err := o.send(c.self.Address, to, raw); err != nil {
+		return "", err
+	}
+	return c.messageID(m), nil
+}
+
+// outgoing is a connection that is logged in.
+type outgoing struct {
+	client *smtp.Client
+	end    func() bool
+}
+
+// quit ends a connection. What was sent has arrived, whatever the server says now.
+func (o *outgoing) quit() {
+	if o.client.Quit() != nil {
+		_ = o.client.Close() // there is nothing more to say
+	}
+	o.end()
+}
+
+func (c *Channel) dialSMTP(ctx context.Context) (*outgoing, error) {
+	conn, err := c.dial(ctx, c.out)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the SMTP server: %w", err)
+	}
+	end := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(transfer)); err != nil {
+		_ = conn.Close() // it is of no use
+		return nil, err
+	}
+	client, err := smtp.NewClient(conn, c.out.name)
+	if err == nil {
+		if err = c.login(client, conn); err == nil {
+			return &outgoing{client, end}, nil
+		}
+	} else {
+		err = meaning("connecting to the SMTP server", err, nil)
+	}
+	end()
+	_ = conn.Close() // it is of no use
+	return nil, err
+}
+
+func (c *Channel) login(client *smtp.Client, conn net.Conn) error {
+	if err := client.Hello(literal(conn.LocalAddr())); err != nil {
+		return meaning("connecting to the SMTP server", err, nil)
+	}
+	if !c.out.tls && !c.out.open {
+		if err := client.StartTLS(c.tls(c.out)); err != nil {
+			return meaning("encrypting the connection to the SMTP server", err, nil)
+		}
+	}
+	if c.config.Password == "" {
+		return nil
+	}
+	_, offered := client.Extension("AUTH")
+	ways := strings.Fields(strings.ToUpper(offered))
+	var way sasl.Client
+	switch {
+	case slices.Contains(ways, sasl.Plain):
+		way = sasl.NewPlainClient("", c.config.User, c.config.Password)
+	case slices.Contains(ways, sasl.Login):
+		way = sasl.NewLoginClient(c.config.User, c.config.Password)
+	default:
+		return fmt.Errorf("logging in to the SMTP server: it takes no password: %w", channel.ErrRefused)
+	}
+	return meaning("logging in to the SMTP server", client.Auth(auth{way}), channel.ErrRefused)
+}
+
+// auth lets net/smtp log in as go-sasl does. The connection is encrypted by then, or
+// stays in this machine.
+type auth struct{ client sasl.Client }
+
+func (a auth) Start(*smtp.ServerInfo) (string, []byte, error) { return a.client.Start() }
+
+func (a auth) Next(challenge []byte, more bool) ([]byte, error) {
+	if !more {
+		return nil, nil
+	}
+	return a.client.Next(challenge)
+}
+
+// literal is how a client without a name of its own calls itself.
+func literal(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	switch {
+	case !ok || tcp.IP == nil:
+		return "localhost"
+	case tcp.IP.To4() != nil:
+		return "[" + tcp.IP.To4().String() + "]"
+	}
+	return "[IPv6:" + tcp.IP.String() + "]"
+}
+
+func (o *outgoing) send(from, to string, raw []byte) error {
+	if err := o.client.Mail(from); err != nil {
+		return meaning("sending as "+from, err, channel.ErrRefused)
+	}
+	if err := o.client.Rcpt(to); err != nil {
+		return meaning("sending a mail", err, channel.ErrGone)
+	}
+	// A mail that is not taken now never will be.
+	w, err := o.client.Data()
+	if err != nil {
+		return meaning("sending a mail", err, channel.ErrGone)
+	}
+	if _, err := w.Write(raw); err != nil {
+		return fmt.Errorf("sending a mail: %w", err)
+	}
+	return meaning("sending a mail", w.Close(), channel.ErrGone)
+}
+
+// limits matches what servers say when somebody sends too much.
+var limits = regexp.MustCompile(`(?i)\b(rate|too (many|much|fast)|limit(s|ed)?|exceed(s|ed|ing)?|throttl\w*|quota|slow down)\b`)
+
+// meaning says what an answer with an error means. Final is what one means that does not
+// change when it is tried again; nil if it may.
+func meaning(doing string, err error, final error) error {
+	if err == nil {
+		return nil
+	}
+	var said *textproto.Error
+	if !errors.As(err, &said) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	told := fmt.Errorf("%s: the server says: %d %s", doing, said.Code, printable.Line(said.Msg, 200))
+	switch {
+	case (said.Code == 421 || said.Code == 450 || said.Code == 451 || said.Code == 452) && limits.MatchString(said.Msg):
+		return &channel.Limited{After: tooMuch, Err: told}
+	case said.Code == 530 || said.Code == 534 || said.Code == 535 || said.Code == 538: // log in, or log in otherwise
+		return fmt.Errorf("%w: %w", told, channel.ErrRefused)
+	case said.Code >= 500 && final != nil:
+		return fmt.Errorf("%w: %w", told, final)
+	}
+	return told
+}
