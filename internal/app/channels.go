@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel/telegram"
 	"github.com/etui-run/etui/channel/webhook"
 	"github.com/etui-run/etui/channel/wecom"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/tool"
@@ -108,13 +109,18 @@ func (a *App) openChannels() error {
 		if !ok {
 			continue
 		}
+		// These tools work in the chats of this account, so nobody else sees them.
+		platform, name := made.Traits().Platform, c.Name
+		here := func(f chat.Facts) bool {
+			return f.Channel == platform && (f.Attrs["account"] == "" || f.Attrs["account"] == name)
+		}
 		for _, t := range tools.Tools() {
 			// The tools of a second account of a platform would have the same names.
 			if _, there := a.registry.Catalog().Get(t.Definition().Name); there {
-				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name", c.Name, t.Definition().Name))
+				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name, which works there only", c.Name, t.Definition().Name))
 				continue
 			}
-			if err := a.registry.Register(t); err != nil {
+			if err := a.registry.RegisterWithFilter(t, here); err != nil {
 				return err
 			}
 		}

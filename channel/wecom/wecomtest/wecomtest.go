@@ -241,11 +241,15 @@ func Press(from, key string) string {
 // Save verifies the URL of the callback, as the page does when it is saved. It waits until
 // the channel runs, and does it once.
 func (s *Server) Save() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for end := time.Now().Add(20 * time.Second); !s.saved; {
+	for end := time.Now().Add(20 * time.Second); ; {
+		s.mu.Lock()
+		saved, to := s.saved, s.callback
+		s.mu.Unlock()
+		if saved {
+			return nil
+		}
 		echo := Encrypt("1616140317555161061", Corp)
-		res, err := http.Get(s.callback + "?" + Signed(echo, time.Now()).Encode() + "&echostr=" + url.QueryEscape(echo)) //nolint:noctx // the server of a test
+		res, err := http.Get(to + "?" + Signed(echo, time.Now()).Encode() + "&echostr=" + url.QueryEscape(echo)) //nolint:noctx // the server of a test
 		if err != nil {
 			return err
 		}
@@ -253,14 +257,15 @@ func (s *Server) Save() error {
 		res.Body.Close()
 		switch {
 		case res.StatusCode == http.StatusOK && string(text) == "1616140317555161061":
+			s.mu.Lock()
 			s.saved = true
+			s.mu.Unlock()
 		case res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
 			return fmt.Errorf("the URL could not be verified: %d %s", res.StatusCode, text)
 		default:
-			<-time.After(time.Millisecond)
+			<-time.After(5 * time.Millisecond)
 		}
 	}
-	return nil
 }
 
 // Send delivers a message once, and returns the answer.
