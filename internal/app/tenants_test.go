@@ -96,17 +96,17 @@ func tenants() []tenant {
 		{"user-wecom", "wecom", "bob", "bob", "bob", "", false, "bob", staff("wecom_approval")},
 
 		// A customer in the VIP chat; WeCom tells of direct messages only.
-		{"vip-telegram", "telegram", "4004", "4004", "-1002", "7", true, "topic 7", []string{"opening_hours", "book_concierge", "export_chat"}},
-		{"vip-slack", "slack", "U4004", "U4004", "C1002", "1600000000.000002", true, "a thread of the VIPs", []string{"opening_hours", "book_concierge", "export_chat"}},
-		{"vip-wecom", "wecom", "carol", "carol", "carol", "", false, "carol", []string{"opening_hours", "book_concierge"}},
+		{"vip-telegram", "telegram", "4004", "telegram:4004", "-1002", "7", true, "topic 7", []string{"opening_hours", "book_concierge", "export_chat"}},
+		{"vip-slack", "slack", "U4004", "slack:U4004", "C1002", "1600000000.000002", true, "a thread of the VIPs", []string{"opening_hours", "book_concierge", "export_chat"}},
+		{"vip-wecom", "wecom", "carol", "wecom:carol", "carol", "", false, "carol", []string{"opening_hours", "book_concierge"}},
 		// The same chat, and another topic or thread; the same conversation, and another person.
-		{"vip-topic", "telegram", "4004", "4004", "-1002", "8", true, "topic 8", []string{"opening_hours", "book_concierge", "export_chat"}},
-		{"vip-thread", "slack", "U4004", "U4004", "C1002", "1600000000.000003", true, "another thread of the VIPs", []string{"opening_hours", "book_concierge", "export_chat"}},
+		{"vip-topic", "telegram", "4004", "telegram:4004", "-1002", "8", true, "topic 8", []string{"opening_hours", "book_concierge", "export_chat"}},
+		{"vip-thread", "slack", "U4004", "slack:U4004", "C1002", "1600000000.000003", true, "another thread of the VIPs", []string{"opening_hours", "book_concierge", "export_chat"}},
 		{"user-among-vips", "slack", "U2002", "bob", "C1002", "1600000000.000002", true, "a thread of the VIPs", staff("book_concierge", "slack_huddle_link", "export_chat")},
 
-		{"guest-telegram", "telegram", "3003", "3003", "3003", "", false, "telegram guest", []string{"opening_hours", "export_chat"}},
-		{"guest-slack", "slack", "U3003", "U3003", "D3003", "", false, "slack guest", []string{"opening_hours", "export_chat"}},
-		{"guest-wecom", "wecom", "dave", "dave", "dave", "", false, "wecom guest", []string{"opening_hours"}},
+		{"guest-telegram", "telegram", "3003", "telegram:3003", "3003", "", false, "telegram guest", []string{"opening_hours", "export_chat"}},
+		{"guest-slack", "slack", "U3003", "slack:U3003", "D3003", "", false, "slack guest", []string{"opening_hours", "export_chat"}},
+		{"guest-wecom", "wecom", "dave", "wecom:dave", "dave", "", false, "wecom guest", []string{"opening_hours"}},
 	}
 }
 
@@ -114,7 +114,7 @@ func tenants() []tenant {
 // The model sees the tools of whoever writes, and no others; a call of another one by its
 // name runs nothing; and each answer arrives where its question was asked.
 func TestTenants(t *testing.T) {
-	for _, mode := range []string{"direct", "preselect", "bridge"} {
+	for _, mode := range []string{"direct", "bridge"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, mode)
@@ -232,78 +232,56 @@ func newWorld(t *testing.T, mode string) *world {
 	return w
 }
 
-// visit lets somebody look, search, call what may be called and then the rest.
+// visit lets the model search as somebody, and call every tool by its name, whether it may
+// be seen or not.
 func (w *world) visit(who tenant) {
 	want := slices.Sorted(slices.Values(who.sees))
-	var hidden []string
-	for _, name := range slices.Sorted(maps.Keys(tenantTools)) {
-		if !slices.Contains(want, name) {
-			hidden = append(hidden, name)
-		}
-	}
-	look := w.say(who, "look", nil)
-	if named := among(look.system); !subset(named, want) {
-		w.Errorf("%s: the system prompt names %v, of which only %v may be seen", who.name, named, want)
-	}
-	declared := slices.DeleteFunc(slices.Clone(look.declared), func(name string) bool { return tenantTools[name] == "" })
-	if w.mode == "direct" && !slices.Equal(slices.Sorted(slices.Values(declared)), want) || !subset(declared, want) {
-		w.Errorf("%s: the model is sent %v, want %v", who.name, declared, want)
-	}
-	if w.mode != "direct" {
-		for _, meta := range []string{"find_tools", "call_tool"} {
-			if !slices.Contains(look.declared, meta) {
-				w.Errorf("%s: %s is not among %v", who.name, meta, look.declared)
-			}
-		}
-		found := w.say(who, "find", slices.Sorted(maps.Keys(tenantTools)))
-		if len(found.results) != len(tenantTools) {
-			w.Errorf("%s: %d results", who.name, len(found.results))
-		}
-		var names []string
-		for _, r := range found.results {
-			names = append(names, among(r)...)
-		}
-		for _, s := range declared { // find_tools leaves out what is declared
-			names = append(names, s)
-		}
-		slices.Sort(names)
-		if names = slices.Compact(names); !slices.Equal(names, want) {
-			w.Errorf("%s: find_tools finds %v, want %v", who.name, names, want)
-		}
-	}
-	for _, verb := range []string{"call", "reach"} {
-		if verb == "reach" && w.mode == "direct" {
-			continue // call_tool is for tools that are not declared
-		}
-		for i, result := range w.say(who, verb, want).results {
-			if strings.Contains(result, "no such tool") || strings.Contains(result, "no tool") {
-				w.Errorf("%s: %s %s: %s", who.name, verb, want[i], result)
-			}
-		}
-	}
-	for _, verb := range []string{"call", "reach"} {
-		unknown := w.say(who, verb, []string{"no_such_thing"}).results
-		results := w.say(who, verb, hidden).results
-		if len(results) != len(hidden) || len(unknown) != 1 {
-			w.Errorf("%s: %s: %d results for %d calls", who.name, verb, len(results), len(hidden))
+	all := append(slices.Sorted(maps.Keys(tenantTools)), unknown)
+	for _, verb := range []string{"call", "reach", "find"} {
+		if verb == "find" && w.mode == "direct" {
 			continue
 		}
-		for i, result := range results {
+		turn := w.say(who, verb, all)
+		declared := among(strings.Join(turn.declared, " "))
+		if w.mode == "direct" && !slices.Equal(declared, want) || w.mode == "bridge" && len(declared) > 0 {
+			w.Errorf("%s: the model is sent %v; %v may be seen", who.name, declared, want)
+		}
+		// Where several people share a conversation, its list of tools stays that of the first.
+		if named := among(turn.system); !subset(named, want) || w.mode == "bridge" && len(named) == 0 {
+			w.Errorf("%s: the system prompt names %v; %v may be seen", who.name, named, want)
+		}
+		if len(turn.results) != len(all) {
+			w.Errorf("%s: %s: %d results of %d calls", who.name, verb, len(turn.results), len(all))
+			continue
+		}
+		if verb == "find" {
+			if found := among(strings.Join(turn.results, " ")); !slices.Equal(found, want) {
+				w.Errorf("%s: find_tools finds %v; %v may be seen", who.name, found, want)
+			}
+			continue
+		}
+		refusal := turn.results[len(all)-1]
+		for i, name := range all {
 			// A hidden tool reads like one that does not exist.
-			if got := strings.ReplaceAll(result, hidden[i], "no_such_thing"); got != unknown[0] {
-				w.Errorf("%s: %s %s: %q, want as of an unknown tool: %q", who.name, verb, hidden[i], got, unknown[0])
+			like := strings.ReplaceAll(turn.results[i], name, unknown) == refusal
+			if like == slices.Contains(want, name) {
+				w.Errorf("%s: %s %s: %s", who.name, verb, name, turn.results[i])
 			}
 		}
 	}
 }
 
-// among returns the names of tools in a text.
+// unknown is the name of no tool.
+const unknown = "no_such_thing"
+
+// among returns the names of tools in a text, in order.
 func among(text string) (names []string) {
 	for name := range tenantTools {
 		if strings.Contains(text, name) {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 
@@ -553,17 +531,13 @@ func (w *world) checkAudit() {
 			w.Errorf("%+v was refused otherwise", d)
 		}
 	}
-	ways := 2
-	if w.mode == "direct" {
-		ways = 1
-	}
 	runs, mayRun, times := map[string]int{}, map[call]int{}, map[call]int{}
 	for _, who := range tenants() {
 		for name := range tenantTools {
 			c := call{who.platform, who.chat, who.person, name}
 			if slices.Contains(who.sees, name) {
-				mayRun[c] += ways
-				runs[name] += ways
+				mayRun[c] += 2
+				runs[name] += 2
 			} else {
 				times[c] += 2
 			}
