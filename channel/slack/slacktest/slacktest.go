@@ -290,7 +290,7 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	form := r.Form
 	answer := func(o Object) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		json.NewEncoder(w).Encode(o)
+		_ = json.NewEncoder(w).Encode(o)
 	}
 	no := func(code string) { answer(Object{"ok": false, "error": code}) }
 	s.mu.Lock()
@@ -469,7 +469,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/files/sign-in?redir="+url.QueryEscape(r.URL.Path), http.StatusFound)
 		return
 	}
-	w.Write(data)
+	_, _ = w.Write(data)
 }
 
 // Callback returns an event as the Events API delivers it.
@@ -506,10 +506,10 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer conn.CloseNow()
+	defer func() { _ = conn.CloseNow() }()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	write := func(o Object) { text, _ := json.Marshal(o); conn.Write(ctx, websocket.MessageText, text) }
+	write := func(o Object) { text, _ := json.Marshal(o); _ = conn.Write(ctx, websocket.MessageText, text) }
 	write(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
 	s.mu.Lock()
 	s.conns = append(s.conns, conn)
@@ -527,7 +527,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 			var ack struct {
 				ID string `json:"envelope_id"`
 			}
-			json.Unmarshal(data, &ack)
+			_ = json.Unmarshal(data, &ack)
 			s.mu.Lock()
 			for _, d := range s.queue {
 				if d.id == ack.ID {
@@ -583,7 +583,7 @@ func (s *Server) Disconnect(reason string) {
 	defer s.mu.Unlock()
 	for _, c := range s.conns {
 		text, _ := json.Marshal(Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
-		c.Write(context.Background(), websocket.MessageText, text)
+		_ = c.Write(context.Background(), websocket.MessageText, text)
 	}
 }
 
