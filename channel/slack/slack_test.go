@@ -17,6 +17,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
 	"github.com/etui-run/etui/channel/slack"
+	"github.com/etui-run/etui/channel/slack/slacktest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -28,7 +29,7 @@ func TestSocketMode(t *testing.T) {
 func TestEventsAPI(t *testing.T) {
 	channeltest.Run(t, func(t *testing.T) channeltest.Platform {
 		s := newServer(t)
-		s.deliver = "later"
+		s.hook = true
 		return webhook{s}
 	})
 }
@@ -98,13 +99,13 @@ func TestEvents(t *testing.T) {
 		"a broken time":    event("message", "C1", object{"ts": "yesterday"}),
 		"a broken message": event("message", "C1", object{"text": object{}}),
 	} {
-		d := s.Push("events_api", s.callback(ignored))
+		d := s.Push("events_api", slacktest.Callback(ignored))
 		s.acknowledged(d)
 		if len(in) > 0 {
 			t.Errorf("%s is handed over: %+v", name, <-in)
 		}
 	}
-	for _, other := range []*delivery{
+	for _, other := range []*slacktest.Delivery{
 		s.Push("events_api", object{"type": "app_rate_limited"}), s.Push("events_api", "text"), s.Push("interactive", object{"type": "view_submission"}),
 		s.Push("interactive", object{"type": "block_actions", "actions": []object{{"type": "button", "action_id": "of another app", "value": "x"}}}),
 		s.Push("slash_commands", object{"command": "/etui"}), s.Push("unknown", nil),
@@ -116,26 +117,26 @@ func TestEvents(t *testing.T) {
 		s.acknowledged(s.Push(kind, payload))
 		return in.next(t)
 	}
-	m := push("events_api", s.callback(event("message", "C1", object{"thread_ts": "1700000000.000001", "parent_user_id": bot, "text": "a <https://x.org|link> &lt;3"})))
+	m := push("events_api", slacktest.Callback(event("message", "C1", object{"thread_ts": "1700000000.000001", "parent_user_id": bot, "text": "a <https://x.org|link> &lt;3"})))
 	if m.At != (channel.Address{Chat: "C1", Thread: "1700000000.000001", Message: "C1:1700000100.000200"}) || !m.Mentioned || !m.Group || m.Text != "a [link](https://x.org) <3" {
 		t.Errorf("an answer in a thread: %+v", m)
 	}
 	if !m.Time.Equal(time.Unix(1700000100, 200_000)) || m.From.Handle != "ann" || m.From.Name != "Ann" || !slices.Equal(m.From.Roles, []string{"member"}) {
 		t.Errorf("sender and time: %+v", m)
 	}
-	m = push("events_api", s.callback(event("message", "C1", object{"ts": "1700000101.000000", "subtype": "thread_broadcast", "thread_ts": "1700000000.000001", "bot_id": "B9"})))
+	m = push("events_api", slacktest.Callback(event("message", "C1", object{"ts": "1700000101.000000", "subtype": "thread_broadcast", "thread_ts": "1700000000.000001", "bot_id": "B9"})))
 	if m.Mentioned || !m.From.Bot {
 		t.Errorf("a broadcast of a bot: %+v", m)
 	}
-	m = push("events_api", s.callback(event("app_mention", "C1", object{"ts": "1700000102.000000", "text": "what do you say, <@" + bot + ">?", "channel_type": nil})))
+	m = push("events_api", slacktest.Callback(event("app_mention", "C1", object{"ts": "1700000102.000000", "text": "what do you say, <@" + bot + ">?", "channel_type": nil})))
 	if !m.Mentioned || !m.Group || m.Text != "what do you say, ?" || m.At.Thread != "1700000102.000000" {
 		t.Errorf("a mention: %+v", m)
 	}
-	m = push("events_api", s.callback(event("message", "D1", object{"ts": "1700000103.000000", "channel_type": "im"})))
+	m = push("events_api", slacktest.Callback(event("message", "D1", object{"ts": "1700000103.000000", "channel_type": "im"})))
 	if m.Group || m.Mentioned || m.At.Thread != "" {
 		t.Errorf("a direct message: %+v", m)
 	}
-	m = push("events_api", s.callback(event("message", "G1", object{"ts": "1700000104.000000", "channel_type": "mpim"})))
+	m = push("events_api", slacktest.Callback(event("message", "G1", object{"ts": "1700000104.000000", "channel_type": "mpim"})))
 	if !m.Group || m.Mentioned {
 		t.Errorf("a message to several people: %+v", m)
 	}
@@ -169,23 +170,21 @@ func press(chat, value string) object {
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	s, _, in := begin(t)
-	s.mu.Lock()
-	s.people["U1"] = object{"name": "o", "team_id": team, "is_owner": true, "is_admin": true, "real_name": "Olga"}
-	s.people["U2"] = object{"name": "a", "team_id": team, "is_admin": true}
-	s.people["U3"] = object{"name": "g", "team_id": team, "is_restricted": true}
-	s.people["U4"] = object{"name": "e", "team_id": "TELSE", "is_owner": true, "is_admin": true}
-	s.people["U5"] = object{"name": "d", "team_id": team, "deleted": true}
-	s.people["U6"] = object{"name": "x", "team_id": "TELSE", "enterprise_user": object{"teams": []string{team}}}
-	s.mu.Unlock()
+	s.Person("U1", object{"name": "o", "team_id": team, "is_owner": true, "is_admin": true, "real_name": "Olga"})
+	s.Person("U2", object{"name": "a", "team_id": team, "is_admin": true})
+	s.Person("U3", object{"name": "g", "team_id": team, "is_restricted": true})
+	s.Person("U4", object{"name": "e", "team_id": "TELSE", "is_owner": true, "is_admin": true})
+	s.Person("U5", object{"name": "d", "team_id": team, "deleted": true})
+	s.Person("U6", object{"name": "x", "team_id": "TELSE", "enterprise_user": object{"teams": []string{team}}})
 	for id, want := range map[string][]string{"U1": {"owner", "administrator"}, "U2": {"administrator"}, "U3": {"guest"}, "U4": {"guest"}, "U5": nil, "U6": {"member"}, "U7": nil} {
 		for n := range 2 {
-			s.Push("events_api", s.callback(event("message", "C1", object{"user": id, "ts": "17000001" + id[1:] + "0.00000" + string(rune('0'+n))})))
+			s.Push("events_api", slacktest.Callback(event("message", "C1", object{"user": id, "ts": "17000001" + id[1:] + "0.00000" + string(rune('0'+n))})))
 			if m := in.next(t); !slices.Equal(m.From.Roles, want) {
 				t.Errorf("%s: %v, want %v", id, m.From.Roles, want)
 			}
 		}
 	}
-	if n := len(s.called("users.info")); n != 7 {
+	if n := len(s.Called("users.info")); n != 7 {
 		t.Errorf("%d questions about 7 people", n)
 	}
 }
@@ -197,16 +196,14 @@ func TestFilesIn(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	s, _, in := begin(t)
-	s.mu.Lock()
-	s.files["/files/a.png"] = []byte("picture")
-	s.answers["files.info"] = object{"ok": true, "file": object{"id": "F5", "name": "shared.png", "url_private": s.URL + "/files/a.png", "size": 7}}
-	s.mu.Unlock()
+	s.Upload("a.png", []byte("picture"))
+	s.Answer("files.info", object{"ok": true, "file": object{"id": "F5", "name": "shared.png", "url_private": s.URL + "/files/a.png", "size": 7}})
 	file := func(name, url string, size int) object {
 		return object{"id": "F1", "name": name, "mimetype": "image/png", "size": size, "url_private": url}
 	}
-	s.Push("events_api", s.callback(event("message", "D1", object{"channel_type": "im", "subtype": "file_share", "text": "", "files": []object{
+	s.Push("events_api", slacktest.Callback(event("message", "D1", object{"channel_type": "im", "subtype": "file_share", "text": "", "files": []object{
 		file("a.png", s.URL+"/files/a.png", 7), file("lies.png", s.URL+"/files/a.png", 1), file("large.png", s.URL+"/files/a.png", 21<<20),
-		file("else.png", elsewhere.URL+"/a.png", 7), file("trick.png", strings.Replace(s.URL, "://", "://"+s.Listener.Addr().String()+"@", 1)+"/files/a.png", 7),
+		file("else.png", elsewhere.URL+"/a.png", 7), file("trick.png", strings.Replace(s.URL, "://", "://"+strings.TrimPrefix(s.URL, "http://")+"@", 1)+"/files/a.png", 7),
 		file("missing.png", s.URL+"/files/b.png", 7), {"id": "F5", "file_access": "check_file_info"},
 	}})))
 	m := in.next(t)
@@ -231,24 +228,24 @@ func TestSend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := s.messages[0]
-	blocks, _ := json.Marshal(m.blocks)
-	if id != "C1:"+m.ts || m.thread != to.Thread || m.text != "choose *one*" {
+	m := s.Sent("")[0]
+	blocks, _ := json.Marshal(m.Blocks)
+	if id != "C1:"+m.TS || m.Thread != to.Thread || m.Text != "choose *one*" {
 		t.Errorf("%s: %+v", id, m)
 	}
 	if want := `[{"text":{"text":"choose *one*","type":"mrkdwn"},"type":"section"},{"elements":[{"action_id":"etui_0","text":{"text":"Yes","type":"plain_text"},"type":"button","value":"yes"},{"action_id":"etui_1","text":{"text":"` + strings.Repeat("y", 74) + `…","type":"plain_text"},"type":"button","value":"` + strings.Repeat("y", 100) + `"}],"type":"actions"}]`; string(blocks) != want {
 		t.Errorf("blocks:\n got %s\nwant %s", blocks, want)
 	}
-	if form := s.called("chat.postMessage")[0]; form.Get("unfurl_links") != "false" || form.Get("unfurl_media") != "false" {
+	if form := s.Called("chat.postMessage")[0]; form.Get("unfurl_links") != "false" || form.Get("unfurl_media") != "false" {
 		t.Errorf("links are loaded: %v", form)
 	}
-	if err := c.Edit(t.Context(), to, id, "chosen"); err != nil || m.text != "chosen" || m.blocks != nil {
-		t.Errorf("edit: %v, %+v", err, m)
+	if err := c.Edit(t.Context(), to, id, "chosen"); err != nil || s.Sent("")[0].Text != "chosen" || s.Sent("")[0].Blocks != nil {
+		t.Errorf("edit: %v, %+v", err, s.Sent(""))
 	}
-	if _, err := c.Send(t.Context(), channel.Outgoing{To: to, Text: strings.Repeat("a line & more\n", 280), Buttons: []channel.Button{{Label: "Yes", Text: "yes"}}}); err != nil || len(s.messages[1].blocks) != 3 {
-		t.Errorf("a long text with buttons: %v, %d blocks", err, len(s.messages[1].blocks))
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: to, Text: strings.Repeat("a line & more\n", 280), Buttons: []channel.Button{{Label: "Yes", Text: "yes"}}}); err != nil || len(s.Sent("")[1].Blocks) != 3 {
+		t.Errorf("a long text with buttons: %v, %d blocks", err, len(s.Sent("")[1].Blocks))
 	}
-	if id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "U4711"}, Text: "to a person", Files: []chat.File{{Name: "a.txt", Data: []byte("A")}}}); err != nil || !strings.HasPrefix(id, "D4711:") || s.messages[3].chat != "D4711" || s.messages[3].files[0] != "a.txt=A" {
+	if id, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "U4711"}, Text: "to a person", Files: []chat.File{{Name: "a.txt", Data: []byte("A")}}}); err != nil || !strings.HasPrefix(id, "D4711:") || s.Sent("")[3].Chat != "D4711" || s.Sent("")[3].Files[0] != "a.txt=A" {
 		t.Errorf("to a person: %s, %v", id, err)
 	}
 	if _, err := c.Send(t.Context(), channel.Outgoing{To: to}); err == nil {
@@ -257,14 +254,14 @@ func TestSend(t *testing.T) {
 
 	// A text whose files failed is not posted again.
 	files := channel.Outgoing{To: to, Text: "two files", Key: "k7", Files: []chat.File{{Name: "a.txt", Data: []byte("A")}, {Data: []byte("B")}}}
-	s.answers["files.completeUploadExternal"] = object{"ok": false, "error": "internal_error"}
+	s.Answer("files.completeUploadExternal", object{"ok": false, "error": "internal_error"})
 	if _, err := c.Send(t.Context(), files); err == nil {
 		t.Error("files are sent though that fails")
 	}
-	delete(s.answers, "files.completeUploadExternal")
+	s.Answer("files.completeUploadExternal", nil)
 	id, err = c.Send(t.Context(), files)
-	if err != nil || len(s.messages) != 6 || id != "C1:"+s.messages[4].ts || !slices.Equal(s.messages[5].files, []string{"a.txt=A", "file=B"}) || s.messages[5].thread != to.Thread {
-		t.Errorf("files: %s, %v, %+v", id, err, s.messages[len(s.messages)-1])
+	if err != nil || len(s.Sent("")) != 6 || id != "C1:"+s.Sent("")[4].TS || !slices.Equal(s.Sent("")[5].Files, []string{"a.txt=A", "file=B"}) || s.Sent("")[5].Thread != to.Thread {
+		t.Errorf("files: %s, %v, %+v", id, err, s.Sent("")[len(s.Sent(""))-1])
 	}
 	files.Text, files.Key = "", "k8"
 	if id, err = c.Send(t.Context(), files); err != nil || !strings.HasPrefix(id, "F") {
@@ -284,7 +281,7 @@ func TestReact(t *testing.T) {
 		if err := c.React(t.Context(), at, step.emoji); err != nil {
 			t.Errorf("%q: %v", step.emoji, err)
 		}
-		if has := s.reactions[at.Message]; !slices.Equal(has, step.want) {
+		if has := s.Reactions(at.Message); !slices.Equal(has, step.want) {
 			t.Errorf("%q: %q", step.emoji, has)
 		}
 	}
@@ -306,16 +303,16 @@ func TestTyping(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if calls := s.called("assistant.threads.setStatus"); len(calls) != 1 || calls[0].Get("thread_ts") != thread.Thread {
+	if calls := s.Called("assistant.threads.setStatus"); len(calls) != 1 || calls[0].Get("thread_ts") != thread.Thread {
 		t.Errorf("calls: %v", calls)
 	}
-	s.answers["assistant.threads.setStatus"] = object{"ok": false, "error": "missing_scope", "needed": "chat:write"}
+	s.Answer("assistant.threads.setStatus", object{"ok": false, "error": "missing_scope", "needed": "chat:write"})
 	for range 3 {
 		if err := c.Typing(t.Context(), thread); err != nil {
 			t.Error(err)
 		}
 	}
-	if n := len(s.called("assistant.threads.setStatus")); n != 2 {
+	if n := len(s.Called("assistant.threads.setStatus")); n != 2 {
 		t.Errorf("%d calls; the second one was refused", n)
 	}
 }
@@ -332,22 +329,22 @@ func TestErrors(t *testing.T) {
 		"invalid_auth": channel.ErrRefused, "account_inactive": channel.ErrRefused, "missing_scope": channel.ErrRefused, "is_archived": channel.ErrGone,
 		"user_not_found": channel.ErrGone, "restricted_action_read_only_channel": channel.ErrGone, "internal_error": nil,
 	} {
-		s.answers["chat.postMessage"] = object{"ok": false, "error": code, "needed": "chat:write"}
+		s.Answer("chat.postMessage", object{"ok": false, "error": code, "needed": "chat:write"})
 		err := send()
 		if err == nil || !strings.Contains(err.Error(), code) || errors.Is(err, channel.ErrGone) != errors.Is(want, channel.ErrGone) || errors.Is(err, channel.ErrRefused) != errors.Is(want, channel.ErrRefused) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	s.answers["chat.postMessage"] = object{"ok": false, "error": "ratelimited"}
+	s.Answer("chat.postMessage", object{"ok": false, "error": "ratelimited"})
 	var limited *channel.Limited
 	if err := send(); !errors.As(err, &limited) {
 		t.Errorf("ratelimited: %v", err)
 	}
-	s.answers["chat.postMessage"] = object{"ok": true, "padding": strings.Repeat("x", 2<<20)}
+	s.Answer("chat.postMessage", object{"ok": true, "padding": strings.Repeat("x", 2<<20)})
 	if err := send(); err == nil {
 		t.Error("an answer without end is read")
 	}
-	delete(s.answers, "chat.postMessage")
+	s.Answer("chat.postMessage", nil)
 
 	// No error and no log holds a token, a ticket or the URL of a workflow.
 	var log bytes.Buffer
@@ -358,11 +355,11 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.answers["apps.connections.open"] = object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/nowhere?ticket=one-time-secret"}
+	s.Answer("apps.connections.open", object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/nowhere?ticket=one-time-secret"})
 	refused := c.Run(t.Context(), make(got))
-	s.answers["apps.connections.open"] = object{"ok": true, "url": "wss://elsewhere.example/?ticket=one-time-secret"}
+	s.Answer("apps.connections.open", object{"ok": true, "url": "wss://elsewhere.example/?ticket=one-time-secret"})
 	elsewhere := c.Run(t.Context(), make(got))
-	s.answers["apps.connections.open"] = object{"ok": true, "url": "wss://127.0.0.1:1/?ticket=one-time-secret"}
+	s.Answer("apps.connections.open", object{"ok": true, "url": "wss://127.0.0.1:1/?ticket=one-time-secret"})
 	s.Close()
 	_, away := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "C1"}, Text: "x"})
 	_, workflow := c.Tools()[1].Call(t.Context(), json.RawMessage(`{"name":"deploy"}`))
@@ -380,13 +377,10 @@ func TestRenewal(t *testing.T) {
 	t.Parallel()
 	s, in := newServer(t), make(got, 64)
 	ended := run(t, s.Channel(t), in)
-	connections := func(n int) func() bool { return func() bool { return s.connected == n } }
+	connections := func(n int) func() bool { return func() bool { return s.Connected() == n } }
 	s.await("a connection", connections(1))
 	// Slack's pings are answered.
-	s.mu.Lock()
-	conn := s.conns[0]
-	s.mu.Unlock()
-	if err := conn.Ping(t.Context()); err != nil {
+	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("a ping: %v", err)
 	}
 	s.Cut(t)
@@ -395,13 +389,13 @@ func TestRenewal(t *testing.T) {
 	}
 	ended = run(t, s.Channel(t), in)
 	s.await("the second connection", connections(2))
-	s.disconnect("warning")
+	s.Disconnect("warning")
 	s.await("the third connection", connections(3))
 	s.Say(t, channel.Incoming{From: channel.Sender{ID: "4711"}, At: channel.Address{Chat: "D1"}, Text: "still here"})
 	if m := in.next(t); m.Text != "still here" {
 		t.Errorf("got %+v", m)
 	}
-	s.acknowledged(s.queue[0])
+	s.acknowledged(s.Delivery(0))
 	s.Cut(t)
 	<-ended
 
@@ -409,14 +403,14 @@ func TestRenewal(t *testing.T) {
 	ended = run(t, s.Channel(t), in)
 	for n := range 4 {
 		s.await("another connection", connections(4+n))
-		s.disconnect("refresh_requested")
+		s.Disconnect("refresh_requested")
 	}
 	if err := <-ended; err == nil {
 		t.Error("connections are renewed forever")
 	}
 	ended = run(t, s.Channel(t), in)
 	s.await("the last connection", connections(8))
-	s.disconnect("link_disabled")
+	s.Disconnect("link_disabled")
 	if err := <-ended; !errors.Is(err, channel.ErrRefused) {
 		t.Errorf("Socket Mode was turned off: %v", err)
 	}
@@ -439,7 +433,7 @@ func TestOneAfterAnother(t *testing.T) {
 	if first.Text != "one" || second.Text != "three" {
 		t.Fatalf("%q, then %q", first.Text, second.Text)
 	}
-	s.await("a repetition", func() bool { return s.queue[0].sent > 2 })
+	s.await("a repetition", func() bool { return s.Delivery(0).Sent() > 2 })
 	close(first.done)
 	close(second.done)
 	third := <-in
@@ -447,7 +441,9 @@ func TestOneAfterAnother(t *testing.T) {
 		t.Errorf("%q is third", third.Text)
 	}
 	close(third.done)
-	s.await("acknowledgements", func() bool { return s.queue[0].acked && s.queue[1].acked && s.queue[2].acked })
+	s.await("acknowledgements", func() bool {
+		return s.Delivery(0).Acknowledged() && s.Delivery(1).Acknowledged() && s.Delivery(2).Acknowledged()
+	})
 	select {
 	case m := <-in:
 		t.Errorf("%q arrives again", m.Text)
@@ -482,7 +478,7 @@ func TestWebhook(t *testing.T) {
 	t.Parallel()
 	s, in := newServer(t), make(got, 64)
 	config := s.config()
-	config.AppToken, config.Secret = "", secret
+	config.AppToken, config.Secret = "", slacktest.Secret
 	c, err := slack.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -493,7 +489,7 @@ func TestWebhook(t *testing.T) {
 		return w
 	}
 	message := func(ts string) []byte {
-		text, _ := json.Marshal(s.callback(event("message", "C1", object{"ts": ts})))
+		text, _ := json.Marshal(slacktest.Callback(event("message", "C1", object{"ts": ts})))
 		return text
 	}
 	one := message("1700000100.000001")
@@ -520,12 +516,12 @@ func TestWebhook(t *testing.T) {
 	}{
 		"no signature":    {func(r *http.Request) { r.Header.Del("X-Slack-Signature") }, 401},
 		"no time":         {func(r *http.Request) { r.Header.Del("X-Slack-Request-Timestamp") }, 401},
-		"another secret":  {func(r *http.Request) { sign(r, "guessed", time.Now(), one) }, 401},
-		"another body":    {func(r *http.Request) { sign(r, secret, time.Now(), []byte("{}")) }, 401},
+		"another secret":  {func(r *http.Request) { slacktest.Sign(r, "guessed", time.Now(), one) }, 401},
+		"another body":    {func(r *http.Request) { slacktest.Sign(r, slacktest.Secret, time.Now(), []byte("{}")) }, 401},
 		"not hexadecimal": {func(r *http.Request) { r.Header.Set("X-Slack-Signature", "v0=x") }, 401},
 		"version 1":       {func(r *http.Request) { r.Header.Set("X-Slack-Signature", "v1="+strings.Repeat("0", 64)) }, 401},
-		"replayed":        {func(r *http.Request) { sign(r, secret, time.Now().Add(-6*time.Minute), one) }, 401},
-		"of the future":   {func(r *http.Request) { sign(r, secret, time.Now().Add(6*time.Minute), one) }, 401},
+		"replayed":        {func(r *http.Request) { slacktest.Sign(r, slacktest.Secret, time.Now().Add(-6*time.Minute), one) }, 401},
+		"of the future":   {func(r *http.Request) { slacktest.Sign(r, slacktest.Secret, time.Now().Add(6*time.Minute), one) }, 401},
 		"a GET":           {func(r *http.Request) { r.Method = http.MethodGet }, 405},
 		"too large":       {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", 2<<20))) }, 413},
 	} {
@@ -561,7 +557,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("got %+v and %d more", m, len(in))
 	}
 	for kind, payload := range map[string]object{"interactive": press("C1", "yes"), "slash_commands": {"command": "/etui", "text": "yes", "user_id": "4711", "channel_id": "C1", "channel_name": "general", "trigger_id": "1.2"}} {
-		contentType, body := encoded(kind, payload)
+		contentType, body := slacktest.Encode(kind, payload)
 		if w := deliver(request(t, "/", contentType, body)); w.Code != 200 || w.Body.Len() > 0 {
 			t.Errorf("%s: %d %q", kind, w.Code, w.Body)
 		}
@@ -587,12 +583,11 @@ func TestWebhook(t *testing.T) {
 // FuzzWebhook: whatever comes with a good signature, nothing panics and nothing is taken
 // without sender, chat and ID.
 func FuzzWebhook(f *testing.F) {
-	s := &server{}
 	for _, e := range []object{event("message", "C1", nil), event("app_mention", "C1", object{"text": "<@" + bot + "> x"}), event("message", "D1", object{"files": []object{{"id": "F1", "size": -1}}})} {
-		text, _ := json.Marshal(s.callback(e))
+		text, _ := json.Marshal(slacktest.Callback(e))
 		f.Add("application/json", text)
 	}
-	_, body := encoded("interactive", press("C1", "yes"))
+	_, body := slacktest.Encode("interactive", press("C1", "yes"))
 	f.Add("application/x-www-form-urlencoded", body)
 	f.Add("application/x-www-form-urlencoded", []byte("command=/etui&text=x&user_id=U1&channel_id=C1&trigger_id=1"))
 	f.Add("application/json", []byte(`{"type":"url_verification","challenge":"x"}`))
@@ -604,7 +599,7 @@ func FuzzWebhook(f *testing.F) {
 		io.WriteString(w, `{"ok":false,"error":"user_not_found"}`)
 	}))
 	f.Cleanup(api.Close)
-	c, err := slack.New(slack.Config{Token: botToken, Secret: secret, URL: api.URL})
+	c, err := slack.New(slack.Config{Token: slacktest.BotToken, Secret: slacktest.Secret, URL: api.URL})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -653,11 +648,11 @@ func TestProbe(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	good := slack.Config{Token: botToken, AppToken: appToken}
+	good := slack.Config{Token: slacktest.BotToken, AppToken: slacktest.AppToken}
 	for want, change := range map[string]func(*slack.Config){
 		"Bot User OAuth Token": func(c *slack.Config) { c.Token = "xoxp-of-a-person" },
-		"app-level token":      func(c *slack.Config) { c.AppToken = botToken },
-		"not both":             func(c *slack.Config) { c.Secret = secret },
+		"app-level token":      func(c *slack.Config) { c.AppToken = slacktest.BotToken },
+		"not both":             func(c *slack.Config) { c.Secret = slacktest.Secret },
 		"app_token":            func(c *slack.Config) { c.AppToken = "" },
 		"https":                func(c *slack.Config) { c.URL = "http://slack.example/api/" },
 		"workflow": func(c *slack.Config) {
@@ -681,7 +676,7 @@ func TestTools(t *testing.T) {
 	t.Parallel()
 	var started []string
 	s := newServer(t)
-	s.Config.Handler.(*http.ServeMux).HandleFunc("POST /triggers/", func(w http.ResponseWriter, r *http.Request) {
+	s.Handle("POST /triggers/", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		started = append(started, r.URL.Path+" "+string(body))
 		io.WriteString(w, `{"ok":true}`)
@@ -690,7 +685,7 @@ func TestTools(t *testing.T) {
 	if c, err := slack.New(config); err != nil || len(c.Tools()) != 1 {
 		t.Errorf("tools without their configuration: %v", err)
 	}
-	config.UserToken, config.Workflows = userToken, map[string]string{"deploy": s.URL + "/triggers/T1/2/3", "alarm": s.URL + "/triggers/T1/4/5"}
+	config.UserToken, config.Workflows = slacktest.UserToken, map[string]string{"deploy": s.URL + "/triggers/T1/2/3", "alarm": s.URL + "/triggers/T1/4/5"}
 	c, err := slack.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -724,7 +719,7 @@ func TestTools(t *testing.T) {
 	if !slices.Equal(started, []string{`/triggers/T1/2/3 {"version":"2"}`, `/triggers/T1/4/5 {}`}) {
 		t.Errorf("started: %q", started)
 	}
-	if form := s.called("reminders.add"); len(form) != 1 || form[0].Get("text") != "eat a banana" || form[0].Get("time") != "in 15 minutes" {
+	if form := s.Called("reminders.add"); len(form) != 1 || form[0].Get("text") != "eat a banana" || form[0].Get("time") != "in 15 minutes" {
 		t.Errorf("reminders: %v", form)
 	}
 }

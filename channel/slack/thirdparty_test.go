@@ -14,6 +14,7 @@ import (
 
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
+	"github.com/etui-run/etui/channel/slack/slacktest"
 )
 
 // TestThirdParty: a client of somebody else understands the server of these tests, so that
@@ -21,7 +22,7 @@ import (
 func TestThirdParty(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	api := slackgo.New(botToken, slackgo.OptionAppLevelToken(appToken), slackgo.OptionAPIURL(s.URL+"/api/"), slackgo.OptionHTTPClient(s.client))
+	api := slackgo.New(slacktest.BotToken, slackgo.OptionAppLevelToken(slacktest.AppToken), slackgo.OptionAPIURL(s.URL+"/api/"), slackgo.OptionHTTPClient(s.Client))
 	if who, err := api.AuthTestContext(t.Context()); err != nil || who.UserID != bot || who.TeamID != team || who.BotID != "B0ETUI" {
 		t.Fatalf("%+v, %v", who, err)
 	}
@@ -35,10 +36,10 @@ func TestThirdParty(t *testing.T) {
 	if _, _, _, err := api.UpdateMessageContext(t.Context(), chat, ts, slackgo.MsgOptionText("whole", false)); err != nil || s.Seen(t, "C1")[0] != "whole" {
 		t.Errorf("%q, %v", s.Seen(t, "C1"), err)
 	}
-	if err := api.AddReactionContext(t.Context(), "eyes", slackgo.NewRefToMessage(chat, ts)); err != nil || len(s.reactions[chat+":"+ts]) != 1 {
-		t.Errorf("%v, %v", s.reactions, err)
+	if err := api.AddReactionContext(t.Context(), "eyes", slackgo.NewRefToMessage(chat, ts)); err != nil || len(s.Reactions(chat+":"+ts)) != 1 {
+		t.Errorf("%v, %v", s.Reactions(chat+":"+ts), err)
 	}
-	if f, err := api.UploadFileContext(t.Context(), slackgo.UploadFileParameters{Reader: bytes.NewReader([]byte("A")), FileSize: 1, Filename: "a.txt", Title: "a.txt", Channel: "C1"}); err != nil || f.ID == "" || s.messages[1].files[0] != "a.txt=A" {
+	if f, err := api.UploadFileContext(t.Context(), slackgo.UploadFileParameters{Reader: bytes.NewReader([]byte("A")), FileSize: 1, Filename: "a.txt", Title: "a.txt", Channel: "C1"}); err != nil || f.ID == "" || s.Sent("")[1].Files[0] != "a.txt=A" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	s.Fail(t, channeltest.Busy)
@@ -86,7 +87,7 @@ func TestThirdParty(t *testing.T) {
 	// Signatures.
 	body := []byte(`{"type":"event_callback"}`)
 	r := request(t, "http://localhost/", "application/json", body)
-	v, err := slackgo.NewSecretsVerifier(r.Header, secret)
+	v, err := slackgo.NewSecretsVerifier(r.Header, slacktest.Secret)
 	if err == nil {
 		_, err = io.Copy(&v, r.Body)
 	}
@@ -96,7 +97,7 @@ func TestThirdParty(t *testing.T) {
 	if err != nil {
 		t.Errorf("the signature: %v", err)
 	}
-	contentType, form := encoded("slash_commands", object{"command": "/etui", "text": "a b"})
+	contentType, form := slacktest.Encode("slash_commands", object{"command": "/etui", "text": "a b"})
 	r = request(t, "http://localhost/", contentType, form)
 	if c, err := slackgo.SlashCommandParse(r); err != nil || c.Text != "a b" || r.Method != http.MethodPost {
 		t.Errorf("%+v, %v", c, err)

@@ -1,6 +1,7 @@
 package wecom_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -25,6 +26,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/channeltest"
 	"github.com/etui-run/etui/channel/wecom"
+	"github.com/etui-run/etui/channel/wecom/wecomtest"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/tool"
 )
@@ -118,12 +120,13 @@ func TestAnotherClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/"+p.lastURL, strings.NewReader(string(p.last))))
+	query, body := p.Last()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/?"+query, bytes.NewReader(body)))
 	if w.Code != http.StatusOK || !slices.Equal(other.got, []string{"47111000002hello, 你好"}) {
 		t.Errorf("the other client reads %q, %d", other.got, w.Code)
 	}
 
-	app := workwx.New(corp, workwx.WithQYAPIHost(p.api.URL)).WithApp(secret, agent)
+	app := workwx.New(corp, workwx.WithQYAPIHost(p.URL)).WithApp(secret, agent)
 	to := &workwx.Recipient{UserIDs: []string{"4711"}}
 	if err := app.SendTextMessage(to, "text", false); err != nil {
 		t.Error(err)
@@ -161,9 +164,9 @@ func TestAnotherClient(t *testing.T) {
 func TestDeliveriesOfOthers(t *testing.T) {
 	t.Parallel()
 	p, _, in := begin(t)
-	text := message("4711", "<MsgType>text</MsgType><Content>hi</Content><MsgId>1</MsgId>")
-	sealed, now := encrypt(text, corp), time.Now()
-	good := signed(sealed, now)
+	text := wecomtest.Compose("4711", "<MsgType>text</MsgType><Content>hi</Content><MsgId>1</MsgId>")
+	sealed, now := wecomtest.Encrypt(text, corp), time.Now()
+	good := wecomtest.Signed(sealed, now)
 	with := func(name, value string) url.Values {
 		q := url.Values{}
 		for k, v := range good {
@@ -172,25 +175,25 @@ func TestDeliveriesOfOthers(t *testing.T) {
 		q.Set(name, value)
 		return q
 	}
-	foreign, broken := encrypt(text, "another"), sealed[:len(sealed)-8]
+	foreign, broken := wecomtest.Encrypt(text, "another"), sealed[:len(sealed)-8]
 	for name, d := range map[string]struct {
 		query  url.Values
 		body   string
 		status int
 	}{
-		"forged":          {with("msg_signature", strings.Repeat("0", 40)), envelope(sealed), 403},
-		"no signature":    {with("msg_signature", ""), envelope(sealed), 403},
-		"no query":        {nil, envelope(sealed), 403},
-		"other nonce":     {with("nonce", "1"), envelope(sealed), 403},
-		"other text":      {good, envelope(encrypt(text+" ", corp)), 403},
-		"old":             {signed(sealed, now.Add(-time.Hour)), envelope(sealed), 403},
-		"of the future":   {signed(sealed, now.Add(time.Hour)), envelope(sealed), 403},
-		"another company": {signed(foreign, now), envelope(foreign), 403},
-		"cut":             {signed(broken, now), envelope(broken), 403},
-		"not encrypted":   {signed("hello", now), envelope("hello"), 403},
-		"empty":           {signed("", now), envelope(""), 403},
+		"forged":          {with("msg_signature", strings.Repeat("0", 40)), wecomtest.Envelope(sealed), 403},
+		"no signature":    {with("msg_signature", ""), wecomtest.Envelope(sealed), 403},
+		"no query":        {nil, wecomtest.Envelope(sealed), 403},
+		"other nonce":     {with("nonce", "1"), wecomtest.Envelope(sealed), 403},
+		"other text":      {good, wecomtest.Envelope(wecomtest.Encrypt(text+" ", corp)), 403},
+		"old":             {wecomtest.Signed(sealed, now.Add(-time.Hour)), wecomtest.Envelope(sealed), 403},
+		"of the future":   {wecomtest.Signed(sealed, now.Add(time.Hour)), wecomtest.Envelope(sealed), 403},
+		"another company": {wecomtest.Signed(foreign, now), wecomtest.Envelope(foreign), 403},
+		"cut":             {wecomtest.Signed(broken, now), wecomtest.Envelope(broken), 403},
+		"not encrypted":   {wecomtest.Signed("hello", now), wecomtest.Envelope("hello"), 403},
+		"empty":           {wecomtest.Signed("", now), wecomtest.Envelope(""), 403},
 		"no XML":          {good, "hello", 403},
-		"too large":       {good, envelope(sealed + strings.Repeat(" ", 300<<10)), 413},
+		"too large":       {good, wecomtest.Envelope(sealed + strings.Repeat(" ", 300<<10)), 413},
 	} {
 		if status, answer := p.post(t, d.query, d.body); status != d.status {
 			t.Errorf("%s: %d %s", name, status, answer)
@@ -208,7 +211,7 @@ func TestDeliveriesOfOthers(t *testing.T) {
 	}
 	// The same delivery again is acknowledged, and has no effect.
 	for range 3 {
-		if status, answer := p.post(t, good, envelope(sealed)); status != http.StatusOK || answer != "success" {
+		if status, answer := p.post(t, good, wecomtest.Envelope(sealed)); status != http.StatusOK || answer != "success" {
 			t.Errorf("%d %s", status, answer)
 		}
 	}
@@ -221,7 +224,7 @@ func TestBeforeItRuns(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
 	p.connect(t)
-	if status, _ := p.deliver(t, message("4711", "<MsgType>text</MsgType><Content>hi</Content><MsgId>1</MsgId>")); status != http.StatusServiceUnavailable {
+	if status, _ := p.deliver(t, wecomtest.Compose("4711", "<MsgType>text</MsgType><Content>hi</Content><MsgId>1</MsgId>")); status != http.StatusServiceUnavailable {
 		t.Errorf("%d", status)
 	}
 }
@@ -229,10 +232,10 @@ func TestBeforeItRuns(t *testing.T) {
 func TestKindsOfMessages(t *testing.T) {
 	t.Parallel()
 	p, _, in := begin(t)
-	p.leaders["4711"] = true
-	p.media["m1"] = upload{name: "cat.png", mediaType: "image/png", data: []byte("picture")}
-	p.media["m2"] = upload{name: "", mediaType: "application/octet-stream", data: []byte("#!AMR\n")}
-	p.media["m3"] = upload{name: "large.zip", mediaType: "application/zip", data: make([]byte, 20<<20+1)}
+	p.Member("4711", "安妮", true)
+	p.Upload("m1", wecomtest.Media{Name: "cat.png", Type: "image/png", Data: []byte("picture")})
+	p.Upload("m2", wecomtest.Media{Name: "", Type: "application/octet-stream", Data: []byte("#!AMR\n")})
+	p.Upload("m3", wecomtest.Media{Name: "large.zip", Type: "application/zip", Data: make([]byte, 20<<20+1)})
 	file := func(name, mediaType, data string) []chat.File {
 		return []chat.File{{Name: name, MediaType: mediaType, Data: []byte(data)}}
 	}
@@ -270,7 +273,7 @@ func TestKindsOfMessages(t *testing.T) {
 		"<MsgType>event</MsgType><Event>LOCATION</Event><Latitude>1</Latitude>", "<MsgType>event</MsgType><Event>view</Event><EventKey>https://a</EventKey>",
 		"<MsgType>new</MsgType>", "",
 	} {
-		if status, answer := p.deliver(t, message("4711", rest)); status != http.StatusOK || answer != "success" {
+		if status, answer := p.deliver(t, wecomtest.Compose("4711", rest)); status != http.StatusOK || answer != "success" {
 			t.Errorf("%s: %d %s", rest, status, answer)
 		}
 	}
@@ -283,24 +286,12 @@ func TestKindsOfMessages(t *testing.T) {
 			t.Errorf("%+v", m.From)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := count(p.calls, "user/get"); n != 2 {
+	if n := p.Calls("user/get"); n != 2 {
 		t.Errorf("the names were asked for %d times", n)
 	}
-	if n := count(p.calls, "gettoken"); n != 1 {
+	if n := p.Calls("gettoken"); n != 1 {
 		t.Errorf("%d tokens were fetched", n)
 	}
-}
-
-func count(all []string, one string) int {
-	n := 0
-	for _, s := range all {
-		if s == one {
-			n++
-		}
-	}
-	return n
 }
 
 func TestButtons(t *testing.T) {
@@ -317,8 +308,8 @@ func TestButtons(t *testing.T) {
 	if seen := p.Seen(t, "4711"); !slices.Equal(seen, []string{"May I? [Allow] [Deny]", strings.ReplaceAll(long, "**", ""), " [Allow] [Deny]"}) {
 		t.Errorf("seen: %q", seen)
 	}
-	pressed := p.sent[0].content["button_list"].([]any)[1].(map[string]any)["key"].(string)
-	text := button("4711", pressed)
+	pressed := p.Sent("4711")[0].Content["button_list"].([]any)[1].(map[string]any)["key"].(string)
+	text := wecomtest.Press("4711", pressed)
 	status, answer := p.deliver(t, text)
 	m := <-in
 	if m.Text != "/deny 1\n|2" || m.From.ID != "4711" || m.ID == "" {
@@ -331,7 +322,7 @@ func TestButtons(t *testing.T) {
 	if err := xml.Unmarshal([]byte(answer), &sealed); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %q: %v", status, answer, err)
 	}
-	if sealed.MsgSignature != signature(token, sealed.TimeStamp, sealed.Nonce, sealed.Encrypt) {
+	if sealed.MsgSignature != wecomtest.Signature(token, sealed.TimeStamp, sealed.Nonce, sealed.Encrypt) {
 		t.Error("the answer's signature is wrong")
 	}
 	open, err := wecom.Open(key(t), corp, sealed.Encrypt)
@@ -359,7 +350,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("seen: %q", seen)
 	}
 	// What was sent before an error is not sent again.
-	p.failWith("media/upload", -1)
+	p.FailWith("media/upload", -1)
 	late := channel.Outgoing{To: to, Text: "again", Key: "k2", Files: []chat.File{{Name: "c.pdf", Data: []byte("letters")}}}
 	if _, err := c.Send(t.Context(), late); err == nil {
 		t.Error("an upload failed without an error")
@@ -389,7 +380,7 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	p, c, _ := begin(t)
 	send := func(codes ...int) error {
-		p.failWith("message/send", codes...)
+		p.FailWith("message/send", codes...)
 		_, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "hi"})
 		return err
 	}
@@ -421,7 +412,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%q, %v", name, err)
 	}
 	// No error holds the secret or a token, which are in the URLs.
-	p.api.Close()
+	p.Close()
 	for _, err := range []error{send(0), func() error { _, err := c.Probe(t.Context()); return err }()} {
 		if err == nil || strings.Contains(err.Error(), "accesstoken") || strings.Contains(err.Error(), secret) {
 			t.Errorf("error: %v", err)
@@ -463,13 +454,13 @@ func TestOneFetchAtATime(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if p.issued != 1 {
-		t.Errorf("%d tokens were fetched", p.issued)
+	if p.Issued() != 1 {
+		t.Errorf("%d tokens were fetched", p.Issued())
 	}
 	// Before its end a new one is fetched.
 	c.SetNow(func() time.Time { return time.Now().Add(7000 * time.Second) })
-	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "hi"}); err != nil || p.issued != 2 {
-		t.Errorf("%d tokens were fetched, %v", p.issued, err)
+	if _, err := c.Send(t.Context(), channel.Outgoing{To: channel.Address{Chat: "4711"}, Text: "hi"}); err != nil || p.Issued() != 2 {
+		t.Errorf("%d tokens were fetched, %v", p.Issued(), err)
 	}
 }
 
@@ -516,12 +507,12 @@ func TestSlowFile(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- c.Run(ctx, in) }()
 			synctest.Wait()
-			text, deliveries := message("4711", "<MsgType>file</MsgType><MediaId>m</MediaId><MsgId>1</MsgId>"), 0
+			text, deliveries := wecomtest.Compose("4711", "<MsgType>file</MsgType><MediaId>m</MediaId><MsgId>1</MsgId>"), 0
 			for len(in) == 0 && deliveries < 4 {
 				deliveries++
-				sealed := encrypt(text, corp)
+				sealed := wecomtest.Encrypt(text, corp)
 				began, w := time.Now(), httptest.NewRecorder()
-				c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/?"+signed(sealed, began).Encode(), strings.NewReader(envelope(sealed))))
+				c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/?"+wecomtest.Signed(sealed, began).Encode(), strings.NewReader(wecomtest.Envelope(sealed))))
 				if took := time.Since(began); took > 4500*time.Millisecond || (w.Code == http.StatusOK) != (len(in) == 1) {
 					t.Errorf("answered with %d after %s", w.Code, took)
 				}
@@ -571,7 +562,7 @@ func TestTools(t *testing.T) {
 		`{"control":"Selector","id":"Selector-1","value":{"selector":{"options":[{"key":"option-1"},{"key":"option-2"}],"type":"multi"}}}]},"creator_userid":"4711",` +
 		`"summary_list":[{"summary_info":[{"lang":"zh_CN","text":"事由: 出差"}]},{"summary_info":[{"lang":"zh_CN","text":"金额: 12.5"}]},{"summary_info":[{"lang":"zh_CN","text":"类型: 交通 餐饮"}]}],` +
 		`"template_id":"x","use_template_approver":1}`
-	if got, _ := json.Marshal(p.bodies["oa/applyevent"]); string(got) != want {
+	if got, _ := json.Marshal(p.Body("oa/applyevent")); string(got) != want {
 		t.Errorf("applied for\n%s, want\n%s", got, want)
 	}
 	c.SetNow(func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) })
@@ -586,7 +577,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s: %q", args, r.Text)
 		}
 	}
-	if got := p.bodies["meeting/create"]; got["admin_userid"] != "4711" || got["meeting_start"] != 1767337200.0 || got["meeting_duration"] != 1800.0 {
+	if got := p.Body("meeting/create"); got["admin_userid"] != "4711" || got["meeting_start"] != 1767337200.0 || got["meeting_duration"] != 1800.0 {
 		t.Errorf("scheduled %v", got)
 	}
 	// Nobody acts for somebody else.
@@ -607,11 +598,11 @@ func TestSetMenu(t *testing.T) {
 	if err := c.SetMenu(t.Context(), commands); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := json.Marshal(p.bodies["menu/create"])
+	got, _ := json.Marshal(p.Body("menu/create"))
 	if n := strings.Count(string(got), `"type":"click"`); n != 15 || !strings.Contains(string(got), `{"key":"/c14","name":"/c14","type":"click"}`) {
 		t.Errorf("%s", got)
 	}
-	if err := c.SetMenu(t.Context(), nil); err != nil || !slices.Contains(p.calls, "menu/delete") {
+	if err := c.SetMenu(t.Context(), nil); err != nil || p.Calls("menu/delete") != 1 {
 		t.Error(err)
 	}
 }
@@ -673,8 +664,8 @@ func TestRender(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	f.Add("RypEvHKD8QQKFhvQ6QleEB4J58tiPdvo+rtK1I9qca4=", "<xml/>")
-	f.Add(encrypt("<xml/>", corp), "")
-	f.Add(encrypt("", ""), strings.Repeat("长", 100))
+	f.Add(wecomtest.Encrypt("<xml/>", corp), "")
+	f.Add(wecomtest.Encrypt("", ""), strings.Repeat("长", 100))
 	f.Fuzz(func(t *testing.T, sealed, text string) {
 		_, _ = wecom.Open(key(t), corp, sealed)
 		own, err := wecom.Seal(key(t), corp, []byte(text))
@@ -684,7 +675,7 @@ func FuzzOpen(f *testing.F) {
 		if got, err := wecom.Open(key(t), corp, own); err != nil || string(got) != text {
 			t.Errorf("%q became %q, %v", text, got, err)
 		}
-		if got, err := wecom.Open(key(t), corp, encrypt(text, corp)); err != nil || string(got) != text {
+		if got, err := wecom.Open(key(t), corp, wecomtest.Encrypt(text, corp)); err != nil || string(got) != text {
 			t.Errorf("%q became %q, %v", text, got, err)
 		}
 	})
@@ -693,10 +684,10 @@ func FuzzOpen(f *testing.F) {
 // FuzzDelivery delivers what only the platform could sign.
 func FuzzDelivery(f *testing.F) {
 	for _, rest := range []string{"<MsgType>text</MsgType><Content>hi</Content>", "<MsgType>image</MsgType><MediaId>m</MediaId>", "<MsgType>event</MsgType><Event>click</Event>", "<MsgType>"} {
-		f.Add(message("4711", rest))
+		f.Add(wecomtest.Compose("4711", rest))
 	}
-	f.Add(button("4711", "label|text"))
-	f.Add(button("4711", "]]>|"))
+	f.Add(wecomtest.Press("4711", "label|text"))
+	f.Add(wecomtest.Press("4711", "]]>|"))
 	f.Add("<xml><xml><xml>")
 	client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("away") })}
 	c, err := wecom.New(wecom.Config{CorpID: corp, Agent: agent, Secret: secret, Token: token, AESKey: aesKey, Client: client})
@@ -719,9 +710,9 @@ func FuzzDelivery(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		sealed := encrypt(text, corp)
+		sealed := wecomtest.Encrypt(text, corp)
 		w := httptest.NewRecorder()
-		c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/?"+signed(sealed, time.Now()).Encode(), strings.NewReader(envelope(sealed))))
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/?"+wecomtest.Signed(sealed, time.Now()).Encode(), strings.NewReader(wecomtest.Envelope(sealed))))
 		select {
 		case m := <-in:
 			if m.ID == "" || m.From.ID == "" || m.At.Chat == "" {

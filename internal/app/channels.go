@@ -18,6 +18,7 @@ import (
 	webchat "github.com/etui-run/etui/channel/web"
 	"github.com/etui-run/etui/channel/webhook"
 	"github.com/etui-run/etui/channel/wecom"
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/prompt"
@@ -103,6 +104,11 @@ func only(c config.Channel, keys ...string) error {
 	return nil
 }
 
+// wrongChannel says where in the configuration a channel is wrong.
+func wrongChannel(c config.Channel, err error) error {
+	return UsageError{config.Error{File: c.Place.File, Line: c.Place.Line, Column: c.Place.Column, Message: "channel " + c.Name + ": " + err.Error()}}
+}
+
 // openChannels makes the adapters of the configuration, and registers the tools that come
 // with them. They connect to nothing yet.
 func (a *App) openChannels() error {
@@ -114,7 +120,7 @@ func (a *App) openChannels() error {
 	for _, c := range a.Workspace.Config.Channels {
 		made, err := a.newChannel(c)
 		if err != nil {
-			return a.Workspace.wrongf("channel %s: %w", c.Name, err)
+			return wrongChannel(c, err)
 		}
 		account := channel.Account{
 			Name: c.Name, Channel: made, Allow: c.Allow, Groups: c.Groups, Pairing: c.Pairing, Refusal: c.Refusal,
@@ -125,7 +131,7 @@ func (a *App) openChannels() error {
 			if b.Strategy != "" {
 				s, err := prompt.ParseStrategy(b.Strategy)
 				if err != nil {
-					return a.Workspace.wrongf("channel %s: %w", c.Name, err)
+					return wrongChannel(c, err)
 				}
 				binding.Strategy = &s
 			}
@@ -136,13 +142,18 @@ func (a *App) openChannels() error {
 		if !ok {
 			continue
 		}
+		// These tools work in the chats of this account, so nobody else sees them.
+		platform, name := made.Traits().Platform, c.Name
+		here := func(f chat.Facts) bool {
+			return f.Channel == platform && (f.Attrs["account"] == "" || f.Attrs["account"] == name)
+		}
 		for _, t := range tools.Tools() {
 			// The tools of a second account of a platform would have the same names.
 			if _, there := a.registry.Catalog().Get(t.Definition().Name); there {
-				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name", c.Name, t.Definition().Name))
+				a.Warnings = append(a.Warnings, fmt.Errorf("channel %s: its tool %s is left out, because another account has one of that name, which works there only", c.Name, t.Definition().Name))
 				continue
 			}
-			if err := a.registry.Register(t); err != nil {
+			if err := a.registry.RegisterWithFilter(t, here); err != nil {
 				return err
 			}
 		}

@@ -390,6 +390,17 @@ type Channel struct {
 	Whole     bool      `yaml:"whole" help:"Send answers only when they are complete. Default: where the platform can edit messages, people see them grow."`
 	PerMinute int       `yaml:"per_minute" default:"20" help:"How many messages of one person are taken in a minute."`
 	Bindings  []Binding `yaml:"bindings" help:"Which agent answers whom. The first one that matches counts. Default: the first agent answers everybody."`
+
+	// Place is where the channel begins.
+	Place Position `yaml:"-"`
+}
+
+// Filled notes the place of the channel.
+func (c *Channel) Filled(in *form.Reader, n *yaml.Node) { c.Place = in.Position(n) }
+
+// account is what distinguishes the accounts of a platform.
+func (c *Channel) account() string {
+	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Nick, c.Account})
 }
 
 // Binding chooses how the messages of a place are answered.

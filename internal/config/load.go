@@ -292,7 +292,7 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 // channels checks rules about more than one key of the channels, and names those without a
 // name.
 func (r *reader) channels(c *Config, root *yaml.Node) {
-	names := map[string]bool{}
+	names, accounts := map[string]bool{}, map[string]string{}
 	for i := range c.Channels {
 		ch, n := &c.Channels[i], find(root, "channels", i)
 		ch.Name = cmp.Or(ch.Name, ch.Type)
@@ -300,6 +300,10 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 			r.fail(n, "there are two channels named %q: give each a name", ch.Name)
 		}
 		names[ch.Name] = true
+		if other := accounts[ch.account()]; ch.Token != "" && other != "" && other != ch.Name {
+			r.fail(n, "the channels %s and %s are the same account: each message would reach one of them only, so list it once", other, ch.Name)
+		}
+		accounts[ch.account()] = ch.Name
 		if strings.ContainsAny(ch.Name, ":/ ") {
 			r.fail(find(root, "channels", i, "name"), "the channel's name %q must not have colons, slashes or spaces", ch.Name)
 		}

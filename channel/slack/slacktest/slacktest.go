@@ -1,0 +1,668 @@
+// Package slacktest is a Slack for tests: one workspace with one app.
+//
+// It follows docs.slack.dev as of 2026: the Web API, "Using Socket Mode", "Events API" and
+// "Verifying requests from Slack", with their error codes and signatures. It delivers again
+// what is not acknowledged, much sooner than Slack does.
+package slacktest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// What the workspace and its app have.
+const (
+	BotToken  = "xoxb-1-secret"
+	AppToken  = "xapp-1-secret"
+	UserToken = "xoxp-1-secret"
+	Secret    = "8f742231b10e8888abcd99yyyzzz85a5" // the one of Slack's own example
+	Bot       = "U0ETUI"
+	Team      = "T061EG9R6"
+)
+
+// Object is JSON.
+type Object = map[string]any
+
+// Server is a Slack. Its methods are safe for concurrent use.
+type Server struct {
+	// URL is the server's address; the Web API is at /api/. Client reaches it.
+	URL    string
+	Client *http.Client
+
+	http *httptest.Server
+	mux  *http.ServeMux
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed when something changes
+	closed    bool
+	ts        int
+	queue     []*Delivery // what is not acknowledged yet
+	conns     []*websocket.Conn
+	connected int
+	messages  []*Message
+	calls     []call
+	fail      []Failure
+	answers   map[string]Object // instead of the usual ones, by method
+	files     map[string][]byte // by path
+	people    map[string]Object
+	reactions map[string][]string // by channel and timestamp
+	posting   sync.WaitGroup
+}
+
+// Delivery is what Slack sends to the app: an envelope of Socket Mode, or a request.
+type Delivery struct {
+	id, kind string
+	payload  any
+	server   *Server
+	sent     int
+	acked    bool
+}
+
+// Sent returns how often it was sent.
+func (d *Delivery) Sent() int {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	return d.sent
+}
+
+// Acknowledged reports whether the app has taken it.
+func (d *Delivery) Acknowledged() bool {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	return d.acked
+}
+
+// Message is what the bot has written.
+type Message struct {
+	Chat, TS, Text, Thread string
+	Blocks                 []Object
+	// Files are name=content.
+	Files []string
+}
+
+// call is a call of a method.
+type call struct {
+	method string
+	form   url.Values
+}
+
+// Failure is an error answer of chat.postMessage: a status other than 200, or an error code.
+type Failure struct {
+	Status     int
+	Error      string
+	RetryAfter int
+}
+
+// Start starts a server with one member, 4711. The caller closes it.
+func Start() *Server {
+	s := &Server{
+		Client: &http.Client{Transport: &http.Transport{}}, mux: http.NewServeMux(), changed: make(chan struct{}), ts: 1,
+		answers: map[string]Object{}, files: map[string][]byte{}, reactions: map[string][]string{},
+		people: map[string]Object{
+			"4711": {"name": "ann", "team_id": Team, "profile": Object{"display_name": "Ann"}},
+			Bot:    {"name": "etui", "team_id": Team, "is_bot": true, "profile": Object{"display_name": "etui"}},
+		},
+	}
+	s.mux.HandleFunc("POST /api/{method}", s.api)
+	s.mux.HandleFunc("GET /socket", s.socket)
+	s.mux.HandleFunc("GET /files/{name}", s.file)
+	s.mux.HandleFunc("POST /upload/{name}", s.file)
+	s.http = httptest.NewServer(s.mux)
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.touch()
+	s.mu.Unlock()
+	s.Cut()
+	s.posting.Wait()
+	s.Client.CloseIdleConnections()
+	s.http.Close()
+}
+
+// Handle lets a handler answer requests of a pattern, such as the webhook of a workflow.
+func (s *Server) Handle(pattern string, h http.HandlerFunc) { s.mux.Handle(pattern, h) }
+
+// Cut ends all connections of Socket Mode.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		_ = c.CloseNow()
+	}
+	s.conns = nil
+}
+
+// touch wakes those who wait for a change. The caller holds mu.
+func (s *Server) touch() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Wait waits until done is true, which it asks after every change.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Write makes a person's message of its fields, such as channel, channel_type, user and
+// text, and returns its ts. A mention arrives as a message and as a mention.
+func (s *Server) Write(fields Object) (ts string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ts = s.next()
+	event := Object{"type": "message", "ts": ts, "event_ts": ts, "team": Team, "channel_type": "im", "client_msg_id": "d4f5-" + ts}
+	maps.Copy(event, fields)
+	s.push("events_api", Callback(event))
+	if text, _ := event["text"].(string); strings.Contains(text, "<@"+Bot+">") {
+		mention := maps.Clone(event)
+		mention["type"] = "app_mention"
+		delete(mention, "channel_type")
+		delete(mention, "client_msg_id")
+		s.push("events_api", Callback(mention))
+	}
+	return ts
+}
+
+// Person sets what the workspace says about a person.
+func (s *Server) Person(id string, profile Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.people[id] = profile
+}
+
+// Upload stores a file of a person, and returns its address.
+func (s *Server) Upload(name string, data []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files["/files/"+name] = data
+	return s.URL + "/files/" + name
+}
+
+// Answer lets a method answer something else from now on; nil is its usual answer.
+func (s *Server) Answer(method string, o Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers[method] = o; o == nil {
+		delete(s.answers, method)
+	}
+}
+
+// Fail makes the next chat.postMessage fail.
+func (s *Server) Fail(f Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = append(s.fail, f)
+}
+
+// Sent returns what the bot has written in a chat, oldest first; an empty chat means all.
+func (s *Server) Sent(chat string) (list []Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.messages {
+		if chat == "" || m.Chat == chat {
+			list = append(list, *m)
+		}
+	}
+	return list
+}
+
+// Called returns the calls of a method, oldest first.
+func (s *Server) Called(method string) (forms []url.Values) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c.method == method {
+			forms = append(forms, c.form)
+		}
+	}
+	return forms
+}
+
+// Reactions returns the reactions of the bot to a message, which CHANNEL:TS names.
+func (s *Server) Reactions(message string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reactions[message])
+}
+
+// Connected returns how many connections of Socket Mode there have been.
+func (s *Server) Connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connected
+}
+
+// Ping pings the app through its oldest connection, as Slack does.
+func (s *Server) Ping(ctx context.Context) error {
+	s.mu.Lock()
+	conn := s.conns[0]
+	s.mu.Unlock()
+	return conn.Ping(ctx)
+}
+
+// Delivery returns the nth thing that was to be delivered, from 0.
+func (s *Server) Delivery(n int) *Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue[n]
+}
+
+func (s *Server) api(w http.ResponseWriter, r *http.Request) {
+	method := r.PathValue("method")
+	if err := r.ParseMultipartForm(1 << 20); err != nil && r.ParseForm() != nil {
+		http.Error(w, "form", http.StatusBadRequest)
+		return
+	}
+	form := r.Form
+	answer := func(o Object) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_ = json.NewEncoder(w).Encode(o)
+	}
+	no := func(code string) { answer(Object{"ok": false, "error": code}) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, call{method, form})
+	s.touch()
+	want := BotToken
+	switch method {
+	case "apps.connections.open":
+		want = AppToken
+	case "reminders.add":
+		want = UserToken
+	}
+	if got := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), form.Get("token")); got != want {
+		no("invalid_auth")
+		return
+	}
+	if o, ok := s.answers[method]; ok {
+		answer(o)
+		return
+	}
+	if method == "chat.postMessage" && len(s.fail) > 0 {
+		f := s.fail[0]
+		s.fail = s.fail[1:]
+		if f.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+		}
+		if f.Status != 0 {
+			w.WriteHeader(f.Status)
+		}
+		if f.Error != "" {
+			no(f.Error)
+		}
+		return
+	}
+	switch method {
+	case "auth.test":
+		answer(Object{"ok": true, "url": "https://acme.slack.com/", "team": "Acme", "user": "etui", "team_id": Team, "user_id": Bot, "bot_id": "B0ETUI", "is_enterprise_install": false})
+	case "apps.connections.open":
+		answer(Object{"ok": true, "url": strings.Replace(s.URL, "http", "ws", 1) + "/socket?ticket=one-time-secret&app_id=A1"})
+	case "chat.postMessage":
+		chat := form.Get("channel")
+		if strings.HasPrefix(chat, "U") {
+			chat = "D" + chat[1:]
+		}
+		m := &Message{Chat: chat, TS: s.next(), Text: form.Get("text"), Thread: form.Get("thread_ts")}
+		if form.Get("blocks") != "" {
+			if err := json.Unmarshal([]byte(form.Get("blocks")), &m.Blocks); err != nil {
+				no("invalid_blocks_format")
+				return
+			}
+		}
+		if m.Text == "" && len(m.Blocks) == 0 {
+			no("no_text")
+			return
+		}
+		s.messages = append(s.messages, m)
+		message := Object{"type": "message", "user": Bot, "bot_id": "B0ETUI", "app_id": "A1", "team": Team, "text": m.Text, "ts": m.TS}
+		if m.Thread != "" {
+			message["thread_ts"] = m.Thread
+		}
+		answer(Object{"ok": true, "channel": chat, "ts": m.TS, "message": message})
+		// Slack tells the app of its own messages, too.
+		event := Object{"channel": chat, "channel_type": "channel", "event_ts": m.TS}
+		for k, v := range message {
+			event[k] = v
+		}
+		s.push("events_api", Callback(event))
+	case "chat.update":
+		m := s.message(form.Get("channel"), form.Get("ts"))
+		switch {
+		case m == nil:
+			no("message_not_found")
+		case len(form.Get("text")) > 4000:
+			no("msg_too_long")
+		default:
+			m.Text = form.Get("text")
+			if form.Get("blocks") == "[]" {
+				m.Blocks = nil
+			}
+			answer(Object{"ok": true, "channel": m.Chat, "ts": m.TS, "text": m.Text})
+		}
+	case "reactions.add", "reactions.remove":
+		key := form.Get("channel") + ":" + form.Get("timestamp")
+		has := slices.Contains(s.reactions[key], form.Get("name"))
+		switch {
+		case method == "reactions.add" && has:
+			no("already_reacted")
+		case method == "reactions.add":
+			s.reactions[key] = append(s.reactions[key], form.Get("name"))
+			answer(Object{"ok": true})
+		case !has:
+			no("no_reaction")
+		default:
+			s.reactions[key] = slices.DeleteFunc(s.reactions[key], func(n string) bool { return n == form.Get("name") })
+			answer(Object{"ok": true})
+		}
+	case "users.info":
+		u, ok := s.people[form.Get("user")]
+		if !ok {
+			no("user_not_found")
+			return
+		}
+		o := Object{"id": form.Get("user")}
+		for k, v := range u {
+			o[k] = v
+		}
+		answer(Object{"ok": true, "user": o})
+	case "files.getUploadURLExternal":
+		n, err := strconv.Atoi(form.Get("length"))
+		if err != nil || n < 1 || form.Get("filename") == "" {
+			no("invalid_arguments")
+			return
+		}
+		id := "F" + strings.ReplaceAll(s.next(), ".", "")
+		answer(Object{"ok": true, "upload_url": s.URL + "/upload/" + id, "file_id": id})
+	case "files.completeUploadExternal":
+		var files []struct{ ID, Title string }
+		if err := json.Unmarshal([]byte(form.Get("files")), &files); err != nil {
+			no("invalid_arguments")
+			return
+		}
+		chat := cmp.Or(form.Get("channel_id"), form.Get("channels"))
+		m := &Message{Chat: chat, TS: s.next(), Thread: form.Get("thread_ts")}
+		var list []Object
+		for _, f := range files {
+			if _, ok := s.files["/upload/"+f.ID]; !ok {
+				no("file_not_found")
+				return
+			}
+			m.Files = append(m.Files, f.Title+"="+string(s.files["/upload/"+f.ID]))
+			list = append(list, Object{"id": f.ID, "title": f.Title})
+		}
+		s.messages = append(s.messages, m)
+		answer(Object{"ok": true, "files": list})
+	case "assistant.threads.setStatus", "reminders.add":
+		answer(Object{"ok": true})
+	default:
+		no("unknown_method")
+	}
+}
+
+func (s *Server) next() string {
+	s.ts++
+	return fmt.Sprintf("1700000000.%06d", s.ts)
+}
+
+func (s *Server) message(chat, ts string) *Message {
+	for _, m := range s.messages {
+		if m.Chat == chat && m.TS == ts {
+			return m
+		}
+	}
+	return nil
+}
+
+// file gives and takes files. Without the token Slack leads to a page to sign in.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		var data []byte
+		if f, _, err := r.FormFile("file"); err == nil { // slack-go sends a form, which Slack takes, too
+			data, _ = io.ReadAll(f)
+		} else {
+			data, _ = io.ReadAll(r.Body)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.files[r.URL.Path] = data
+		fmt.Fprintf(w, "OK - %d", len(data))
+		return
+	}
+	s.mu.Lock()
+	data, ok := s.files[r.URL.Path]
+	s.mu.Unlock()
+	if !ok || r.Header.Get("Authorization") != "Bearer "+BotToken {
+		http.Redirect(w, r, "/files/sign-in?redir="+url.QueryEscape(r.URL.Path), http.StatusFound)
+		return
+	}
+	_, _ = w.Write(data)
+}
+
+// Callback returns an event as the Events API delivers it.
+func Callback(event Object) Object {
+	return Object{
+		"token": "one-long-verification-token", "team_id": Team, "api_app_id": "A1", "type": "event_callback",
+		"event": event, "event_id": "Ev" + fmt.Sprint(event["event_ts"], event["type"]), "event_time": 1700000000,
+		"authorizations":        []Object{{"enterprise_id": nil, "team_id": Team, "user_id": Bot, "is_bot": true, "is_enterprise_install": false}},
+		"is_ext_shared_channel": false,
+	}
+}
+
+// push delivers something. The caller holds mu.
+func (s *Server) push(kind string, payload any) *Delivery {
+	d := &Delivery{id: fmt.Sprintf("%08d-3be8-4280-b339-36e3f6652bac", len(s.queue)), kind: kind, payload: payload, server: s}
+	s.queue = append(s.queue, d)
+	s.touch()
+	return d
+}
+
+// Push delivers something.
+func (s *Server) Push(kind string, payload any) *Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.push(kind, payload)
+}
+
+func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("ticket") != "one-time-secret" {
+		http.Error(w, "ticket", http.StatusForbidden)
+		return
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	write := func(o Object) { text, _ := json.Marshal(o); _ = conn.Write(ctx, websocket.MessageText, text) }
+	write(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "applink-4", "build_number": 0, "approximate_connection_time": 18060}})
+	s.mu.Lock()
+	s.conns = append(s.conns, conn)
+	s.connected++
+	s.touch()
+	s.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			_, data, err := conn.Read(ctx)
+			if err != nil {
+				return
+			}
+			var ack struct {
+				ID string `json:"envelope_id"`
+			}
+			_ = json.Unmarshal(data, &ack)
+			s.mu.Lock()
+			for _, d := range s.queue {
+				if d.id == ack.ID {
+					d.acked = true
+				}
+			}
+			s.touch()
+			s.mu.Unlock()
+		}
+	}()
+	here := map[*Delivery]bool{} // what was sent on this connection
+	for {
+		s.mu.Lock()
+		var due []Object
+		waiting := false
+		for _, d := range s.queue {
+			if !d.acked && !here[d] {
+				here[d] = true
+				e := Object{"envelope_id": d.id, "type": d.kind, "payload": d.payload, "accepts_response_payload": d.kind != "events_api"}
+				if d.kind == "events_api" {
+					e["retry_attempt"], e["retry_reason"] = d.sent, ""
+				}
+				d.sent++
+				due = append(due, e)
+			}
+			waiting = waiting || !d.acked
+		}
+		if len(due) > 0 {
+			s.touch()
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		for _, o := range due {
+			write(o)
+		}
+		again := make(<-chan time.Time)
+		if waiting {
+			again = time.After(20 * time.Millisecond)
+		}
+		select {
+		case <-changed:
+		case <-again:
+			clear(here)
+		case <-gone:
+			return
+		}
+	}
+}
+
+// Disconnect says that all connections end.
+func (s *Server) Disconnect(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		text, _ := json.Marshal(Object{"type": "disconnect", "reason": reason, "debug_info": Object{"host": "wss-111.slack.com"}})
+		_ = c.Write(context.Background(), websocket.MessageText, text)
+	}
+}
+
+// Sign signs a request as Slack does.
+func Sign(r *http.Request, secret string, at time.Time, body []byte) {
+	sent := strconv.FormatInt(at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "v0:%s:%s", sent, body)
+	r.Header.Set("X-Slack-Request-Timestamp", sent)
+	r.Header.Set("X-Slack-Signature", "v0="+hex.EncodeToString(mac.Sum(nil)))
+}
+
+// Request returns a signed request with JSON or a form.
+func Request(ctx context.Context, to, contentType string, body []byte) *http.Request {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the test's own URL
+	}
+	r.Header.Set("Content-Type", contentType)
+	Sign(r, Secret, time.Now(), body)
+	return r
+}
+
+// Encode returns a delivery as the body of a request.
+func Encode(kind string, payload any) (contentType string, body []byte) {
+	text, _ := json.Marshal(payload)
+	switch kind {
+	case "events_api":
+		return "application/json", text
+	case "interactive":
+		return "application/x-www-form-urlencoded", []byte(url.Values{"payload": {string(text)}}.Encode())
+	}
+	form := url.Values{}
+	for k, v := range payload.(Object) {
+		form.Set(k, fmt.Sprint(v))
+	}
+	return "application/x-www-form-urlencoded", []byte(form.Encode())
+}
+
+// Deliver sends what is to be delivered to an address, as the Events API does, one after
+// another, until the server is closed. Slack tries three times more within some minutes;
+// this server tries until it succeeds.
+func (s *Server) Deliver(to string) { s.posting.Go(func() { s.post(to) }) }
+
+func (s *Server) post(to string) {
+	for {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.queue, func(d *Delivery) bool { return !d.acked })
+		changed, closed, n := s.changed, s.closed, 0
+		var next *Delivery
+		if i >= 0 {
+			next = s.queue[i]
+			n = next.sent
+			next.sent++
+		}
+		s.mu.Unlock()
+		if closed {
+			return
+		}
+		if next == nil {
+			<-changed
+			continue
+		}
+		contentType, body := Encode(next.kind, next.payload)
+		r := Request(context.Background(), to, contentType, body)
+		if n > 0 {
+			r.Header.Set("X-Slack-Retry-Num", strconv.Itoa(n))
+			r.Header.Set("X-Slack-Retry-Reason", "http_error")
+		}
+		if res, err := s.Client.Do(r); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				s.mu.Lock()
+				next.acked = true
+				s.touch()
+				s.mu.Unlock()
+				continue
+			}
+		}
+		<-time.After(5 * time.Millisecond) // it is not ready yet
+	}
+}

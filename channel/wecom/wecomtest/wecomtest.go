@@ -1,0 +1,550 @@
+// Package wecomtest is a WeCom 企业微信 for tests: one company with one application.
+//
+// It does what the documentation says of the calls that the channel makes, as it was on
+// 2025-09-24 (developer.work.weixin.qq.com, document/path): 91039 gettoken, 90236
+// message/send, 90248 appchat/send, 90253 media/upload, 90254 media/get, 90196 user/get,
+// 90227 agent/get, 90231 menu/create, 91982 oa/gettemplatedetail, 91853 oa/applyevent, 98148
+// meeting/create, 90313 error codes; and 90238 and 90968 for deliveries.
+package wecomtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The account of all tests. The token and the keys are those of the example that the
+// platform publishes (加解密方案说明, document/path/90968).
+const (
+	Corp   = "wx5823bf96d3bd56c7"
+	Agent  = 1000002
+	Secret = "the-secret-of-the-application"
+	Token  = "QDG6eK"
+	AESKey = "jWmYm7qr5nMoAUwZRjGtBxmz3KA1tkAj3ykkR6q2B2C"
+)
+
+// Server is a WeCom. Its methods are safe for concurrent use.
+type Server struct {
+	// URL is the address of the API.
+	URL string
+
+	http *httptest.Server
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed when something changes
+	callback string        // where deliveries go
+	issued   int           // tokens; the last one is valid
+	revoked  bool
+	fail     []Failure
+	codes    map[string][]int // errors that the next calls of a path return
+	calls    []string
+	names    map[string]string // of members
+	leaders  map[string]bool
+	sent     []Message
+	media    map[string]Media
+	tasks    map[string]bool
+	serial   int
+	saved    bool // the callback's URL was verified
+	last     []byte
+	lastURL  string
+	bodies   map[string]map[string]any // the last body of a path
+}
+
+// Message is what the application has written to a member or a group.
+type Message struct {
+	To, Kind string
+	Content  map[string]any
+}
+
+// Media is a file at WeCom.
+type Media struct {
+	Name, Kind, Type string
+	Data             []byte
+}
+
+// Failure is an error answer of message/send: a status other than 200, or an error code.
+type Failure struct {
+	Status     int
+	Code       int
+	RetryAfter int
+	// Revoked lets the next gettoken fail, too.
+	Revoked bool
+}
+
+// Start starts a server with one member, 4711. The caller closes it.
+func Start() *Server {
+	s := &Server{
+		changed: make(chan struct{}), codes: map[string][]int{}, names: map[string]string{"4711": "安妮"}, leaders: map[string]bool{},
+		media: map[string]Media{}, tasks: map[string]bool{}, bodies: map[string]map[string]any{}, serial: 1234567890123455,
+	}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server.
+func (s *Server) Close() { s.http.Close() }
+
+// Deliver says where deliveries go.
+func (s *Server) Deliver(to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.callback = to
+}
+
+// Member sets the name of a member, and whether the member leads a department.
+func (s *Server) Member(id, name string, leads bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[id], s.leaders[id] = name, leads
+}
+
+// Upload stores a file of a member.
+func (s *Server) Upload(id string, m Media) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.media[id] = m
+}
+
+// Fail makes the next message/send fail.
+func (s *Server) Fail(f Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = append(s.fail, f)
+}
+
+// FailWith lets the next calls of a path return errors; 0 is none.
+func (s *Server) FailWith(path string, codes ...int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.codes[path] = codes
+}
+
+// Calls returns how often a path was called.
+func (s *Server) Calls(path string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		if c == path {
+			n++
+		}
+	}
+	return n
+}
+
+// Body returns the last body that was sent to a path.
+func (s *Server) Body(path string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bodies[path]
+}
+
+// Issued returns how many tokens were given.
+func (s *Server) Issued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.issued
+}
+
+// Last returns the query and the body of the last delivery.
+func (s *Server) Last() (query string, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastURL, s.last
+}
+
+// Sent returns what the application has written to a member, or a group, oldest first.
+func (s *Server) Sent(to string) (list []Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.sent {
+		if m.To == to {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// Wait waits until done is true, which it asks after every message.
+func (s *Server) Wait(ctx context.Context, done func() bool) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Write delivers a text of a member, and returns its ID.
+func (s *Server) Write(from, text string) (id string, err error) {
+	return s.Say(from, "<MsgType><![CDATA[text]]></MsgType><Content><![CDATA["+text+"]]></Content>")
+}
+
+// Say delivers a message of its elements until it is accepted, at most four times.
+func (s *Server) Say(from, elements string) (id string, err error) {
+	if err := s.Save(); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	s.serial++
+	id = strconv.Itoa(s.serial)
+	s.mu.Unlock()
+	text := Compose(from, elements+"<MsgId>"+id+"</MsgId>")
+	for range 4 {
+		if status, _, err := s.Send(text); err != nil || status == http.StatusOK {
+			return id, err
+		}
+	}
+	return id, errors.New("the message was refused four times")
+}
+
+// Compose returns a message of a member with further elements, as it is before it is encrypted.
+func Compose(from, elements string) string {
+	return fmt.Sprintf("<xml><ToUserName><![CDATA[%s]]></ToUserName><FromUserName><![CDATA[%s]]></FromUserName><CreateTime>%d</CreateTime>%s<AgentID>%d</AgentID></xml>",
+		Corp, from, time.Now().Unix(), elements, Agent)
+}
+
+// Press returns the press of a card's button.
+func Press(from, key string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(key))
+	return Compose(from, "<MsgType><![CDATA[event]]></MsgType><Event><![CDATA[template_card_event]]></Event><EventKey>"+b.String()+
+		"</EventKey><TaskId><![CDATA[task0001]]></TaskId><CardType><![CDATA[button_interaction]]></CardType><ResponseCode><![CDATA[vxR7]]></ResponseCode>")
+}
+
+// Save verifies the URL of the callback, as the page does when it is saved. It waits until
+// the channel runs, and does it once.
+func (s *Server) Save() error {
+	for end := time.Now().Add(20 * time.Second); ; {
+		s.mu.Lock()
+		saved, to := s.saved, s.callback
+		s.mu.Unlock()
+		if saved {
+			return nil
+		}
+		echo := Encrypt("1616140317555161061", Corp)
+		res, err := http.Get(to + "?" + Signed(echo, time.Now()).Encode() + "&echostr=" + url.QueryEscape(echo)) //nolint:noctx // the server of a test
+		if err != nil {
+			return err
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		switch {
+		case res.StatusCode == http.StatusOK && string(text) == "1616140317555161061":
+			s.mu.Lock()
+			s.saved = true
+			s.mu.Unlock()
+		case res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
+			return fmt.Errorf("the URL could not be verified: %d %s", res.StatusCode, text)
+		default:
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+}
+
+// Send delivers a message once, and returns the answer.
+func (s *Server) Send(message string) (status int, answer string, err error) {
+	encrypted := Encrypt(message, Corp)
+	return s.Post(Signed(encrypted, time.Now()), Envelope(encrypted))
+}
+
+// Post posts to the callback what may not be right.
+func (s *Server) Post(query url.Values, body string) (status int, answer string, err error) {
+	s.mu.Lock()
+	s.last, s.lastURL = []byte(body), query.Encode()
+	to := s.callback
+	s.mu.Unlock()
+	res, err := http.Post(to+"?"+query.Encode(), "text/xml", strings.NewReader(body)) //nolint:noctx // the server of a test
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(text), err
+}
+
+// Envelope returns the body of a delivery.
+func Envelope(encrypted string) string {
+	return fmt.Sprintf("<xml><ToUserName><![CDATA[%s]]></ToUserName><AgentID><![CDATA[%d]]></AgentID><Encrypt><![CDATA[%s]]></Encrypt></xml>", Corp, Agent, encrypted)
+}
+
+var nonces atomic.Int64
+
+// Signed returns the query of a delivery, with a nonce of its own.
+func Signed(encrypted string, at time.Time) url.Values {
+	nonce, timestamp := strconv.FormatInt(1372623149+nonces.Add(1), 10), strconv.FormatInt(at.Unix(), 10)
+	return url.Values{"msg_signature": {Signature(Token, timestamp, nonce, encrypted)}, "timestamp": {timestamp}, "nonce": {nonce}}
+}
+
+// Signature signs texts.
+func Signature(parts ...string) string {
+	slices.Sort(parts)
+	return fmt.Sprintf("%x", sha1.Sum([]byte(strings.Join(parts, ""))))
+}
+
+// Encrypt does what the platform does. It is written apart from the channel's own code.
+func Encrypt(text, receiver string) string {
+	key, _ := base64.StdEncoding.DecodeString(AESKey + "=")
+	var b bytes.Buffer
+	b.WriteString("0123456789abcdef")
+	_ = binary.Write(&b, binary.BigEndian, int32(len(text)))
+	b.WriteString(text + receiver)
+	pad := 32 - b.Len()%32
+	b.Write(bytes.Repeat([]byte{byte(pad)}, pad))
+	block, _ := aes.NewCipher(key)
+	cipher.NewCBCEncrypter(block, key[:16]).CryptBlocks(b.Bytes(), b.Bytes())
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// Seen returns what a member, or a group, reads, with the Markdown that the documentation lists.
+func (s *Server) Seen(to string) (all []string) {
+	for _, m := range s.Sent(to) {
+		switch text, _ := m.Content["content"].(string); m.Kind {
+		case "text":
+			all = append(all, text)
+		case "markdown":
+			text = regexp.MustCompile(`\*\*(.+?)\*\*|`+"`([^`\n]+)`").ReplaceAllString(text, "$1$2")
+			text = regexp.MustCompile(`\[([^\]\n]*)\]\([^)\n]*\)`).ReplaceAllString(text, "$1")
+			all = append(all, regexp.MustCompile(`(?m)^(#{1,6}|>) `).ReplaceAllString(text, ""))
+		case "template_card":
+			above, _ := m.Content["sub_title_text"].(string)
+			for _, b := range m.Content["button_list"].([]any) {
+				above += fmt.Sprintf(" [%s]", b.(map[string]any)["text"])
+			}
+			all = append(all, above)
+		default:
+			s.mu.Lock()
+			all = append(all, m.Kind+" "+s.media[m.Content["media_id"].(string)].Name)
+			s.mu.Unlock()
+		}
+	}
+	return all
+}
+
+// serve is the API.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/cgi-bin/")
+	raw, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, path)
+	reply := func(values map[string]any) {
+		if values["errcode"] == nil {
+			values["errcode"], values["errmsg"] = 0, "ok"
+		}
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		_ = json.NewEncoder(w).Encode(values)
+	}
+	refuse := func(code int) {
+		reply(map[string]any{"errcode": code, "errmsg": fmt.Sprintf("error, hint: [1616140317_1_%d], from ip: 10.0.0.1, more info at https://open.work.weixin.qq.com/devtool/query?e=%d", code, code)})
+	}
+	if codes := s.codes[path]; len(codes) > 0 {
+		s.codes[path] = codes[1:]
+		if codes[0] != 0 {
+			refuse(codes[0])
+			return
+		}
+	}
+	query := r.URL.Query()
+	if path == "gettoken" {
+		switch {
+		case query.Get("corpid") != Corp:
+			refuse(40013)
+		case query.Get("corpsecret") != Secret || s.revoked:
+			s.revoked = false
+			refuse(40001)
+		default:
+			s.issued++
+			reply(map[string]any{"access_token": s.token(), "expires_in": 7200})
+		}
+		return
+	}
+	if path == "message/send" && len(s.fail) > 0 {
+		f := s.fail[0]
+		s.fail = s.fail[1:]
+		s.revoked = s.revoked || f.Revoked
+		switch {
+		case f.Status != 0: // of a proxy; the platform's own codes name no time
+			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
+			w.WriteHeader(f.Status)
+		default:
+			refuse(f.Code)
+		}
+		return
+	}
+	if query.Get("access_token") != s.token() {
+		refuse(40014)
+		return
+	}
+	var body map[string]any
+	if r.Header.Get("Content-Type") == "application/json" {
+		if json.Unmarshal(raw, &body) != nil || bytes.Contains(raw, []byte(`\u`)) {
+			refuse(40033)
+			return
+		}
+		s.bodies[path] = body
+	}
+	switch path {
+	case "user/get":
+		id := query.Get("userid")
+		name, ok := s.names[id]
+		if !ok {
+			refuse(60111)
+			return
+		}
+		leads := 0
+		if s.leaders[id] {
+			leads = 1
+		}
+		reply(map[string]any{"userid": id, "name": name, "department": []int{1, 2}, "order": []int{1, 2}, "is_leader_in_dept": []int{0, leads}, "status": 1})
+	case "agent/get":
+		if query.Get("agentid") != strconv.Itoa(Agent) {
+			refuse(301002)
+			return
+		}
+		reply(map[string]any{"agentid": Agent, "name": "HR助手", "close": 0})
+	case "message/send", "appchat/send":
+		s.send(path, body, reply, refuse)
+	case "media/upload":
+		file, head, err := formFile(r, raw)
+		if err != nil || len(file) < 6 || len(file) > 20<<20 {
+			refuse(40006)
+			return
+		}
+		s.serial++
+		id := fmt.Sprint("media", s.serial)
+		s.media[id] = Media{Name: head, Kind: query.Get("type"), Data: file}
+		reply(map[string]any{"type": query.Get("type"), "media_id": id, "created_at": "1380000000"})
+	case "media/get":
+		m, ok := s.media[query.Get("media_id")]
+		if !ok {
+			refuse(40007)
+			return
+		}
+		w.Header().Set("Content-Type", m.Type)
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, m.Name))
+		_, _ = w.Write(m.Data)
+	case "oa/gettemplatedetail":
+		_, _ = io.WriteString(w, template)
+	case "oa/applyevent":
+		reply(map[string]any{"sp_no": "201909270001"})
+	case "meeting/create":
+		reply(map[string]any{"meetingid": "hyXXXX", "meeting_code": "500123456", "meeting_link": "https://meeting.tencent.com/dm/x"})
+	case "menu/create", "menu/delete":
+		reply(map[string]any{})
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (s *Server) token() string { return fmt.Sprint("accesstoken", s.issued) }
+
+func (s *Server) send(path string, body map[string]any, reply func(map[string]any), refuse func(int)) {
+	to, _ := body["touser"].(string)
+	if path == "appchat/send" {
+		to, _ = body["chatid"].(string)
+		if to != "board" {
+			refuse(86003)
+			return
+		}
+	} else if body["agentid"] != float64(Agent) {
+		refuse(40056)
+		return
+	} else if _, ok := s.names[to]; !ok && to != "4711" {
+		refuse(81013)
+		return
+	}
+	kind, _ := body["msgtype"].(string)
+	content, _ := body[kind].(map[string]any)
+	switch kind {
+	case "text", "markdown":
+		if text, _ := content["content"].(string); text == "" {
+			refuse(44004)
+			return
+		} else if len(text) > 2048 {
+			refuse(45002)
+			return
+		}
+	case "image", "voice", "video", "file":
+		id, _ := content["media_id"].(string)
+		if m, ok := s.media[id]; !ok || m.Kind != kind {
+			refuse(40007)
+			return
+		}
+	case "template_card":
+		buttons, _ := content["button_list"].([]any)
+		task, _ := content["task_id"].(string)
+		if path == "appchat/send" || len(buttons) == 0 || len(buttons) > 6 || s.tasks[task] || !regexp.MustCompile(`^[\w@-]{1,128}$`).MatchString(task) {
+			refuse(42019)
+			return
+		}
+		s.tasks[task] = true
+		keys := map[any]bool{}
+		for _, b := range buttons {
+			if key, _ := b.(map[string]any)["key"].(string); key == "" || len(key) > 1024 || keys[key] {
+				refuse(42019)
+				return
+			} else {
+				keys[key] = true
+			}
+		}
+	default:
+		refuse(40008)
+		return
+	}
+	s.sent = append(s.sent, Message{to, kind, content})
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.serial++
+	answer := map[string]any{"invaliduser": ""}
+	if path == "message/send" {
+		answer["msgid"] = fmt.Sprint("msg", s.serial)
+	}
+	reply(answer)
+}
+
+func formFile(r *http.Request, raw []byte) (data []byte, name string, err error) {
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	f, head, err := r.FormFile("media")
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = io.ReadAll(f)
+	return data, head.Filename, err
+}
+
+// template is an approval template, shortened from the example of document/path/91982.
+const template = `{"errcode":0,"errmsg":"ok","template_names":[{"text":"报销","lang":"zh_CN"},{"text":"Expenses","lang":"en"}],"template_content":{"controls":[
+{"property":{"control":"Textarea","id":"Textarea-1","title":[{"text":"事由","lang":"zh_CN"},{"text":"Reason","lang":"en"}],"require":1},"config":{}},
+{"property":{"control":"Money","id":"Money-1","title":[{"text":"金额","lang":"zh_CN"}],"require":1},"config":{}},
+{"property":{"control":"Date","id":"Date-1","title":[{"text":"日期","lang":"zh_CN"}],"require":0},"config":{"date":{"type":"day"}}},
+{"property":{"control":"Selector","id":"Selector-1","title":[{"text":"类型","lang":"zh_CN"}],"require":0},"config":{"selector":{"type":"multi","options":[
+ {"key":"option-1","value":[{"text":"交通","lang":"zh_CN"}]},{"key":"option-2","value":[{"text":"餐饮","lang":"zh_CN"}]}]}}},
+{"property":{"control":"File","id":"File-1","title":[{"text":"附件","lang":"zh_CN"}],"require":0},"config":{}},
+{"property":{"control":"Tips","id":"Tips-1","title":[{"text":"说明","lang":"zh_CN"}],"require":0},"config":{}}]}}`
