@@ -68,6 +68,7 @@ type server struct {
 	answered  map[string]object // callbacks, by the interaction's token
 	commands  []object
 	files     map[string][]byte
+	made      []*discord.Channel
 	changed   chan struct{}
 }
 
@@ -299,7 +300,6 @@ func (s *server) create(chat string, body object, files map[string]string, w htt
 			w.Header().Set("Retry-After", "7")
 			w.Header().Set("X-RateLimit-Scope", "user")
 			reply(http.StatusTooManyRequests, object{"message": "You are being rate limited.", "retry_after": 6.9, "global": false})
-			s.answers["POST channels/"+chat+"/messages"] = answer{}
 		case channeltest.Gone:
 			no(http.StatusForbidden, 50007, "Cannot send messages to this user")
 		case channeltest.Refused:
@@ -522,6 +522,7 @@ func (s *server) adapter(t *testing.T, config discord.Config) *discord.Channel {
 		t.Fatal(err)
 	}
 	c.Hurry()
+	s.set(func() { s.made = append(s.made, c) })
 	return c
 }
 
@@ -591,9 +592,14 @@ func shown(t *testing.T, text string) string {
 	return escaped.ReplaceAllString(strings.NewReplacer("**", "", "`", "").Replace(text), "$1")
 }
 
-// Fail implements [channeltest.Platform].
+// Fail implements [channeltest.Platform]. What limited messages before is over.
 func (s *server) Fail(_ *testing.T, how channeltest.Failure) {
-	s.set(func() { s.fail = append(s.fail, how) })
+	s.set(func() {
+		s.fail = append(s.fail, how)
+		for _, c := range s.made {
+			c.Later(dm)
+		}
+	})
 }
 
 // Redelivers implements [channeltest.Redelivering].

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/discord"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
 	"github.com/etui-run/etui/channel/webhook"
@@ -44,6 +45,11 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			Token: string(c.Token), AppToken: string(c.AppToken), UserToken: string(c.UserToken), Secret: string(c.Secret),
 			Workflows: workflows, URL: c.URL, Client: web, Log: log,
 		})
+	case "discord":
+		if err := only(c, "token", "url"); err != nil {
+			return nil, err
+		}
+		return discord.New(discord.Config{Token: string(c.Token), Always: c.Always, URL: c.URL, Client: web, Log: log})
 	case "webhook":
 		if err := only(c, "secret", "url"); err != nil {
 			return nil, err

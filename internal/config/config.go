@@ -347,7 +347,7 @@ type Limits struct {
 // Channel is an account on a platform where people talk to the agents.
 type Channel struct {
 	Name      string       `yaml:"name" help:"Name of the account, in commands and as attrs.account in rules. Default: the type."`
-	Type      string       `yaml:"type" required:"true" enum:"irc,slack,telegram,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
+	Type      string       `yaml:"type" required:"true" enum:"discord,irc,slack,telegram,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
 	Token     secret.Value `yaml:"token" help:"What the platform gave for the account. Use ${NAME}."`
 	AppToken  secret.Value `yaml:"app_token" help:"slack: the app-level token, for Socket Mode. Use ${NAME}."`
 	UserToken secret.Value `yaml:"user_token" help:"slack: a person's token, for reminders. Use ${NAME}."`
