@@ -628,3 +628,14 @@ func (s *server) called(route string) (list []call) {
 }
 
 func (p *posted) String() string { return fmt.Sprint(p.chat, p.body, p.files) }
+
+// closeAll ends all connections with a code.
+func (s *server) closeAll(code websocket.StatusCode) {
+	s.mu.Lock()
+	conns := s.conns
+	s.conns = nil
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.Close(code, "")
+	}
+}
