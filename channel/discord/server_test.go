@@ -54,6 +54,7 @@ type server struct {
 	newest    *gatewaySession
 	identify  []object // what clients identified and resumed with
 	resumes   []object
+	frames    [][]byte // what clients have sent
 	beats     int
 	deaf      bool // heartbeats are not acknowledged
 	remaining int  // sessions that may be begun
@@ -414,6 +415,7 @@ func (s *server) gateway(w http.ResponseWriter, r *http.Request) {
 				conn.Close(4002, "Error while decoding payload.")
 				return
 			}
+			s.set(func() { s.frames = append(s.frames, data) })
 			switch f.Op {
 			case 1:
 				s.mu.Lock()
