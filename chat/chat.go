@@ -82,6 +82,8 @@ type Result struct {
 	// Pending means that the work goes on after the call: Text tells the model so,
 	// and the outcome arrives later as a message of its own.
 	Pending bool `json:"pending,omitempty"`
+	// Session, with Pending, is that of the sub-agent whose answer is the outcome.
+	Session string `json:"session,omitempty"`
 	// Unknown means that the call failed before it gave a result, so that it may have
 	// done its work or not.
 	Unknown bool `json:"unknown,omitempty"`

@@ -40,6 +40,8 @@ var (
 type Approval struct {
 	session.Await
 	Session session.Key `json:"session"`
+	// From is the conversation of the person who is asked, if Session is a sub-agent's.
+	From session.Key `json:"from,omitempty"`
 }
 
 // Grant is a lasting approval: the tool may be called without asking.
@@ -113,9 +115,15 @@ func (e *Engine) Approvals(ctx context.Context) ([]Approval, error) {
 		if err != nil {
 			return nil, err
 		}
+		var from session.Key
+		if s.Parent != "" {
+			if _, m, err := e.begun(s); err == nil && m.origin != nil {
+				from = m.origin.root()
+			}
+		}
 		for _, a := range s.Awaits {
 			if a.For == session.Approval {
-				list = append(list, Approval{a, key})
+				list = append(list, Approval{a, key, from})
 			}
 		}
 	}
@@ -210,7 +218,7 @@ func (e *Engine) mayAnswer(ctx context.Context, from session.Key, m Message, a A
 	}
 	f := e.facts(m, e.Catalog())
 	f.Time = e.config.Now()
-	asker := e.sender(m).Record() == a.User && (a.User != "" || from == a.Session || operators(from) && operators(a.Session))
+	asker := e.sender(m).Record() == a.User && (a.User != "" || from == cmp.Or(a.From, a.Session) || operators(from) && operators(a.Session))
 	attrs := map[string]string{"asker": a.User}
 	if asker {
 		attrs["asker"] = f.User // a peer's user.id lacks the channel
@@ -269,8 +277,15 @@ func (e *Engine) answerOf(ctx context.Context, own session.Session, text answeri
 	var here []Approval
 	for _, a := range own.Awaits {
 		if a.For == session.Approval {
-			here = append(here, Approval{a, own.Key})
+			here = append(here, Approval{Await: a, Session: own.Key})
 		}
+	}
+	if len(subAgents(own.State)) > 0 {
+		all, err := e.Approvals(ctx)
+		if err != nil {
+			return Approval{}, session.Answer{}, fmt.Errorf("%w: %w", ErrStore, err)
+		}
+		here = append(here, slices.DeleteFunc(all, func(a Approval) bool { return a.From != own.Key })...)
 	}
 	named := slices.IndexFunc(here, func(a Approval) bool { return a.ID == text.id })
 	var found Approval
@@ -332,6 +347,9 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 		if said.Approved {
 			done.Reply = "Approved; the conversation in which it was asked goes on."
 		}
+		if m.Wait && slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == found.Session }) {
+			r.waiters.expect(found.Session, r.late)
+		}
 	}
 	if err != nil {
 		done.Reply = err.Error() + "."
@@ -349,7 +367,7 @@ func (r *running) toldText(ctx context.Context, m Message, s session.Session) Me
 		return m
 	}
 	for _, a := range s.Awaits {
-		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, s.Key, m, Approval{a, s.Key}) == nil {
+		if a.For == session.Approval && a.Question != "" && r.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}) == nil {
 			text := m.Text
 			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 && n <= len(a.Choices) {
 				text = a.Choices[n-1]
@@ -382,7 +400,7 @@ func (r *running) answered(ctx context.Context, s session.Session, m Message) (M
 			return m, wrongLasts(said.Lasts)
 		}
 		a := s.Awaits[at]
-		if err := r.mayAnswer(ctx, s.Key, m, Approval{a, s.Key}); err != nil {
+		if err := r.mayAnswer(ctx, s.Key, m, Approval{Await: a, Session: s.Key}); err != nil {
 			return m, err
 		}
 		if said.By == "" {

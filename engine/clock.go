@@ -33,7 +33,7 @@ func (e *Engine) Tick(ctx context.Context) error {
 	if last := e.expired.Load(); last != nil && now.Sub(*last) < expiring && !now.Before(*last) {
 		return err
 	}
-	failed := e.expire(ctx)
+	failed := errors.Join(e.expire(ctx), e.ended(ctx))
 	if failed == nil {
 		e.expired.Store(&now)
 	}

@@ -49,7 +49,7 @@ func (r *running) compact(ctx context.Context, m Message, s session.Session, yie
 		if left > 0 {
 			done.Reply = fmt.Sprintf("The conversation so far, %d messages, is now a summary of about %d tokens. The messages are kept.", left, chat.Tokens(state.Summary))
 		}
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.deliver}
+		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies}
 		if left > 0 {
 			end.Session, end.State = s.Key, state
 		}
@@ -90,7 +90,7 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 func (r *running) says(ctx context.Context, m Message, s session.Session, text string, yield func(turn.Event, error) bool) bool {
 	done := turn.Done{Reply: text}
 	if m.History == nil {
-		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.deliver, Session: s.Key, State: s.State}
+		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
 		if err := r.write(ctx, end); err != nil {
 			return r.refuse(ctx, err, yield)
 		}

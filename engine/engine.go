@@ -118,6 +118,8 @@ type Agent struct {
 	Steer bool
 	// Memory is what it remembers between conversations; nil means nothing.
 	Memory *memory.Store
+	// Spawn bounds the sub-agents that it may start; the zero value allows none.
+	Spawn Spawn
 	// HistoryTokens bounds how much of a conversation is sent, see
 	// [prompt.Config].
 	HistoryTokens int
@@ -169,6 +171,7 @@ type Engine struct {
 	expired  atomic.Pointer[time.Time] // when expire looked last
 	beaten   atomic.Pointer[time.Time] // the last heartbeat
 	replays  *replays
+	waiters  waiters
 	asks     <-chan struct{} // receives when forgetRequests may have changed; nil without a shared store
 	pending  sync.Map        // of pending, while the session awaits the outcome
 	meter    meter

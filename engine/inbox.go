@@ -25,6 +25,15 @@ type record struct {
 	Outcome  *turn.Outcome `json:"outcome,omitempty"`
 	To       session.Key   `json:"to,omitempty"`
 	Operator bool          `json:"operator,omitempty"`
+	Origin   *origin       `json:"origin,omitempty"`
+	Notice   string        `json:"notice,omitempty"`
+}
+
+// message returns the message of a record.
+func (rec record) message() Message {
+	m := rec.Message
+	m.guest, m.outcome, m.to, m.operator, m.origin, m.notice = rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice
+	return m
 }
 
 // accept puts a message into the mailbox of its session. It reports whether the message
@@ -34,7 +43,7 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
-	rec := record{m, m.guest, m.outcome, m.to, m.operator}
+	rec := record{m, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice}
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -76,8 +85,7 @@ func (e *Engine) message(i store.Item) (*agent, Message, error) {
 	if err := json.Unmarshal(i.Message, &rec); err != nil {
 		return nil, Message{}, fmt.Errorf("the message cannot be read: %w", err)
 	}
-	m := rec.Message
-	m.guest, m.outcome, m.to, m.operator = rec.Guest, rec.Outcome, rec.To, rec.Operator
+	m := rec.message()
 	a, err := e.addressed(m)
 	return a, m, err
 }

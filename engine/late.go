@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -41,6 +42,13 @@ func (l *late) expect() {
 	l.missing++
 }
 
+// open reports whether the sender waits.
+func (l *late) open() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.closed
+}
+
 // hand gives an outcome to the sender, and reports whether it waits.
 func (l *late) hand(o store.Item) bool {
 	l.mu.Lock()
@@ -56,7 +64,8 @@ func (l *late) hand(o store.Item) bool {
 	}
 }
 
-// next waits for an outcome; nil when none will be handed over.
+// next waits for an outcome; nil when none will be handed over, and one without an ID for a
+// sub-agent that was stopped.
 func (l *late) next(ctx context.Context) *store.Item {
 	l.mu.Lock()
 	waits := !l.closed && l.missing > 0
@@ -82,9 +91,70 @@ func (l *late) close() []store.Item {
 	l.closed = true
 	var left []store.Item
 	for len(l.arrived) > 0 {
-		left = append(left, <-l.arrived)
+		if i := <-l.arrived; i.ID != 0 {
+			left = append(left, i)
+		}
 	}
 	return left
+}
+
+// waiters are senders who wait for the results of sub-agents. The zero value is ready to use.
+type waiters struct {
+	mu    sync.Mutex
+	subs  map[session.Key]*late // by the session of the sub-agent
+	turns map[session.Key]*late // by the session of a turn that runs: it may be starting one
+}
+
+// begin registers the sender of a turn, until end is called.
+func (w *waiters) begin(key session.Key, l *late) (end func()) {
+	if !l.open() {
+		return func() {}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turns == nil {
+		w.turns, w.subs = map[session.Key]*late{}, map[session.Key]*late{}
+	}
+	w.turns[key] = l
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.turns, key)
+	}
+}
+
+// expect makes a sender wait for a sub-agent, too.
+func (w *waiters) expect(sub session.Key, l *late) {
+	l.expect()
+	if !l.open() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.subs == nil {
+		w.turns, w.subs = map[session.Key]*late{}, map[session.Key]*late{}
+	}
+	w.subs[sub] = l
+}
+
+// hand gives an item to the sender who waits for a sub-agent of a session, and reports
+// whether there is one.
+func (w *waiters) hand(sub, parent session.Key, i store.Item) bool {
+	w.mu.Lock()
+	l, ok := w.subs[sub]
+	if !ok {
+		l, ok = w.turns[parent]
+	}
+	delete(w.subs, sub)
+	w.mu.Unlock()
+	return ok && l.hand(i)
+}
+
+// leave removes a sender who waits no more.
+func (w *waiters) leave(l *late) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.subs, func(_ session.Key, other *late) bool { return other == l })
 }
 
 // storeLate stores outcomes of the inbox in their session, for its next turn to see, as

@@ -107,6 +107,10 @@ type Message struct {
 	operator bool
 	// guest distinguishes a sender who has no name from all others.
 	guest string
+	// origin is set if the message is for a sub-agent.
+	origin *origin
+	// notice, instead of a text, is shown in the conversation.
+	notice string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
 	outcome *turn.Outcome
 	// Wait asks to stay until calls that outlive the reply have finished, and to
@@ -242,7 +246,7 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	raw, _ := json.Marshal(m) // texts, numbers and lists of them
+	raw, _ := json.Marshal(record{Message: m, Origin: m.origin}) // texts, numbers and lists of them
 	return raw
 }
 
@@ -287,5 +291,5 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	if e.config.Users != nil { // they may change
 		in.Current = func(now *catalog.Catalog) chat.Facts { return e.facts(m, now) }
 	}
-	return in
+	return e.within(in, a, m)
 }

@@ -38,7 +38,7 @@ func (e *Engine) loadLast(ctx context.Context, a *agent, m Message, limit int) (
 		return session.Session{}, err
 	}
 	s, err := e.config.Store.Load(ctx, key, limit)
-	if err == nil && len(s.Messages) == 0 && !s.Open() {
+	if err == nil && m.origin == nil && len(s.Messages) == 0 && !s.Open() {
 		var found bool
 		if found, err = e.takeOver(ctx, e.place(a, m), m.User, key); found {
 			s, err = e.config.Store.Load(ctx, key, limit)
@@ -80,7 +80,10 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 		e.running.begin()
 		defer e.running.end()
 		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
-		defer func() { e.storeLate(r.late.close()...) }()
+		defer func() {
+			e.waiters.leave(r.late)
+			e.storeLate(r.late.close()...)
+		}()
 		if m.Text == Stop && m.History == nil && r.stopNow(ctx, yield) {
 			return
 		}
@@ -91,7 +94,7 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 			if item == nil {
 				return
 			}
-			ok = r.enterLate(ctx, *item, yield)
+			ok = item.ID == 0 || r.enterLate(ctx, *item, yield)
 		}
 	}
 }
@@ -367,10 +370,12 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 
 // begun returns the agent and the message of a session's open turn, without its text.
 func (e *Engine) begun(s session.Session) (*agent, Message, error) {
-	var m Message
-	if err := json.Unmarshal(s.Turn.Request, &m); err != nil {
-		return nil, m, fmt.Errorf("the message of the open turn cannot be read: %w", err)
+	var rec record
+	if err := json.Unmarshal(s.Turn.Request, &rec); err != nil {
+		return nil, rec.Message, fmt.Errorf("the message of the open turn cannot be read: %w", err)
 	}
+	m := rec.message()
+	m.to = s.Key
 	a, err := e.agent(m.Agent)
 	if err == nil {
 		err = known(m.Mode, m.Strategy)
@@ -405,7 +410,7 @@ type running struct {
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
 
-	deliver bool // the answer goes to where the message came from, whoever waits for it
+	replies bool // the answer goes to where the message came from, whoever waits for it
 }
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
@@ -549,7 +554,9 @@ func (r *running) attempt(ctx context.Context, place *place, m Message, alone bo
 		stoppable, ended := r.stops.begin(ctx, r.key)
 		defer ended()
 		ctx = stoppable
-		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
+		if m.Text != Stop { // it asks no model, and sub-agents may have the places of all turns
+			end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
+		}
 	}
 	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
 		end()
@@ -617,7 +624,7 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 // answer answers a message: with a turn, unless there is a shorter way. The caller has
 // the session to itself.
 func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
-	r.deliver = len(m.Reply) > 0
+	r.replies = len(m.Reply) > 0
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
@@ -633,6 +640,19 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 	if err != nil {
 		return r.refuse(ctx, err, yield)
 	}
+	switch {
+	case m.notice != "":
+		return r.noticed(ctx, m, s, yield)
+	case m.outcome != nil && m.outcome.System:
+		return r.returned(ctx, m, s, yield)
+	case m.origin != nil && m.outcome == nil && len(m.Answers) == 0:
+		switch gone, err := r.orphan(ctx, m.origin, s.Key); {
+		case err != nil:
+			return r.refuse(ctx, err, yield)
+		case gone:
+			return r.refuse(ctx, turn.ErrStopped, yield)
+		}
+	}
 	if m.outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
 		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome, r.item.ID) // no turn of its own
 		r.kept = err
@@ -643,7 +663,7 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 	}
 	m = r.toldText(ctx, m, s)
 	switch {
-	case m.outcome != nil: // the names were checked before
+	case m.outcome != nil || m.origin != nil: // the names were checked before
 	case len(m.Answers) > 0:
 		m, err = r.answered(ctx, s, m)
 	default:
@@ -677,7 +697,7 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 	if errors.Is(err, ErrStore) || errors.Is(err, turn.ErrSuspended) || errors.Is(err, store.ErrLost) {
 		r.kept, err = err, stopped(err)
 	} else if r.item.ID != 0 {
-		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.deliver})
+		r.kept = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.replies})
 	}
 	return !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 }
@@ -689,9 +709,13 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	} else if m.Background || m.operator || m.outcome != nil {
 		m.Reply = s.Reply
 	}
-	r.deliver = len(m.Reply) > 0 && m.History == nil
+	r.replies = len(m.Reply) > 0 && m.History == nil
 	if m.NoHistory && s.Turn.ID == "" {
 		s.Messages, s.Sent, s.Summary, s.Front = nil, session.None, "", session.Front{}
+	}
+	defer r.waiters.begin(s.Key, r.late)()
+	if m.origin != nil {
+		s.Parent = m.origin.parent()
 	}
 	in := r.input(r.agent, m, s)
 	in.Item = r.item.ID
@@ -701,8 +725,11 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			in.Steer = func() []turn.Steered { return r.steering(ctx, m) }
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if o := m.origin; o != nil {
+		defer time.AfterFunc(o.Time, func() { cancel(errTime) }).Stop()
+	}
 	var failed error
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
@@ -720,8 +747,13 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				if r.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
 					err = ErrStopping
 				}
+			case !ended && m.History == nil && m.origin != nil:
+				if r.kept = r.report(ctx, m.origin, s.Key, nil, err); r.kept != nil {
+					break
+				}
+				fallthrough
 			case !ended && m.History == nil:
-				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.deliver}, open)
+				r.kept = r.finishItem(ctx, store.End{ID: r.item.ID, Result: resultOf(nil, err), Deliver: r.replies}, open)
 			}
 			return !r.gone && !errors.Is(r.kept, store.ErrLost) && yield(turn.Event{}, err) && false
 		case e.Step == nil:
@@ -729,26 +761,36 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				r.gone = true
 			}
 			if e.Result != nil && e.Result.Pending {
-				r.pending.Store(pending{r.key, e.Result.CallID}, nil)
-				r.late.expect()
+				if e.Result.Session != "" {
+					r.waiters.expect(session.Key(e.Result.Session), r.late)
+				} else {
+					r.pending.Store(pending{r.key, e.Result.CallID}, nil)
+					r.late.expect()
+				}
 			}
 			if e.Done != nil {
 				r.keep(r.agent, m, s.Key, e.Done)
 			}
 			if !r.gone && !yield(e, nil) {
 				if r.gone = true; m.IdempotencyKey == "" {
-					cancel()
+					cancel(nil)
 				}
 			}
 		case m.History == nil:
 			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
+			var stopped []session.Await
 			write := r.write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
 				e.Step.Done.Reply = asking(e.Step.Done.Awaits)
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
+				var err error
+				if stopped, err = r.beside(ctx, m, &end, e.Step); err != nil {
+					r.kept = err
+					return !r.gone && yield(turn.Event{}, err) && false
+				}
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
-				end.Deliver = r.deliver && (e.Step.Done == nil || e.Step.Done.Reply != "")
+				end.Deliver = r.replies && (e.Step.Done == nil || e.Step.Done.Reply != "" && !r.said(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)
@@ -762,6 +804,12 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			if err := write(ctx, end); err != nil {
 				r.kept = err
 				return !r.gone && !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
+			}
+			r.stopAll(ctx, stopped)
+			if m.origin != nil && !ended {
+				if gone, err := r.orphan(ctx, m.origin, s.Key); err == nil && gone {
+					cancel(turn.ErrStopped)
+				}
 			}
 			open = e.Step.State.Turn
 			if e.Step.Taken != 0 {

@@ -45,6 +45,9 @@ func (e *Engine) told(m Message) (Message, error) {
 			m.Channel, m.User = channel, id
 		}
 	}
+	if m.Channel == identity.System {
+		return m, fmt.Errorf("%w: the channel %s is etui's own", ErrInvalid, m.Channel)
+	}
 	if m.Channel != "" && m.Channel != "cli" && m.User == "" && m.Session == "" && m.Chat == "" && m.guest == "" && e.config.Scope != route.Main {
 		m.guest = rand.Text()
 	}

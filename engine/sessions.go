@@ -116,18 +116,35 @@ func Belongs(s session.Summary, names []string) bool {
 	return len(s.Users) < session.MaxUsers && !slices.ContainsFunc(s.Users, func(user string) bool { return !slices.Contains(names, user) })
 }
 
-// DeleteSession removes a session with all its messages, when its running turn and those
-// that wait have ended. An unknown key is [session.ErrNotFound].
+// DeleteSession removes a session with all its messages, and those of its sub-agents, when
+// its running turn and those that wait have ended. An unknown key is [session.ErrNotFound].
 func (e *Engine) DeleteSession(ctx context.Context, key session.Key) error {
+	if err := e.deleteAlone(ctx, key); err != nil {
+		return fmt.Errorf("session %q: %w", key, err)
+	}
+	subs, err := e.children(ctx, key)
+	for _, sub := range subs {
+		if failed := e.DeleteSession(ctx, sub); failed != nil && !errors.Is(failed, session.ErrNotFound) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+func (e *Engine) deleteAlone(ctx context.Context, key session.Key) error {
 	leave, err := e.sessions.enter(ctx, string(key), "", store.People, unbounded)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if err := e.config.Store.Delete(ctx, key); err != nil {
-		return fmt.Errorf("session %q: %w", key, err)
+	s, err := e.config.Store.Load(ctx, key, 1)
+	if err == nil {
+		err = e.config.Store.Delete(ctx, key)
 	}
-	return nil
+	if err == nil {
+		e.stopAll(ctx, subAgents(s.State))
+	}
+	return err
 }
 
 // maxSwept is how many sessions Sweep removes in one transaction, so that no turn waits

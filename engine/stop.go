@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -79,7 +81,7 @@ func (e *Engine) StopTurn(ctx context.Context, key session.Key) (bool, error) {
 	}
 	defer leave()
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
-	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" {
+	if err != nil || turn.PhaseOf(s) != turn.Waiting || s.Turn.ID == "" && len(subAgents(s.State)) == 0 {
 		return false, err
 	}
 	_, err = e.halt(ctx, s, s.Turn.Item, false)
@@ -133,11 +135,25 @@ func (e *Engine) heedOthers(ctx context.Context) {
 	}
 }
 
-// halt ends the turn of a session that waits, and an item of the inbox with it.
+// halt ends the turn of a session that waits, if there is one, its sub-agents, and an item
+// of the inbox with them.
 func (e *Engine) halt(ctx context.Context, s session.Session, item int64, deliver bool) (turn.Done, error) {
-	state, left, reply := turn.Halt(s, e.Catalog(), e.config.Now())
-	done := turn.Done{Reply: reply, Stopped: true}
-	return done, e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: left})
+	done := turn.Done{Stopped: true}
+	state, told, stopped := turn.StopSubAgents(s.State, e.config.Now())
+	if len(stopped) > 0 {
+		done.Reply = fmt.Sprintf("Sub-agents that were stopped: %d.", len(stopped))
+	}
+	if s.State = state; s.Turn.ID != "" {
+		var left []chat.Message
+		var reply string
+		state, left, reply = turn.Halt(s, e.Catalog(), e.config.Now())
+		told, done.Reply = append(left, told...), strings.TrimSpace(reply+" "+done.Reply)
+	}
+	err := e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
+	if err == nil {
+		e.stopAll(ctx, stopped)
+	}
+	return done, err
 }
 
 // stopNow answers a message that stops the running turn. It reports whether one ran.
@@ -167,10 +183,10 @@ func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session,
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
-	case s.Turn.ID == "":
-		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.deliver})
+	case s.Turn.ID == "" && len(subAgents(s.State)) == 0:
+		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies})
 	default:
-		done, err = r.halt(ctx, s, r.item.ID, r.deliver)
+		done, err = r.halt(ctx, s, r.item.ID, r.replies)
 	}
 	if err != nil {
 		return r.refuse(ctx, err, yield)

@@ -39,6 +39,10 @@ const (
 // KeyChannel is what the identity of an API key begins with: key:laptop.
 const KeyChannel = "key"
 
+// System is the channel of messages that etui itself writes, such as the results of
+// sub-agents. No client can use it.
+const System = "system"
+
 // User is a person of the configuration.
 type User struct {
 	// Name is unique, also without regard to case. It has no colon.

@@ -109,11 +109,32 @@ func join(parts ...string) session.Key {
 	return session.Key(strings.Join(escaped, ":"))
 }
 
+// Sub returns the key of a sub-agent's session: the place of its parent, with an agent and
+// an ID of its own. Who owns it, and what it remembers, are as of the parent.
+func Sub(parent session.Key, agent, id string) session.Key {
+	parts := append([]string{"agent", agent, sub, id}, placed(split(parent))[2:]...)
+	return join(parts...)
+}
+
+// sub marks the key of a sub-agent.
+const sub = "sub"
+
+// placed returns the parts of a key without the ID of a sub-agent.
+func placed(parts []string) []string {
+	switch {
+	case len(parts) < 2:
+		return []string{"agent", ""}
+	case len(parts) > 4 && parts[2] == sub:
+		return slices.Concat(parts[:2], parts[4:])
+	}
+	return parts
+}
+
 // Owner returns whose conversation a key names: the kind of its sender, and the sender
 // as [identity.Sender.Record] writes it. Groups, and conversations of everybody, are
 // nobody's: their kind is empty.
 func Owner(key session.Key) (kind identity.Kind, record string) {
-	parts := split(key)
+	parts := placed(split(key))
 	if len(parts) < 3 {
 		return "", ""
 	}
@@ -140,7 +161,7 @@ func Owner(key session.Key) (kind identity.Kind, record string) {
 // package memory calls it: a person, a peer, a group, or main, which is the operator's and,
 // under the scope Main, everybody's. It is empty for guests, of whom nothing is remembered.
 func Remembered(key session.Key) string {
-	parts := split(key)
+	parts := placed(split(key))
 	if (len(parts) == 5 || len(parts) == 7 && parts[5] == "thread") && parts[2] == "group" {
 		return memory.Owner("groups", parts[3]+":"+parts[4])
 	}

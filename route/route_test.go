@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etui-run/etui/identity"
@@ -45,6 +46,37 @@ func TestKey(t *testing.T) {
 	} {
 		if got := route.Key(c.place, c.scope); got != c.want {
 			t.Errorf("%s, %s: %s, want %s", c.place.Sender.Record(), c.scope, got, c.want)
+		}
+	}
+}
+
+// The key of a sub-agent names its own agent, and the place of the conversation that started
+// it, however deep it is.
+func TestSub(t *testing.T) {
+	for parent, want := range map[session.Key]string{
+		"agent:main:person:alice":             "alice",
+		"agent:main:peer:telegram:7":          "telegram:7",
+		"agent:main:group:telegram:g1":        "",
+		"agent:main:main":                     "",
+		"agent:main:session:s:peer:bob":       "bob",
+		"agent:main:session:sub:guest:cli":    "",
+		"agent:main:guest:web:x":              "",
+		"agent:main:session:a%3Ab:person:x.y": "x.y",
+	} {
+		once := route.Sub(parent, "helper", "id1")
+		key := route.Sub(once, "other", "id2")
+		place := strings.TrimPrefix(string(parent), "agent:main:")
+		if key != session.Key("agent:other:sub:id2:"+place) || route.Agent(once) != "helper" {
+			t.Errorf("%s: %s and %s", parent, once, key)
+		}
+		if got := route.Remembered(key); got != route.Remembered(parent) {
+			t.Errorf("%s remembers %q, and its parent %q", key, got, route.Remembered(parent))
+		}
+		if _, who := route.Owner(key); who != want {
+			t.Errorf("%s belongs to %q, want %q", key, who, want)
+		}
+		if _, _, named := route.Named(key); named {
+			t.Errorf("%s looks like a conversation that a client named", key)
 		}
 	}
 }

@@ -70,8 +70,19 @@ func (sel *Selection) admitTools() {
 	c := sel.selector.catalog
 	a.hidden, a.failed = c.Hidden(&sel.Request.Facts)
 	a.denied, sel.failedRules = c.Denied(&sel.Request.Facts)
+	sel.bounds = nil
+	for _, b := range sel.Request.Bounds {
+		bound := sel.selector.begin(b.request())
+		bound.admit()
+		sel.bounds = append(sel.bounds, bound)
+	}
 	for i := range sel.stages {
 		sel.stages[i] = a.judge(i)
+		for _, b := range sel.bounds {
+			if sel.stages[i] == Sent {
+				sel.stages[i] = b.stages[i]
+			}
+		}
 		if sel.stages[i].seen() {
 			sel.all++
 			sel.allTokens += int(sel.selector.tokens[i])
@@ -99,7 +110,13 @@ func (s *Selector) Admit(req Request, name string) (*catalog.Entry, Stage) {
 		a.hidden[e.Filter()] = true
 	}
 	a.denied, _ = s.catalog.Denied(&req.Facts)
-	return e, a.judge(e.Position())
+	stage := a.judge(e.Position())
+	for _, b := range req.Bounds {
+		if stage == Sent {
+			_, stage = s.Admit(b.request(), name)
+		}
+	}
+	return e, stage
 }
 
 // admission holds what decides which tools a request may use, ready for looking

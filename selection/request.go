@@ -18,6 +18,8 @@ type Request struct {
 	// Include names the only tools that are let through, unless it is empty.
 	// Exclude names tools that are not.
 	Include, Exclude []string
+	// Bounds are further callers, each of whom must be able to use a tool or skill, too.
+	Bounds []Bound
 	// Limit and Budget override the values of the [Config] when above zero.
 	Limit, Budget int
 	// Window is how many tokens the model reads at once; 0 means unknown. It bounds
@@ -61,6 +63,18 @@ type Request struct {
 	// Called names the tools that were called in the part of the session that is
 	// still sent, in order. They are declared when the front is made anew.
 	Called []string
+}
+
+// Bound is a caller in whose name another one acts. Its fields are as in [Request].
+type Bound struct {
+	Facts                        chat.Facts
+	Groups                       string
+	Include, Exclude             []string
+	IncludeSkills, ExcludeSkills []string
+}
+
+func (b Bound) request() Request {
+	return Request{Facts: b.Facts, Groups: b.Groups, Include: b.Include, Exclude: b.Exclude, IncludeSkills: b.IncludeSkills, ExcludeSkills: b.ExcludeSkills}
 }
 
 // within bounds a number of tokens by a share of the model's window.

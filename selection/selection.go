@@ -64,6 +64,7 @@ type Selection struct {
 	failed   map[int]error // filters that panicked, by number
 	// failedRules are the errors of rules that therefore hide their targets.
 	failedRules []error
+	bounds      []*Selection    // what each of the bounds may use
 	advice      map[int]*advice // by position: how the recommender scored a candidate
 	limit       int
 	budget      int

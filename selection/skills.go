@@ -61,12 +61,15 @@ func (sel *Selection) hideSkills() {
 	sel.hidden = make([]hiding, len(s.list))
 	for i, skill := range s.list {
 		ruled, tools := set(denied).has(s.places[i]), s.tools[i]
-		if !ruled && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
+		bounded := slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return b.hidden[i] != notHidden })
+		if !ruled && !bounded && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
 			continue
 		}
 		active := sel.Request.Facts
 		active.Skill = skill.Name
 		switch {
+		case bounded:
+			sel.hidden[i] = byBound
 		case ruled && set(sel.selector.catalog.DeniedSkills(&active)).has(s.places[i]):
 			sel.hidden[i] = byRule
 		case len(tools) > 0 && !slices.ContainsFunc(tools, sel.Visible) && !sel.opens(&active, tools):
@@ -85,6 +88,7 @@ const (
 	notHidden hiding = iota
 	byRule
 	byTools
+	byBound
 )
 
 // Visible reports whether the caller may see a tool. The active skill, the request
@@ -119,7 +123,8 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 func (sel *Selection) offered(i int) bool {
 	req, name := &sel.Request, sel.selector.skills.list[i].Name
 	return sel.hidden[i] == notHidden && !sel.selector.skills.list[i].Manual && !slices.Contains(req.ExcludeSkills, name) &&
-		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name))
+		(len(req.IncludeSkills) == 0 || slices.Contains(req.IncludeSkills, name)) &&
+		!slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return !b.offered(i) })
 }
 
 // ActiveSkill returns the name of the active skill; empty when it is hidden from the caller.

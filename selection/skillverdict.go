@@ -79,6 +79,8 @@ func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at 
 		return Visibility, sel.selector.catalog.WhySkillDenied(&req.Facts, sel.selector.skills.places[i])
 	case sel.hidden[i] == byTools:
 		return Visibility, "the caller may use none of its tools"
+	case sel.hidden[i] == byBound:
+		return Visibility, "hidden from the one who started this sub-agent"
 	case skill.Manual:
 		return Requested, "hidden from models: only people take it up"
 	case slices.Contains(req.ExcludeSkills, v.Skill):

@@ -56,6 +56,11 @@ func (sel *reasons) verdict(e *catalog.Entry) Verdict {
 
 func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	s, i := sel.selector, e.Position()
+	for n, b := range sel.bounds {
+		if !v.Stage.Usable() && sel.admission.judge(i) == Sent && b.stages[i] == v.Stage {
+			return fmt.Sprintf("not for the agent %s, which started this sub-agent", sel.Request.Bounds[n].Facts.Agent)
+		}
+	}
 	switch v.Stage {
 	case Enabled:
 		if Meta(v.Tool) {

@@ -246,7 +246,7 @@ func (brokenStore) List(context.Context, session.Filter) ([]session.Summary, err
 }
 
 func TestNotReady(t *testing.T) {
-	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Store = brokenStore{} })
+	s := newServer(t, server.Config{}, func(c *engine.Config) { c.Store = brokenStore{&store.Memory{}} })
 	if status, body := ask(t.Context(), s, "GET", "http://localhost/readyz", ""); status != 503 || !strings.Contains(body, "the store cannot be read") {
 		t.Errorf("/readyz: %d %s", status, body)
 	}

@@ -58,6 +58,13 @@ type State struct {
 	// Reply is the host's own record of where the newest message came from that wants its
 	// reply delivered there; empty when none did.
 	Reply json.RawMessage `json:"reply,omitempty"`
+	// Parent is the session whose turn started this one, which is that of a sub-agent then.
+	Parent Key `json:"parent,omitempty"`
+	// Spawned counts the sub-agents that the session has started since somebody wrote in it:
+	// their results do not count as that.
+	Spawned int `json:"spawned,omitempty"`
+	// Tokens are what the provider has counted since then, where they are limited.
+	Tokens int `json:"tokens,omitempty"`
 }
 
 // Open reports whether something is left to do: a turn has not ended, or a call waits.
@@ -152,6 +159,10 @@ type Await struct {
 	// Note is an outcome that came while a turn was open. It becomes a message when
 	// that turn ends.
 	Note string `json:"note,omitempty"`
+	// Session is that of the sub-agent, for [SubAgent]. Held is the host's own record of its
+	// result, if that came while a turn was open.
+	Session Key             `json:"session,omitempty"`
+	Held    json.RawMessage `json:"held,omitempty"`
 }
 
 // Waits reports whether a call waits for something.
@@ -166,6 +177,7 @@ type Awaited string
 const (
 	Approval Awaited = "approval" // an answer; the call has not run
 	Outcome  Awaited = "outcome"  // the call has returned, and its work goes on
+	SubAgent Awaited = "subagent" // the same, in a session of its own, whichever process runs it
 )
 
 // Front describes the beginning of a request, as far as it tells whether the next
@@ -212,11 +224,13 @@ type Summary struct {
 	Title string `json:"title,omitempty"`
 	// Users are who wrote its messages, and Channels where these came from, as far as
 	// the messages say, see [chat.Message]; in alphabetical order, at most 20 of each.
-	Users    []string  `json:"users,omitempty"`
-	Channels []string  `json:"channels,omitempty"`
-	Skill    string    `json:"skill,omitempty"`
-	Created  time.Time `json:"created"`
-	Updated  time.Time `json:"updated"`
+	Users    []string `json:"users,omitempty"`
+	Channels []string `json:"channels,omitempty"`
+	Skill    string   `json:"skill,omitempty"`
+	// Parent is the session that started this one, if it is a sub-agent's.
+	Parent  Key       `json:"parent,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
 }
 
 // Cursor returns the place of the summary in its list.

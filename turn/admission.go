@@ -46,6 +46,16 @@ func (in Input) current(now *catalog.Catalog, f chat.Facts) (_ chat.Facts, chang
 	return f, changed
 }
 
+// bounds returns the bounds of a turn, with what is known of the person now.
+func (in Input) bounds(now chat.Facts) []selection.Bound {
+	list := slices.Clone(in.Bounds)
+	for i := range list {
+		f := &list[i].Facts
+		f.User, f.Sender, f.Roles, f.Groups, f.Attrs = now.User, now.Sender, now.Roles, now.Groups, now.Attrs
+	}
+	return list
+}
+
 // moment is one state of tools, rules and people. A call is judged by one of them, so that
 // it never passes the new rules of one kind and the old ones of another.
 type moment struct {
@@ -57,6 +67,7 @@ type moment struct {
 func (t *run) now() moment {
 	m := moment{Selector: t.Runner.selector(), request: t.selected.Request}
 	m.request.Facts, m.changed = t.in.current(m.Catalog(), m.request.Facts)
+	m.request.Bounds = t.in.bounds(m.request.Facts)
 	m.changed = m.changed || m.Catalog() != t.selector.Catalog()
 	return m
 }
@@ -194,7 +205,14 @@ func (t *run) decide(ctx context.Context, now moment, a rules.Attempt) (d rules.
 		}
 	}()
 	a.Facts, a.Catalog, a.Now = now.request.Facts, t.selector.Catalog(), now.Catalog()
-	return t.config.Decide(ctx, a)
+	d = t.config.Decide(ctx, a)
+	for _, b := range now.request.Bounds { // the strictest answer counts
+		a.Facts = b.Facts
+		if other := t.config.Decide(ctx, a); d.Effect == rules.Allow && other.Effect != rules.Allow || d.Effect == rules.Ask && other.Effect != rules.Allow && other.Effect != rules.Ask {
+			d = other
+		}
+	}
+	return d
 }
 
 // refused records a call of a tool that does not exist, when e is nil, or that the

@@ -171,7 +171,12 @@ func (t *run) result(j *job) chat.Message {
 		t.done.Used = append(t.done.Used, Used{j.entry.Definition.Name, j.result.Failed})
 	}
 	if j.result.Pending {
-		t.state.Awaits = append(t.state.Awaits, session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome})
+		a := session.Await{Call: j.call.ID, Tool: reached(j.call), User: t.in.Facts.Record(), For: session.Outcome}
+		if j.result.Session != "" {
+			a.For, a.Session = session.SubAgent, session.Key(j.result.Session)
+			t.state.Spawned++
+		}
+		t.state.Awaits = append(t.state.Awaits, a)
 	}
 	return chat.Message{Role: chat.Tool, Result: &j.result}
 }
@@ -389,7 +394,7 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	}
 	var waits *awaits
 	var question *tool.Question
-	if errors.As(err, &question) && t.waits {
+	if errors.As(err, &question) && t.waits && !t.in.Unasked {
 		j.awaits = t.asks(j, args, question)
 		return chat.Result{}
 	}

@@ -15,6 +15,9 @@ import (
 type Outcome struct {
 	Call   chat.Call
 	Result chat.Result
+	// System marks a message of etui itself, whose text is all of the note: the result of a
+	// sub-agent.
+	System bool `json:",omitempty"`
 }
 
 // Storable returns the outcome with what its note needs, so that it can be written as
@@ -27,7 +30,7 @@ func (o Outcome) Storable() *Outcome {
 
 // Lost returns the outcome of a call whose process ended.
 func Lost(a session.Await) Outcome {
-	return Outcome{chat.Call{ID: a.Call, Name: a.Tool}, tool.Failure("the program that ran it ended; what it did is unknown")}
+	return Outcome{Call: chat.Call{ID: a.Call, Name: a.Tool}, Result: tool.Failure("the program that ran it ended; what it did is unknown")}
 }
 
 // maxOutcome is how many bytes of an outcome become part of the conversation.
@@ -38,6 +41,9 @@ func (o Outcome) Note() string {
 	ended := "finished"
 	if o.Result.Failed {
 		ended = "failed"
+	}
+	if o.System {
+		return cut(o.Result.Text, maxOutcome)
 	}
 	text := fmt.Sprintf("[%s, which was still running, has %s]\n%s", reached(o.Call), ended, o.Result.Text)
 	if len(text) > maxOutcome {
@@ -66,7 +72,8 @@ func (o Outcome) Arrived(s session.State, now time.Time) (session.State, []chat.
 	return counted(tell(s, now))
 }
 
-// tell turns the outcomes that a state keeps into messages.
+// tell turns the outcomes that a state keeps into messages. The results of sub-agents have
+// turns of their own.
 func tell(s session.State, now time.Time) (session.State, []chat.Message) {
 	var told []chat.Message
 	var left []session.Await

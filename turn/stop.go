@@ -3,12 +3,14 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
 )
 
@@ -66,6 +68,32 @@ func stopNote(messages []chat.Message, before int) string {
 		}
 	}
 	return text + ")"
+}
+
+// StopSubAgents takes the sub-agents from the state of a session. It returns them, and what
+// to store beside the state, so that the model knows.
+func StopSubAgents(s session.State, now time.Time) (state session.State, told []chat.Message, stopped []session.Await) {
+	state = s.Clone()
+	state.Awaits = nil
+	for _, a := range s.Awaits {
+		if a.For == session.SubAgent {
+			stopped = append(stopped, a)
+		} else {
+			state.Awaits = append(state.Awaits, a)
+		}
+	}
+	if len(stopped) == 0 {
+		return s, nil, nil
+	}
+	text := fmt.Sprintf("[system: sub-agents that were stopped before they had a result: %d]", len(stopped))
+	state, told = Beside(state, chat.Message{Role: chat.User, Note: text, User: stopped[0].User, Channel: identity.System, Time: now})
+	return state, told, stopped
+}
+
+// Beside is for a host that adds a message to a session without a turn. It returns what to
+// store. No turn may be open.
+func Beside(s session.State, m chat.Message) (session.State, []chat.Message) {
+	return counted(s, []chat.Message{m})
 }
 
 // Halt is for a host that stops a turn that waits. It returns what to store: the state of

@@ -13,6 +13,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/prompt"
@@ -165,6 +167,17 @@ type Input struct {
 	// Groups limits the agent to tools of these groups, as in "file,shell"; empty means
 	// all.
 	Groups string
+	// Bounds are further callers, each of whom must be able to use a tool or skill, too, and
+	// is asked by the policy in their place: those in whose names a sub-agent works. The
+	// person is the same for all: see Current.
+	Bounds []selection.Bound
+	// MaxSteps, above zero, bounds the turn instead of the [Config]; MaxTokens, above zero, is
+	// how many tokens it may use, as the provider counts them, with the turns before it that took
+	// up results of sub-agents. A turn that reaches one
+	// of them ends with a reply that says so.
+	MaxSteps, MaxTokens int
+	// Unasked makes a tool's question to the user fail: nobody would read it.
+	Unasked bool
 	// Options choose the strategy and limit the tools and skills.
 	Options prompt.Options
 	// Limit and Budget override the selection's when above zero, Mode when not
@@ -308,7 +321,7 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 	in.Facts, _ = in.current(s.Catalog(), in.Facts)
 	info := r.model.Info()
 	req := selection.Request{
-		Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
+		Bounds: in.bounds(in.Facts), Facts: in.Facts, Query: in.Text, History: in.Session.Messages, Groups: in.Groups,
 		Include: in.Options.IncludeTools, Exclude: in.Options.ExcludeTools,
 		IncludeSkills: in.Options.IncludeSkills, ExcludeSkills: in.Options.ExcludeSkills,
 		Limit: in.Limit, Budget: in.Budget, Window: r.window(),
@@ -414,6 +427,11 @@ func (t *run) open() chat.Message {
 	t.state = t.advance(t.in, t.selected)
 	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
 	question.Files = t.in.Files
+	if t.in.Outcome != nil && t.in.Outcome.System {
+		question.Channel = identity.System
+	} else {
+		t.state.Spawned, t.state.Tokens = 0, 0
+	}
 	question.Note = t.config.Secrets.Redactor().Text(question.Note) // of what servers and skills say of their tools
 	t.state.Front.First = first(t.in, question)
 	return question
@@ -432,8 +450,13 @@ func (t *run) prompts(history []chat.Message, question chat.Message) (err error)
 
 // running reports whether the turn has calls to run, or may ask the model once more.
 func (t *run) running() bool {
-	return !t.stopped && (t.round != nil || t.done.Steps < t.config.MaxSteps)
+	return !t.stopped && (t.round != nil || t.done.Steps < t.maxSteps() && !t.spent())
 }
+
+func (t *run) maxSteps() int { return cmp.Or(max(t.in.MaxSteps, 0), t.config.MaxSteps) }
+
+// spent reports whether the turn has used the tokens that it may.
+func (t *run) spent() bool { return t.in.MaxTokens > 0 && t.state.Tokens >= t.in.MaxTokens }
 
 // emit yields an event, and reports whether the turn goes on.
 func (t *run) emit(e Event) bool {
@@ -511,6 +534,9 @@ func (t *run) listen() (answer chat.Message, err error) {
 		}
 		if e.Usage != nil {
 			t.done.Usage.Add(*e.Usage)
+			if t.in.MaxTokens > 0 {
+				t.state.Tokens += e.Usage.Input + e.Usage.Output
+			}
 		}
 		if e.Stop != "" {
 			t.done.Stop = e.Stop
@@ -590,7 +616,10 @@ func (t *run) giveUp() {
 		return
 	}
 	text := fmt.Sprintf("I stopped after %d steps without coming to an end.", t.done.Steps)
-	t.config.Log.WarnContext(t.ctx, "turn reached its limit of steps", "session", t.in.Session.Key, "steps", t.done.Steps)
+	if t.spent() {
+		text = fmt.Sprintf("I stopped without coming to an end: I used %d tokens, and may use %d.", t.state.Tokens, t.in.MaxTokens)
+	}
+	t.config.Log.WarnContext(t.ctx, "turn reached its limit", "session", t.in.Session.Key, "steps", t.done.Steps, "tokens", t.state.Tokens)
 	t.emit(Event{Text: text})
 	t.finish(chat.Message{Role: chat.Assistant, Text: text})
 }

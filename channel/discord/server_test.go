@@ -582,7 +582,7 @@ func (s *server) Seen(t *testing.T, chat string) (seen []string) {
 }
 
 var (
-	escaped = regexp.MustCompile("\\\\([^A-Za-z0-9\\s])")
+	escaped = regexp.MustCompile(`\\([^A-Za-z0-9\s])`)
 	mention = regexp.MustCompile(`<(@|#|:|a:|t:|/|id:)`)
 )
 

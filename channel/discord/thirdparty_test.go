@@ -123,7 +123,7 @@ func TestThirdParty(t *testing.T) {
 	}
 	next(gateway.EventTypeResumed)
 	s.Dispatch("INTERACTION_CREATE", interaction("tok", nil))
-	if e, ok := next(gateway.EventTypeInteractionCreate).D.(gateway.EventInteractionCreate); !ok || e.Interaction.Token() != "tok" || e.Interaction.User().ID.String() != "4711" {
+	if e, ok := next(gateway.EventTypeInteractionCreate).D.(gateway.EventInteractionCreate); !ok || e.Token() != "tok" || e.User().ID.String() != "4711" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/internal/app"
 	"github.com/etui-run/etui/internal/client"
 	"github.com/etui-run/etui/internal/printable"
@@ -106,9 +107,14 @@ func describeSessions(list []session.Summary) string {
 	if len(list) == 0 {
 		return "There are no conversations.\n"
 	}
+	list, depths := tree(list)
 	rows := [][]string{{"LAST MESSAGE", "MESSAGES", "SESSION"}}
-	for _, s := range list {
-		rows = append(rows, []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), shortKey(s.Key)})
+	for i, s := range list {
+		name := shortKey(s.Key)
+		if depths[i] > 0 {
+			name = strings.Repeat("  ", depths[i]-1) + "└ " + name
+		}
+		rows = append(rows, []string{s.Updated.Local().Format("2006-01-02 15:04"), strconv.Itoa(s.Messages), name})
 	}
 	lines := strings.SplitAfter(layout(rows, 2, width()), "\n")
 	var b strings.Builder
@@ -124,6 +130,26 @@ func describeSessions(list []session.Summary) string {
 		}
 	}
 	return b.String()
+}
+
+// tree puts sub-agents below the conversations that started them, and says how deep each
+// is. One whose parent is not in the list stays where it is.
+func tree(list []session.Summary) (ordered []session.Summary, depths []int) {
+	var add func(s session.Summary, depth int)
+	add = func(s session.Summary, depth int) {
+		ordered, depths = append(ordered, s), append(depths, depth)
+		for _, sub := range list {
+			if sub.Parent == s.Key {
+				add(sub, depth+1)
+			}
+		}
+	}
+	for _, s := range list {
+		if s.Parent == "" || !slices.ContainsFunc(list, func(p session.Summary) bool { return p.Key == s.Parent }) {
+			add(s, min(1, len(s.Parent)))
+		}
+	}
+	return ordered, depths
 }
 
 // authors names who wrote in a session, and where.
@@ -199,6 +225,9 @@ func describeConversation(c engine.Conversation, width int) string {
 		}
 	}
 	slices.Sort(facts[2:])
+	if c.Parent != "" {
+		facts = append(facts, "a sub-agent of "+shortKey(c.Parent))
+	}
 	if c.Phase != turn.Finished {
 		facts = append(facts, "a turn is open ("+string(c.Phase)+")")
 	}
@@ -236,7 +265,11 @@ func describeMessage(m chat.Message, after []chat.Message, width int) string {
 	}
 	switch {
 	case m.Role == chat.User && m.Text == "" && len(m.Files) == 0:
-		head("a call ended after its turn")
+		if m.Channel == identity.System {
+			head(identity.System)
+		} else {
+			head("a call ended after its turn")
+		}
 		text("", m.Note)
 	case m.Role == chat.User:
 		head(cmp.Or(m.User, "user"))

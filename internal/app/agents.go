@@ -132,7 +132,7 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 		agents[i] = engine.Agent{
 			Name: g.Name, Model: model.Fallback(chain[0], chain[1:]...), Instructions: g.Instructions, Groups: g.Groups,
 			Skill: cmp.Or(g.Skill, c.Workflow.DefaultSkill), Skills: g.Skills, Strategy: strategy, NoMemory: !g.Custom.Memory, NoRuntime: !g.Custom.Runtime, Memory: remembered, HistoryTokens: c.Limits.HistoryTokens,
-			Steer: g.Steer, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
+			Spawn: engine.Spawn(g.Spawn), Steer: g.Steer, Mode: selection.Mode(cmp.Or(g.Mode, modeOf(c.Models, g.Model))),
 		}
 		a.models = append(a.models, agents[i].Model.Info().Name)
 	}

@@ -115,6 +115,9 @@ func (a *App) addBuiltin() error {
 	if err := a.registry.Register(askUser(), a.scheduleTool()); err != nil {
 		return err
 	}
+	if err := a.addSpawn(); err != nil {
+		return err
+	}
 	return addWeb(a.registry, w)
 }
 

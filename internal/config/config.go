@@ -100,6 +100,18 @@ type Agent struct {
 	Mode         string   `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach its model. Default: that of its model."`
 	Steer        bool     `yaml:"steer" help:"Take what the user writes during a turn into that turn, after its next calls. Default: it waits for a turn of its own."`
 	Workspace    string   `yaml:"workspace" help:"Existing folder for its file tools, commands and memory. Default: the workspace."`
+	Spawn        Spawn    `yaml:"spawn" help:"Sub-agents that it may start with the tool spawn, see subagents.md. Default: none."`
+}
+
+// Spawn bounds the sub-agents of an agent.
+type Spawn struct {
+	AtOnce int           `yaml:"at_once" help:"How many sub-agents of a conversation work at once. 0: the agent starts none."`
+	Number int           `yaml:"number" default:"8" help:"How many it may start for one message of the user, also while their results come."`
+	Depth  int           `yaml:"depth" default:"1" help:"How deep they may be nested. 1: sub-agents start none themselves."`
+	Agents []string      `yaml:"agents" help:"The agents that it may start. Default: itself."`
+	Steps  int           `yaml:"steps" help:"How often a sub-agent may ask the model in one turn. Default: limits.steps."`
+	Time   time.Duration `yaml:"time" default:"10m" help:"How long it may work; it does not count while it waits for an approval."`
+	Tokens int           `yaml:"tokens" default:"200000" help:"How many tokens it may use, requests and answers together, as the provider counts them."`
 }
 
 // Custom says what the strategy custom includes. A message may leave out more.
@@ -348,10 +360,10 @@ type Limits struct {
 type Channel struct {
 	Name      string       `yaml:"name" help:"Name of the account, in commands and as attrs.account in rules. Default: the type."`
 	Type      string       `yaml:"type" required:"true" enum:"discord,irc,slack,telegram,webhook,wecom" help:"The platform. Each has a page in channels.md, which says which keys it takes."`
-	Token     secret.Value `yaml:"token" help:"What the platform gave for the account. Use ${NAME}."`
+	Token     secret.Value `yaml:"token" help:"What the platform gave for the account; irc: the password of the account. Use ${NAME}."`
 	AppToken  secret.Value `yaml:"app_token" help:"slack: the app-level token, for Socket Mode. Use ${NAME}."`
 	UserToken secret.Value `yaml:"user_token" help:"slack: a person's token, for reminders. Use ${NAME}."`
-	Secret    secret.Value `yaml:"secret" help:"What signs deliveries: slack's signing secret, webhook's whsec_ (two, with a space between, while you change it); wecom: the application's secret; irc: the password of the account. Use ${NAME}."`
+	Secret    secret.Value `yaml:"secret" help:"What signs deliveries: slack's signing secret, webhook's whsec_ (two, with a space between, while you change it); wecom: the application's secret; irc: the password of the server. Use ${NAME}."`
 	Key       secret.Value `yaml:"key" help:"wecom: the EncodingAESKey. Use ${NAME}."`
 	URL       string       `yaml:"url" help:"Address of the API; webhook: where replies go; irc: the server, as in ircs://irc.example.org:6697. Default: the platform's own."`
 	Webhook   string       `yaml:"webhook" help:"telegram: the public URL of this channel, https://HOST/channels/NAME. Default: etui fetches the messages itself."`

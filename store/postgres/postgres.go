@@ -117,11 +117,11 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		return nil, s.explain(err)
 	}
 	if err = s.migrate(ctx); err == nil {
-		err = s.renew(ctx, s.pool)
+		err = s.explain(s.renew(ctx, s.pool))
 	}
 	if err != nil {
 		s.pool.Close()
-		return nil, s.explain(err)
+		return nil, err
 	}
 	s.sql = stdlib.OpenDBFromPool(s.pool)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))

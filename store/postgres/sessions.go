@@ -94,9 +94,9 @@ func (s *Store) Append(ctx context.Context, key session.Key, state session.State
 
 // add adds a step to its session.
 func add(b *pgx.Batch, step *row.Step, state session.State) {
-	b.Queue(`INSERT INTO sessions (key, state, skill, sends, open, created, updated) VALUES ($1, $2, $3, $4, $5, now_ms(), now_ms())
-		ON CONFLICT (key) DO UPDATE SET state = excluded.state, skill = excluded.skill, sends = excluded.sends, open = excluded.open, updated = excluded.updated`,
-		step.Key, step.State, clean(state.Skill), state.Limit(session.Sent), step.Open)
+	b.Queue(`INSERT INTO sessions (key, state, skill, parent, sends, open, created, updated) VALUES ($1, $2, $3, $4, $5, $6, now_ms(), now_ms())
+		ON CONFLICT (key) DO UPDATE SET state = excluded.state, skill = excluded.skill, parent = excluded.parent, sends = excluded.sends, open = excluded.open, updated = excluded.updated`,
+		step.Key, step.State, clean(state.Skill), clean(string(state.Parent)), state.Limit(session.Sent), step.Open)
 	for i, m := range step.Messages {
 		hashes := []string{}
 		for _, f := range m.Files {
@@ -181,7 +181,7 @@ func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summ
 	}
 	err = s.read(ctx, func(ctx context.Context) error {
 		list = []session.Summary{}
-		rows, err := s.pool.Query(ctx, `SELECT key, skill, created, updated,
+		rows, err := s.pool.Query(ctx, `SELECT key, skill, parent, created, updated,
 			(SELECT count(*) FROM messages WHERE session = key),
 			coalesce((SELECT title FROM messages WHERE session = key AND role = 'user' AND title <> '' ORDER BY id LIMIT 1), ''),
 			ARRAY(SELECT DISTINCT author FROM messages WHERE session = key AND role = 'user' AND author <> '' ORDER BY author LIMIT $1),
@@ -198,7 +198,7 @@ func (s *Store) List(ctx context.Context, f session.Filter) (list []session.Summ
 		for rows.Next() {
 			var l session.Summary
 			var created, updated int64
-			if err := rows.Scan(&l.Key, &l.Skill, &created, &updated, &l.Messages, &l.Title, &l.Users, &l.Channels); err != nil {
+			if err := rows.Scan(&l.Key, &l.Skill, &l.Parent, &created, &updated, &l.Messages, &l.Title, &l.Users, &l.Channels); err != nil {
 				return err
 			}
 			l.Created, l.Updated = time.UnixMilli(created), time.UnixMilli(updated)

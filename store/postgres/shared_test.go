@@ -23,6 +23,7 @@ import (
 	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/postgrestest"
 	"github.com/etui-run/etui/store/sqlite"
+	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/usage"
 )
@@ -360,6 +361,125 @@ func TestServerIsAwayAndComesBack(t *testing.T) {
 	if text != "hello world" {
 		t.Errorf("the answer is %q", text)
 	}
+}
+
+// handing is a model that hands a task over and tells what comes back. As the sub-agent it
+// says that it has begun and waits.
+type handing struct {
+	begun chan<- struct{}
+	goOn  <-chan struct{}
+}
+
+func (handing) Info() model.Info { return model.Info{Name: "handing"} }
+
+func (h handing) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		last := r.Messages[len(r.Messages)-1]
+		next := model.Event{Text: "begun"}
+		switch {
+		case strings.HasPrefix(r.Messages[0].Text, "Task: "):
+			select {
+			case h.begun <- struct{}{}:
+			default:
+			}
+			select {
+			case <-h.goOn:
+			case <-ctx.Done():
+				yield(model.Event{}, ctx.Err())
+				return
+			}
+			next.Text = "done"
+			if last.Text != "" { // a step, at which it looks whether it is still wanted
+				next = model.Event{Call: &chat.Call{ID: "1", Name: "act", Arguments: []byte(`{}`)}}
+			}
+		case strings.Contains(last.Note, "[system: the sub-agent"):
+			next.Text = "told"
+		case last.Text != "":
+			next = model.Event{Call: &chat.Call{ID: last.Text, Name: engine.SpawnTool, Arguments: []byte(`{}`)}}
+		}
+		_ = yield(next, nil) && yield(model.Event{Stop: model.Done}, nil)
+	}
+}
+
+// A sub-agent goes on in another process, and its result comes back there. It ends when its
+// conversation is stopped in another process.
+func TestSubAgentsOnTwoProcesses(t *testing.T) {
+	url := server.Database(t)
+	first, err := postgres.Open(t.Context(), url, nil)
+	must(t, err)
+	second := open(t, url)
+	begun, goOn := make(chan struct{}, 1), make(chan struct{})
+	acted := make(chan struct{}, 9)
+	start := func(s store.Store, h handing) *engine.Engine {
+		var e *engine.Engine
+		r := catalog.NewRegistry(nil)
+		must(t, r.Register(
+			tool.Func(tool.Definition{Name: engine.SpawnTool, Description: "Start", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, _ struct{}) (chat.Result, error) {
+				return e.Spawn(ctx, engine.SubAgent{Task: "work"})
+			}),
+			tool.Func(tool.Definition{Name: "act", Description: "Act"}, func(context.Context, struct{}) (string, error) { acted <- struct{}{}; return "acted", nil })))
+		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: h, Spawn: engine.Spawn{AtOnce: 1}}}, Store: s})
+		must(t, err)
+		return e
+	}
+	a, b := start(first, handing{begun, nil}), start(second, handing{begun, goOn})
+	say := func(e *engine.Engine, text string) (reply string) {
+		for event, err := range e.Send(t.Context(), engine.Message{Text: text, User: "ann"}) {
+			must(t, err)
+			reply += event.Text
+		}
+		return reply
+	}
+	ended := func(kept store.Store, want string) {
+		t.Helper()
+		for began := time.Now(); time.Since(began) < time.Minute; {
+			s, err := kept.Load(t.Context(), "agent:main:peer:ann", 1)
+			must(t, err)
+			open, err := kept.Open(t.Context())
+			must(t, err)
+			left, err := kept.Items(t.Context(), store.ItemFilter{State: store.Waiting})
+			must(t, err)
+			if last := s.Messages[0]; len(open)+len(left) == 0 && strings.Contains(last.Text+last.Note, want) {
+				return
+			}
+		}
+		t.Fatalf("the conversation does not end with %q", want)
+	}
+	if got := say(a, "one"); got != "begun" {
+		t.Errorf("the reply is %q", got)
+	}
+	<-begun
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.Stop(now)
+	must(t, first.Close())
+	ctx, stop := context.WithCancel(t.Context())
+	var resuming sync.WaitGroup
+	resuming.Go(func() { _ = b.Resume(ctx) })
+	t.Cleanup(func() { stop(); resuming.Wait() })
+	goOn <- struct{}{}
+	goOn <- struct{}{}
+	<-acted
+	ended(second, "told")
+
+	third := open(t, url)
+	c := start(third, handing{begun, nil})
+	for len(begun) > 0 {
+		<-begun
+	}
+	if got := say(b, "two"); got != "begun" {
+		t.Errorf("the reply is %q", got)
+	}
+	<-begun
+	if got := say(c, engine.Stop); !strings.Contains(got, "stopped: 1") {
+		t.Errorf("/stop in another process: %q", got)
+	}
+	ended(second, "stopped before they had a result: 1")
+	if len(acted) > 0 {
+		t.Error("a sub-agent that was stopped acted")
+	}
+	c.Wait(t.Context())
+	b.Wait(t.Context())
 }
 
 // A turn is stopped through another process, which answers when it has ended. Where nothing

@@ -163,7 +163,7 @@ func (s *Store) Messages(ctx context.Context, key session.Key, skip, limit int) 
 }
 
 // line reads a row of the list. The title is the first text of a user.
-const line = `SELECT key, state ->> '$.skill', created, updated,
+const line = `SELECT key, state ->> '$.skill', state ->> '$.parent', created, updated,
 	(SELECT count(*) FROM messages WHERE session = key),
 	(SELECT message ->> '$.text' FROM messages WHERE session = key AND +role = 'user' AND message ->> '$.text' IS NOT NULL ORDER BY id LIMIT 1),
 	(SELECT json_group_array(user) FROM (SELECT DISTINCT user FROM messages WHERE session = key AND role = 'user' AND user IS NOT NULL ORDER BY user LIMIT ?1)),
@@ -188,17 +188,17 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Summary, 
 	list := []session.Summary{}
 	for rows.Next() {
 		var l session.Summary
-		var skill, title sql.NullString
+		var skill, parent, title sql.NullString
 		var authors, channels []byte
 		var created, updated int64
-		err := rows.Scan(&l.Key, &skill, &created, &updated, &l.Messages, &title, &authors, &channels)
+		err := rows.Scan(&l.Key, &skill, &parent, &created, &updated, &l.Messages, &title, &authors, &channels)
 		if err == nil {
 			err = errors.Join(json.Unmarshal(authors, &l.Users), json.Unmarshal(channels, &l.Channels))
 		}
 		if err != nil {
 			return nil, s.explain(err)
 		}
-		l.Skill, l.Created, l.Updated = skill.String, time.UnixMilli(created), time.UnixMilli(updated)
+		l.Skill, l.Parent, l.Created, l.Updated = skill.String, session.Key(parent.String), time.UnixMilli(created), time.UnixMilli(updated)
 		l.Title = strings.ToValidUTF8(title.String[:min(len(title.String), session.MaxTitle)], "")
 		list = append(list, l)
 	}

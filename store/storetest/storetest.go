@@ -249,6 +249,10 @@ func list(t *testing.T, store session.Store) {
 	if len(one) != 1 {
 		t.Errorf("List with limit 1 = %+v", one)
 	}
+	must(t, store.Append(t.Context(), "sub", session.State{Parent: "a"}))
+	if subs, err := store.List(t.Context(), session.Filter{Key: "sub"}); err != nil || len(subs) != 1 || subs[0].Parent != "a" || all[0].Parent != "" {
+		t.Errorf("the parent is missing in %+v, %v", subs, err)
+	}
 	must(t, store.Delete(t.Context(), "a"))
 	if got := load(t, store, "a", 0); len(got.Messages) != 0 || got.Skill != "" {
 		t.Errorf("deleted session still has %+v", got)

@@ -1,0 +1,546 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/identity"
+	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/route"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+)
+
+// Spawn bounds the sub-agents of an agent. The zero value allows none.
+type Spawn struct {
+	// AtOnce is how many of a conversation work at once; 0 allows none.
+	AtOnce int
+	// Number is how many the agent may start for one message of the user, those that it
+	// starts when results come among them; 0 means 8.
+	Number int
+	// Depth is how deep they may be nested: with 1, which 0 means, sub-agents have none. Of
+	// several agents one within the other, each limit counts.
+	Depth int
+	// Agents are the agents that it may start; an empty list means itself.
+	Agents []string
+	// Steps bounds how often one asks the model in a turn; 0 means as any other turn. Time is
+	// how long it works at a stretch, without the time in which it waits for people; 0 means
+	// ten minutes. Tokens is how many it uses, as the provider counts them; 0 means 200,000.
+	Steps  int
+	Time   time.Duration
+	Tokens int
+}
+
+func (s Spawn) filled() Spawn {
+	s.Number, s.Depth = cmp.Or(s.Number, 8), cmp.Or(s.Depth, 1)
+	s.Time, s.Tokens = cmp.Or(s.Time, 10*time.Minute), cmp.Or(s.Tokens, 200_000)
+	return s
+}
+
+// SpawnTool is the name of the tool that calls [Engine.Spawn]. Sub-agents that may have none
+// themselves do not see it.
+const SpawnTool = "spawn"
+
+// unasked are tools that sub-agents do not have. A question to the user belongs into their
+// answer: the agent that started them decides what the user is asked. And what is scheduled
+// would come back to a conversation that nobody reads.
+var unasked = []string{"ask_user", "schedule"}
+
+// SubAgent is a task that an agent hands to another one.
+type SubAgent struct {
+	// Task is all that the sub-agent learns of the conversation.
+	Task string
+	// Agent does it; empty means the one that hands it over.
+	Agent string
+	// Toolset, when not empty, is active at first. The agent that hands the task over must be
+	// able to take it up.
+	Toolset string
+	// Steps, Time and Tokens lower the limits of [Spawn]; 0 leaves them.
+	Steps  int
+	Time   time.Duration
+	Tokens int
+}
+
+// origin is what makes a message one for a sub-agent.
+type origin struct {
+	// Within are those in whose names it works: first the agent that a person wrote to, last
+	// the one that waits for the result.
+	Within []ancestor `json:"within"`
+	// Turn is the turn that started it, ID its name for people, and Title what it does.
+	Turn  string `json:"turn"`
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Left is how many more may be nested in it.
+	Left   int           `json:"left,omitempty"`
+	Steps  int           `json:"steps,omitempty"`
+	Time   time.Duration `json:"time"`
+	Tokens int           `json:"tokens"`
+	// Back is the record of the message with which its result comes back.
+	Back json.RawMessage `json:"back"`
+}
+
+// ancestor is an agent in a conversation, as it was when it handed a task over.
+type ancestor struct {
+	Agent         string      `json:"agent"`
+	Session       session.Key `json:"session"`
+	Skill         string      `json:"skill,omitempty"`
+	Include       []string    `json:"include,omitempty"`
+	Exclude       []string    `json:"exclude,omitempty"`
+	IncludeSkills []string    `json:"include_skills,omitempty"`
+	ExcludeSkills []string    `json:"exclude_skills,omitempty"`
+}
+
+func (o *origin) parent() session.Key { return o.Within[len(o.Within)-1].Session }
+
+// root is the conversation of the person for whom it works.
+func (o *origin) root() session.Key { return o.Within[0].Session }
+
+// maxSteps is what a turn may ask its model where nothing else is said.
+const maxSteps = 16
+
+// instructions are those of every sub-agent.
+const instructions = "You are a sub-agent: another agent gave you the task. It reads your last answer and nothing else, so put all that matters there, briefly. You cannot ask the user; if something is missing that only they know, say what. Do only what the task says."
+
+// Spawn starts a sub-agent for the turn that calls a tool with the context, which must be
+// keyed: see [tool.Keyed]. The sub-agent works in a session of its own, in the background;
+// whatever process ends, it is started once, and its result becomes a message of the turn's
+// session, with a turn of its own. It may use what both its agent and all those in whose
+// names it works may use, for the same person. The error says for the model which limit
+// forbids it.
+func (e *Engine) Spawn(ctx context.Context, t SubAgent) (chat.Result, error) {
+	f, call := tool.Caller(ctx), tool.IdempotencyKey(ctx)
+	s, err := e.config.Store.Load(ctx, session.Key(f.Session), 1)
+	if err != nil {
+		return chat.Result{}, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	if s.Turn.ID == "" || !strings.HasPrefix(call, s.Turn.ID+"-") {
+		return chat.Result{}, errors.New("a sub-agent can be started only within a turn, in a conversation that etui keeps")
+	}
+	a, m, err := e.begun(s)
+	if err != nil {
+		return chat.Result{}, err
+	}
+	limits := a.Spawn.filled()
+	if err := e.maySpawn(a, m, s); err != nil {
+		return chat.Result{}, err
+	}
+	allowed := limits.Agents
+	if len(allowed) == 0 {
+		allowed = []string{a.Name}
+	}
+	name := cmp.Or(t.Agent, a.Name)
+	if t.Agent == "" && !slices.Contains(allowed, name) {
+		name = allowed[0]
+	}
+	if !slices.Contains(allowed, name) {
+		return chat.Result{}, fmt.Errorf("the agent %q cannot be started here; these can: %s", name, strings.Join(allowed, ", "))
+	}
+	sum := sha256.Sum256([]byte(call))
+	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
+	key := route.Sub(s.Key, name, id)
+	if err := checkKey(key); err != nil {
+		return chat.Result{}, err
+	}
+	sub, err := e.handed(ctx, t, a, m, s, f.Skill)
+	if err != nil {
+		return chat.Result{}, err
+	}
+	sub.Agent, sub.to, sub.IdempotencyKey, sub.origin.ID = name, key, "spawn-"+call, id
+	_, sub, err = e.ready(sub)
+	if err == nil && t.Toolset != "" {
+		sub.Skill = t.Toolset
+		err = e.mayTakeUp(ctx, sub)
+	}
+	if err != nil {
+		return chat.Result{}, err
+	}
+	if there, err := e.config.Store.Load(ctx, key, 1); err != nil {
+		return chat.Result{}, fmt.Errorf("%w: %w", ErrStore, err)
+	} else if there.Parent == "" { // else it was started before a crash
+		if err := e.submit(ctx, key, sub); err != nil && !errors.Is(err, ErrKeyReused) {
+			return chat.Result{}, err
+		}
+	}
+	e.config.Log.InfoContext(ctx, "sub-agent started", "session", key, "parent", s.Key, "agent", name)
+	return chat.Result{Pending: true, Session: string(key), Text: fmt.Sprintf("The sub-agent %s works on it in the background. Its result comes as a message here, which the user does not see. Go on with something else, or tell the user what you have begun and end your turn; do not wait.", id)}, nil
+}
+
+// maySpawn returns the limit that keeps an agent from starting one more.
+func (e *Engine) maySpawn(a *agent, m Message, s session.Session) error {
+	limits := a.Spawn.filled()
+	running := 0
+	for _, w := range s.Awaits {
+		if w.For == session.SubAgent && w.Held == nil {
+			running++
+		}
+	}
+	switch {
+	case a.Spawn.AtOnce <= 0:
+		return fmt.Errorf("the agent %s may start no sub-agents", a.Name)
+	case left(a, m) < 1:
+		return errors.New("this sub-agent may start none itself: do the task, or say in your answer what is missing")
+	case running >= a.Spawn.AtOnce:
+		return fmt.Errorf("%d sub-agents of this conversation are at work, and no more may be at once; wait for a result, which comes as a message, or do it yourself", running)
+	case s.Spawned >= limits.Number:
+		return fmt.Errorf("%d sub-agents were started for the user's last message, and no more may be; do the rest yourself, or ask the user", s.Spawned)
+	}
+	return nil
+}
+
+// left is how deep the sub-agents of the turn of a message may be nested.
+func left(a *agent, m Message) int {
+	switch {
+	case a.Spawn.AtOnce <= 0 || m.History != nil:
+		return 0
+	case m.origin != nil:
+		return min(m.origin.Left, a.Spawn.filled().Depth)
+	}
+	return a.Spawn.filled().Depth
+}
+
+// handed makes the message for a sub-agent from that of the turn that starts it. Who sends
+// it stays the same.
+func (e *Engine) handed(ctx context.Context, t SubAgent, a *agent, m Message, s session.Session, skill string) (Message, error) {
+	task := strings.TrimSpace(t.Task)
+	if task == "" {
+		return m, errors.New("the task is empty: say what the sub-agent is to do, with all that it must know")
+	}
+	if t.Toolset != "" && t.Toolset != skill {
+		in := e.input(a, m, s)
+		in.Facts.Skill = skill
+		if err := takesUp(ctx, a, in, t.Toolset); err != nil {
+			return m, err
+		}
+		skill = t.Toolset
+	}
+	limits := a.Spawn.filled()
+	o := &origin{
+		Turn: s.Turn.ID, Left: left(a, m) - 1, Title: strings.ToValidUTF8(task[:min(len(task), session.MaxTitle)], ""), Back: e.stored(m),
+		Steps: lower(cmp.Or(limits.Steps, e.config.Turn.MaxSteps, maxSteps), t.Steps), Time: lower(limits.Time, t.Time), Tokens: lower(limits.Tokens, t.Tokens),
+	}
+	if m.origin != nil {
+		o.Within = slices.Clone(m.origin.Within)
+		o.Steps, o.Time, o.Tokens = lower(o.Steps, m.origin.Steps), lower(o.Time, m.origin.Time), lower(o.Tokens, m.origin.Tokens)
+	}
+	o.Within = append(o.Within, ancestor{a.Name, s.Key, skill, m.Include, m.Exclude, m.IncludeSkills, m.ExcludeSkills})
+	return Message{
+		Text:    "Task: " + task, // so that it is never a command such as /approve
+		Channel: m.Channel, Chat: m.Chat, Thread: m.Thread, Direct: m.Direct, Account: m.Account, User: m.User, Roles: m.Roles, PlatformRoles: m.PlatformRoles, Attrs: m.Attrs,
+		NoMemory: m.NoMemory, NoRuntime: m.NoRuntime, Instructions: instructions, Background: true, origin: o,
+	}, nil
+}
+
+// lower returns the lower one of two limits; one of 0 or less is none.
+func lower[T int | time.Duration](limit, wanted T) T {
+	if limit > 0 && wanted > 0 {
+		return min(limit, wanted)
+	}
+	return max(limit, wanted)
+}
+
+// mayTakeUp refuses a toolset that the sub-agent of a message could not take up itself.
+func (e *Engine) mayTakeUp(ctx context.Context, sub Message) error {
+	a, err := e.agent(sub.Agent)
+	if err != nil {
+		return err
+	}
+	toolset := sub.Skill
+	sub.Skill = ""
+	return takesUp(ctx, a, e.input(a, sub, session.Session{Key: sub.to}), toolset)
+}
+
+// takesUp returns why an agent may not take up a toolset.
+func takesUp(ctx context.Context, a *agent, in turn.Input, toolset string) error {
+	args, _ := json.Marshal(map[string]string{"name": toolset})
+	switch j := a.runner.JudgeCall(ctx, in, selection.UseSkill, args); {
+	case j.Stage == turn.StageUnknown:
+		return fmt.Errorf("there is no toolset %q", toolset)
+	case j.Effect != rules.Allow:
+		return fmt.Errorf("the toolset %s may not be taken up here", toolset)
+	}
+	return nil
+}
+
+// bound is what an ancestor may use now. One whose agent is gone may use nothing.
+func (e *Engine) bound(f chat.Facts, of ancestor) selection.Bound {
+	f.Agent, f.Session, f.Skill = of.Agent, string(of.Session), of.Skill
+	b := selection.Bound{Facts: f, Include: of.Include, Exclude: of.Exclude}
+	a, ok := e.agents[of.Agent]
+	if !ok {
+		b.Facts.Skill = "(gone)" // a skill that does not exist lets nothing through
+		return b
+	}
+	now := a.controls.load()
+	b.Groups = now.groups
+	b.IncludeSkills, b.ExcludeSkills = now.filter(of.IncludeSkills, of.ExcludeSkills)
+	return b
+}
+
+// within adds to an input what bounds a sub-agent.
+func (e *Engine) within(in turn.Input, a *agent, m Message) turn.Input {
+	if (a.Spawn.AtOnce > 0 || m.origin != nil) && left(a, m) == 0 {
+		in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), SpawnTool)
+	}
+	o := m.origin
+	if o == nil {
+		return in
+	}
+	in.MaxSteps, in.MaxTokens, in.Unasked = o.Steps, o.Tokens, true
+	in.Options.ExcludeTools = append(slices.Clone(in.Options.ExcludeTools), unasked...)
+	for _, of := range o.Within {
+		in.Bounds = append(in.Bounds, e.bound(in.Facts, of))
+	}
+	return in
+}
+
+// errTime is the cause with which a sub-agent ends whose time is up.
+var errTime = fmt.Errorf("its time is up: %w", turn.ErrStopped)
+
+// subAgents returns the sub-agents whose results a session awaits.
+func subAgents(s session.State) (list []session.Await) {
+	for _, a := range s.Awaits {
+		if a.For == session.SubAgent {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// orphan reports whether nobody awaits the result of a sub-agent any more: it was stopped,
+// perhaps in another process, or the conversation was deleted. The turn that has started it
+// may not have stored that yet.
+func (e *Engine) orphan(ctx context.Context, o *origin, key session.Key) (bool, error) {
+	s, err := e.config.Store.Load(ctx, o.parent(), 1)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	awaited := slices.ContainsFunc(s.Awaits, func(a session.Await) bool { return a.For == session.SubAgent && a.Session == key })
+	return !awaited && s.Turn.ID != o.Turn, nil
+}
+
+// beside does, before the last step of a turn is stored, what must not be lost once it is:
+// it gives the result of a sub-agent to its parent, and what came for sub-agents of its own
+// while the turn was open to a turn. What the user stopped leaves the step. Doing it twice
+// changes nothing.
+func (r *running) beside(ctx context.Context, m Message, end *store.End, step *turn.Step) (stopped []session.Await, err error) {
+	if errors.Is(context.Cause(ctx), turn.ErrStopped) {
+		var told []chat.Message
+		end.State, told, stopped = turn.StopSubAgents(end.State, r.config.Now())
+		end.Messages = append(slices.Clip(end.Messages), told...)
+	}
+	if end.State.Turn.ID == "" {
+		for _, a := range subAgents(end.State) {
+			if a.Held != nil {
+				err = errors.Join(err, r.again(ctx, end.Session, a))
+			}
+		}
+	}
+	switch {
+	case err != nil || m.origin == nil:
+	case step.Done != nil && len(step.Done.Awaits) > 0:
+		err = r.askAbout(ctx, m.origin, end.Session, step.Done.Awaits)
+	case end.State.Turn.ID == "" && len(subAgents(end.State)) == 0:
+		err = r.report(ctx, m.origin, end.Session, step.Done, step.Failed)
+	}
+	return stopped, err
+}
+
+// again submits a result that came while a turn was open.
+func (e *Engine) again(ctx context.Context, key session.Key, a session.Await) error {
+	_, m, err := e.message(store.Item{Message: a.Held})
+	if err != nil {
+		return err
+	}
+	m.IdempotencyKey = "again-" + string(a.Session)
+	return e.deliver(ctx, key, m, "")
+}
+
+// deliver accepts a message of etui's own once, however often it is tried. It goes to the
+// sender who waits for the sub-agent, if it is here.
+func (e *Engine) deliver(ctx context.Context, key session.Key, m Message, from session.Key) error {
+	m.to, m.Background = key, true
+	m.IdempotencyKey = short(m.IdempotencyKey)
+	item, fresh, err := e.accept(context.WithoutCancel(ctx), key, m)
+	if errors.Is(err, ErrKeyReused) {
+		return nil
+	}
+	if err != nil || !fresh {
+		return err
+	}
+	if from == "" || !e.waiters.hand(from, key, item) {
+		e.storeLate(item)
+	}
+	return nil
+}
+
+// short makes an idempotency key of a key of a session.
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	kind, _, _ := strings.Cut(text, "-")
+	return kind + "-" + base32.StdEncoding.EncodeToString(sum[:])
+}
+
+// report gives the result of a sub-agent to its parent.
+func (r *running) report(ctx context.Context, o *origin, key session.Key, done *turn.Done, failed error) error {
+	var back record
+	if err := json.Unmarshal(o.Back, &back); err != nil {
+		return fmt.Errorf("the message of the parent cannot be read: %w", err)
+	}
+	how, text := "finished", ""
+	switch {
+	case failed != nil:
+		how, text = "failed", r.config.Turn.Secrets.Redactor().Error(failed).Error()
+	case done != nil:
+		text = done.Reply
+		if errors.Is(context.Cause(ctx), errTime) {
+			how = fmt.Sprintf("not finished: its time of %v was up", o.Time)
+		} else if done.Stopped {
+			how = "been stopped"
+		}
+	}
+	m := back.message()
+	m.outcome = &turn.Outcome{System: true, Result: chat.Result{
+		Session: string(key), Failed: failed != nil,
+		Text: fmt.Sprintf("[system: the sub-agent %s has %s. Its task was: %s\nThe user does not see this message. Decide what to tell them.]\n%s", o.ID, how, o.Title, text),
+	}}
+	m.IdempotencyKey = "result-" + string(key)
+	return r.deliver(ctx, o.parent(), m, key)
+}
+
+// askAbout tells the person for whom a sub-agent works what waits for an approval.
+func (r *running) askAbout(ctx context.Context, o *origin, key session.Key, list []session.Await) error {
+	text := fmt.Sprintf("The sub-agent %s asks (its task: %s)\n%s", o.ID, o.Title, asking(list))
+	m := Message{Agent: o.Within[0].Agent, notice: text, IdempotencyKey: "notice-" + list[0].ID}
+	return r.deliver(ctx, o.root(), m, key)
+}
+
+// noticed shows a notice to the person of the conversation. It asks no model, and none can
+// withhold it.
+func (r *running) noticed(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	done := turn.Done{Reply: m.notice}
+	end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
+	if s.Turn.ID == "" { // else it would come between calls and their results
+		end.Session = s.Key
+		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.notice, Time: r.config.Now()})
+	}
+	if err := r.write(ctx, end); err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	return yield(turn.Event{Text: done.Reply}, nil) && yield(turn.Event{Done: &done}, nil)
+}
+
+// returned takes the result of a sub-agent up: with a turn, in which the agent decides what
+// the user is told. While a turn waits for a person, the session holds it.
+func (r *running) returned(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	i := slices.IndexFunc(s.Awaits, func(a session.Await) bool {
+		return a.For == session.SubAgent && string(a.Session) == m.outcome.Result.Session
+	})
+	end := store.End{ID: r.item.ID, Result: resultOf(nil, nil)}
+	switch {
+	case i < 0 || s.Awaits[i].Held != nil && (m.operator || s.Turn.ID != ""): // it was stopped, or has a result
+	case s.Turn.ID != "":
+		end.Session, end.State = s.Key, s.Clone()
+		end.State.Awaits[i].Held = r.item.Message
+	case m.operator: // nobody knows in whose name a turn would be
+		end.Session = s.Key
+		state := s.Clone()
+		user := state.Awaits[i].User
+		state.Awaits = slices.Delete(state.Awaits, i, i+1)
+		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
+	default:
+		m.outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
+		return r.run(ctx, m, s, yield)
+	}
+	if err := r.write(ctx, end); err != nil {
+		return r.refuse(ctx, err, yield)
+	}
+	return true
+}
+
+// stopAll stops sub-agents that no session awaits any more. One that does not learn it now
+// does so before its next step.
+func (e *Engine) stopAll(ctx context.Context, list []session.Await) {
+	for _, a := range list {
+		e.waiters.hand(a.Session, "", store.Item{}) // nothing comes
+		if e.stops.stop(a.Session) != nil {
+			continue
+		}
+		m := Message{Agent: route.Agent(a.Session), Text: Stop, to: a.Session, IdempotencyKey: short("stop-" + string(a.Session))}
+		if err := e.submit(context.WithoutCancel(ctx), a.Session, m); err != nil && !errors.Is(err, ErrKeyReused) {
+			e.config.Log.WarnContext(ctx, "a sub-agent learns later that it was stopped", "session", a.Session, "error", err)
+		}
+		if e.shared == nil {
+			continue
+		}
+		e.running.begin()
+		go func() {
+			defer e.running.end()
+			defer panics.Log(e.config.Log, "stopping a sub-agent")
+			ctx, cancel := context.WithTimeout(e.life, maxStopping)
+			defer cancel()
+			_, _ = e.interruptElsewhere(ctx, a.Session) // what does not hear it looks itself
+		}()
+	}
+}
+
+// ended reports the sub-agents that have ended without a result as lost: their item was
+// given up, their session deleted, or their agent is gone.
+func (e *Engine) ended(ctx context.Context) error {
+	keys, err := e.config.Store.Open(ctx)
+	for _, key := range keys {
+		s, loading := e.config.Store.Load(ctx, key, 1)
+		if loading != nil {
+			return loading
+		}
+		for _, a := range subAgents(s.State) {
+			if a.Held != nil {
+				if s.Turn.ID == "" {
+					err = errors.Join(err, e.again(ctx, key, a))
+				}
+				continue
+			}
+			sub, loading := e.config.Store.Load(ctx, a.Session, 1)
+			waiting, looking := e.config.Store.Items(ctx, store.ItemFilter{Session: a.Session, State: store.Waiting, Limit: 1})
+			if err = errors.Join(err, loading, looking); err != nil || sub.Open() || len(waiting) > 0 {
+				continue
+			}
+			m := Message{Agent: route.Agent(key), operator: true, IdempotencyKey: "result-" + string(a.Session), outcome: &turn.Outcome{System: true, Result: chat.Result{
+				Session: string(a.Session), Failed: true, Text: "[system: a sub-agent has ended without a result; what it did is in its conversation, " + string(a.Session) + "]",
+			}}}
+			err = errors.Join(err, e.deliver(ctx, key, m, a.Session))
+		}
+	}
+	return err
+}
+
+// children returns the sessions of the sub-agents that a session has started.
+func (e *Engine) children(ctx context.Context, key session.Key) (keys []session.Key, err error) {
+	for after := (session.Cursor{}); ; {
+		list, err := e.config.Store.List(ctx, session.Filter{Part: ":sub:", After: after, Limit: page})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if s.Parent == key {
+				keys = append(keys, s.Key)
+			}
+		}
+		if len(list) < page {
+			return keys, nil
+		}
+		after = list[page-1].Cursor()
+	}
+}
