@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/channel/discord"
 	"github.com/etui-run/etui/channel/email"
 	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/slack"
@@ -75,6 +76,11 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			settings.Records = a.store
 		}
 		return webchat.New(settings)
+	case "discord":
+		if err := only(c, "token", "url"); err != nil {
+			return nil, err
+		}
+		return discord.New(discord.Config{Token: string(c.Token), Always: c.Always, URL: c.URL, Client: web, Log: log})
 	case "webhook":
 		if err := only(c, "secret", "url"); err != nil {
 			return nil, err

@@ -1,0 +1,307 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/chat"
+)
+
+// promise is an interaction whose answer was announced. Discord's token for it is valid for
+// 15 minutes.
+type promise struct {
+	id, token, app string
+	kind           int // of the announcement
+	until          time.Time
+
+	mu  sync.Mutex
+	key string // of the message that is the answer
+}
+
+// promiseTime is for how long a promise is kept.
+const promiseTime = 14 * time.Minute
+
+// claim reports whether the message with a key is the answer: the first one, as often as it
+// is sent.
+func (p *promise) claim(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.key == "" {
+		p.key = key
+	}
+	return p.key == key && time.Now().Before(p.until)
+}
+
+// open reports whether there is no answer yet.
+func (p *promise) open() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.key == "" && time.Now().Before(p.until)
+}
+
+// acknowledge announces the answer to an interaction: Discord waits three seconds for that.
+// If it fails, the answer comes as a message of its own.
+func (s *session) acknowledge(ctx context.Context, a *arrival) {
+	if a.answer == nil {
+		return
+	}
+	err := s.call(ctx, "POST", "interactions/{}/{}/callback", []string{a.answer.id, a.answer.token}, map[string]any{"type": a.answer.kind}, nil)
+	switch {
+	case fails(err, alreadyAnswered): // it arrives again
+		if _, known := s.waiting.Get(a.ID); known {
+			return
+		}
+	case err != nil:
+		s.log.WarnContext(ctx, "discord takes no answer to an interaction; it comes as a message", "error", err)
+		return
+	}
+	if a.answer.kind == answersLater {
+		s.waiting.Put(a.ID, a.answer)
+	}
+}
+
+// Limits of a message.
+const (
+	maxPerMessage = 10       // files
+	maxRequest    = 24 << 20 // bytes of the files of a message; Discord takes 25 MiB
+)
+
+// Send implements [channel.Channel]. What has more files than Discord takes at once becomes
+// several messages; the ID is the first one's.
+func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	body := c.body(ctx, m)
+	if m.Text == "" && len(m.Files) == 0 && len(m.Buttons) == 0 {
+		return "", errors.New("discord: the message is empty")
+	}
+	id, files := "", m.Files
+	for i := 0; i == 0 || len(files) > 0; i++ {
+		n, size := 0, 0
+		for n < len(files) && n < maxPerMessage && (n == 0 || size+len(files[n].Data) <= maxRequest) {
+			size += len(files[n].Data)
+			n++
+		}
+		key := m.Key
+		if i > 0 {
+			body, m.To.Message = map[string]any{"allowed_mentions": none, "flags": suppressEmbeds}, ""
+			if key != "" {
+				key += "/" + strconv.Itoa(i)
+			}
+		}
+		posted, err := c.post(ctx, m.To, key, body, files[:n])
+		if err != nil {
+			return "", err
+		}
+		id, files = cmp.Or(id, posted), files[n:]
+	}
+	return id, nil
+}
+
+// none lets a message notify nobody, and suppressEmbeds keeps Discord from loading the pages
+// of links: one that a model was tricked into writing could tell their servers something.
+var none = map[string]any{"parse": []string{}, "replied_user": false}
+
+const suppressEmbeds = 1 << 2
+
+// body returns a message as the API wants it.
+func (c *Channel) body(ctx context.Context, m channel.Outgoing) map[string]any {
+	body := map[string]any{"content": c.markup.render(m.Text), "allowed_mentions": none, "flags": suppressEmbeds}
+	if rows := c.rows(ctx, m.Buttons); len(rows) > 0 {
+		body["components"] = rows
+	}
+	return body
+}
+
+// post posts a message with files, unless that was done before.
+func (c *Channel) post(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
+	in := cmp.Or(to.Thread, to.Chat)
+	if !snowflake(in) {
+		return "", fmt.Errorf("discord: %q is not the ID of a channel: %w", word(in), channel.ErrGone)
+	}
+	nonce := ""
+	if key != "" {
+		sum := sha256.Sum256([]byte(in + "\x00" + key))
+		nonce = base64.RawURLEncoding.EncodeToString(sum[:])[:25] // Discord's limit
+		if id, ok := c.posted.Get(nonce); ok {
+			return id, nil
+		}
+	}
+	id, err := c.fulfil(ctx, to, cmp.Or(key, "-"), body, files)
+	if id == "" && err == nil {
+		if nonce != "" {
+			body["nonce"], body["enforce_nonce"] = nonce, true
+		}
+		if message := messageOf(to.Message); message != "" {
+			if p, _ := c.places.Get(in); !p.direct {
+				body["message_reference"] = map[string]any{"message_id": message, "fail_if_not_exists": false}
+			}
+		}
+		id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
+		if fails(err, noHistory) {
+			delete(body, "message_reference")
+			id, err = c.write(ctx, "POST", "channels/{}/messages", []string{in}, body, files)
+		}
+	}
+	if err == nil && nonce != "" {
+		c.posted.Put(nonce, id)
+	}
+	return id, err
+}
+
+// fulfil sends a message as the answer to a command, in the place of what announces it. It
+// returns no ID if the message is to be sent on its own.
+func (c *Channel) fulfil(ctx context.Context, to channel.Address, key string, body map[string]any, files []chat.File) (string, error) {
+	p, ok := c.waiting.Get(to.Message)
+	if !ok || !p.claim(key) {
+		return "", nil
+	}
+	id, err := c.write(ctx, "PATCH", "webhooks/{}/{}/messages/@original", []string{p.app, p.token}, body, files)
+	if fails(err, unknownMessage, unknownWebhook, unknownInteraction, badToken) {
+		return "", nil // somebody has removed it, or it took too long
+	}
+	return id, err
+}
+
+// write calls a route that writes a message, and returns its ID.
+func (c *Channel) write(ctx context.Context, method, route string, args []string, message map[string]any, files []chat.File) (string, error) {
+	var body any = message
+	if len(files) > 0 {
+		f, err := form(message, files)
+		if err != nil {
+			return "", fmt.Errorf("discord: writing a message with files: %w", err)
+		}
+		body = f
+	}
+	var answer struct{ ID string }
+	if err := c.call(ctx, method, route, args, body, &answer); err != nil {
+		return "", err
+	}
+	if !snowflake(answer.ID) {
+		return "", fmt.Errorf("discord: %s %s names no message", method, route)
+	}
+	return answer.ID, nil
+}
+
+// messageOf returns the message that an ID means: also the one whose button was pressed. It
+// is empty if there is none.
+func messageOf(id string) string {
+	if rest, ok := strings.CutPrefix(id, pressID); ok {
+		_, id, _ = strings.Cut(rest, "-")
+	}
+	if !snowflake(id) {
+		return ""
+	}
+	return id
+}
+
+// Limits of buttons.
+const (
+	maxLabel  = 80  // characters; the rest is left out
+	maxCustom = 100 // bytes of a custom_id, which Discord counts in characters
+	perRow    = 5
+	maxRows   = 5 // more buttons are left out
+)
+
+// rows returns buttons as components.
+func (c *Channel) rows(ctx context.Context, buttons []channel.Button) (rows []map[string]any) {
+	if len(buttons) > perRow*maxRows {
+		c.log.WarnContext(ctx, "discord shows 25 buttons of a message; the others are left out", "buttons", len(buttons))
+		buttons = buttons[:perRow*maxRows]
+	}
+	for some := range slices.Chunk(buttons, perRow) {
+		var list []map[string]any
+		for _, b := range some {
+			text := cmp.Or(b.Text, b.Label)
+			label := cmp.Or(b.Label, b.Text)
+			if utf8.RuneCountInString(label) > maxLabel {
+				label = string([]rune(label)[:maxLabel-1]) + "…"
+			}
+			list = append(list, map[string]any{"type": 2, "style": 2, "label": label, "custom_id": c.custom(text, len(rows)*perRow+len(list))})
+		}
+		rows = append(rows, map[string]any{"type": 1, "components": list})
+	}
+	return rows
+}
+
+// custom returns the custom_id of a button, which is unique in its message.
+func (c *Channel) custom(text string, n int) string {
+	if id := pressed + text; len(id) <= maxCustom {
+		return id
+	}
+	sum := sha256.Sum256([]byte(text))
+	key := strconv.Itoa(n) + "-" + base64.RawURLEncoding.EncodeToString(sum[:])
+	c.texts.Put(key, text)
+	return shortened + key
+}
+
+// Edit implements [channel.Editor]. Buttons go away.
+func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
+	body := map[string]any{"content": c.markup.render(text), "allowed_mentions": none, "flags": suppressEmbeds, "components": []any{}}
+	return c.call(ctx, "PATCH", "channels/{}/messages/{}", []string{cmp.Or(to.Thread, to.Chat), id}, body, nil)
+}
+
+// React implements [channel.Reactor]. The bot has one emoji on a message; another one
+// replaces it. Which one it is the channel knows until it ends.
+func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
+	in, message := cmp.Or(to.Thread, to.Chat), messageOf(to.Message)
+	if message == "" {
+		return errors.New("discord: no message is named to react to")
+	}
+	const route = "channels/{}/messages/{}/reactions/{}/@me"
+	if old, ok := c.reacted.Get(message); ok && old != emoji {
+		if err := c.call(ctx, "DELETE", route, []string{in, message, old}, nil, nil); err != nil && !fails(err, unknownMessage, unknownEmoji) {
+			return err
+		}
+		c.reacted.Remove(message)
+	}
+	if emoji == "" {
+		return nil
+	}
+	if err := c.call(ctx, "PUT", route, []string{in, message, emoji}, nil, nil); err != nil {
+		return err
+	}
+	c.reacted.Put(message, emoji)
+	return nil
+}
+
+// Typing implements [channel.Typer]. Below a command Discord shows by itself that the answer
+// is being written.
+func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
+	if p, ok := c.waiting.Get(to.Message); ok && p.open() {
+		return nil
+	}
+	return c.call(ctx, "POST", "channels/{}/typing", []string{cmp.Or(to.Thread, to.Chat)}, nil, nil)
+}
+
+// option is what commands call the words that follow them.
+const option = "text"
+
+// SetMenu implements [channel.Menu]: the commands become the application's only ones, in
+// servers that have it and in direct chats with the bot.
+func (c *Channel) SetMenu(ctx context.Context, commands []channel.Command) error {
+	self, err := c.who(ctx)
+	if err != nil {
+		return err
+	}
+	const most, help = 100, 100 // Discord's limits: commands, and characters of their descriptions
+	list := []map[string]any{}
+	for _, command := range commands[:min(len(commands), most)] {
+		about := []rune(cmp.Or(command.Help, command.Name))
+		list = append(list, map[string]any{
+			"type": 1, "name": strings.ToLower(command.Name), "description": string(about[:min(len(about), help)]),
+			"integration_types": []int{0}, "contexts": []int{0, 1},
+			"options": []map[string]any{{"type": 3, "name": option, "description": "What follows the command, if it takes something", "required": false, "max_length": maxText}},
+		})
+	}
+	return c.call(ctx, "PUT", "applications/{}/commands", []string{self.App}, list, nil)
+}
