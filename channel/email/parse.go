@@ -180,9 +180,8 @@ func automatic(h message.Header, from string) string {
 	return ""
 }
 
-// body is what a mail says.
+// body collects what a mail has beside its text.
 type body struct {
-	text  string
 	files []chat.File
 	parts int
 }
