@@ -155,7 +155,7 @@ func TestMistakes(t *testing.T) {
 		{"recommend: {mode: model}\n", "", `etui.yaml:1:12: recommend.mode is model: the key recommend.model must name`},
 		{"models: [{name: small, provider: offline}]\nsessions: {summary_model: smal}\n", "", `etui.yaml:2:27: sessions.summary_model: there is no model "smal"; did you mean "small"?`},
 		{"models: [{name: small, provider: offline}]\nrecommend: {mode: model, model: smal}\n", "", `etui.yaml:2:33: recommend.model: there is no model "smal"; did you mean "small"?`},
-		{"channels:\n  - {type: telegram, token: t}\n  - {type: telegram, token: t, name: b}\n", "3:5", "the channels telegram and b are the same account"},
+		{"channels:\n  - {type: telegram, token: t}\n  - {type: telegram, token: t, name: b}\n", "", "etui.yaml:3:5: the channels telegram and b are the same account"},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
 		{"embeddings: {model: m, weight: 0}\n", "", "weight and threshold must be above 0"},
