@@ -112,6 +112,7 @@ func TestProbe(t *testing.T) {
 func TestIdentify(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
+	s.interval = 40
 	run(t, s.adapter(t, s.config()), make(got, 8))
 	s.await("heartbeats", func() bool { return s.beats > 2 })
 	s.mu.Lock()
@@ -169,6 +170,9 @@ func TestResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t)
+			if name == "zombie" {
+				s.interval = 200
+			}
 			in := make(got, 8)
 			run(t, s.adapter(t, s.config()), in)
 			s.Say(t, direct)
@@ -182,7 +186,7 @@ func TestResume(t *testing.T) {
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if r := s.resumes[0]; r["session_id"] != s.newest.id || r["seq"].(float64) != 2 || len(s.identify) != 1 {
+			if r := s.resumes[0]; r["session_id"] != s.newest.id || r["seq"].(float64) < 1 || r["seq"].(float64) > 2 || len(s.identify) != 1 { // 1 if the connection ended sooner than the message was known to be safe
 				t.Errorf("%v, %d sessions", r, len(s.identify))
 			}
 		})
@@ -226,7 +230,6 @@ func TestNewSession(t *testing.T) {
 func TestBeatOnDemand(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	s.interval = 1 << 30
 	in := make(got, 8)
 	run(t, s.adapter(t, s.config()), in)
 	s.Say(t, direct)
@@ -258,7 +261,7 @@ func TestMalformed(t *testing.T) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	s.files["a.txt"], s.files["big"] = []byte("A"), make([]byte, 21<<20)
+	s.files["a.txt"], s.files["big"] = []byte("A"), make([]byte, 21<<20) // more than is read
 	in := make(got, 8)
 	run(t, s.adapter(t, s.config()), in)
 	reply := func(author object) object {

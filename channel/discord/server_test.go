@@ -102,7 +102,7 @@ type call struct {
 
 func newServer(t *testing.T) *server {
 	s := &server{
-		t: t, id: 1000, sessions: map[string]*gatewaySession{}, remaining: 999, interval: 40, answers: map[string]answer{}, reactions: map[string][]string{},
+		t: t, id: 1000, sessions: map[string]*gatewaySession{}, remaining: 999, interval: 41250, answers: map[string]answer{}, reactions: map[string][]string{},
 		answered: map[string]object{}, files: map[string][]byte{}, changed: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}},
 	}
 	mux := http.NewServeMux()

@@ -151,7 +151,7 @@ func TestThirdPartyReads(t *testing.T) {
 	if d, ok := kinds[gateway.OpcodeIdentify].(gateway.MessageDataIdentify); !ok || d.Intents != gateway.IntentGuildMessages|gateway.IntentDirectMessages|gateway.IntentMessageContent {
 		t.Errorf("%+v", d)
 	}
-	if d, ok := kinds[gateway.OpcodeResume].(gateway.MessageDataResume); !ok || d.SessionID != s.newest.id || d.Seq != 2 {
+	if d, ok := kinds[gateway.OpcodeResume].(gateway.MessageDataResume); !ok || d.SessionID != s.newest.id || d.Seq < 1 || d.Seq > 2 {
 		t.Errorf("%+v", d)
 	}
 }
