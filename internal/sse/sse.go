@@ -25,8 +25,8 @@ type Event struct {
 
 // Events reads a body: a stream of server-sent events, or one JSON object, which counts
 // as one event. Comments are skipped. Beyond the standard, an event that is cut off by
-// the end of the body counts, and so does a complete JSON value without an empty line
-// before the next one. An error ends the events.
+// the end of the body counts, and so does a line with a complete JSON value without an
+// empty line before the next one. An error ends the events.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r := bufio.NewReader(body)
@@ -38,18 +38,21 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 			yield(Event{Data: data}, err)
 			return
 		}
-		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, maxEvent)
 		var e Event
-		for lines.Scan() {
-			field, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		several := false // the event has several lines of data
+		for line, err := range lines(r) {
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			field, value, _ := bytes.Cut(line, []byte(":"))
 			value = bytes.TrimPrefix(value, []byte(" "))
-			ends := len(lines.Bytes()) == 0 || string(field) == "data" && json.Valid(e.Data)
+			ends := len(line) == 0 || string(field) == "data" && !several && json.Valid(e.Data)
 			if ends && len(e.Data) > 0 {
 				if !yield(e, nil) {
 					return
 				}
-				e = Event{}
+				e, several = Event{}, false
 			}
 			switch string(field) {
 			case "event":
@@ -59,21 +62,44 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 					yield(Event{}, errTooLarge)
 					return
 				}
-				if len(e.Data) > 0 {
+				if several = len(e.Data) > 0; several {
 					e.Data = append(e.Data, '\n')
 				}
 				e.Data = append(e.Data, value...)
 			}
 		}
-		if err := lines.Err(); err != nil {
-			if errors.Is(err, bufio.ErrTooLong) {
-				err = errTooLarge
-			}
-			yield(Event{}, err)
-			return
-		}
 		if len(e.Data) > 0 {
 			yield(e, nil)
+		}
+	}
+}
+
+// lines reads the lines of a stream without their ends; the last one may lack an end. A
+// line is valid until the next one. Other than with a bufio.Scanner, the time for a line
+// grows only with its length.
+func lines(r *bufio.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var line []byte
+		for {
+			part, err := r.ReadSlice('\n')
+			line = append(line, part...)
+			switch {
+			case len(line) > maxEvent:
+				yield(nil, errTooLarge)
+				return
+			case errors.Is(err, bufio.ErrBufferFull):
+				continue
+			}
+			if len(line) > 0 && !yield(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil) {
+				return
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(nil, err)
+				}
+				return
+			}
+			line = line[:0]
 		}
 	}
 }
