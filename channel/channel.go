@@ -42,6 +42,16 @@ type Receiver interface {
 	Receive(ctx context.Context, m Incoming) error
 }
 
+// Wanted reports whether a receiver would take a message, without taking it. What costs
+// something - files, roles - need not be fetched for a message that nobody wants; it is
+// handed over all the same, without that.
+func Wanted(ctx context.Context, in Receiver, m Incoming) bool {
+	w, ok := in.(interface {
+		Wants(ctx context.Context, m Incoming) bool
+	})
+	return !ok || w.Wants(ctx, m)
+}
+
 // Traits is what a platform can do.
 type Traits struct {
 	// Platform names it in facts, identities and rules: telegram.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -140,6 +141,7 @@ func (h *Host) look(ctx context.Context, mine map[string]*account, begin func(se
 		a.count(func(s *State) { s.Waiting = counts[a] })
 	}
 	for _, key := range order {
+		slices.SortStableFunc(batches[key].letters, func(l, m engine.Letter) int { return l.Answered.Compare(m.Answered) })
 		begin(key, batches[key].account, batches[key].letters)
 	}
 	return waiting, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -318,6 +319,30 @@ func (h *Host) States() []State {
 	return list
 }
 
+// Metrics writes what the channels do in the text format of Prometheus.
+func (h *Host) Metrics(w io.Writer) error {
+	states := h.States()
+	if len(states) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("# HELP etui_channel_messages_total Messages of channels: received and handed over, refused because of who wrote them or too fast, and replies that were sent.\n# TYPE etui_channel_messages_total counter\n")
+	for _, s := range states {
+		for _, c := range []struct {
+			what string
+			n    int64
+		}{{"received", s.Received}, {"refused", s.Refused}, {"sent", s.Sent}} {
+			fmt.Fprintf(&b, "etui_channel_messages_total{channel=%q,kind=%q} %d\n", s.Name, c.what, c.n)
+		}
+	}
+	b.WriteString("# HELP etui_channel_connected Whether a channel receives in this process.\n# TYPE etui_channel_connected gauge\n")
+	for _, s := range states {
+		fmt.Fprintf(&b, "etui_channel_connected{channel=%q} %d\n", s.Name, map[bool]int{true: 1}[s.Connected])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // ErrUnknown says that there is no channel with a name.
 var ErrUnknown = errors.New("no such channel")
 
@@ -357,6 +382,20 @@ func (h *Host) Say(ctx context.Context, name string, to Address, text string) er
 		return err
 	}
 	return a.say(ctx, to, text, nil, "")
+}
+
+// Place returns where something for a chat of a channel goes, for [engine.Engine.Post]. An
+// agent may write only to chats and people that the channel names: not to those that it
+// allows with all others, or that were let in by a code.
+func (h *Host) Place(name, chat string) (json.RawMessage, error) {
+	a, err := h.account(name)
+	if err != nil {
+		return nil, err
+	}
+	if chat == Everybody || chat == KnownUsers || !slices.Contains(a.Groups, chat) && !slices.Contains(a.Allow, chat) {
+		return nil, fmt.Errorf("the channel %s names no chat %q under allow or groups, so nothing can be sent there", name, chat)
+	}
+	return place{name, Address{Chat: chat}}.raw(), nil
 }
 
 // maxDelivery is how long the body of a webhook's request may be, in bytes.

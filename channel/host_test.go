@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -20,7 +21,9 @@ import (
 	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
 )
 
 // echo answers with the text of the last message, in pieces, and a second between them for
@@ -36,6 +39,18 @@ func (echo) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, 
 			if m.Role == chat.User {
 				said = m.Text
 			}
+		}
+		if text, ok := strings.CutPrefix(said, "post "); ok {
+			if last := r.Messages[len(r.Messages)-1]; last.Role != chat.Tool {
+				args, _ := json.Marshal(map[string]string{"text": strings.TrimSuffix(text, "!")})
+				yield(model.Event{Call: &chat.Call{ID: "c" + text, Name: engine.PostTool, Arguments: args}}, nil)
+				yield(model.Event{Stop: model.Done}, nil)
+				return
+			}
+			time.Sleep(time.Second)
+			yield(model.Event{Text: text}, nil)
+			yield(model.Event{Stop: model.Done}, nil)
+			return
 		}
 		words := strings.Fields(fmt.Sprintf("you said %s, and %d messages were here", said, len(r.Messages)))
 		for i, w := range words {
@@ -142,8 +157,18 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(engine.Config{
-		Registry: catalog.NewRegistry(nil), Agents: []engine.Agent{{Name: "main", Model: echo{}}, {Name: "other", Model: echo{}}}, Store: s,
+	var e *engine.Engine
+	registry := catalog.NewRegistry(nil)
+	err = registry.Register(tool.Func(tool.Definition{Name: engine.PostTool, Description: "Send a message.", Risk: tool.Write, Replay: tool.Keyed}, func(ctx context.Context, in struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		return "sent", e.Post(ctx, session.Key(tool.Caller(ctx).Session), nil, in.Text, tool.IdempotencyKey(ctx))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err = engine.New(engine.Config{
+		Registry: registry, Agents: []engine.Agent{{Name: "main", Model: echo{}}, {Name: "other", Model: echo{}}}, Store: s,
 		Users: func(*catalog.Catalog) *identity.Users { return users },
 	})
 	if err != nil {
@@ -243,6 +268,18 @@ func TestClosedByDefault(t *testing.T) {
 			w.say(t, m)
 		}
 		time.Sleep(time.Second)
+		for _, c := range []struct {
+			m    channel.Incoming
+			want bool
+		}{
+			{person("666", "x"), false}, {person("2", "x"), true}, {person("1", "x"), true}, {bot, false},
+			{channel.Incoming{From: channel.Sender{ID: "666"}, At: channel.Address{Chat: "g"}, Group: true}, false},
+			{channel.Incoming{From: channel.Sender{ID: "666"}, At: channel.Address{Chat: "g"}, Group: true, Mentioned: true}, true},
+		} {
+			if got := channel.Wanted(t.Context(), w.in, c.m); got != c.want {
+				t.Errorf("%+v is wanted: %v", c.m, got)
+			}
+		}
 		expect(t, w.seen("666"), "go away")
 		expect(t, w.seen("1"), "you said I am known, and 1 messages were here")
 		expect(t, w.seen("2"))
@@ -274,6 +311,7 @@ func TestPairing(t *testing.T) {
 		if _, err := w.host.Pair(t.Context(), waiting[0].Code); !errors.Is(err, channel.ErrNoCode) {
 			t.Errorf("a code twice: %v", err)
 		}
+		time.Sleep(time.Second)
 		w.say(t, person("7", "three"))
 		time.Sleep(time.Second)
 		if seen := w.seen("7"); len(seen) != 3 || seen[2] != "you said three, and 1 messages were here" {
@@ -429,6 +467,23 @@ func TestCommands(t *testing.T) {
 		}
 		if n := len(w.seen("1")); n != 17 {
 			t.Errorf("%d answers", n)
+		}
+	})
+}
+
+// What a tool says comes before the reply, and a reply that repeats it does not come.
+func TestPost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}}, newPlace())
+		defer w.stop()
+		w.say(t, person("1", "post hello"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "hello")
+		w.say(t, person("1", "post done!"))
+		time.Sleep(time.Minute)
+		expect(t, w.seen("1"), "hello", "done", "done!")
+		if err := w.engine.Post(t.Context(), "agent:main:peer:test:none", nil, "x", "k"); !errors.Is(err, engine.ErrNowhere) {
+			t.Errorf("to nowhere: %v", err)
 		}
 	})
 }

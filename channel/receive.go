@@ -45,6 +45,17 @@ func (a *account) Receive(ctx context.Context, m Incoming) error {
 	return a.send(ctx, m, em)
 }
 
+// Wants reports whether Receive would take a message.
+func (a *account) Wants(ctx context.Context, m Incoming) bool {
+	if m.From.Bot || m.From.ID == "" {
+		return false
+	}
+	if m.Group {
+		return a.inGroup(m) && (m.Mentioned || a.Always)
+	}
+	return a.allowed(ctx, m.From)
+}
+
 func (a *account) inGroup(m Incoming) bool {
 	return slices.Contains(a.Groups, m.At.Chat) || slices.Contains(a.Groups, Everybody)
 }

@@ -253,7 +253,7 @@ func TestFairness(t *testing.T) {
 func waiting(t *testing.T, g *engine.Engine) (n int) {
 	t.Helper()
 	var b strings.Builder
-	must(t, g.Metrics(&b))
+	must(t, g.Metrics(t.Context(), &b))
 	for line := range strings.Lines(b.String()) {
 		var count int
 		for _, name := range []string{"etui_turns_running", "etui_messages_waiting"} {
@@ -303,7 +303,7 @@ func TestPoison(t *testing.T) {
 		t.Errorf("%d messages wait", len(left))
 	}
 	var b strings.Builder
-	must(t, g.Metrics(&b))
+	must(t, g.Metrics(t.Context(), &b))
 	if want := fmt.Sprintf("\netui_panics_total{} %d\n", tries.Load()); !strings.Contains(b.String(), want) {
 		t.Errorf("the metrics lack %q", want)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
 	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -127,7 +129,7 @@ func add(to *map[string]uint64, labels string, n int) {
 
 // Metrics writes what the engine did since it was made, and what it does now, in the
 // text format of Prometheus. It fails when w does.
-func (e *Engine) Metrics(w io.Writer) error {
+func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	var b strings.Builder
 	running, waiting := e.turns.depth()
 	_, inSessions := e.sessions.depth()
@@ -144,8 +146,30 @@ func (e *Engine) Metrics(w io.Writer) error {
 	gauge(&b, "etui_turns_running", "Turns that run.", running)
 	gauge(&b, "etui_messages_waiting", "Messages that wait for their turn.", waiting+inSessions)
 	gauge(&b, "etui_tools", "Tools in the catalog.", e.Catalog().Len())
+	depth, age := map[string]uint64{}, map[string]uint64{}
+	for _, state := range []store.State{store.Waiting, store.Answered, store.Parked} {
+		n, oldest, err := e.config.Store.Depth(ctx, state)
+		if err != nil {
+			continue // the store says when it is away; the rest is known
+		}
+		label := fmt.Sprintf("state=%q", state)
+		if depth[label] = uint64(n); n > 0 {
+			age[label] = uint64(max(e.config.Now().Sub(oldest).Seconds(), 0))
+		} else {
+			age[label] = 0
+		}
+	}
+	gauges(&b, "etui_inbox_messages", "Messages of the inbox: waiting, also while their turn runs; answered, until the reply is delivered; parked.", depth)
+	gauges(&b, "etui_inbox_oldest_seconds", "Age of the oldest of them.", age)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func gauges(b *strings.Builder, name, help string, values map[string]uint64) {
+	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
+	for _, labels := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(b, "%s{%s} %d\n", name, labels, values[labels])
+	}
 }
 
 func counter(b *strings.Builder, name, help string, values map[string]uint64) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/model"
@@ -29,8 +31,9 @@ type Letter struct {
 	// Tries and Reason are those of [Engine.Undelivered].
 	Tries  int
 	Reason string
-	// Asked is when the message was accepted.
-	Asked time.Time
+	// Asked is when the message was accepted, and Answered when its turn ended: the letters of
+	// a session are in this order.
+	Asked, Answered time.Time
 }
 
 // Letters returns the first letters after an ID, at most limit of them and in the order in
@@ -51,7 +54,7 @@ func (e *Engine) Letters(ctx context.Context, after int64, limit int) ([]Letter,
 }
 
 func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
-	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted}
+	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted, Answered: i.Ended}
 	var asked struct {
 		Reply json.RawMessage `json:"reply"`
 	}
@@ -126,3 +129,52 @@ func (e *Engine) Waiting(ctx context.Context, key session.Key) (int, error) {
 
 // maxCounted is how far Waiting counts.
 const maxCounted = 1000
+
+// PostTool is the name of the tool with which an agent says something before its reply, see
+// [Engine.Post].
+const PostTool = "message"
+
+// ErrNowhere says that a conversation has no place where something can be delivered: nobody
+// writes in it on a channel.
+var ErrNowhere = errors.New("this conversation is on no channel to which something can be sent; say it in your reply")
+
+// Post sends a text to a place, as [Message.Reply] names it, or to where the newest message
+// of the session came from. It is delivered once for each key, before the reply of the turn
+// that runs; a reply that only repeats it is not delivered then.
+func (e *Engine) Post(ctx context.Context, key session.Key, to json.RawMessage, text, idempotencyKey string) error {
+	text = e.config.Turn.Secrets.Redactor().Text(text)
+	if strings.TrimSpace(text) == "" {
+		return ErrEmpty
+	}
+	if len(text) > e.config.MaxMessage {
+		return fmt.Errorf("%w: %d bytes, at most %d are accepted", ErrTooLong, len(text), e.config.MaxMessage)
+	}
+	if len(to) == 0 {
+		s, err := e.config.Store.Load(ctx, key, 1)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrStore, err)
+		}
+		if to = s.Reply; len(to) == 0 {
+			return ErrNowhere
+		}
+	}
+	i, fresh, err := e.accept(ctx, key, Message{notice: text, Reply: to, Background: true, Client: "etui", IdempotencyKey: short("post-" + idempotencyKey)})
+	if err != nil || !fresh {
+		return err
+	}
+	// Nothing else takes the item up: it waits for nobody's turn. After a crash in between, it
+	// is a notice.
+	return e.write(ctx, store.End{ID: i.ID, Result: resultOf(&turn.Done{Reply: text}, nil), Deliver: true})
+}
+
+// said reports whether a reply only repeats what the turn has posted.
+func (r *running) said(ctx context.Context, done *turn.Done) bool {
+	if !slices.ContainsFunc(done.Used, func(u turn.Used) bool { return u.Tool == PostTool }) {
+		return false
+	}
+	items, err := r.config.Store.Items(ctx, store.ItemFilter{Session: r.key, After: r.item.ID, Limit: maxCounted})
+	return err == nil && slices.ContainsFunc(items, func(i store.Item) bool {
+		var posted result
+		return json.Unmarshal(i.Result, &posted) == nil && posted.Done != nil && strings.TrimSpace(posted.Done.Reply) == strings.TrimSpace(done.Reply)
+	})
+}

@@ -790,7 +790,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 					return !r.gone && yield(turn.Event{}, err) && false
 				}
 				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
-				end.Deliver = r.replies && (e.Step.Done == nil || e.Step.Done.Reply != "")
+				end.Deliver = r.replies && (e.Step.Done == nil || e.Step.Done.Reply != "" && !r.said(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)

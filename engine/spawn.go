@@ -431,7 +431,7 @@ func (r *running) askAbout(ctx context.Context, o *origin, key session.Key, list
 // withhold it.
 func (r *running) noticed(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	done := turn.Done{Reply: m.notice}
-	end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(s.Reply) > 0}
+	end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: len(m.Reply)+len(s.Reply) > 0}
 	if s.Turn.ID == "" { // else it would come between calls and their results
 		end.Session = s.Key
 		end.State, end.Messages = turn.Beside(s.State, chat.Message{Role: chat.Assistant, Text: m.notice, Time: r.config.Now()})

@@ -122,9 +122,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // metrics answers in the text format of Prometheus.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_ = s.engine.Metrics(w) // the client may have gone
+	if s.engine.Metrics(r.Context(), w) == nil { // the client may have gone
+		_ = s.config.Channels.Metrics(w)
+	}
 }
 
 func (s *Server) health(status string) Health {

@@ -351,6 +351,21 @@ func (m *Memory) Items(_ context.Context, f ItemFilter) ([]Item, error) {
 	return list, nil
 }
 
+// Depth implements [Inbox].
+func (m *Memory) Depth(_ context.Context, state State) (n int, oldest time.Time, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range m.inbox {
+		if i.State != state {
+			continue
+		}
+		if n++; n == 1 {
+			oldest = i.Accepted
+		}
+	}
+	return n, oldest, nil
+}
+
 // Update implements [Inbox].
 func (m *Memory) Update(_ context.Context, item Item) error {
 	m.mu.Lock()
@@ -377,7 +392,8 @@ func (m *Memory) Finish(_ context.Context, e End) error {
 	}
 	m.inbox[at].Result = e.Result
 	if e.Deliver {
-		m.inbox[at].State, m.inbox[at].Reason, m.inbox[at].Tries = Answered, "", 0
+		i := &m.inbox[at]
+		i.State, i.Reason, i.Tries, i.Ended = Answered, "", 0, time.Now()
 		return nil
 	}
 	m.end(at)

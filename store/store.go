@@ -59,6 +59,9 @@ type Inbox interface {
 	Mailboxes(ctx context.Context, holder string) ([]session.Key, error)
 	// Items returns the items that a filter chooses, in the order of their mailbox.
 	Items(ctx context.Context, f ItemFilter) ([]Item, error)
+	// Depth returns how many items have a state, and when the first of them was accepted; the
+	// zero time if there is none.
+	Depth(ctx context.Context, state State) (n int, oldest time.Time, err error)
 	// Update replaces State, Tries, Holder and Reason of an item. It returns [ErrEnded]
 	// where the item has ended.
 	Update(ctx context.Context, item Item) error
@@ -97,7 +100,8 @@ type Item struct {
 	Holder string
 	// Result is the host's own record of how it ended; nil until it has.
 	Result json.RawMessage
-	// Accepted and Ended are when it was; zero until it was.
+	// Accepted and Ended are when it was; zero until it was. An item that is [Answered] ended
+	// then.
 	Accepted, Ended time.Time
 }
 

@@ -104,6 +104,10 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 	if _, seen := s.seen.Get(a.ID); seen {
 		return nil
 	}
+	m := a.Incoming
+	if !channel.Wanted(ctx, s.in, m) {
+		a.files = nil
+	}
 	if len(a.files) > 0 {
 		select {
 		case s.loading <- struct{}{}:
@@ -112,7 +116,6 @@ func (s *session) take(ctx context.Context, a *arrival) error {
 			return ctx.Err()
 		}
 	}
-	m := a.Incoming
 	s.introduce(ctx, &m.From)
 	m.Files = s.load(ctx, a.files)
 	if err := ctx.Err(); err != nil {

@@ -17,21 +17,21 @@ import (
 )
 
 // incoming makes a message of its updates; false if there is nothing to hand over.
-func (c *Channel) incoming(ctx context.Context, me user, updates []update) (channel.Incoming, bool) {
+func (c *Channel) incoming(ctx context.Context, r *run, updates []update) (channel.Incoming, bool) {
 	switch u := updates[0]; {
 	case u.Callback != nil:
 		return c.press(ctx, u.Callback)
 	case u.Message != nil:
-		return c.message(ctx, me, updates)
+		return c.message(ctx, r, updates)
 	case u.ChannelPost != nil:
-		m, ok := c.message(ctx, me, []update{{Message: u.ChannelPost}})
+		m, ok := c.message(ctx, r, []update{{Message: u.ChannelPost}})
 		return m, ok && m.Mentioned
 	}
 	return channel.Incoming{}, false
 }
 
-func (c *Channel) message(ctx context.Context, me user, updates []update) (channel.Incoming, bool) {
-	m := updates[0].Message
+func (c *Channel) message(ctx context.Context, r *run, updates []update) (channel.Incoming, bool) {
+	me, m := r.me, updates[0].Message
 	if m.MigrateTo != 0 {
 		c.move(ctx, id(m.Chat.ID), id(m.MigrateTo))
 		return channel.Incoming{}, false
@@ -77,6 +77,9 @@ func (c *Channel) message(ctx context.Context, me user, updates []update) (chann
 		if !m.Reply.of(me) {
 			files = append(files, attached(m.Reply)...)
 		}
+	}
+	if !channel.Wanted(ctx, r.in, in) {
+		return in, true
 	}
 	in.Files = c.fetch(ctx, files)
 	if in.Group {

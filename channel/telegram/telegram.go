@@ -287,7 +287,7 @@ func (c *Channel) handle(ctx context.Context, r *run, updates []update) error {
 	if len(updates) == 0 {
 		return nil
 	}
-	m, ok := c.incoming(ctx, r.me, updates)
+	m, ok := c.incoming(ctx, r, updates)
 	if err := ctx.Err(); err != nil {
 		return err // what was asked of Telegram for the message is not complete
 	}

@@ -182,7 +182,7 @@ func (c *Channel) deliver(ctx context.Context, run *run, e event) error {
 	if m.ID == "" {
 		m.ID = e.identity()
 	}
-	if e.MediaID != "" && e.Type != "event" {
+	if e.MediaID != "" && e.Type != "event" && channel.Wanted(ctx, run.in, m) {
 		file, err := c.file(ctx, run, e)
 		if err != nil {
 			return err

@@ -122,6 +122,13 @@ func (a *cli) greet(s *app.Server, took time.Duration) {
 		}
 		fmt.Fprintf(a.out, "  skills     %s; see etui skills list\n", text)
 	}
+	if list := w.Config.Channels; len(list) > 0 {
+		names := make([]string, len(list))
+		for i, c := range list {
+			names[i] = c.Name
+		}
+		fmt.Fprintf(a.out, "  channels   %s; see etui channels list\n", strings.Join(names, ", "))
+	}
 	if s.Config.Learning.Keep {
 		fmt.Fprintf(a.out, "  usage      past turns are kept; see etui usage show\n")
 	}

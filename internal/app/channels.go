@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,8 +16,10 @@ import (
 	"github.com/etui-run/etui/channel/telegram"
 	"github.com/etui-run/etui/channel/webhook"
 	"github.com/etui-run/etui/channel/wecom"
+	"github.com/etui-run/etui/engine"
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
 )
 
@@ -83,6 +87,11 @@ func only(c config.Channel, keys ...string) error {
 // openChannels makes the adapters of the configuration, and registers the tools that come
 // with them. They connect to nothing yet.
 func (a *App) openChannels() error {
+	if len(a.Workspace.Config.Channels) > 0 {
+		if err := a.registry.Register(a.messageTool()); err != nil {
+			return err
+		}
+	}
 	for _, c := range a.Workspace.Config.Channels {
 		made, err := a.newChannel(c)
 		if err != nil {
@@ -120,4 +129,39 @@ func (a *App) openChannels() error {
 		}
 	}
 	return nil
+}
+
+// messageInput are the arguments of the tool message.
+type messageInput struct {
+	// What to say, as Markdown
+	Text string `json:"text"`
+	// Name of a channel, to write somewhere else; leave it out to write in this conversation
+	Channel string `json:"channel,omitempty"`
+	// With channel: the ID of the chat or person there
+	Chat string `json:"chat,omitempty"`
+}
+
+// messageTool is the tool with which a model says something before its reply, or elsewhere.
+func (a *App) messageTool() tool.Tool {
+	return tool.Func(tool.Definition{
+		Name: engine.PostTool, Description: "Send a message at once, while you go on working: to the user in this conversation, or to a chat of another channel. Your final reply is sent anyway; do not repeat the message in it.",
+		Translations: map[string]string{"zh": "立即发送一条消息：在当前会话中，或发到另一个渠道的聊天。"}, Aliases: []string{"notify", "send a message", "post to a channel", "通知", "发消息"},
+		Groups: []string{"channel"}, Risk: tool.Write, Replay: tool.Keyed, Source: "channel",
+	}, func(ctx context.Context, in messageInput) (string, error) {
+		f := tool.Caller(ctx)
+		if f.Session == "" {
+			return "", engine.ErrNowhere
+		}
+		var to json.RawMessage
+		if in.Channel != "" || in.Chat != "" {
+			var err error
+			if to, err = a.channels.Place(in.Channel, in.Chat); err != nil {
+				return "", err
+			}
+		}
+		if err := a.Engine.Post(ctx, session.Key(f.Session), to, in.Text, tool.IdempotencyKey(ctx)); err != nil {
+			return "", err
+		}
+		return "It is on its way.", nil
+	})
 }

@@ -116,6 +116,18 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) (list []store.Ite
 	return list, err
 }
 
+// Depth implements [store.Inbox].
+func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
+	var accepted int64
+	err = s.read(ctx, func(ctx context.Context) error {
+		return s.pool.QueryRow(ctx, `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '`+string(state)+`'`).Scan(&n, &accepted)
+	})
+	if n > 0 {
+		oldest = time.UnixMilli(accepted)
+	}
+	return n, oldest, err
+}
+
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
 	b := &pgx.Batch{}

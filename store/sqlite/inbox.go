@@ -98,6 +98,16 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	return list, s.explain(rows.Err())
 }
 
+// Depth implements [store.Inbox].
+func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest time.Time, err error) {
+	query := `SELECT count(*), coalesce(min(accepted), 0) FROM inbox WHERE state = '` + string(state) + `'` // in these words, for the indexes
+	var accepted int64
+	if err = s.read.QueryRowContext(ctx, query).Scan(&n, &accepted); err == nil && n > 0 {
+		oldest = time.UnixMilli(accepted)
+	}
+	return n, oldest, s.explain(err)
+}
+
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
 	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
@@ -118,7 +128,7 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 		result := string(e.Result)
 		var err error
 		if e.Deliver {
-			err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = ? WHERE id = ? AND state NOT IN ('answered', 'done')`, result, e.ID))
+			err = changed(tx.ExecContext(ctx, `UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = ?, ended = ? WHERE id = ? AND state NOT IN ('answered', 'done')`, result, time.Now().UnixMilli(), e.ID))
 		} else {
 			err = end(ctx, tx, e.ID, `state NOT IN ('answered', 'done')`, &result)
 		}
@@ -144,7 +154,7 @@ func end(ctx context.Context, tx *sql.Tx, id int64, condition string, result *st
 		return store.ErrEnded
 	case err == nil && keyed:
 		if _, err = tx.ExecContext(ctx, `UPDATE inbox SET state = 'done', message = NULL, result = coalesce(?, result), ended = ? WHERE id = ?`, result, now.UnixMilli(), id); err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ?`, now.Add(-store.Kept).UnixMilli())
+			_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE ended < ? AND state = 'done'`, now.Add(-store.Kept).UnixMilli())
 		}
 	case err == nil:
 		_, err = tx.ExecContext(ctx, `DELETE FROM inbox WHERE id = ?`, id)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
@@ -143,12 +144,19 @@ func outbox(t *testing.T, s store.Store) {
 		t.Fatalf("after an ID: %+v and %+v, %v", list, later, err)
 	}
 	for _, i := range list {
-		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || !i.Ended.IsZero() {
+		if string(i.Message) != `{"text":"hi"}` || string(i.Result) != `{"reply":1}` || i.Tries != 2 || i.Reason != "the platform is away" || i.Ended.IsZero() {
 			t.Errorf("the item is %+v", i)
 		}
 		must(t, s.Delivered(t.Context(), i.ID))
 		if err := s.Delivered(t.Context(), i.ID); !errors.Is(err, store.ErrEnded) {
 			t.Errorf("delivered twice: %v", err)
+		}
+	}
+	for state, want := range map[store.State]int{store.Waiting: 1, store.Answered: 0, store.Parked: 0, store.Done: 1} {
+		n, oldest, err := s.Depth(t.Context(), state)
+		must(t, err)
+		if n != want || oldest.IsZero() != (n == 0) || n > 0 && oldest.Sub(waits.Accepted).Abs() > time.Minute {
+			t.Errorf("%d items are %s, the first from %v; want %d", n, state, oldest, want)
 		}
 	}
 	if err := s.Delivered(t.Context(), waits.ID); !errors.Is(err, store.ErrEnded) {

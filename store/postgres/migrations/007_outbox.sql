@@ -13,7 +13,7 @@ BEGIN
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'the message has ended' USING ERRCODE = 'ET002';
 	END IF;
-	UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = what WHERE id = item;
+	UPDATE inbox SET state = 'answered', reason = '', tries = 0, result = what, ended = now_ms() WHERE id = item;
 	IF NOT deliver THEN
 		PERFORM delivered(item, kept_ms);
 	END IF;
@@ -30,7 +30,7 @@ BEGIN
 	END IF;
 	IF i.keyed THEN
 		UPDATE inbox SET state = 'done', message = NULL, ended = now_ms() WHERE id = item;
-		DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended < now_ms() - kept_ms LIMIT 100 FOR UPDATE SKIP LOCKED);
+		DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended < now_ms() - kept_ms AND state = 'done' LIMIT 100 FOR UPDATE SKIP LOCKED);
 	ELSE
 		DELETE FROM inbox WHERE id = item;
 	END IF;
