@@ -2,10 +2,14 @@ package anthropic
 
 import (
 	"encoding/json"
-
-	"github.com/anthropics/anthropic-sdk-go"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
 )
 
@@ -16,22 +20,62 @@ type answer struct {
 	calls  []*partial
 	usage  model.Tokens
 	fresh  int // input tokens outside the cache
-	reason anthropic.StopReason
+	reason string
+	begun  bool
 	ended  bool
 }
 
 // partial is a call that is being assembled.
 type partial struct {
 	chat.Call
-	index int64
+	index int
 }
 
-// take adds an event and returns its text.
-func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
+// read reads a body to the end of the answer and yields the text as it arrives. A body
+// that ends or fails before the answer does is an error.
+func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for said, err := range sse.Events(body) {
+			var text string
+			if err == nil {
+				text, err = a.take(said)
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if text != "" && !yield(text, nil) || a.ended {
+				return
+			}
+		}
+		if !a.begun {
+			yield("", errors.New("the server sent an empty answer, or one of another protocol"))
+			return
+		}
+		yield("", io.ErrUnexpectedEOF)
+	}
+}
+
+// take adds an event and returns its text. The API may add kinds of events and blocks,
+// so a field of another type than expected is passed over.
+func (a *answer) take(said sse.Event) (string, error) {
+	var e event
+	err := json.Unmarshal(said.Data, &e)
+	if said.Name == "error" || e.Type == "error" {
+		return "", &refusal{status: http.StatusOK, body: said.Data}
+	}
+	if other := (*json.UnmarshalTypeError)(nil); err != nil && !errors.As(err, &other) {
+		return "", fmt.Errorf("the server sent something that is not a piece of an answer: %s", said.Data)
+	}
+	return a.add(e), nil
+}
+
+// add adds an event and returns its text.
+func (a *answer) add(e event) string {
 	switch e.Type {
 	case "message_start":
-		u := e.Message.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.begun = true
+		a.count(e.Message.Usage)
 	case "content_block_start":
 		switch e.ContentBlock.Type {
 		case "tool_use":
@@ -52,8 +96,7 @@ func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
 		}
 	case "message_delta":
 		a.reason = e.Delta.StopReason
-		u := e.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.count(e.Usage)
 	case "message_stop":
 		a.ended = true
 	}
@@ -63,12 +106,12 @@ func (a *answer) take(e *anthropic.MessageStreamEventUnion) string {
 // count records the provider's counts. The counts of an answer only grow, and an event
 // may leave some out. The API counts cached tokens separately; we include them in the
 // input.
-func (a *answer) count(fresh, read, written, output int64) {
-	a.fresh = max(a.fresh, int(fresh))
-	a.usage.CacheRead = max(a.usage.CacheRead, int(read))
-	a.usage.CacheWrite = max(a.usage.CacheWrite, int(written))
+func (a *answer) count(u usage) {
+	a.fresh = max(a.fresh, u.InputTokens)
+	a.usage.CacheRead = max(a.usage.CacheRead, u.CacheReadInputTokens)
+	a.usage.CacheWrite = max(a.usage.CacheWrite, u.CacheCreationInputTokens)
 	a.usage.Input = a.fresh + a.usage.CacheRead + a.usage.CacheWrite
-	a.usage.Output = max(a.usage.Output, int(output))
+	a.usage.Output = max(a.usage.Output, u.OutputTokens)
 }
 
 // wholeCalls returns the calls. If the answer hit its token limit, the last call may
@@ -87,9 +130,9 @@ func (a *answer) wholeCalls() []*chat.Call {
 
 func (a *answer) stop() model.Stop {
 	switch a.reason {
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		return model.Length
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		return model.Refused
 	}
 	if len(a.calls) > 0 {

@@ -8,6 +8,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,8 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/etui-run/etui/model"
 )
@@ -60,6 +59,10 @@ type Config struct {
 const (
 	defaultBaseURL   = "https://api.anthropic.com"
 	defaultMaxTokens = 8192
+	// version is the version of the API.
+	version = "2023-06-01"
+	// maxRefusal limits how much of an error response is read.
+	maxRefusal = 64 << 10
 )
 
 // old matches the models that do not know defer_loading.
@@ -68,7 +71,8 @@ var old = regexp.MustCompile(`^claude-(instant|[123])`)
 // Model is one of Anthropic's models. It is safe for concurrent use.
 type Model struct {
 	config Config
-	client anthropic.Client
+	base   *url.URL
+	client *http.Client
 }
 
 var _ model.Model = (*Model)(nil)
@@ -95,23 +99,7 @@ func New(cfg Config) (*Model, error) {
 		cfg.CacheLife = 5 * time.Minute
 	}
 	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
-	return &Model{cfg, anthropic.NewClient(cfg.options()...)}, nil
-}
-
-func (cfg Config) options() []option.RequestOption {
-	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithBaseURL(cfg.BaseURL),
-		option.WithMaxRetries(0), // the transport retries
-		option.WithHTTPClient(model.Client(cfg.Transport)),
-	}
-	if cfg.APIKey != "" {
-		options = append(options, option.WithAPIKey(cfg.APIKey))
-	}
-	for name, value := range cfg.Headers {
-		options = append(options, option.WithHeader(name, value))
-	}
-	return options
+	return &Model{cfg, base, model.Client(cfg.Transport)}, nil
 }
 
 // Info implements [model.Model].
@@ -129,21 +117,21 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 			return
 		}
 		names := model.NewNames(req)
-		stream := m.client.Messages.NewStreaming(ctx, m.request(req, names))
-		defer func() { _ = stream.Close() }()
-		a := answer{names: names}
-		for !a.ended && stream.Next() {
-			e := stream.Current()
-			if text := a.take(&e); text != "" && !yield(model.Event{Text: text}, nil) {
-				return
-			}
-		}
-		if err := stream.Err(); err != nil || !a.ended {
-			if err == nil {
-				err = io.ErrUnexpectedEOF
-			}
+		body, err := m.ask(ctx, req, names)
+		if err != nil {
 			yield(model.Event{}, m.failure(ctx, err))
 			return
+		}
+		defer body.Close()
+		a := answer{names: names}
+		for text, err := range a.read(body) {
+			if err != nil {
+				yield(model.Event{}, m.failure(ctx, err))
+				return
+			}
+			if !yield(model.Event{Text: text}, nil) {
+				return
+			}
 		}
 		for _, call := range a.wholeCalls() {
 			if !yield(model.Event{Call: call}, nil) {
@@ -152,4 +140,47 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 		}
 		yield(model.Event{Stop: a.stop(), Usage: &a.usage}, nil)
 	}
+}
+
+// ask sends the request and returns the body of the answer.
+func (m *Model) ask(ctx context.Context, req model.Request, names model.Names) (io.ReadCloser, error) {
+	raw, err := m.request(req, names)
+	if err != nil {
+		return nil, err
+	}
+	return m.send(ctx, http.MethodPost, "v1/messages", raw)
+}
+
+// send sends a request with the key, and returns the body of the answer. A nil raw
+// sends no body.
+func (m *Model) send(ctx context.Context, method, path string, raw []byte) (io.ReadCloser, error) {
+	asked, err := http.NewRequestWithContext(ctx, method, m.base.JoinPath(path).String(), bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	asked.Header.Set("Accept", "application/json") // Anthropic's own clients send it for streams, too
+	asked.Header.Set("Anthropic-Version", version)
+	if raw != nil {
+		asked.Header.Set("Content-Type", "application/json")
+	}
+	if m.config.APIKey != "" {
+		asked.Header.Set("X-Api-Key", m.config.APIKey)
+	}
+	for name, value := range m.config.Headers {
+		asked.Header.Set(name, value)
+	}
+	resp, err := m.client.Do(asked)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < http.StatusMultipleChoices {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // the status is enough
+	if len(bytes.TrimSpace(said)) == 0 {
+		said = []byte(strings.TrimSpace(http.StatusText(resp.StatusCode) + " " + resp.Header.Get("Location")))
+	}
+	wait, _ := model.RetryAfter(resp, time.Now())
+	return nil, &refusal{resp.StatusCode, said, wait}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/etui-run/etui/model"
 )
 
@@ -25,34 +23,44 @@ var kinds = map[string]error{
 	"request_too_large":     model.ErrTooLong,
 }
 
+// refusal is an error from the API, in place of an answer or in the middle of one.
+type refusal struct {
+	// status is the HTTP status; 200 in the middle of an answer.
+	status     int
+	body       []byte
+	retryAfter time.Duration
+}
+
+func (r *refusal) Error() string {
+	detail, _ := r.read()
+	return detail
+}
+
 // failure describes an error in the terms of package model, without secrets.
 func (m *Model) failure(ctx context.Context, err error) error {
 	e := model.Error{Model: m.config.Name}
-	if refused := (*anthropic.Error)(nil); errors.As(err, &refused) {
-		e.Status, e.Detail, e.Kind = read(refused)
-		e.RetryAfter, _ = model.RetryAfter(refused.Response, time.Now())
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		e.Status, e.RetryAfter = refused.status, refused.retryAfter
+		e.Detail, e.Kind = refused.read()
 	}
 	return model.Failure(ctx, err, e, m.config.APIKey, m.config.Headers)
 }
 
-// read returns the API's error message.
-func read(refused *anthropic.Error) (status int, detail string, kind error) {
-	status, detail = refused.StatusCode, refused.RawJSON()
+// read returns the API's error message and the kind of failure.
+func (r *refusal) read() (detail string, kind error) {
+	detail = string(r.body)
 	var body struct {
 		Error struct {
 			Type    string `json:"type"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal([]byte(detail), &body) // otherwise detail is kept
+	_ = json.Unmarshal(r.body, &body) // otherwise detail is kept
 	if body.Error.Message != "" {
 		detail = body.Error.Message
 	}
-	if detail == "" {
-		detail = http.StatusText(status)
-	}
-	kind = model.KindOf(status)
-	if known, ok := kinds[body.Error.Type]; ok && status < http.StatusMultipleChoices {
+	kind = model.KindOf(r.status)
+	if known, ok := kinds[body.Error.Type]; ok && r.status < http.StatusMultipleChoices {
 		kind = known
 	}
 	// The API has no types of their own for these.
@@ -62,5 +70,5 @@ func read(refused *anthropic.Error) (status int, detail string, kind error) {
 	if errors.Is(kind, model.ErrRequest) && model.TooLong(detail) {
 		kind = model.ErrTooLong
 	}
-	return status, detail, kind
+	return detail, kind
 }

@@ -1,12 +1,9 @@
 package anthropic
 
 import (
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
@@ -14,23 +11,20 @@ import (
 )
 
 // request encodes a request for the API.
-func (m *Model) request(req model.Request, names model.Names) anthropic.MessageNewParams {
-	out := anthropic.MessageNewParams{Model: m.config.Model, MaxTokens: int64(m.config.MaxTokens)}
-	if req.MaxTokens > 0 {
-		out.MaxTokens = int64(req.MaxTokens)
+func (m *Model) request(req model.Request, names model.Names) ([]byte, error) {
+	out := request{
+		Model: m.config.Model, Stream: true, MaxTokens: cmp.Or(req.MaxTokens, m.config.MaxTokens),
+		TopP: req.TopP, StopSequences: req.Stop,
 	}
 	if req.Temperature != nil {
-		out.Temperature = param.NewOpt(min(*req.Temperature, 1)) // the API's most
+		most := min(*req.Temperature, 1) // the API's most
+		out.Temperature = &most
 	}
-	if req.TopP != nil {
-		out.TopP = param.NewOpt(*req.TopP)
-	}
-	out.StopSequences = req.Stop
 	for _, d := range req.Tools {
-		out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: define(d, names)})
+		out.Tools = append(out.Tools, define(d, names))
 	}
 	if strings.TrimSpace(req.System) != "" {
-		out.System = []anthropic.TextBlockParam{{Text: req.System}}
+		out.System = []block{textBlock(req.System)}
 	}
 	c := conversation{names: names, deferred: map[string]bool{}, blind: m.config.Blind}
 	if m.config.Deferral {
@@ -46,11 +40,11 @@ func (m *Model) request(req model.Request, names model.Names) anthropic.MessageN
 	if m.config.Deferral {
 		for _, d := range req.Deferred { // after the breakpoint: deferred tools may not carry one
 			t := define(d, names)
-			t.DeferLoading = param.NewOpt(true)
-			out.Tools = append(out.Tools, anthropic.ToolUnionParam{OfTool: t})
+			t.DeferLoading = true
+			out.Tools = append(out.Tools, t)
 		}
 	}
-	return out
+	return json.Marshal(out) // with HTML escaped, as ever: the provider's cache compares the bytes
 }
 
 // unknown returns the first setting that the API does not know; empty if it knows all.
@@ -64,29 +58,23 @@ func unknown(s model.Settings) string {
 	return ""
 }
 
-func define(d tool.Definition, names model.Names) *anthropic.ToolParam {
-	t := anthropic.ToolParam{Name: names.Provider(d.Name), InputSchema: param.Override[anthropic.ToolInputSchemaParam](d.Schema())}
-	if d.Description != "" {
-		t.Description = param.NewOpt(d.Description)
-	}
-	return &t
+func define(d tool.Definition, names model.Names) definition {
+	return definition{Name: names.Provider(d.Name), Description: d.Description, InputSchema: d.Schema()}
 }
 
 // mark sets the cache breakpoints: four, as many as the API allows.
-func mark(out *anthropic.MessageNewParams) {
-	breakpoint := anthropic.NewCacheControlEphemeralParam()
+func mark(out *request) {
+	breakpoint := &cacheControl{Type: "ephemeral"}
 	if n := len(out.Tools); n > 0 {
-		out.Tools[n-1].OfTool.CacheControl = breakpoint
+		out.Tools[n-1].CacheControl = breakpoint
 	}
 	if n := len(out.System); n > 0 {
 		out.System[n-1].CacheControl = breakpoint
 	}
 	left := 2
 	for i := len(out.Messages) - 1; i >= 0 && left > 0; i-- {
-		if m := out.Messages[i]; m.Role == anthropic.MessageParamRoleUser {
-			if at := m.Content[len(m.Content)-1].GetCacheControl(); at != nil {
-				*at = breakpoint
-			}
+		if m := out.Messages[i]; m.Role == roleUser {
+			m.Content[len(m.Content)-1].CacheControl = breakpoint
 			left--
 		}
 	}
@@ -95,11 +83,16 @@ func mark(out *anthropic.MessageNewParams) {
 // conversation follows the API's rules: user and assistant alternate, the user begins,
 // no block is empty, and the results of a round of calls share one message.
 type conversation struct {
-	messages []anthropic.MessageParam
+	messages []message
 	names    model.Names
 	deferred map[string]bool // by our name
 	blind    bool
 }
+
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
 
 // Placeholders for messages that the API would reject.
 const (
@@ -112,17 +105,17 @@ func (c *conversation) add(m chat.Message) {
 	switch m.Role {
 	case chat.Assistant:
 		if len(c.messages) == 0 {
-			c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(earlier))
+			c.append(roleUser, textBlock(earlier))
 		}
 		if len(m.Calls) == 0 || strings.TrimSpace(m.Text) != "" {
-			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewTextBlock(orElse(m.Text, noAnswer)))
+			c.append(roleAssistant, textBlock(orElse(m.Text, noAnswer)))
 		}
 		for _, call := range m.Calls {
-			c.append(anthropic.MessageParamRoleAssistant, anthropic.NewToolUseBlock(callID(call.ID), object(call.Arguments), c.names.Provider(call.Name)))
+			c.append(roleAssistant, block{Type: "tool_use", ID: callID(call.ID), Input: object(call.Arguments), Name: c.names.Provider(call.Name)})
 		}
 	case chat.Tool:
 		if m.Result != nil {
-			c.append(anthropic.MessageParamRoleUser, c.result(*m.Result))
+			c.append(roleUser, c.result(*m.Result))
 		}
 	default:
 		text, pictures := model.Seen(m)
@@ -130,67 +123,54 @@ func (c *conversation) add(m chat.Message) {
 			text, pictures = model.UserText(m), nil
 		}
 		for _, f := range pictures {
-			block := anthropic.ContentBlockParamUnion{OfImage: picture(f)}
-			if f.MediaType == chat.PDF {
-				block = document(f)
-			}
-			c.append(anthropic.MessageParamRoleUser, block)
+			c.append(roleUser, shown(f))
 		}
 		if text != "" || len(pictures) == 0 {
-			c.append(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(orElse(text, noText)))
+			c.append(roleUser, textBlock(orElse(text, noText)))
 		}
 	}
 }
 
-func (c *conversation) append(role anthropic.MessageParamRole, block anthropic.ContentBlockParamUnion) {
+func (c *conversation) append(role string, b block) {
 	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role {
-		c.messages[n-1].Content = append(c.messages[n-1].Content, block)
+		c.messages[n-1].Content = append(c.messages[n-1].Content, b)
 		return
 	}
-	c.messages = append(c.messages, anthropic.MessageParam{Role: role, Content: []anthropic.ContentBlockParamUnion{block}})
+	c.messages = append(c.messages, message{Role: role, Content: []block{b}})
 }
 
 // result encodes the result of a call. The names of deferred tools load them: the API
 // shows their definitions in place of the text, which says less. Tools that are gone
 // by now are left out, because the API knows only those of the request.
-func (c *conversation) result(r chat.Result) anthropic.ContentBlockParamUnion {
-	block := anthropic.ToolResultBlockParam{ToolUseID: callID(r.CallID)}
+func (c *conversation) result(r chat.Result) block {
+	out := block{Type: "tool_result", ToolUseID: callID(r.CallID), IsError: r.Failed}
 	for _, name := range r.Tools {
 		if c.deferred[name] {
-			block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{
-				OfToolReference: &anthropic.ToolReferenceBlockParam{ToolName: c.names.Provider(name)},
-			})
+			out.Content = append(out.Content, block{Type: "tool_reference", ToolName: c.names.Provider(name)})
 		}
 	}
-	if len(block.Content) == 0 && strings.TrimSpace(r.Text) != "" {
-		block.Content = []anthropic.ToolResultBlockParamContentUnion{{OfText: &anthropic.TextBlockParam{Text: r.Text}}}
+	if len(out.Content) == 0 && strings.TrimSpace(r.Text) != "" {
+		out.Content = []block{textBlock(r.Text)}
 	}
 	if c.blind && len(r.Images) > 0 {
 		r.Images = nil
-		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfText: &anthropic.TextBlockParam{Text: "(The picture cannot be shown: the model takes none.)"}})
+		out.Content = append(out.Content, textBlock("(The picture cannot be shown: the model takes none.)"))
 	}
 	for _, f := range r.Images {
-		block.Content = append(block.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: picture(f)})
+		out.Content = append(out.Content, shown(f))
 	}
-	if r.Failed {
-		block.IsError = param.NewOpt(true)
-	}
-	return anthropic.ContentBlockParamUnion{OfToolResult: &block}
+	return out
 }
 
-// document encodes a PDF.
-func document(f chat.File) anthropic.ContentBlockParamUnion {
-	d := &anthropic.DocumentBlockParam{Source: anthropic.DocumentBlockParamSourceUnion{OfBase64: &anthropic.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(f.Data)}}}
-	if f.Name != "" {
-		d.Title = param.NewOpt(f.Name)
-	}
-	return anthropic.ContentBlockParamUnion{OfDocument: d}
-}
+func textBlock(text string) block { return block{Type: "text", Text: text} }
 
-func picture(f chat.File) *anthropic.ImageBlockParam {
-	return &anthropic.ImageBlockParam{Source: anthropic.ImageBlockParamSourceUnion{OfBase64: &anthropic.Base64ImageSourceParam{
-		MediaType: anthropic.Base64ImageSourceMediaType(f.MediaType), Data: base64.StdEncoding.EncodeToString(f.Data),
-	}}}
+// shown encodes a picture or a PDF.
+func shown(f chat.File) block {
+	b := block{Type: "image", Source: &source{Type: "base64", MediaType: f.MediaType, Data: f.Data}}
+	if f.MediaType == chat.PDF {
+		b.Type, b.Title = "document", f.Name
+	}
+	return b
 }
 
 func orElse(text, otherwise string) string {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
 )
 
@@ -119,12 +120,12 @@ func newAnswer(req model.Request) *answer {
 func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		some := false
-		for e, err := range events(body) {
+		for e, err := range sse.Events(body) {
 			some = true
 			if err != nil && a.reason != "" {
 				return // only the usage is missing
 			}
-			if string(bytes.TrimSpace(e.data)) == "[DONE]" {
+			if string(bytes.TrimSpace(e.Data)) == "[DONE]" {
 				a.end("stop")
 				return
 			}
@@ -150,13 +151,13 @@ func (a *answer) read(body io.Reader) iter.Seq2[string, error] {
 }
 
 // take adds a piece and returns its text.
-func (a *answer) take(e event) (string, error) {
+func (a *answer) take(e sse.Event) (string, error) {
 	var c chunk
-	if err := json.Unmarshal(e.data, &c); err != nil {
-		return "", malformed("something that is not a piece of an answer", e.data)
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		return "", malformed("something that is not a piece of an answer", e.Data)
 	}
-	if e.name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
-		return "", &refusal{status: http.StatusOK, body: e.data}
+	if e.Name == "error" || c.Object == "error" || len(c.Error) > 0 && string(c.Error) != "null" {
+		return "", &refusal{status: http.StatusOK, body: e.Data}
 	}
 	if u := c.Usage; u != nil {
 		a.usage = &model.Tokens{Input: u.PromptTokens, Output: u.CompletionTokens, CacheRead: max(u.Details.CachedTokens, u.CacheHit)}

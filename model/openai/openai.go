@@ -56,7 +56,11 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-const defaultBaseURL = "https://api.openai.com/v1"
+const (
+	defaultBaseURL = "https://api.openai.com/v1"
+	// maxRefusal limits how much of an error response is read.
+	maxRefusal = 64 << 10
+)
 
 // Model is a model on a server. It is safe for concurrent use.
 type Model struct {
