@@ -113,6 +113,7 @@ func start(t *testing.T) *place {
 	all.Go(func() { _ = out.Serve(p.out) })
 	t.Cleanup(func() {
 		_, _ = in.Close(), out.Close()
+		_, _ = p.imap.Close(), p.out.Close() // a server that has not begun yet does not do it
 		all.Wait()
 	})
 	return p
@@ -171,6 +172,7 @@ func (p *place) config() email.Config {
 	return email.Config{
 		IMAP: "imap://" + p.imap.Addr().String(), SMTP: "smtp://" + p.out.Addr().String(),
 		Address: "Bot <Bot@example.net>", User: "bot@example.net", Password: "secret", AuthServ: "mx.example.net", PerHour: 100,
+		Poll: 200 * time.Millisecond, // go-imap's server forgets what arrives just before IDLE
 	}
 }
 
