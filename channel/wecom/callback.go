@@ -318,7 +318,10 @@ func (c *Channel) file(ctx context.Context, run *run, e event) (chat.File, error
 		f = &fetch{done: make(chan struct{})}
 		c.fetches.Put(e.MediaID, f)
 		c.work.Add(1) // the delivery is counted, so Run does not wait yet
-		go c.fetch(context.WithoutCancel(ctx), run, e, f)
+		go func() {
+			defer panics.Log(c.log, "fetching a file from WeCom")
+			c.fetch(context.WithoutCancel(ctx), run, e, f)
+		}()
 	}
 	f.tries++
 	last := f.tries >= fileTries
@@ -342,7 +345,6 @@ func (c *Channel) file(ctx context.Context, run *run, e event) (chat.File, error
 func (c *Channel) fetch(ctx context.Context, run *run, e event, f *fetch) {
 	defer c.work.Done()
 	defer close(f.done)
-	defer panics.Log(c.log, "fetching a file from WeCom")
 	f.file = e.named("", "")
 	ctx, unbind := run.bind(ctx)
 	defer unbind()
