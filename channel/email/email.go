@@ -69,7 +69,8 @@ type Config struct {
 	// PerHour is how many mails of one address are taken in an hour; 0 means 20. Those
 	// beyond it stay unread, so that two programs that answer each other come to an end.
 	PerHour int
-	// Poll is how often servers that announce no mail are asked; 0 means a minute.
+	// Poll is how often the server is asked for mail that it has not announced; 0 means a
+	// minute.
 	Poll time.Duration
 	// TLS is for servers with certificates of their own; nil trusts what the machine trusts.
 	TLS *tls.Config

@@ -113,6 +113,7 @@ func start(t *testing.T) *place {
 	all.Go(func() { _ = out.Serve(p.out) })
 	t.Cleanup(func() {
 		_, _ = in.Close(), out.Close()
+		_, _ = p.imap.Close(), p.out.Close() // also if serving had not begun
 		all.Wait()
 	})
 	return p
@@ -171,6 +172,7 @@ func (p *place) config() email.Config {
 	return email.Config{
 		IMAP: "imap://" + p.imap.Addr().String(), SMTP: "smtp://" + p.out.Addr().String(),
 		Address: "Bot <Bot@example.net>", User: "bot@example.net", Password: "secret", AuthServ: "mx.example.net", PerHour: 100,
+		Poll: 50 * time.Millisecond, // the server does not announce what arrives just before IDLE
 	}
 }
 
@@ -456,11 +458,32 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	config := p.config()
+	config.Poll = time.Hour
+	in := newBox()
+	p.deliver(t, mail(pass, "first"))
+	run(t, open(t, config), in)
+	in.next(t)
+	for i := 0; ; i++ { // until one is announced
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\n", pass, i), "more"))
+		select {
+		case <-in.got:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if i > 1000 {
+			t.Fatal("nothing is announced")
+		}
+	}
+}
+
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	config := p.config()
-	config.Poll = time.Millisecond
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return silent{conn}, err

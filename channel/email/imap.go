@@ -122,14 +122,10 @@ func (s *session) within(d time.Duration) (stop func()) {
 
 func (s *session) close() { _ = s.client.Close() } // all that matters was said
 
-// wait waits until mail has arrived. Every few minutes it returns without: a server may have
-// forgotten to say it, or a lost connection not be noticed.
+// wait waits until mail has arrived. After Config.Poll it returns without: some servers do not
+// announce what arrives just before IDLE, and a lost connection has to be noticed.
 func (s *session) wait(ctx context.Context) error {
-	pause := s.c.config.Poll
-	if s.idle {
-		pause = max(pause, 4*time.Minute)
-	}
-	timer := time.NewTimer(pause)
+	timer := time.NewTimer(s.c.config.Poll)
 	defer timer.Stop()
 	var idle *imapclient.IdleCommand
 	if s.idle {
