@@ -639,7 +639,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("header: %v", h.Map())
 	}
 	page := parts["text/html"]
-	for _, want := range []string{"<strong>Bold</strong>", "&lt;script&gt;", "&lt;b&gt;raw", "<td>1</td>", ">secret</a>", `href="https://example.org/?q=`} {
+	for _, want := range []string{"<strong>Bold</strong><br>", "&lt;script&gt;", "&lt;b&gt;raw", "<td>1</td>", ">secret</a>", `href="https://example.org/?q=`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
