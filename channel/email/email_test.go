@@ -623,7 +623,7 @@ func TestSend(t *testing.T) {
 	c := open(t, p.config())
 	m := channel.Outgoing{
 		To:    channel.Address{Chat: "ann@example.org"},
-		Text:  "**Bold** <script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
+		Text:  "**Bold**\n<script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
 		Files: []chat.File{{Name: "图.png", MediaType: "image/png", Data: []byte{0, 1, 2}}, {Name: "x\r\nBcc: y", MediaType: "multipart/mixed", Data: []byte("x")}},
 		Key:   "etui-1",
 	}
