@@ -20,6 +20,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	rendered "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 
 	"github.com/etui-run/etui/channel"
@@ -174,7 +175,7 @@ func toHTML(markdown string) ([]byte, error) {
 	md := goldmark.New(
 		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(inlines...), parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))),
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Linkify),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(links{}, 10))),
+		goldmark.WithRendererOptions(rendered.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(links{}, 10))),
 	)
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n")

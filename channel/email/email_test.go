@@ -113,7 +113,7 @@ func start(t *testing.T) *place {
 	all.Go(func() { _ = out.Serve(p.out) })
 	t.Cleanup(func() {
 		_, _ = in.Close(), out.Close()
-		_, _ = p.imap.Close(), p.out.Close() // a server that has not begun yet does not do it
+		_, _ = p.imap.Close(), p.out.Close() // also if serving had not begun
 		all.Wait()
 	})
 	return p
@@ -172,7 +172,7 @@ func (p *place) config() email.Config {
 	return email.Config{
 		IMAP: "imap://" + p.imap.Addr().String(), SMTP: "smtp://" + p.out.Addr().String(),
 		Address: "Bot <Bot@example.net>", User: "bot@example.net", Password: "secret", AuthServ: "mx.example.net", PerHour: 100,
-		Poll: 200 * time.Millisecond, // go-imap's server forgets what arrives just before IDLE
+		Poll: 50 * time.Millisecond, // the server does not announce what arrives just before IDLE
 	}
 }
 
@@ -458,11 +458,32 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	config := p.config()
+	config.Poll = time.Hour
+	in := newBox()
+	p.deliver(t, mail(pass, "first"))
+	run(t, open(t, config), in)
+	in.next(t)
+	for i := 0; ; i++ { // until one is announced
+		p.deliver(t, mail(fmt.Sprintf("%sMessage-ID: <%d@example.org>\n", pass, i), "more"))
+		select {
+		case <-in.got:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if i > 1000 {
+			t.Fatal("nothing is announced")
+		}
+	}
+}
+
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	config := p.config()
-	config.Poll = time.Millisecond
 	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		return silent{conn}, err
@@ -602,7 +623,7 @@ func TestSend(t *testing.T) {
 	c := open(t, p.config())
 	m := channel.Outgoing{
 		To:    channel.Address{Chat: "ann@example.org"},
-		Text:  "**Bold** <script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
+		Text:  "**Bold**\n<script>alert(1)</script>\n\n<b>raw</b>\n\n[a](javascript:x) [b](https://example.org/?q=\"1\") ![secret](https://evil.example/p.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n.\n",
 		Files: []chat.File{{Name: "图.png", MediaType: "image/png", Data: []byte{0, 1, 2}}, {Name: "x\r\nBcc: y", MediaType: "multipart/mixed", Data: []byte("x")}},
 		Key:   "etui-1",
 	}
@@ -618,7 +639,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("header: %v", h.Map())
 	}
 	page := parts["text/html"]
-	for _, want := range []string{"<strong>Bold</strong>", "&lt;script&gt;", "&lt;b&gt;raw", "<td>1</td>", ">secret</a>", `href="https://example.org/?q=`} {
+	for _, want := range []string{"<strong>Bold</strong><br>", "&lt;script&gt;", "&lt;b&gt;raw", "<td>1</td>", ">secret</a>", `href="https://example.org/?q=`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}

@@ -122,9 +122,8 @@ func (s *session) within(d time.Duration) (stop func()) {
 
 func (s *session) close() { _ = s.client.Close() } // all that matters was said
 
-// wait waits until mail has arrived. After Config.Poll it returns without: a server may have
-// forgotten to say it - some do not announce what arrives just before they are asked to -, or
-// a lost connection not be noticed.
+// wait waits until mail has arrived. After Config.Poll it returns without: some servers do not
+// announce what arrives just before IDLE, and a lost connection has to be noticed.
 func (s *session) wait(ctx context.Context) error {
 	timer := time.NewTimer(s.c.config.Poll)
 	defer timer.Stop()

@@ -32,7 +32,7 @@ import (
 const (
 	maxHeader   = 256 << 10
 	maxText     = 256 << 10
-	maxHTML     = 1 << 20
+	maxHTML     = 512 << 10 // in all parts: to convert it can take seconds
 	maxDepth    = 10
 	maxParts    = 100
 	maxFiles    = 20
@@ -184,6 +184,7 @@ func automatic(h message.Header, from string) string {
 type body struct {
 	files []chat.File
 	parts int
+	html  int64 // bytes that were converted
 }
 
 // readBody reads the text and the files of a mail. It keeps what comes before something that
@@ -230,7 +231,7 @@ func (b *body) walk(e *message.Entity, charset string, depth int) (texts []piece
 		disposition, dispositionParams, _ := e.Header.ContentDisposition()
 		name := decoded(first(dispositionParams["filename"], params["name"]))
 		if (kind == "text/plain" || kind == "text/html") && !strings.EqualFold(disposition, "attachment") && name == "" {
-			return []piece{readText(e.Body, kind == "text/html", charset)}
+			return []piece{b.readText(e.Body, kind == "text/html", charset)}
 		}
 		b.file(e.Body, kind, name)
 		return nil
@@ -272,17 +273,18 @@ func charsetOf(e *message.Entity) string {
 	return charset
 }
 
-func readText(r io.Reader, isHTML bool, charset string) piece {
+func (b *body) readText(r io.Reader, isHTML bool, charset string) piece {
 	if d := decoder(charset); d != nil {
 		r = d(r)
 	}
 	limit := int64(maxText + 1)
 	if isHTML {
-		limit = maxHTML
+		limit = maxHTML - b.html
 	}
 	raw, _ := io.ReadAll(io.LimitReader(r, limit)) // what comes before an error counts
 	text := strings.ToValidUTF8(string(raw), "\uFFFD")
 	if isHTML {
+		b.html += int64(len(raw))
 		return piece{toMarkdown(text), true}
 	}
 	return piece{strings.ReplaceAll(text, "\r\n", "\n"), false}

@@ -2,6 +2,7 @@ package email
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -43,25 +44,32 @@ func unquoted(lines []string) []string {
 			return lines[:i]
 		}
 	}
+	if short, ok := trailed(lines); ok {
+		return short
+	}
+	if short, ok := trailed(unsigned(lines)); ok { // a signature follows the quote
+		return short
+	}
+	return lines
+}
+
+// trailed cuts the quote that a text ends with, if it does.
+func trailed(lines []string) ([]string, bool) {
 	end := len(lines)
 	for end > 0 && (blank(lines[end-1]) || quotes(lines[end-1])) {
 		end--
 	}
-	if end == len(lines) || !quotesAny(lines[end:]) {
-		// A signature may follow the quote.
-		if short := unsigned(lines); len(short) < len(lines) {
-			return unquoted(short)
-		}
-		return lines
+	if !slices.ContainsFunc(lines[end:], quotes) {
+		return nil, false
 	}
-	// Who wrote them stands on one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
+	// Who wrote it stands on one or two lines: "On Monday, Ann\n<ann@example.org> wrote:".
 	if end > 1 && introduces.MatchString(lines[end-2]) && introduction.MatchString(clean(lines[end-2]+" "+lines[end-1])) {
-		return lines[:end-2]
+		return lines[:end-2], true
 	}
 	if end > 0 && introduction.MatchString(clean(lines[end-1])) {
-		return lines[:end-1]
+		return lines[:end-1], true
 	}
-	return lines[:end]
+	return lines[:end], true
 }
 
 // clean takes the marks of bold and italic text away.
@@ -69,15 +77,6 @@ func clean(line string) string { return strings.Trim(line, "*_ \t") }
 
 func blank(line string) bool  { return strings.TrimSpace(line) == "" }
 func quotes(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), ">") }
-
-func quotesAny(lines []string) bool {
-	for _, l := range lines {
-		if quotes(l) {
-			return true
-		}
-	}
-	return false
-}
 
 // introduction matches a line that says who wrote what follows: it ends with a colon, and
 // has an address, a time or a year in it.
