@@ -43,10 +43,13 @@ func usersOf(list []config.User) (*identity.Users, error) {
 // users, clients say the rest; with users, only clients whose key says that they may
 // speak for others count, and the users themselves.
 //
-// A channel's adapter adds here what it fills in: user.id and chat, and platform.roles
-// where its platform has roles. None does so far.
-func supplied(users *identity.Users, keys *identity.Keys) func(fact string) bool {
+// Channels fill in user.id, chat and attributes, and platform.roles where their platforms have
+// roles.
+func supplied(users *identity.Users, keys *identity.Keys, channels bool) func(fact string) bool {
 	known := []string{"agent", "session", "skill", "time", "channel"}
+	if channels {
+		known = append(known, "user.id", "chat", "platform.roles", "attrs", "attrs.account", "attrs.chat_kind", "attrs.thread")
+	}
 	clients := len(users.All()) == 0 || slices.ContainsFunc(keys.List(), func(k identity.Key) bool { return k.ForOthers })
 	if clients {
 		known = append(known, "user.id", "user.roles", "chat", "attrs")

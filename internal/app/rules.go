@@ -92,7 +92,7 @@ func (r *rulebook) apply(a *App) error {
 // warnings returns one for each target of a rule that names nothing, for each fact that
 // nothing supplies, and for each identity without a key.
 func (r *rulebook) warnings(a *App) []error {
-	c, supplied := a.registry.Catalog(), supplied(r.users, a.keys)
+	c, supplied := a.registry.Catalog(), supplied(r.users, a.keys, len(a.accounts) > 0)
 	return slices.Concat(r.visible.Unknown(c), r.calls.Unknown(c), r.visible.Unsupplied(supplied), r.calls.Unsupplied(supplied), r.approvers.Unknown(c), r.approvers.Unsupplied(ofApprovers(supplied)), keylessClaims(r.people, a.keys))
 }
 
