@@ -10,13 +10,16 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 GO      := $(shell sed -n 's/^go //p' go.mod)
 LINT    := bin/golangci-lint
 
+# What was compiled in one checkout serves in another.
+export GOFLAGS += -trimpath
+
 .PHONY: run test check bench chaos build generate lexicon picture release release-check
 
 run: build
 	bin/etui demo
 
 build: needs-go
-	go build -trimpath -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
+	go build -ldflags '-s -w -X main.stamp=$(VERSION)' -o bin/etui ./cmd/etui
 
 # What users install, in dist/: the same commit and Go give the same bytes. PLATFORMS is
 # a part of linux/amd64,linux/arm64,darwin/amd64,darwin/arm64.
