@@ -32,7 +32,11 @@ type late struct {
 
 // newLate returns a late for a sender that waits, or does not.
 func newLate(wait bool) *late {
-	return &late{closed: !wait, arrived: make(chan store.Item, 64)}
+	l := &late{closed: !wait}
+	if wait {
+		l.arrived = make(chan store.Item, 64)
+	}
+	return l
 }
 
 // expect counts a call that goes on.

@@ -22,7 +22,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite"
 
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/session"
@@ -83,10 +83,11 @@ func connect(path string, connections int, lock string, pragmas ...string) (*sql
 	q := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_txlock": {lock}, "_pragma": append([]string{
 		"busy_timeout(5000)", "synchronous(full)", "foreign_keys(on)", "cache_size(-2000)", "mmap_size(0)", "journal_size_limit(4194304)",
 	}, pragmas...)}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: q.Encode()}).String())
+	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: q.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(connector{c})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
