@@ -28,16 +28,44 @@ type TransportConfig struct {
 	Base http.RoundTripper
 }
 
-// Transport returns the round tripper of both HTTP adapters: it retries, enforces time
-// limits, and orders the keys of JSON bodies for prompt caches (see
-// [TransportConfig]).
+// Transport returns the round tripper of both HTTP adapters: it retries and enforces time
+// limits (see [TransportConfig]).
 //
 // A response with a status below 400 is never retried, however it ends. A final
 // failure is returned as the provider sent it. The transport is safe for concurrent
 // use.
 func Transport(cfg TransportConfig) http.RoundTripper {
 	cfg = cfg.withDefaults()
-	return orderedBody{failsafehttp.NewRoundTripper(timeLimits{cfg.Base, cfg.Timeout}, retryPolicy(cfg))}
+	return withoutBody{failsafehttp.NewRoundTripper(withBody{timeLimits{cfg.Base, cfg.Timeout}}, retryPolicy(cfg))}
+}
+
+// withoutBody and withBody keep failsafe from copying the body of a request that can give
+// it more than once: each attempt reads the same bytes.
+type (
+	withoutBody struct{ next http.RoundTripper }
+	withBody    struct{ next http.RoundTripper }
+)
+
+func (t withoutBody) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil && req.GetBody != nil {
+		if err := req.Body.Close(); err != nil {
+			return nil, err
+		}
+		req = req.WithContext(req.Context()) // a copy
+		req.Body = nil
+	}
+	return t.next.RoundTrip(req)
+}
+
+func (t withBody) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body == nil && req.GetBody != nil {
+		req = req.WithContext(req.Context()) // a copy
+		var err error
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return t.next.RoundTrip(req)
 }
 
 // Client returns the HTTP client of an adapter. A nil transport means [Transport] with

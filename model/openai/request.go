@@ -14,16 +14,16 @@ import (
 
 // request is the body of a chat completion.
 type request struct {
+	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int               `json:"max_tokens,omitempty"`
 	Model               string            `json:"model"`
+	ResponseFormat      json.RawMessage   `json:"response_format,omitempty"`
+	Seed                *int64            `json:"seed,omitempty"`
+	Stop                []string          `json:"stop,omitempty"`
 	Stream              bool              `json:"stream"`
 	StreamOptions       streamOptions     `json:"stream_options"`
-	MaxTokens           int               `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int               `json:"max_completion_tokens,omitempty"`
 	Temperature         *float64          `json:"temperature,omitempty"`
 	TopP                *float64          `json:"top_p,omitempty"`
-	Stop                []string          `json:"stop,omitempty"`
-	Seed                *int64            `json:"seed,omitempty"`
-	ResponseFormat      json.RawMessage   `json:"response_format,omitempty"`
 	Tools               []json.RawMessage `json:"tools,omitempty"`
 	Messages            []message         `json:"messages"`
 }
