@@ -132,12 +132,12 @@ func Live(messages []chat.Message) []chat.Message {
 }
 
 // History returns the part of a conversation that is sent, as a new slice with room for
-// one more message. It begins with a user's message and answers every call: an
+// those of a short turn. It begins with a user's message and answers every call: an
 // interrupted call gets a result that says so. It omits what is meant for operators
 // only, and turns that the provider refused.
 func (b *Builder) History(history []chat.Message) []chat.Message {
 	history = Live(history[b.Begin(history, Cut{}):])
-	kept := make([]chat.Message, 0, len(history)+1)
+	kept := make([]chat.Message, 0, len(history)+8)
 	if whole(history) {
 		kept = append(kept, history...)
 	} else {

@@ -28,6 +28,9 @@ type request struct {
 	Messages            []message         `json:"messages"`
 }
 
+// perMessage is about how many bytes a message takes beside its text.
+const perMessage = 32
+
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
@@ -90,6 +93,11 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 		}
 		out.Tools = append(out.Tools, raw)
 	}
+	size := len(req.System)
+	for i := range req.Messages {
+		size += len(req.Messages[i].Text) + len(req.Messages[i].Note) + perMessage
+	}
+	out.Messages = make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
 		out.Messages = append(out.Messages, message{Role: "system", Content: req.System})
 	}
@@ -103,7 +111,11 @@ func (m *Model) request(req model.Request) ([]byte, error) {
 			out.Messages, images = append(out.Messages, show(resultPictures, images)), nil
 		}
 	}
+	for _, raw := range out.Tools {
+		size += len(raw) + 1
+	}
 	var b bytes.Buffer
+	b.Grow(size + size/16)
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // keep the bytes of schemas
 	err := e.Encode(out)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/recent"
@@ -31,6 +32,11 @@ type kept struct {
 	numbers  []int64 // of the messages, rising
 	messages []chat.Message
 	bytes    []int // of the messages, as they are stored
+
+	// end is where this value ends in the arrays of its slices, and taken how far values
+	// have been put into them: who moves it on may write there.
+	end   int64
+	taken *atomic.Int64
 }
 
 func newKept() *recent.Cache[session.Key, kept] {
@@ -118,9 +124,16 @@ func rowsAfter(ctx context.Context, tx *sql.Tx, key session.Key, number int64, l
 	return k, rows.Err()
 }
 
-// with returns what is kept and what came after it, as a new value.
+// with returns what is kept and what came after it, as a new value. What is kept stays as it
+// is for others who have it, and is not copied each time.
 func (k kept) with(more kept) kept {
-	return kept{slices.Concat(k.numbers, more.numbers), slices.Concat(k.messages, more.messages), slices.Concat(k.bytes, more.bytes)}
+	end := k.end + int64(len(more.numbers))
+	if k.taken == nil || !k.taken.CompareAndSwap(k.end, end) {
+		k.numbers, k.messages, k.bytes = slices.Clip(k.numbers), slices.Clip(k.messages), slices.Clip(k.bytes)
+		k.taken = &atomic.Int64{}
+		k.taken.Store(end)
+	}
+	return kept{append(k.numbers, more.numbers...), append(k.messages, more.messages...), append(k.bytes, more.bytes...), end, k.taken}
 }
 
 // newest returns the last limit of the messages, at most [session.MaxLoad] bytes of them;
@@ -136,5 +149,5 @@ func (k kept) newest(limit int) kept {
 		}
 		from--
 	}
-	return kept{k.numbers[from:], k.messages[from:], k.bytes[from:]}
+	return kept{k.numbers[from:], k.messages[from:], k.bytes[from:], k.end, k.taken}
 }
