@@ -9,12 +9,26 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 )
 
 // maxEvent limits one event, and a body that is not a stream. A larger one is an error.
 const maxEvent = 16 << 20
 
 var errTooLarge = fmt.Errorf("the server sent an event of more than %d MB", maxEvent>>20)
+
+const (
+	// maxRest and maxDrain bound what Drain reads, and how long it waits for that.
+	maxRest  = 4 << 10
+	maxDrain = 50 * time.Millisecond
+)
+
+// Drain reads the end of a body of which the last event was read, so that its connection can
+// serve the next request. If the end does not come at once, cancel must end the reading.
+func Drain(body io.Reader, cancel func()) {
+	defer time.AfterFunc(maxDrain, cancel).Stop()
+	_, _ = io.CopyN(io.Discard, body, maxRest) // if it fails, the connection is not used again
+}
 
 // Event is one server-sent event.
 type Event struct {

@@ -57,3 +57,15 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// TestDrain: the end of a body is read, and one that does not come is not waited for.
+func TestDrain(t *testing.T) {
+	ended := strings.NewReader("\n")
+	sse.Drain(ended, func() { t.Error("it was cancelled") })
+	if ended.Len() != 0 {
+		t.Errorf("%d bytes are left", ended.Len())
+	}
+	r, w := io.Pipe()
+	defer w.Close()
+	sse.Drain(r, func() { _ = r.CloseWithError(io.ErrClosedPipe) })
+}

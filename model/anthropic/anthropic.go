@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/internal/sse"
 	"github.com/etui-run/etui/model"
 )
 
@@ -133,6 +134,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.E
 				return
 			}
 		}
+		sse.Drain(body, cancel)
 		for _, call := range a.wholeCalls() {
 			if !yield(model.Event{Call: call}, nil) {
 				return
