@@ -47,7 +47,7 @@ const (
 // near one another. A single sign - SSH, a password, "always", another tool - appears in
 // honest tools, too. own are the names of the server's tools in lower case: an honest
 // tool may say when to call them.
-func (rs rules) judge(passages []passage, own map[string]bool) (found []Finding) {
+func (rs *rules) judge(passages []passage, own map[string]bool) (found []Finding) {
 	names := map[string]bool{} // of arguments
 	for _, p := range passages {
 		if p.kind == argument {
@@ -98,17 +98,21 @@ func readings(p passage) []string {
 
 // suspect looks for the rules about foreign tools in a marked reading, and for all others
 // in an unmarked one.
-func (rs rules) suspect(p passage, reading string, marked bool) (Finding, bool) {
-	for _, r := range rs {
+func (rs *rules) suspect(p passage, reading string, marked bool) (Finding, bool) {
+	key := looked{p.kind, marked, reading}
+	f, known := rs.looked[key]
+	for i := 0; i < len(rs.list) && !known; i++ {
+		r := &rs.list[i]
 		if p.kind < r.least || r.marked != marked {
 			continue
 		}
 		if from, to, ok := near(reading, r.signs, r.within); ok {
-			text := strings.ReplaceAll(reading[from:to], mark, "")
-			return Finding{p.place, r.why, cut(strings.TrimSpace(text), 160)}, true
+			f, known = Finding{"", r.why, cut(strings.TrimSpace(strings.ReplaceAll(reading[from:to], mark, "")), 160)}, true
 		}
 	}
-	return Finding{}, false
+	rs.looked[key] = f
+	f.Place = p.place
+	return f, f.Why != ""
 }
 
 // mark precedes the name of a foreign tool in a reading.
@@ -269,12 +273,23 @@ type rule struct {
 	signs  []*regexp.Regexp
 }
 
-// rules compiles all classes. That takes some milliseconds and a megabyte, and is needed
-// only when a server shows a new definition.
-type rules []rule
+// rules are all classes, compiled. That takes some milliseconds and a megabyte, and is needed
+// only when a server shows new definitions. They are for the definitions of one server, whose
+// tools have many texts in common, and for one goroutine.
+type rules struct {
+	list   []rule
+	looked map[looked]Finding // without their places; empty where nothing was found
+}
 
-func newRules() rules {
-	made := make(rules, 0, len(classes)+len(foreignClasses))
+// looked is a reading that was looked at.
+type looked struct {
+	kind    kind
+	marked  bool
+	reading string
+}
+
+func newRules() *rules {
+	made := make([]rule, 0, len(classes)+len(foreignClasses))
 	for i, c := range slices.Concat(classes, foreignClasses) {
 		r := rule{why: c.why, least: c.least, marked: i >= len(classes), within: c.within}
 		for _, sign := range c.signs {
@@ -282,5 +297,5 @@ func newRules() rules {
 		}
 		made = append(made, r)
 	}
-	return made
+	return &rules{made, map[looked]Finding{}}
 }

@@ -237,7 +237,7 @@ func (s *Server) take(ctx context.Context, c *connection, listed []*sdk.Tool, le
 // inspect inspects all listed tools and refuses those that cannot be used.
 func (s *Server) inspect(listed []*sdk.Tool, known map[string]pin, program string) (offers []offer, refused []Refused) {
 	times, own, size := map[string]int{}, map[string]bool{}, 0
-	var rules rules
+	var rules *rules
 	for _, t := range listed {
 		times[folded(t.Name)]++
 		own[strings.ToLower(t.Name)] = true
