@@ -29,7 +29,7 @@ const (
 // an addition is tried again until its context ends.
 func (s *Store) Calls() audit.Log {
 	return &trail.Trail{
-		Update: func(ctx context.Context, f func(*sql.Tx) error) error {
+		Update: func(ctx context.Context, f func(trail.Tx) error) error {
 			for {
 				err := transaction(ctx, s.sql, nil, f)
 				if !broken(err) && !clash(err) && !errors.Is(err, driver.ErrBadConn) || ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (s *Store) Calls() audit.Log {
 				}
 			}
 		},
-		View: func(ctx context.Context, f func(*sql.Tx) error) error {
+		View: func(ctx context.Context, f func(trail.Tx) error) error {
 			return s.read(ctx, func(ctx context.Context) error {
 				return transaction(ctx, s.sql, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, f)
 			})
@@ -51,7 +51,7 @@ func (s *Store) Calls() audit.Log {
 	}
 }
 
-func transaction(ctx context.Context, db *sql.DB, options *sql.TxOptions, f func(*sql.Tx) error) error {
+func transaction(ctx context.Context, db *sql.DB, options *sql.TxOptions, f func(trail.Tx) error) error {
 	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // was deleted is not in it.
 func Copy(ctx context.Context, path, to string) (err error) {
 	s := &Store{path: path}
-	db, err := connect(path, 1, "deferred")
+	db, err := connect(path, 1)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -36,7 +36,7 @@ func Copy(ctx context.Context, path, to string) (err error) {
 // does not change the file.
 func Check(ctx context.Context, path string) (err error) {
 	s := &Store{path: path}
-	db, err := connect(path, 1, "deferred", "query_only(on)")
+	db, err := connect(path, 1, "query_only(on)")
 	if err != nil {
 		return s.explain(err)
 	}

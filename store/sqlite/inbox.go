@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/store/internal/row"
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // columns are those of an item, in the order in which item reads them.
@@ -31,7 +32,7 @@ func (s *Store) Accept(ctx context.Context, i store.Item) (store.Item, bool, err
 		return i, false, err
 	}
 	added := false
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	err := s.update(ctx, func(tx trail.Tx) error {
 		now := time.Now()
 		key := sql.NullString{String: i.Key, Valid: i.Key != ""}
 		result, err := tx.ExecContext(ctx, `INSERT INTO inbox (session, user, key, digest, priority, state, reason, tries, holder, message, accepted)
@@ -82,7 +83,7 @@ func (s *Store) Items(ctx context.Context, f store.ItemFilter) ([]store.Item, er
 	if f.After != 0 {
 		order = ` ORDER BY id LIMIT ?`
 	}
-	rows, err := s.read.QueryContext(ctx, query+order, append(args, all(f.Limit))...)
+	rows, err := s.read.QueryContext(context.WithoutCancel(ctx), query+order, append(args, all(f.Limit))...) // a short query
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -110,7 +111,7 @@ func (s *Store) Depth(ctx context.Context, state store.State) (n int, oldest tim
 
 // Update implements [store.Inbox].
 func (s *Store) Update(ctx context.Context, i store.Item) error {
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		return changed(tx.ExecContext(ctx, `UPDATE inbox SET state = ?, reason = ?, tries = ?, holder = ? WHERE id = ? AND state <> 'done'`, i.State, i.Reason, i.Tries, i.Holder, i.ID))
 	}))
 }
@@ -124,7 +125,7 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 			return err
 		}
 	}
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		result := string(e.Result)
 		var err error
 		if e.Deliver {
@@ -141,11 +142,11 @@ func (s *Store) Finish(ctx context.Context, e store.End) error {
 
 // Delivered implements [store.Inbox].
 func (s *Store) Delivered(ctx context.Context, id int64) error {
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error { return end(ctx, tx, id, `state = 'answered'`, nil) }))
+	return s.explain(s.update(ctx, func(tx trail.Tx) error { return end(ctx, tx, id, `state = 'answered'`, nil) }))
 }
 
 // end ends an item if a condition holds; without a result, it keeps the one that it has.
-func end(ctx context.Context, tx *sql.Tx, id int64, condition string, result *string) error {
+func end(ctx context.Context, tx trail.Tx, id int64, condition string, result *string) error {
 	now := time.Now()
 	var keyed bool
 	err := tx.QueryRowContext(ctx, `SELECT key IS NOT NULL FROM inbox WHERE id = ? AND `+condition, id).Scan(&keyed)

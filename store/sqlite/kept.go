@@ -11,6 +11,7 @@ import (
 	"github.com/etui-run/etui/internal/recent"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/internal/row"
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // Stored messages never change. So the newest messages of recent sessions stay decoded
@@ -51,7 +52,7 @@ func newKept() *recent.Cache[session.Key, kept] {
 
 // newest returns the newest messages of a session, oldest first, at most limit of them;
 // 0 means all.
-func (s *Store) newest(ctx context.Context, tx *sql.Tx, key session.Key, limit int) ([]chat.Message, error) {
+func (s *Store) newest(ctx context.Context, tx trail.Tx, key session.Key, limit int) ([]chat.Message, error) {
 	k, ok := s.kept.Get(key)
 	if ok {
 		var err error
@@ -87,7 +88,7 @@ func (s *Store) newest(ctx context.Context, tx *sql.Tx, key session.Key, limit i
 
 // there reports whether a session has all messages that are kept of it, and none between
 // them.
-func (k kept) there(ctx context.Context, tx *sql.Tx, key session.Key) (bool, error) {
+func (k kept) there(ctx context.Context, tx trail.Tx, key session.Key) (bool, error) {
 	var n int
 	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE session = ? AND id BETWEEN ? AND ?`, key, k.numbers[0], k.numbers[len(k.numbers)-1]).Scan(&n)
 	return n == len(k.numbers), err
@@ -95,7 +96,7 @@ func (k kept) there(ctx context.Context, tx *sql.Tx, key session.Key) (bool, err
 
 // rowsAfter reads the newest messages of a session after a number, at most limit of
 // them and [session.MaxLoad] bytes; 0 means all.
-func rowsAfter(ctx context.Context, tx *sql.Tx, key session.Key, number int64, limit int) (kept, error) {
+func rowsAfter(ctx context.Context, tx trail.Tx, key session.Key, number int64, limit int) (kept, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, message FROM messages WHERE session = ? AND id > ? ORDER BY id DESC LIMIT ?`, key, number, all(limit))
 	if err != nil {
 		return kept{}, err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // migrations holds one file a version: 001_… makes version 1 of an empty file.
@@ -32,7 +34,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if have < len(files) {
-		if err := s.update(ctx, func(tx *sql.Tx) error { return apply(ctx, tx, files) }); err != nil {
+		if err := s.update(ctx, func(tx trail.Tx) error { return apply(ctx, tx, files) }); err != nil {
 			return err
 		}
 	}
@@ -58,7 +60,7 @@ func (s *Store) setJournal(ctx context.Context) error {
 
 // apply runs the migrations that are missing. Another program may have run them
 // since the version was first read.
-func apply(ctx context.Context, tx *sql.Tx, files []string) error {
+func apply(ctx context.Context, tx trail.Tx, files []string) error {
 	have, err := version(ctx, tx, len(files))
 	if err != nil {
 		return err

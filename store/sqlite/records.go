@@ -7,11 +7,12 @@ import (
 	"errors"
 
 	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // Put implements [store.Records].
 func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage) error {
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value`, kind, key, string(value))
 		return err
 	}))
@@ -39,7 +40,7 @@ func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error
 
 // Remove implements [store.Records].
 func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err error) {
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, func(tx trail.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM records WHERE kind = ? AND key = ?`, kind, key)
 		if err != nil {
 			return err
@@ -53,7 +54,7 @@ func (s *Store) Remove(ctx context.Context, kind, key string) (found bool, err e
 
 // Change implements [store.Records].
 func (s *Store) Change(ctx context.Context, kind, key string, change func(json.RawMessage) (json.RawMessage, error)) error {
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		var value []byte
 		err := tx.QueryRowContext(ctx, `SELECT value FROM records WHERE kind = ? AND key = ?`, kind, key).Scan(&value)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

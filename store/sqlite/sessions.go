@@ -13,12 +13,13 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store/internal/row"
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // Load implements [session.Store]. State and messages belong to the same moment.
 func (s *Store) Load(ctx context.Context, key session.Key, limit int) (session.Session, error) {
 	out := session.Session{Key: key}
-	err := s.view(ctx, func(tx *sql.Tx) error {
+	err := s.view(ctx, func(tx trail.Tx) error {
 		var state []byte
 		err := tx.QueryRowContext(ctx, `SELECT state FROM sessions WHERE key = ?`, key).Scan(&state)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -76,11 +77,11 @@ func (s *Store) Append(ctx context.Context, key session.Key, state session.State
 	if err != nil {
 		return err
 	}
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error { return s.add(ctx, tx, step) }))
+	return s.explain(s.update(ctx, func(tx trail.Tx) error { return s.add(ctx, tx, step) }))
 }
 
 // add adds a step to its session.
-func (s *Store) add(ctx context.Context, tx *sql.Tx, step *row.Step) error {
+func (s *Store) add(ctx context.Context, tx trail.Tx, step *row.Step) error {
 	now := time.Now().UnixMilli()
 	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (key, state, open, created, updated) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET state = excluded.state, open = excluded.open, updated = excluded.updated`, step.Key, step.State, step.Open, now, now)
@@ -102,7 +103,7 @@ func (s *Store) add(ctx context.Context, tx *sql.Tx, step *row.Step) error {
 }
 
 // addFiles adds the files of a message, each once for all messages.
-func addFiles(ctx context.Context, tx *sql.Tx, message int64, files []chat.File) error {
+func addFiles(ctx context.Context, tx trail.Tx, message int64, files []chat.File) error {
 	for _, f := range files {
 		if f.Data != nil {
 			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO files (sha256, data) VALUES (?, ?)`, f.SHA256, f.Data); err != nil {
@@ -127,7 +128,7 @@ func (s *Store) File(ctx context.Context, sha256 string) (data []byte, err error
 
 // nextID returns the number of the next message: one that no message has, or had since
 // the store was opened.
-func (s *Store) nextID(ctx context.Context, tx *sql.Tx) (int64, error) {
+func (s *Store) nextID(ctx context.Context, tx trail.Tx) (int64, error) {
 	var last int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM messages`).Scan(&last)
 	return max(last+1, s.highest.Load()), err
@@ -136,7 +137,7 @@ func (s *Store) nextID(ctx context.Context, tx *sql.Tx) (int64, error) {
 // Rename gives a session another key. It returns [session.ErrNotFound] when there is
 // none, and changes nothing when the other key has one already.
 func (s *Store) Rename(ctx context.Context, from, to session.Key) error {
-	return s.explain(s.update(ctx, func(tx *sql.Tx) error {
+	return s.explain(s.update(ctx, func(tx trail.Tx) error {
 		if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = ON`); err != nil {
 			return err
 		}
@@ -248,7 +249,7 @@ func (s *Store) Erase(ctx context.Context, key session.Key, state session.State,
 		return 0, err
 	}
 	n := 0
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, func(tx trail.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM inbox WHERE session = ? AND user = ? AND state <> 'waiting'`, key, user); err != nil {
 			return err
 		}

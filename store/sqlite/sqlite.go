@@ -62,10 +62,10 @@ func open(ctx context.Context, path, schema string) (*Store, error) {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	s := &Store{path: path, schema: schema, kept: newKept(), writers: writers{busy: make(chan struct{}, 1)}}
-	if s.write, err = connect(path, 1, "immediate", "secure_delete(on)"); err != nil {
+	if s.write, err = connect(path, 1, "secure_delete(on)"); err != nil {
 		return nil, s.explain(err)
 	}
-	if s.read, err = connect(path, 4, "deferred", "query_only(on)", "cache_size(-256)"); err != nil {
+	if s.read, err = connect(path, 4, "query_only(on)", "cache_size(-256)"); err != nil {
 		return nil, errors.Join(s.explain(err), s.Close())
 	}
 	if err := s.migrate(ctx); err != nil {
@@ -77,11 +77,11 @@ func open(ctx context.Context, path, schema string) (*Store, error) {
 // connect prepares a number of connections. The journal's mode is not set here:
 // that would change the file before it is known whose it is, and the file keeps
 // it.
-func connect(path string, connections int, lock string, pragmas ...string) (*sql.DB, error) {
+func connect(path string, connections int, pragmas ...string) (*sql.DB, error) {
 	// A page cache of 2 MiB, and 256 KiB for each connection that reads, and no memory map keep
 	// a gateway small: what is read again comes from the system. A log
 	// that grew is cut back to 4 MiB.
-	q := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_txlock": {lock}, "_pragma": append([]string{
+	q := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": append([]string{
 		"busy_timeout(5000)", "synchronous(full)", "foreign_keys(on)", "cache_size(-2000)", "mmap_size(0)", "journal_size_limit(4194304)",
 	}, pragmas...)}
 	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: q.Encode()}).String())
@@ -103,23 +103,4 @@ func (s *Store) Close() error {
 		}
 	}
 	return s.explain(errors.Join(errs...))
-}
-
-// view runs f on the file as it is at one moment.
-func (s *Store) view(ctx context.Context, f func(*sql.Tx) error) error {
-	return within(ctx, s.read, &sql.TxOptions{ReadOnly: true}, f)
-}
-
-func within(ctx context.Context, db *sql.DB, options *sql.TxOptions, f func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, options)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		if undo := tx.Rollback(); !errors.Is(undo, sql.ErrTxDone) {
-			err = errors.Join(err, undo)
-		}
-		return err
-	}
-	return tx.Commit()
 }

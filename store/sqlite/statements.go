@@ -47,11 +47,14 @@ type connection struct {
 // store itself has fewer.
 const maxStatements = 64
 
+// lock begins a transaction that writes, and waits for those of other processes.
+const lock = "BEGIN IMMEDIATE"
+
 // keeps reports whether a statement is worth keeping: it is one, and short. It then runs to
 // its end: to watch whether its caller has gone would cost more than most of them do.
 func keeps(query string) bool {
 	switch word, _, _ := strings.Cut(query, " "); word {
-	case "SELECT", "INSERT", "UPDATE", "DELETE", "SAVEPOINT", "RELEASE":
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE":
 		return !strings.Contains(query, ";")
 	}
 	return false
@@ -102,8 +105,11 @@ func (c *connection) ExecContext(ctx context.Context, query string, args []drive
 		return nil, err
 	}
 	var result driver.Result
+	if query != lock { // that may take long
+		ctx = context.WithoutCancel(ctx)
+	}
 	if err == nil {
-		result, err = s.ExecContext(context.WithoutCancel(ctx), args)
+		result, err = s.ExecContext(ctx, args)
 	}
 	if e := c.put(query, s); err == nil {
 		err = e

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"slices"
 
+	"github.com/etui-run/etui/store/internal/trail"
 	"github.com/etui-run/etui/usage"
 )
 
@@ -37,7 +37,7 @@ func (u *Usage) Add(ctx context.Context, t usage.Turn) error {
 	if err != nil {
 		return err
 	}
-	return u.file.explain(u.file.update(ctx, func(tx *sql.Tx) error {
+	return u.file.explain(u.file.update(ctx, func(tx trail.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO turns (time, agent, user, turn) VALUES (?, ?, ?, ?)`, t.Time.UnixMilli(), t.Agent, t.User, string(raw))
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM turns WHERE time < ?`, u.limits.oldest())

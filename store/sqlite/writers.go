@@ -2,10 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // writers share commits: while one transaction reaches the disk, the writers that come
@@ -20,7 +21,7 @@ type writers struct {
 // write is a part of a transaction.
 type write struct {
 	ctx  context.Context //nolint:containedctx // of its caller, who waits for it
-	do   func(*sql.Tx) error
+	do   func(trail.Tx) error
 	done chan struct{} // closed when err says what became of it
 	err  error
 }
@@ -30,7 +31,7 @@ const maxTogether = 64
 
 // update runs f in a transaction. What f does is undone when f fails, and stored when
 // update returns nil. It may run twice, after all that it did was undone.
-func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
+func (s *Store) update(ctx context.Context, f func(trail.Tx) error) error {
 	w := &write{ctx: ctx, do: f, done: make(chan struct{})}
 	s.writers.mu.Lock()
 	s.writers.waiting = append(s.writers.waiting, w)
@@ -96,7 +97,7 @@ func (s *Store) together(batch []*write) {
 		ctx = batch[0].ctx
 	}
 	failed := make([]error, len(batch))
-	err := within(ctx, s.write, nil, func(tx *sql.Tx) error {
+	err := within(ctx, s.write, lock, func(tx trail.Tx) error {
 		if len(batch) == 1 {
 			return batch[0].do(tx)
 		}
@@ -109,7 +110,7 @@ func (s *Store) together(batch []*write) {
 	})
 	for i, w := range batch {
 		if errors.Is(err, errUndone) {
-			w.err = within(w.ctx, s.write, nil, w.do)
+			w.err = within(w.ctx, s.write, lock, w.do)
 		} else {
 			w.err = err
 			if err == nil {
@@ -121,7 +122,7 @@ func (s *Store) together(batch []*write) {
 }
 
 // apart runs a write so that it alone is undone if it fails.
-func apart(tx *sql.Tx, w *write) error {
+func apart(tx trail.Tx, w *write) error {
 	ctx := context.Background()
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT one"); err != nil {
 		return errors.Join(errUndone, err)

@@ -18,11 +18,18 @@ import (
 	"github.com/etui-run/etui/audit"
 )
 
+// Tx is a transaction, such as a [sql.Tx].
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Trail is a log in the tables audit, audit_gaps and audit_head.
 type Trail struct {
 	// Update runs f in a transaction, which may run twice after all was undone. View runs
 	// it on the tables as they are at one moment.
-	Update, View func(ctx context.Context, f func(*sql.Tx) error) error
+	Update, View func(ctx context.Context, f func(Tx) error) error
 	Limits       Limits
 }
 
@@ -61,7 +68,7 @@ func add[T any](ctx context.Context, t *Trail, entryOf func(T) (audit.Entry, err
 		}
 		entries[i].Salt = salt()
 	}
-	return t.Update(ctx, func(tx *sql.Tx) error {
+	return t.Update(ctx, func(tx Tx) error {
 		c, err := t.chain(ctx, tx)
 		if err != nil || c.has(ctx, entries) {
 			return errors.Join(err, c.err)
@@ -84,13 +91,13 @@ func salt() []byte {
 // what follows does nothing.
 type chain struct {
 	*Trail
-	tx   *sql.Tx
+	tx   Tx
 	head audit.Head
 	err  error
 }
 
 // chain returns the chain. Others who add to it wait for the end of the transaction.
-func (t *Trail) chain(ctx context.Context, tx *sql.Tx) (*chain, error) {
+func (t *Trail) chain(ctx context.Context, tx Tx) (*chain, error) {
 	c := &chain{Trail: t, tx: tx}
 	err := tx.QueryRowContext(ctx, `UPDATE audit_head SET number = number RETURNING number, hash`).Scan(&c.head.Number, &c.head.Hash)
 	return c, err
@@ -264,7 +271,7 @@ func (c *chain) gaps(ctx context.Context) (list audit.Gaps) {
 	return list
 }
 
-func gaps(ctx context.Context, tx *sql.Tx) (list audit.Gaps, err error) {
+func gaps(ctx context.Context, tx Tx) (list audit.Gaps, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT begins, ends, hash FROM audit_gaps ORDER BY begins`)
 	if err != nil {
 		return nil, err
@@ -319,7 +326,7 @@ func all(limit int) int64 {
 
 // list returns the rows of a query, each of one JSON text. What names one in errors.
 func list[T any](ctx context.Context, t *Trail, what, query string, args ...any) (found []T, err error) {
-	err = t.View(ctx, func(tx *sql.Tx) error {
+	err = t.View(ctx, func(tx Tx) error {
 		found = []T{}
 		rows, err := tx.QueryContext(ctx, query, args...)
 		if err != nil {
@@ -350,7 +357,7 @@ func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int,
 	if !qualified {
 		channel, name = "", user
 	}
-	err = t.Update(ctx, func(tx *sql.Tx) error {
+	err = t.Update(ctx, func(tx Tx) error {
 		records, decisions = 0, 0
 		c, err := t.chain(ctx, tx)
 		if err != nil {
@@ -388,7 +395,7 @@ func (t *Trail) Erase(ctx context.Context, user string) (records, decisions int,
 
 // Verify implements [audit.Log].
 func (t *Trail) Verify(ctx context.Context, kept *audit.Head) (v audit.Verdict, err error) {
-	err = t.View(ctx, func(tx *sql.Tx) error {
+	err = t.View(ctx, func(tx Tx) error {
 		gaps, err := gaps(ctx, tx)
 		if err != nil {
 			return err
