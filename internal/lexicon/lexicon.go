@@ -78,51 +78,71 @@ func Simplified(r rune) rune {
 	return r
 }
 
-// table finds the lines of a data file, which is sorted by its words. A map of all words
-// would take longer to make than all else that a program does for one question.
+// table is a data file, which is sorted by its words: each line has a word, a tab and what is
+// known of it. A word is looked up in the text itself, with the help of every eighth line. A
+// map of all words would take longer to make than all else that a program does for one
+// question.
 type table struct {
 	text   string
-	starts []uint32        // of the lines
-	with   map[string]span // the lines of the words that begin alike
+	starts []uint32 // of those lines
+	begin  []uint64 // their words' first eight bytes, as a number
 }
 
-// span is a part of the lines.
-type span struct{ from, to uint32 }
+// apart is how many lines one step of a table's index spans.
+const apart = 8
 
-// beginning is the first Chinese character of a word, or three letters.
-func beginning(word string) string { return word[:min(len(word), 3)] }
+// leading returns the first eight bytes of a word as a number that sorts like them.
+func leading(word string) (n uint64) {
+	for i := range min(len(word), 8) {
+		n |= uint64(word[i]) << (56 - 8*i)
+	}
+	return n
+}
 
 func newTable(text string) table {
-	t := table{text: text, starts: make([]uint32, 0, len(text)/16), with: make(map[string]span, 1<<13)}
-	var begins string
-	var lines span
-	for at, end := 0, 0; at < len(text); at = end {
+	lines := strings.Count(text, "\n")
+	t := table{text: text, starts: make([]uint32, 0, lines/apart+1), begin: make([]uint64, 0, lines/apart+1)}
+	for at, end, line := 0, 0, 0; at < len(text); at = end {
 		end = at + strings.IndexByte(text[at:], '\n') + 1
 		if text[at] == '#' { // a comment
 			continue
 		}
-		word, _, _ := strings.Cut(text[at:end], "\t")
-		if next := beginning(word); next != begins {
-			t.with[begins] = lines
-			begins, lines.from = next, lines.to
+		if line%apart == 0 {
+			word, _, _ := strings.Cut(text[at:end], "\t")
+			t.starts, t.begin = append(t.starts, uint32(at)), append(t.begin, leading(word))
 		}
-		t.starts = append(t.starts, uint32(at))
-		lines.to++
+		line++
 	}
-	t.with[begins] = lines
 	return t
 }
 
-// find returns what follows a word and a tab in its line.
+// find returns the rest of a word's line.
 func (t table) find(word string) (rest string, ok bool) {
-	lines := t.with[beginning(word)]
-	at, ok := slices.BinarySearchFunc(t.starts[lines.from:lines.to], word, func(start uint32, word string) int {
-		key, _, _ := strings.Cut(t.text[start:], "\t")
-		return strings.Compare(key, word)
-	})
-	if !ok {
+	// The line is behind the last one of the index whose word does not come after it.
+	at, same := slices.BinarySearch(t.begin, leading(word))
+	for same && at < len(t.begin) && t.begin[at] == leading(word) && t.word(at) <= word {
+		at++
+	}
+	if at == 0 {
 		return "", false
 	}
-	line, _, _ := strings.Cut(t.text[int(t.starts[int(lines.from)+at])+len(word)+1:], "\n")
-	return line, true
+	text := t.text[t.starts[at-1]:]
+	for range apart {
+		end := min(len(text), len(word))
+		switch c := strings.Compare(text[:end], word); { // a tab sorts before what words contain
+		case c == 0 && end < len(text) && text[end] == '\t':
+			rest, _, _ = strings.Cut(text[end+1:], "\n")
+			return rest, true
+		case c >= 0:
+			return "", false
+		}
+		text = text[strings.IndexByte(text, '\n')+1:]
+	}
+	return "", false
+}
+
+// word returns that of a line of the index.
+func (t table) word(at int) string {
+	word, _, _ := strings.Cut(t.text[t.starts[at]:], "\t")
+	return word
 }
