@@ -334,7 +334,7 @@ func (r *running) decided(ctx context.Context, m Message, s session.Session, tex
 	if err == nil && found.Session == s.Key {
 		m.Text, m.Answers = "", []session.Answer{said}
 		if m, err = r.answered(ctx, s, m); err == nil {
-			return r.run(ctx, m, s, yield)
+			return r.run(ctx, &asked{m, s}, yield)
 		}
 	}
 	done := turn.Done{Reply: "Denied; the conversation in which it was asked goes on."}

@@ -216,7 +216,7 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 	defer ended()
 	r := &running{Engine: e, agent: a, key: i.Session, item: i, late: newLate(false)}
 	defer r.late.close()
-	r.answer(ctx, m, silent)
+	r.answer(ctx, &m, silent)
 	return r.kept
 }
 

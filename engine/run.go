@@ -72,14 +72,13 @@ func checkKey(key session.Key) error {
 // turns of their outcomes; other messages of the session run in between.
 func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		a, m, err := e.ready(m)
+		r, m, err := e.receive(&m)
 		if err != nil {
 			yield(turn.Event{}, err)
 			return
 		}
 		e.running.begin()
 		defer e.running.end()
-		r := &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}
 		defer func() {
 			e.waiters.leave(r.late)
 			e.storeLate(r.late.close()...)
@@ -97,6 +96,17 @@ func (e *Engine) Send(ctx context.Context, m Message) iter.Seq2[turn.Event, erro
 			ok = item.ID == 0 || r.enterLate(ctx, *item, yield)
 		}
 	}
+}
+
+// receive returns a message that can be accepted, and how it is to be run. Here and below, a
+// message is a pointer: large variables on the stack of a turn that waits for its model cost
+// memory for each of them.
+func (e *Engine) receive(said *Message) (*running, *Message, error) {
+	a, m, err := e.ready(*said)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &running{Engine: e, agent: a, key: e.key(a, m), late: newLate(m.Wait)}, &m, nil
 }
 
 // Resume goes on with what other processes left: it resumes open turns, works on what
@@ -364,7 +374,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
-	r.run(ctx, m, s, silent)
+	r.run(ctx, &asked{m, s}, silent)
 	return r.kept
 }
 
@@ -415,7 +425,7 @@ type running struct {
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
 // turn ended well and the caller still ranges.
-func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
 	place, err := r.join(m)
 	if err != nil {
 		return yield(turn.Event{}, err) && false
@@ -431,7 +441,7 @@ func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, e
 	defer cancel()
 	fresh := false
 	if err = checkKey(r.key); err == nil {
-		r.item, fresh, err = r.accept(ctx, r.key, m)
+		r.item, fresh, err = r.accept(ctx, r.key, *m)
 	}
 	if err == nil && m.Accepted != nil {
 		m.Accepted()
@@ -466,12 +476,12 @@ func (r *running) enterLate(ctx context.Context, item store.Item, yield func(tur
 		return yield(turn.Event{}, stopped(err)) && false
 	}
 	r.item = item
-	return r.next(waiting, place, m, true, yield)
+	return r.next(waiting, place, &m, true, yield)
 }
 
 // join takes a place in the session for a message; nil for one that is not stored. It
 // counts the message until the caller takes it from here.
-func (r *running) join(m Message) (*place, error) {
+func (r *running) join(m *Message) (*place, error) {
 	switch {
 	case r.stopping.Load():
 		return nil, ErrStopping
@@ -481,7 +491,7 @@ func (r *running) join(m Message) (*place, error) {
 	case m.History != nil:
 		return nil, nil
 	}
-	place, err := r.sessions.join(string(r.key), r.sender(m).Record(), priority(m), r.config.MaxWaiting)
+	place, err := r.sessions.join(string(r.key), r.sender(*m).Record(), priority(*m), r.config.MaxWaiting)
 	if err != nil {
 		r.here.Add(-1)
 		return nil, ErrFull
@@ -490,10 +500,10 @@ func (r *running) join(m Message) (*place, error) {
 }
 
 // alone runs the turn of a message that is not stored.
-func (r *running) alone(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+func (r *running) alone(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
 	ctx, cancel := r.suspendable(ctx)
 	defer cancel()
-	leave, err := r.turns.enter(ctx, "", r.sender(m).Record(), priority(m), unbounded)
+	leave, err := r.turns.enter(ctx, "", r.sender(*m).Record(), priority(*m), unbounded)
 	if errors.Is(err, turn.ErrSuspended) {
 		err = ErrStopping
 	}
@@ -518,7 +528,7 @@ func stopped(err error) error {
 
 // next waits for the session of an accepted message, and answers it. Then it leaves the
 // place. Alone says that no other sender can have had the message answered before.
-func (r *running) next(ctx context.Context, place *place, m Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
+func (r *running) next(ctx context.Context, place *place, m *Message, alone bool, yield func(turn.Event, error) bool) (ok bool) {
 	leave := place.leave
 	defer func() { leave() }()
 	f := &follower{yield: yield}
@@ -539,7 +549,7 @@ func (r *running) next(ctx context.Context, place *place, m Message, alone bool,
 }
 
 // attempt is next until it is done, or until the session is lost.
-func (r *running) attempt(ctx context.Context, place *place, m Message, alone bool, f *follower) (ok bool) {
+func (r *running) attempt(ctx context.Context, place *place, m *Message, alone bool, f *follower) (ok bool) {
 	lined, out := r.lineUp(ctx, r.item.ID)
 	err := place.waitFor(lined, store.Claim{Item: r.item.ID, News: f.news})
 	out()
@@ -621,9 +631,26 @@ func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) 
 	return nil, r.config.Store.Update(ctx, now)
 }
 
+// asked is a message that needs a turn, with its session.
+type asked struct {
+	message Message
+	session session.Session
+}
+
 // answer answers a message: with a turn, unless there is a shorter way. The caller has
 // the session to itself.
-func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, error) bool) bool {
+func (r *running) answer(ctx context.Context, m *Message, yield func(turn.Event, error) bool) bool {
+	q, ok := r.shortly(ctx, m, yield)
+	if q == nil {
+		return ok
+	}
+	return r.run(ctx, q, yield)
+}
+
+// shortly answers a message without a turn, or returns it as one that needs one. It is apart
+// from answer to keep its large variables off the stack of a turn that waits for its model.
+func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Event, error) bool) (needs *asked, ok bool) {
+	m := *said
 	r.replies = len(m.Reply) > 0
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
@@ -633,33 +660,33 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 		}
 		if err == nil && r.item.ID != 0 {
 			if now, err := r.Engine.item(ctx, r.item.ID); errors.Is(err, store.ErrEnded) || err == nil && now.State != store.Waiting {
-				return r.elsewhere(ctx, cmp.Or(r.by, &follower{yield: yield}))
+				return nil, r.elsewhere(ctx, cmp.Or(r.by, &follower{yield: yield}))
 			}
 		}
 	}
 	if err != nil {
-		return r.refuse(ctx, err, yield)
+		return nil, r.refuse(ctx, err, yield)
 	}
 	switch {
 	case m.notice != "":
-		return r.noticed(ctx, m, s, yield)
+		return nil, r.noticed(ctx, m, s, yield)
 	case m.outcome != nil && m.outcome.System:
-		return r.returned(ctx, m, s, yield)
+		return nil, r.returned(ctx, m, s, yield)
 	case m.origin != nil && m.outcome == nil && len(m.Answers) == 0:
 		switch gone, err := r.orphan(ctx, m.origin, s.Key); {
 		case err != nil:
-			return r.refuse(ctx, err, yield)
+			return nil, r.refuse(ctx, err, yield)
 		case gone:
-			return r.refuse(ctx, turn.ErrStopped, yield)
+			return nil, r.refuse(ctx, turn.ErrStopped, yield)
 		}
 	}
 	if m.outcome != nil && (!m.Wait || s.Turn.ID != "" || !s.Waits(m.outcome.Call.ID, session.Outcome)) {
 		_, err = r.storeOutcome(ctx, r.key, s.State, *m.outcome, r.item.ID) // no turn of its own
 		r.kept = err
-		return err == nil || !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
+		return nil, err == nil || !errors.Is(err, store.ErrLost) && yield(turn.Event{}, err) && false
 	}
 	if text, ok := answeringOf(m.Text); ok {
-		return r.decided(ctx, m, s, text, yield)
+		return nil, r.decided(ctx, m, s, text, yield)
 	}
 	m = r.toldText(ctx, m, s)
 	switch {
@@ -670,23 +697,23 @@ func (r *running) answer(ctx context.Context, m Message, yield func(turn.Event, 
 		err = r.named(r.agent, m, s)
 	}
 	if err != nil {
-		return r.refuse(ctx, err, yield)
+		return nil, r.refuse(ctx, err, yield)
 	}
 	switch m.Text {
 	case Compact:
-		return r.compact(ctx, m, s, yield)
+		return nil, r.compact(ctx, m, s, yield)
 	case Stop:
-		return r.stopWaiting(ctx, m, s, yield)
+		return nil, r.stopWaiting(ctx, m, s, yield)
 	case Anew:
-		return r.anew(ctx, m, s, yield)
+		return nil, r.anew(ctx, m, s, yield)
 	}
 	if m.Text == Switch || strings.HasPrefix(m.Text, Switch+" ") {
-		return r.switchSkill(ctx, m, s, yield)
+		return nil, r.switchSkill(ctx, m, s, yield)
 	}
 	if m.outcome != nil {
 		r.pending.Delete(pending{r.key, m.outcome.Call.ID})
 	}
-	return r.run(ctx, m, s, yield)
+	return &asked{m, s}, false
 }
 
 // refuse ends a message with an error, unless the store failed: then it waits.
@@ -703,7 +730,8 @@ func (r *running) refuse(ctx context.Context, err error, yield func(turn.Event, 
 }
 
 // run runs one turn, and reports whether it ended well and the caller still ranges.
-func (r *running) run(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, error) bool) bool {
+	m, s := &q.message, &q.session
 	if len(m.Reply) > 0 {
 		s.Reply = m.Reply
 	} else if m.Background || m.operator || m.outcome != nil {
@@ -717,14 +745,8 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	if m.origin != nil {
 		s.Parent = m.origin.parent()
 	}
-	in := r.input(r.agent, m, s)
-	in.Item = r.item.ID
-	if m.History == nil {
-		in.Late = func(call chat.Call, result chat.Result) { r.take(m, turn.Outcome{Call: call, Result: result}) }
-		if r.agent.Steer && m.outcome == nil {
-			in.Steer = func() []turn.Steered { return r.steering(ctx, m) }
-		}
-	}
+	in := r.asks(ctx, q)
+	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o := m.origin; o != nil {
@@ -735,7 +757,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	ended := false // the item, or there is none
 	watched := r.meter.watch(r.agent.Name, r.config.Now)
 	defer func() { watched.end(failed) }()
-	for e, err := range r.agent.runner.Run(ctx, in) {
+	for e, err := range r.agent.runner.Run(ctx, *in) {
 		failed = err
 		watched.see(e)
 		r.tell(e)
@@ -769,7 +791,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				}
 			}
 			if e.Done != nil {
-				r.keep(r.agent, m, in.Session, e.Done)
+				r.keep(r.agent, *m, in.Session, e.Done)
 			}
 			if !r.gone && !yield(e, nil) {
 				if r.gone = true; m.IdempotencyKey == "" {
@@ -785,7 +807,7 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 			}
 			if ended = e.Step.Done != nil || e.Step.Failed != nil; ended {
 				var err error
-				if stopped, err = r.beside(ctx, m, &end, e.Step); err != nil {
+				if stopped, err = r.beside(ctx, *m, &end, e.Step); err != nil {
 					r.kept = err
 					return !r.gone && yield(turn.Event{}, err) && false
 				}
@@ -818,6 +840,21 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 		}
 	}
 	return !r.gone
+}
+
+// asks returns what the turn of a message gets.
+func (r *running) asks(ctx context.Context, q *asked) *turn.Input {
+	in := r.input(r.agent, q.message, q.session)
+	in.Item = r.item.ID
+	if q.message.History == nil {
+		in.Late = func(call chat.Call, result chat.Result) {
+			r.take(q.message, turn.Outcome{Call: call, Result: result})
+		}
+		if r.agent.Steer && q.message.outcome == nil {
+			in.Steer = func() []turn.Steered { return r.steering(ctx, q.message) }
+		}
+	}
+	return &in
 }
 
 // take receives the outcome of a call that went on. It may come before the turn of the

@@ -462,7 +462,7 @@ func (r *running) returned(ctx context.Context, m Message, s session.Session, yi
 		end.State, end.Messages = turn.Beside(state, chat.Message{Role: chat.User, Note: m.outcome.Note(), User: user, Channel: identity.System, Time: r.config.Now()})
 	default:
 		m.outcome.Call = chat.Call{ID: s.Awaits[i].Call, Name: s.Awaits[i].Tool}
-		return r.run(ctx, m, s, yield)
+		return r.run(ctx, &asked{m, s}, yield)
 	}
 	if err := r.write(ctx, end); err != nil {
 		return r.refuse(ctx, err, yield)

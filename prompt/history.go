@@ -137,7 +137,7 @@ func Live(messages []chat.Message) []chat.Message {
 // only, and turns that the provider refused.
 func (b *Builder) History(history []chat.Message) []chat.Message {
 	history = Live(history[b.Begin(history, Cut{}):])
-	kept := make([]chat.Message, 0, len(history)+8)
+	kept := make([]chat.Message, 0, len(history)+3)
 	if whole(history) {
 		kept = append(kept, history...)
 	} else {

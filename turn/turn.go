@@ -348,7 +348,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		t := r.begin(ctx, in, yield)
+		t := r.begin(ctx, &in, yield)
 		for t.running() {
 			if t.round == nil {
 				answer, ok := t.ask()
@@ -396,8 +396,8 @@ type run struct {
 }
 
 // begin selects, builds the prompt and yields both.
-func (r *Runner) begin(ctx context.Context, in Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
+func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
+	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
 	if in.resumes() {
 		t.resume()
 		return t

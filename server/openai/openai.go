@@ -154,29 +154,12 @@ func finishReason(s model.Stop) *string {
 
 // Completions runs a turn and answers with its reply, whole or streamed.
 func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
-	var req completionRequest
-	if !wire.ReadForeign(w, r, &req) {
+	m, out := a.asked(w, r)
+	if m == nil {
 		return
 	}
-	m, err := req.message(r)
-	var refused *refusal
-	switch {
-	case errors.Is(err, wire.ErrForbidden):
-		wire.Fail(w, err)
-		return
-	case errors.As(err, &refused):
-		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
-		return
-	case !slices.Contains(a.engine.Agents(), cmp.Or(req.Model, a.engine.Agents()[0])):
-		a.noModel(w, req.Model)
-		return
-	case err != nil:
-		wire.Refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	out := newWriter(w, req, completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model})
 	defer out.close()
-	for e, err := range a.engine.Send(r.Context(), m) {
+	for e, err := range a.engine.Send(r.Context(), *m) {
 		if err != nil {
 			out.fail(err)
 			return
@@ -185,6 +168,32 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) {
 			return // the client has gone, which cancels the turn
 		}
 	}
+}
+
+// asked reads a request; the message is nil when it was refused.
+func (a *API) asked(w http.ResponseWriter, r *http.Request) (*engine.Message, *completionWriter) {
+	var req completionRequest
+	if !wire.ReadForeign(w, r, &req) {
+		return nil, nil
+	}
+	m, err := req.message(r)
+	var refused *refusal
+	switch {
+	case errors.Is(err, wire.ErrForbidden):
+		wire.Fail(w, err)
+		return nil, nil
+	case errors.As(err, &refused):
+		wire.RefuseField(w, http.StatusBadRequest, refused.code, refused.field, refused.says)
+		return nil, nil
+	case !slices.Contains(a.engine.Agents(), cmp.Or(req.Model, a.engine.Agents()[0])):
+		a.noModel(w, req.Model)
+		return nil, nil
+	case err != nil:
+		wire.Refuse(w, http.StatusBadRequest, err.Error())
+		return nil, nil
+	}
+	out := newWriter(w, req, completion{ID: "chatcmpl-" + rand.Text(), Created: a.engine.Now().Unix(), Model: req.Model})
+	return &m, out
 }
 
 // entry is an agent as a model.
