@@ -3,7 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
+
+	"github.com/etui-run/etui/store/internal/trail"
 )
 
 // LimitPages makes the disk full after a number of pages.
@@ -64,4 +68,40 @@ func other(path string, f func(*sql.Conn) error) error {
 	}
 	defer c.Close()
 	return f(c)
+}
+
+// Statements runs a number of different queries, each twice, and each within itself, on one
+// connection.
+func Statements(path string, n int) error {
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return err
+	}
+	db, err := connect(path, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx := context.Background()
+	return within(ctx, db, "BEGIN", func(tx trail.Tx) error {
+		for i := range 2 * n {
+			query := fmt.Sprintf("SELECT %d + ? UNION ALL SELECT 1000", i%n)
+			rows, err := tx.QueryContext(ctx, query, 1)
+			if err != nil {
+				return err
+			}
+			for rows.Next() {
+				var outer, inner int
+				if err := errors.Join(rows.Scan(&outer), tx.QueryRowContext(ctx, query, 2).Scan(&inner)); err != nil {
+					return err
+				}
+				if outer != 1000 && outer != i%n+1 || inner != i%n+2 {
+					return fmt.Errorf("query %d gives %d and %d", i, outer, inner)
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
