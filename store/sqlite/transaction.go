@@ -21,7 +21,7 @@ func within(ctx context.Context, db *sql.DB, begin string, f func(trail.Tx) erro
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // it goes back to the pool
 	if _, err = c.ExecContext(ctx, begin); err == nil {
 		err = f(transaction{c})
 	}
