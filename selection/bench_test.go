@@ -97,3 +97,35 @@ func BenchmarkIndexMemory(b *testing.B) {
 	}
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB")
 }
+
+// BenchmarkEnriched is BenchmarkSelect, and the making of an index, with five names and five
+// requests for each tool.
+func BenchmarkEnriched(b *testing.B) {
+	req := selection.Request{Query: "approve the overdue invoice of the customer"}
+	for _, n := range []int{1000, 10_000, 50_000} {
+		r := crowd(b, n, 0)
+		texts := map[string]catalog.Enriched{}
+		for e := range r.Catalog().All() {
+			var t tool.Texts
+			for i := range 5 {
+				t.Aliases = append(t.Aliases, fmt.Sprintf("%s way %d", strings.ReplaceAll(e.Definition.Name, "_", " "), i))
+				t.Examples = append(t.Examples, fmt.Sprintf("please %s for me, it is number %d of the month", strings.ReplaceAll(e.Definition.Name, "_", " "), i))
+			}
+			texts[e.Definition.Name] = catalog.Enriched{Texts: t, For: e.Hash()}
+		}
+		r.Enrich(texts)
+		s := selection.New(r.Catalog(), selection.Config{})
+		b.Run(fmt.Sprintf("select/tools=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Select(req)
+			}
+		})
+		b.Run(fmt.Sprintf("index/tools=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				selection.New(r.Catalog(), selection.Config{})
+			}
+		})
+	}
+}
