@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -128,6 +129,10 @@ func (e *Engine) Resume(ctx context.Context) error {
 	w.workers.Go(func() {
 		defer panics.Log(e.config.Log, "forgetting for other processes")
 		e.forgetForOthers(ctx)
+	})
+	w.workers.Go(func() {
+		defer panics.Log(e.config.Log, "following past turns")
+		e.followTurns(ctx)
 	})
 	var alive []string
 	for {
@@ -747,6 +752,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 				if r.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
 					err = ErrStopping
 				}
+			case !ended && errors.Is(err, memory.ErrAway): // the turn has not begun, or is as it was stored
+				r.kept = fmt.Errorf("%w: %w", ErrStore, err)
+				err = r.kept
 			case !ended && m.History == nil && m.origin != nil:
 				if r.kept = r.report(ctx, m.origin, s.Key, nil, err); r.kept != nil {
 					break

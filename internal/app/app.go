@@ -129,10 +129,10 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		a.close = append(a.close, unlock)
 	}
 	var err error
-	if a.keys, err = identity.OpenKeys(a.Workspace.keys()); err != nil {
+	if err = a.openStore(ctx, settings); err != nil {
 		return err
 	}
-	if err = a.openStore(ctx, settings); err != nil {
+	if err = a.openKeys(ctx, settings.Stored); err != nil {
 		return err
 	}
 	if err = a.openCatalog(ctx, settings.Stored); err != nil {
@@ -255,7 +255,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		return e, err
 	}
 	a.byName = models
-	if e.Agents, err = a.agents(models); err != nil {
+	if e.Agents, err = a.agents(ctx, models, stored); err != nil {
 		return e, err
 	}
 	chooser, err := a.newChooser(models)
