@@ -203,7 +203,9 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 	if err := a.engine.Undelivered(ctx, l); err != nil {
 		return false // another process has it, or the store is away
 	}
-	err := a.sendLetter(ctx, to.Address, l)
+	delivering, delivered := a.engine.Delivery(ctx, l, a.Name)
+	err := a.sendLetter(delivering, to.Address, l)
+	delivered(err)
 	switch {
 	case err == nil:
 		a.succeeded()

@@ -82,8 +82,7 @@ func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 	}
 	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: e.sender(m).Record(), Channel: m.Channel, Text: usage.Clean(m.Text)}
 	if m.History == nil {
-		sum := sha256.Sum256([]byte(s.Key))
-		t.Session = hex.EncodeToString(sum[:8])
+		t.Session = conversation(s.Key)
 	}
 	learn(&t, done.Used)
 	if request, called, ok := turn.Corrects(m.Text, s.Messages); ok && len(t.Tools) > 0 && len(without(t.Tools, called)) == len(t.Tools) {
@@ -100,6 +99,12 @@ func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 		defer a.past.waiting.Add(-1)
 		_ = e.guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
+}
+
+// conversation tells sessions apart where their keys, which name people, are not to be kept.
+func conversation(key session.Key) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
 }
 
 // maxLearnt is how many searches of a turn are kept; the first ones.

@@ -435,9 +435,11 @@ func (r *running) enter(ctx context.Context, m Message, yield func(turn.Event, e
 	ctx, cancel := r.suspendable(ctx)
 	defer cancel()
 	fresh := false
+	received := r.received(ctx, &m)
 	if err = checkKey(r.key); err == nil {
 		r.item, fresh, err = r.accept(ctx, r.key, m)
 	}
+	received(err)
 	if err == nil && m.Accepted != nil {
 		m.Accepted()
 	}
@@ -739,7 +741,11 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
 	watched := r.meter.watch(r.agent.Name, r.config.Now)
-	defer func() { watched.end(failed) }()
+	ctx, traced := r.traced(ctx, m)
+	defer func() {
+		watched.end(failed)
+		traced(failed)
+	}()
 	for e, err := range r.agent.runner.Run(ctx, in) {
 		failed = err
 		watched.see(e)

@@ -94,7 +94,7 @@ func (a *App) newModels() (map[string]model.Model, error) {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
 		a.adapters = append(a.adapters, made)
-		models[m.Name] = model.Watch(model.Log(made, a.log))
+		models[m.Name] = model.Watch(model.Trace(model.Log(made, a.log), m.Provider, a.traces.Tracer()))
 	}
 	models[""] = models[configs[0].Name]
 	return models, nil

@@ -240,7 +240,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Tracer: a.traces.Tracer(), Log: a.log,
 	}
 	if a.store != nil && (stored || settings.Records) {
 		e.Store = a.store
