@@ -744,6 +744,9 @@ func (r *running) run(ctx context.Context, m Message, s session.Session, yield f
 	ctx, traced := r.traced(ctx, m)
 	defer func() {
 		watched.end(failed)
+		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
+			failed = nil
+		}
 		traced(failed)
 	}()
 	for e, err := range r.agent.runner.Run(ctx, in) {
