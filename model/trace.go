@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -33,7 +34,7 @@ var finished = map[Stop]string{Done: "stop", ToolCalls: "tool_calls", Length: "l
 // Stream implements [Model].
 func (m *traced) Stream(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		name := m.Info().Name
+		name := strings.TrimPrefix(m.Info().Name, m.provider+"/")
 		ctx, s := span.Start(ctx, m.tracer, "chat "+name, trace.WithSpanKind(trace.SpanKindClient),
 			span.Texts("gen_ai.operation.name", "chat", "gen_ai.provider.name", m.provider, "gen_ai.request.model", name))
 		failed := "cancelled" // unless the answer ends
