@@ -207,6 +207,9 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
 	}
 	if crashed || i.Holder != e.holder {
+		if i.Holder != e.holder {
+			e.meter.retry("left")
+		}
 		i.Holder = e.holder
 		if err := e.config.Store.Update(ctx, i); err != nil || i.State == store.Parked {
 			return err
@@ -267,6 +270,11 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			case <-e.life.Done():
 				return
 			}
+			cause := "store"
+			if errors.Is(why, errPanic) {
+				cause = "panic"
+			}
+			e.meter.retry(cause)
 			why = e.guard("taking up a message", i.Session, func() error {
 				var left *unwritten
 				unwrote := errors.As(why, &left) && !errors.Is(why, store.ErrLost)

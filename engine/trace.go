@@ -44,8 +44,12 @@ func (r *running) traced(ctx context.Context, m Message) (_ context.Context, end
 	return ctx, func(err error) { span.End(s, failureOf(err)) }
 }
 
-// Delivery begins the span in which a letter is delivered over a channel. The caller ends it.
+// Delivery counts a try to deliver a letter over a channel, and begins its span. The caller
+// ends it.
 func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
+	if l.Tries > 1 {
+		e.meter.retry("delivery")
+	}
 	if e.config.Tracer == nil {
 		return ctx, func(error) {}
 	}
