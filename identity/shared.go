@@ -26,6 +26,10 @@ type SharedKeys interface {
 	Changed() <-chan struct{}
 }
 
+// ErrAway says that the keys that several etui share cannot be changed now, because the place
+// where they are does not answer.
+var ErrAway = errors.New("the API keys cannot be stored")
+
 // maxWait is how long a look at the shared keys, or a change of them, may take.
 const maxWait = 5 * time.Second
 
@@ -94,7 +98,7 @@ func (k *Keys) changeShared(next func([]Key) ([]Key, error)) error {
 	case refused != nil:
 		return refused
 	case err != nil:
-		return fmt.Errorf("storing the API keys: %w", err)
+		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	return k.look()
 }

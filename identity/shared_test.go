@@ -113,7 +113,7 @@ func TestSharedKeys(t *testing.T) {
 	d.mu.Lock()
 	d.away = errors.New("away")
 	d.mu.Unlock()
-	if err := a.Revoke("laptop"); !errors.Is(err, d.away) {
+	if err := a.Revoke("laptop"); !errors.Is(err, identity.ErrAway) || !errors.Is(err, d.away) {
 		t.Errorf("revoking without the database: %v", err)
 	}
 	if _, err := b.Reload(nil); !errors.Is(err, d.away) {

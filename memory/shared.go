@@ -117,10 +117,18 @@ func (s *Store) changeShared(ctx context.Context, owner, name string, change fun
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	if err := s.config.Shared.Change(ctx, owner, name, change); err != nil {
-		return fmt.Errorf("writing the memory: %w", err)
+	var refused error // by change: it says itself what is wrong
+	err := s.config.Shared.Change(ctx, owner, name, func(was string) (text string, err error) {
+		text, refused = change(was)
+		return text, refused
+	})
+	switch {
+	case err == nil:
+		return nil
+	case refused != nil:
+		return fmt.Errorf("writing the memory: %w", refused)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
 // news returns the lines of a text that are not among those that are known.
