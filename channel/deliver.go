@@ -46,6 +46,7 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 	defer all.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	failing := false
 	for {
 		next := look
 		select {
@@ -79,9 +80,10 @@ func (h *Host) deliver(ctx context.Context, owned <-chan *account) {
 					end.tries = a.deliverAll(ctx, letters)
 				})
 			})
-			if err != nil && ctx.Err() == nil {
-				h.log.WarnContext(ctx, "the outbox cannot be read", "error", err)
+			if err != nil && !failing && ctx.Err() == nil { // once, until it can be read again
+				h.log.WarnContext(ctx, "the outbox cannot be read; replies wait", "error", err)
 			}
+			failing = err != nil
 			// A long outbox is read less often.
 			next = max(look, time.Duration(waiting)*time.Millisecond/20)
 			timer.Reset(next)
@@ -203,7 +205,9 @@ func (a *account) deliverOne(ctx context.Context, l engine.Letter) bool {
 	if err := a.engine.Undelivered(ctx, l); err != nil {
 		return false // another process has it, or the store is away
 	}
-	err := a.sendLetter(ctx, to.Address, l)
+	delivering, delivered := a.engine.Delivery(ctx, l, a.Name)
+	err := a.sendLetter(delivering, to.Address, l)
+	delivered(err)
 	switch {
 	case err == nil:
 		a.succeeded()

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/embedding"
@@ -86,6 +88,9 @@ type Config struct {
 	// next one is refused with [ErrBusy]. People come before the clock, and of people the
 	// ones with the fewest running turns.
 	MaxTurns int
+	// Tracer makes spans of messages, turns, tool calls and deliveries, see docs/deployment.md.
+	// Those of requests to models come from [model.Trace]. Nil makes none.
+	Tracer trace.Tracer
 	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 	// Log receives what operators should know; nil discards.
@@ -234,7 +239,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Log = panics.Counted(cfg.Log)
-	cfg.Turn.Log = cfg.Log
+	cfg.Turn.Log, cfg.Turn.Tracer = cfg.Log, cfg.Tracer
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -27,12 +28,13 @@ type record struct {
 	Operator bool          `json:"operator,omitempty"`
 	Origin   *origin       `json:"origin,omitempty"`
 	Notice   string        `json:"notice,omitempty"`
+	Trace    string        `json:"trace,omitempty"`
 }
 
 // message returns the message of a record.
 func (rec record) message() Message {
 	m := rec.Message
-	m.guest, m.outcome, m.to, m.operator, m.origin, m.notice = rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice
+	m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace = rec.Guest, rec.Outcome, rec.To, rec.Operator, rec.Origin, rec.Notice, rec.Trace
 	return m
 }
 
@@ -43,7 +45,10 @@ func (e *Engine) accept(ctx context.Context, key session.Key, m Message) (store.
 	if m.IdempotencyKey != "" {
 		i.Key, i.Digest = hashed([]string{m.Client, m.Channel, m.Account, m.Chat, m.Session, i.User, m.IdempotencyKey}), digest(m)
 	}
-	rec := record{m, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice}
+	if m.trace == "" && e.config.Tracer != nil { // the turn of another message sends it
+		m.trace = span.Parent(ctx)
+	}
+	rec := record{m, m.guest, m.outcome, m.to, m.operator, m.origin, m.notice, m.trace}
 	rec.Wait, rec.IdempotencyKey = false, ""
 	var err error
 	if i.Message, err = json.Marshal(rec); err != nil {
@@ -202,6 +207,9 @@ func (e *Engine) takeUp(ctx context.Context, i store.Item, crashed bool) error {
 		e.config.Log.ErrorContext(ctx, "message parked", "item", i.ID, "session", i.Session, "reason", i.Reason)
 	}
 	if crashed || i.Holder != e.holder {
+		if i.Holder != e.holder {
+			e.meter.retry("left")
+		}
 		i.Holder = e.holder
 		if err := e.config.Store.Update(ctx, i); err != nil || i.State == store.Parked {
 			return err
@@ -262,6 +270,11 @@ func (e *Engine) later(i store.Item, why error, place *place) {
 			case <-e.life.Done():
 				return
 			}
+			cause := "store"
+			if errors.Is(why, errPanic) {
+				cause = "panic"
+			}
+			e.meter.retry(cause)
 			why = e.guard("taking up a message", i.Session, func() error {
 				var left *unwritten
 				unwrote := errors.As(why, &left) && !errors.Is(why, store.ErrLost)

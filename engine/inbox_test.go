@@ -304,6 +304,9 @@ func TestPoison(t *testing.T) {
 	}
 	var b strings.Builder
 	must(t, g.Metrics(t.Context(), &b))
+	if want := "\netui_retries_total{cause=\"panic\"} "; !strings.Contains(b.String(), want) {
+		t.Errorf("the metrics lack %q", want)
+	}
 	if want := fmt.Sprintf("\netui_panics_total{} %d\n", tries.Load()); !strings.Contains(b.String(), want) {
 		t.Errorf("the metrics lack %q", want)
 	}

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -79,8 +82,7 @@ func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 	}
 	t := usage.Turn{Time: e.config.Now(), Agent: a.Name, User: e.sender(m).Record(), Channel: m.Channel, Text: usage.Clean(m.Text)}
 	if m.History == nil {
-		sum := sha256.Sum256([]byte(s.Key))
-		t.Session = hex.EncodeToString(sum[:8])
+		t.Session = conversation(s.Key)
 	}
 	learn(&t, done.Used)
 	if request, called, ok := turn.Corrects(m.Text, s.Messages); ok && len(t.Tools) > 0 && len(without(t.Tools, called)) == len(t.Tools) {
@@ -97,6 +99,12 @@ func (e *Engine) keep(a *agent, m Message, s session.Session, done *turn.Done) {
 		defer a.past.waiting.Add(-1)
 		_ = e.guard("adding a turn to the usage", "", func() error { a.past.add(t); return nil })
 	}()
+}
+
+// conversation tells sessions apart where their keys, which name people, are not to be kept.
+func conversation(key session.Key) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
 }
 
 // maxLearnt is how many searches of a turn are kept; the first ones.
@@ -232,10 +240,56 @@ func (e *Engine) Forget(ctx context.Context, user string, everybody bool) (int, 
 		return 0, nil
 	}
 	n, err := e.config.Learning.Log.Erase(ctx, user, everybody)
-	for _, a := range e.agents {
-		a.past.mu.Lock()
-		a.past.count()
-		a.past.mu.Unlock()
+	e.countAgain()
+	if n > 0 && err == nil && e.shared != nil {
+		value, _ := json.Marshal(rand.Text())
+		if err = e.config.Store.Put(ctx, erasedKind, "", value); err != nil {
+			err = fmt.Errorf("telling the other etui: %w: %w", ErrStore, err)
+		}
 	}
 	return n, err
+}
+
+// erasedKind is the kind of the record that another value tells the processes of a
+// [store.Shared] by to count the votes again: past turns were erased.
+const erasedKind = "erased"
+
+// recount is how often a process looks at what others have added to the past turns.
+const recount = time.Minute
+
+// followTurns counts the votes again when another process erases past turns, and sometimes
+// because others add to them, until ctx ends.
+func (e *Engine) followTurns(ctx context.Context) {
+	l := e.config.Learning
+	if l.Log == nil || !l.Keep || !l.Vote {
+		return
+	}
+	changed, erased, counted := e.shared.Changed(erasedKind), "", e.config.Now()
+	for {
+		records, err := e.config.Store.Records(ctx, erasedKind, "")
+		if err == nil && len(records) > 0 && string(records[0].Value) != erased {
+			erased, counted = string(records[0].Value), e.config.Now()
+			e.countAgain()
+		}
+		if now := e.config.Now(); now.Sub(counted) >= recount {
+			counted = now
+			e.countAgain()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// countAgain counts the votes of the agents that have counted them before.
+func (e *Engine) countAgain() {
+	for _, a := range e.agents {
+		a.past.mu.Lock()
+		if a.past.votes.Load() != nil {
+			a.past.count()
+		}
+		a.past.mu.Unlock()
+	}
 }

@@ -109,6 +109,8 @@ type Message struct {
 	guest string
 	// origin is set if the message is for a sub-agent.
 	origin *origin
+	// trace names the span in which it was received, as a traceparent; empty for most.
+	trace string
 	// notice, instead of a text, is shown in the conversation.
 	notice string
 	// outcome, instead of a text, is the result of a call that outlived its turn.
@@ -246,7 +248,7 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
-	raw, _ := json.Marshal(record{Message: m, Origin: m.origin}) // texts, numbers and lists of them
+	raw, _ := json.Marshal(record{Message: m, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
 	return raw
 }
 

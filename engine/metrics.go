@@ -27,6 +27,7 @@ type meter struct {
 	calls    map[string]uint64
 	failures map[string]uint64
 	tokens   map[string]uint64
+	retries  map[string]uint64
 	turnTook histogram
 	callTook histogram
 }
@@ -81,6 +82,13 @@ func (w *watched) see(e turn.Event) {
 		add(&w.tokens, `kind="cache_read"`, e.Done.Usage.CacheRead)
 		add(&w.tokens, `kind="output"`, e.Done.Usage.Output)
 	}
+}
+
+// retry counts that something is tried again, for a cause of this package.
+func (m *meter) retry(cause string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	add(&m.retries, fmt.Sprintf("cause=%q", cause), 1)
 }
 
 // end counts the turn.
@@ -139,6 +147,7 @@ func (e *Engine) Metrics(ctx context.Context, w io.Writer) error {
 	counter(&b, "etui_tokens_total", "Tokens: of tools, sent and saved (estimated), and those that providers counted.", m.tokens)
 	counter(&b, "etui_tool_calls_total", "Calls of tools that were answered.", m.calls)
 	counter(&b, "etui_model_errors_total", "Turns that failed because the model did.", m.failures)
+	counter(&b, "etui_retries_total", "What was tried again: store, a message whose step could not be stored; left, one that a process left that ended; panic; delivery, of a reply.", m.retries)
 	m.turnTook.write(&b, "etui_turn_seconds", "How long turns took.")
 	m.callTook.write(&b, "etui_tool_call_seconds", "How long calls of tools took.")
 	m.mu.Unlock()

@@ -34,6 +34,8 @@ type Letter struct {
 	// Asked is when the message was accepted, and Answered when its turn ended: the letters of
 	// a session are in this order.
 	Asked, Answered time.Time
+
+	trace string // the span in which the message was received
 }
 
 // Letters returns the first letters after an ID, at most limit of them and in the order in
@@ -57,9 +59,10 @@ func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
 	l := Letter{ID: i.ID, Session: i.Session, Tries: i.Tries, Reason: i.Reason, Asked: i.Accepted, Answered: i.Ended}
 	var asked struct {
 		Reply json.RawMessage `json:"reply"`
+		Trace string          `json:"trace"`
 	}
 	if json.Unmarshal(i.Message, &asked) == nil {
-		l.To = asked.Reply
+		l.To, l.trace = asked.Reply, asked.Trace
 	}
 	if len(l.To) == 0 { // the clock asked, or the outcome of a call
 		if s, err := e.config.Store.Load(ctx, i.Session, 1); err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/panics"
+	"github.com/etui-run/etui/memory"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
@@ -138,6 +139,10 @@ func (e *Engine) Resume(ctx context.Context) error {
 	w.workers.Go(func() {
 		defer panics.Log(e.config.Log, "forgetting for other processes")
 		e.forgetForOthers(ctx)
+	})
+	w.workers.Go(func() {
+		defer panics.Log(e.config.Log, "following past turns")
+		e.followTurns(ctx)
 	})
 	var alive []string
 	for {
@@ -440,9 +445,11 @@ func (r *running) enter(ctx context.Context, m *Message, yield func(turn.Event, 
 	ctx, cancel := r.suspendable(ctx)
 	defer cancel()
 	fresh := false
+	received := r.received(ctx, m)
 	if err = checkKey(r.key); err == nil {
 		r.item, fresh, err = r.accept(ctx, r.key, *m)
 	}
+	received(err)
 	if err == nil && m.Accepted != nil {
 		m.Accepted()
 	}
@@ -756,7 +763,14 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 	open := s.Turn // as it was stored last
 	ended := false // the item, or there is none
 	watched := r.meter.watch(r.agent.Name, r.config.Now)
-	defer func() { watched.end(failed) }()
+	ctx, traced := r.traced(ctx, m)
+	defer func() {
+		watched.end(failed)
+		if errors.Is(context.Cause(ctx), turn.ErrSuspended) { // another process goes on with it
+			failed = nil
+		}
+		traced(failed)
+	}()
 	for e, err := range r.agent.runner.Run(ctx, *in) {
 		failed = err
 		watched.see(e)
@@ -769,6 +783,9 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 				if r.kept, err = turn.ErrSuspended, errLeft; m.History != nil {
 					err = ErrStopping
 				}
+			case !ended && errors.Is(err, memory.ErrAway): // the turn has not begun, or is as it was stored
+				r.kept = fmt.Errorf("%w: %w", ErrStore, err)
+				err = r.kept
 			case !ended && m.History == nil && m.origin != nil:
 				if r.kept = r.report(ctx, m.origin, s.Key, nil, err); r.kept != nil {
 					break

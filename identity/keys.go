@@ -58,10 +58,11 @@ const (
 	keyPrefix = "etui_"
 )
 
-// Keys are the API keys of a gateway, in a file that contains no key itself. The zero
-// value has none and keeps none.
+// Keys are the API keys of a gateway, in a file that contains no key itself, or where several
+// etui keep them together. The zero value has none and keeps none.
 type Keys struct {
 	file     string
+	shared   SharedKeys // instead of the file
 	changing sync.Mutex
 	text     []byte // of the file, as it is in effect
 	list     atomic.Pointer[[]Key]
@@ -77,13 +78,16 @@ func OpenKeys(file string) (*Keys, error) {
 	return k, nil
 }
 
-// Reload puts the file in effect as it is now, and reports whether it was changed by hand. May, unless it is
+// Reload puts the keys in effect as they are kept now, and reports whether it was changed by hand. May, unless it is
 // nil, is asked after the file was read whether its text can be trusted; if not, nothing
 // changes. A file that cannot be used, or is gone, changes nothing either: the error says
 // why.
 func (k *Keys) Reload(may func() bool) (changed bool, err error) {
 	k.changing.Lock()
 	defer k.changing.Unlock()
+	if k.shared != nil {
+		return false, k.look()
+	}
 	text, err := readKeys(k.file)
 	if err == nil && text == nil && k.text != nil {
 		err = fmt.Errorf("the API keys in %s: the file is gone; the keys stay in effect until etui ends, revoke them with etui keys revoke", k.file)
@@ -226,6 +230,9 @@ func (k *Keys) Revoke(name string) error {
 func (k *Keys) change(next func([]Key) ([]Key, error)) error {
 	k.changing.Lock()
 	defer k.changing.Unlock()
+	if k.shared != nil {
+		return k.changeShared(next)
+	}
 	list, err := next(slices.Clone(k.List()))
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Package memory keeps what an agent remembers between conversations, in files that people
-// can read and edit.
+// can read and edit. Where several processes share a database, the agent's own memory is
+// there instead, see [Shared].
 //
 // There are two parts. The folder memory of the agent's workspace is for everybody: all
 // conversations read it, and people write it. The agent's own memory has a folder for each
@@ -16,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -37,6 +39,8 @@ const (
 	shared = "memory"
 	// longTerm is the file of what is not about one day.
 	longTerm = "MEMORY.md"
+	// cut ends a text that is longer.
+	cut = "\n(cut: the file is longer than 64 KiB)"
 )
 
 // Memory is what a conversation remembers at one moment. It is immutable.
@@ -68,6 +72,8 @@ type Config struct {
 	// Own is the folder of the agent's own memory, which no other program should be able
 	// to change. It is made when something is written; empty means that nothing can be.
 	Own string
+	// Shared, unless it is nil, keeps the agent's own memory instead of the folder Own.
+	Shared Shared
 	// Days is how many recent days' notes are read; 0 means [DefaultDays], and less none.
 	Days int
 }
@@ -78,10 +84,11 @@ type Store struct {
 	loaded *recent.Cache[string, loaded]
 }
 
-// loaded is a memory, and the files that it was read from.
+// loaded is a memory, and what it was read from.
 type loaded struct {
 	memory *Memory
 	stamps []stamp
+	own    map[string]string // if it is shared
 }
 
 // stamp identifies a version of a file.
@@ -100,21 +107,21 @@ func New(c Config) *Store {
 }
 
 // Load returns what is remembered of an owner on a day; without an owner, the shared part.
-// It returns the same pointer until the size or time of a file changes. It reads nothing
+// It returns the same pointer until the size or time of a file, or a shared text, changes. It reads nothing
 // outside of its folders and follows no link to a file: a program that may write the
 // workspace chooses what is there.
 func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 	var stamps []stamp
 	var texts []func() (string, error)
 	days := s.days(now)
+	names := []string{longTerm}
+	for _, day := range days {
+		names = append(names, noteFile(day))
+	}
 	for i, place := range []struct{ base, folder string }{{s.config.Workspace, shared}, {s.own(owner), owner}} {
 		root, err := open(place.base)
 		if err != nil {
 			return nil, err
-		}
-		names := []string{longTerm}
-		for _, day := range days {
-			names = append(names, noteFile(day))
 		}
 		for _, name := range names {
 			st := stamp{name: fmt.Sprint(i), size: -1}
@@ -128,7 +135,11 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 			defer root.Close()
 		}
 	}
-	if l, ok := s.loaded.Get(owner); ok && slices.Equal(l.stamps, stamps) {
+	own, err := s.sharedTexts(owner, names...)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := s.loaded.Get(owner); ok && slices.Equal(l.stamps, stamps) && maps.Equal(l.own, own) {
 		return l.memory, nil
 	}
 	m := &Memory{}
@@ -138,8 +149,9 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 			return nil, err
 		}
 		part, at := &m.Shared, i
-		if at > len(days) {
-			part, at = &m.Own, i-len(days)-1
+		if at >= len(names) {
+			part, at = &m.Own, i-len(names)
+			said += own[names[at]]
 		}
 		switch {
 		case at == 0:
@@ -148,7 +160,7 @@ func (s *Store) Load(now time.Time, owner string) (*Memory, error) {
 			part.Notes = append(part.Notes, Note{days[at-1].Format(time.DateOnly), said})
 		}
 	}
-	s.loaded.Put(owner, loaded{m, stamps})
+	s.loaded.Put(owner, loaded{m, stamps, own})
 	return m, nil
 }
 
@@ -160,9 +172,9 @@ func (s *Store) days(now time.Time) (list []time.Time) {
 	return list
 }
 
-// own returns the folder of the agent's own memory, if there is an owner.
+// own returns the folder of the agent's own memory, if there is an owner and a folder.
 func (s *Store) own(owner string) string {
-	if owner == "" {
+	if owner == "" || s.config.Shared != nil {
 		return ""
 	}
 	return s.config.Own
@@ -230,7 +242,7 @@ func read(root *os.Root, s stamp) (string, error) {
 		return "", fmt.Errorf("reading the memory: %w", err)
 	}
 	if s.size > MaxFile {
-		return string(text) + "\n(cut: the file is longer than 64 KiB)", nil
+		return string(text) + cut, nil
 	}
 	return string(text), nil
 }

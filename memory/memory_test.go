@@ -1,8 +1,10 @@
 package memory_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,5 +216,67 @@ func TestChange(t *testing.T) {
 	}
 	if _, err := s.Change(t.Context(), "main", memory.Change{Old: "Lives in Bern.\n"}); err != nil {
 		t.Errorf("removing from a full memory: %v", err)
+	}
+}
+
+// texts are what processes share.
+type texts map[string]string
+
+func (s texts) Texts(_ context.Context, owner string, names ...string) (map[string]string, error) {
+	found := map[string]string{}
+	for name, text := range s {
+		if of, ok := strings.CutPrefix(name, owner+" "); ok && (len(names) == 0 || slices.Contains(names, of)) {
+			found[of] = text
+		}
+	}
+	return found, nil
+}
+
+func (s texts) Change(_ context.Context, owner, name string, change func(string) (string, error)) error {
+	text, err := change(s[owner+" "+name])
+	if err == nil {
+		s[owner+" "+name] = text
+	}
+	return err
+}
+
+func (texts) Forget(context.Context, string) (bool, error) { return false, nil }
+
+// TestMove: the files of several processes become one memory, and are removed.
+func TestMove(t *testing.T) {
+	shared := texts{}
+	s := memory.New(memory.Config{Shared: shared})
+	for _, fact := range []string{"a", "b"} {
+		dir := t.TempDir()
+		own := memory.New(memory.Config{Own: dir})
+		for _, text := range []string{"# both\n\nlikes tea", "fact " + fact} {
+			if _, err := own.Change(t.Context(), "people/ann", memory.Change{New: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.Note(t.Context(), "main", now, fact); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Move(t.Context(), dir); n != 2 || err != nil {
+			t.Errorf("%d files were moved, %v", n, err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder is still there: %v", err)
+		}
+		if n, err := s.Move(t.Context(), dir); n != 0 || err != nil {
+			t.Errorf("without a folder: %d, %v", n, err)
+		}
+	}
+	want := texts{"people/ann MEMORY.md": "# both\n\nlikes tea\nfact a\nfact b\n", "main 202603/20260301.md": "- 12:00 a\n- 12:00 b\n"}
+	if !maps.Equal(shared, want) {
+		t.Errorf("they share %q, want %q", shared, want)
+	}
+	shared["people/ann MEMORY.md"] = strings.Repeat("x", memory.MaxFile+10)
+	m, err := s.Load(now, "people/ann")
+	if err != nil || len(m.Own.LongTerm) > memory.MaxFile+100 || !strings.Contains(m.Own.LongTerm, "cut") {
+		t.Errorf("of a long memory %d bytes are read, %v", len(m.Own.LongTerm), err)
+	}
+	if text, err := s.Edited(t.Context(), "people/ann", shared["people/ann MEMORY.md"], "short"); text != "short" || err != nil {
+		t.Errorf("it is edited to %.10q, %v", text, err)
 	}
 }

@@ -91,19 +91,15 @@ func (s *Store) Edited(ctx context.Context, owner, base, text string) (string, e
 		if was == base {
 			return text, nil
 		}
-		known := strings.Split(base+"\n"+text, "\n")
-		var added []string
-		for line := range strings.SplitSeq(was, "\n") {
-			if strings.TrimSpace(line) != "" && !slices.Contains(known, line) {
-				added = append(added, line)
-			}
-		}
-		return joined(text, strings.Join(added, "\n")), nil
+		return joined(text, news(was, base+"\n"+text)), nil
 	})
 }
 
 // Forget removes what is remembered of an owner, and reports whether there was anything.
 func (s *Store) Forget(ctx context.Context, owner string) (found bool, err error) {
+	if s.config.Shared != nil && owner != "" {
+		return s.config.Shared.Forget(ctx, owner)
+	}
 	if owner == "" || s.config.Own == "" || !exists(filepath.Join(s.config.Own, filepath.FromSlash(owner))) {
 		return false, nil
 	}
@@ -114,6 +110,9 @@ func (s *Store) Forget(ctx context.Context, owner string) (found bool, err error
 // Notes returns the notes of an owner, newest first, at most n; without an owner those of
 // the shared part.
 func (s *Store) Notes(owner string, n int) ([]Note, error) {
+	if s.config.Shared != nil && owner != "" {
+		return s.sharedNotes(owner, n)
+	}
 	base, folder := s.own(owner), owner
 	if owner == "" {
 		base, folder = s.config.Workspace, shared
@@ -133,8 +132,8 @@ func (s *Store) Notes(owner string, n int) ([]Note, error) {
 			if err != nil {
 				return nil, err
 			}
-			if date, err := time.Parse("20060102.md", day); err == nil && text != "" {
-				notes = append(notes, Note{date.Format(time.DateOnly), text})
+			if date, ok := dateOf(month, day); ok && text != "" {
+				notes = append(notes, Note{date, text})
 			}
 		}
 	}
@@ -145,6 +144,12 @@ var (
 	monthName = regexp.MustCompile(`^\d{6}$`)
 	dayName   = regexp.MustCompile(`^\d{8}\.md$`)
 )
+
+// dateOf returns the day of a note's file in a month's folder.
+func dateOf(month, file string) (string, bool) {
+	date, err := time.Parse("200601 20060102.md", month+" "+file)
+	return date.Format(time.DateOnly), err == nil && noteFile(date) == month+"/"+file
+}
 
 // maxNames bounds how many files of a folder are looked at.
 const maxNames = 10_000
@@ -181,8 +186,24 @@ func joined(text, paragraph string) string {
 // edit replaces a file of an owner by what change makes of its text. A reader finds either
 // the old or the new text.
 func (s *Store) edit(ctx context.Context, owner, file string, most int, change func(was string) (string, error)) (text string, err error) {
-	if owner == "" || s.config.Own == "" {
+	if owner == "" || s.config.Own == "" && s.config.Shared == nil {
 		return "", ErrNobody
+	}
+	checked := func(was string) (string, error) {
+		text, err = change(was)
+		switch {
+		case err != nil:
+			return "", err
+		case len(text) > most && len(text) >= len(was):
+			return "", fmt.Errorf("%w (it would have %d bytes, at most %d are kept)", ErrFull, len(text), most)
+		case !utf8.ValidString(text):
+			return "", errors.New("the text is not UTF-8")
+		}
+		return text, nil
+	}
+	if s.config.Shared != nil {
+		err = s.changeShared(ctx, owner, file, checked)
+		return text, err
 	}
 	err = s.locked(ctx, owner, func(root *os.Root) error {
 		name := path.Join(owner, file)
@@ -194,14 +215,8 @@ func (s *Store) edit(ctx context.Context, owner, file string, most int, change f
 		if err != nil {
 			return err
 		}
-		if text, err = change(was); err != nil {
+		if _, err := checked(was); err != nil {
 			return err
-		}
-		switch {
-		case len(text) > most && len(text) >= len(was):
-			return fmt.Errorf("%w (it would have %d bytes, at most %d are kept)", ErrFull, len(text), most)
-		case !utf8.ValidString(text):
-			return errors.New("the text is not UTF-8")
 		}
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 			return err

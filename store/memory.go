@@ -435,12 +435,12 @@ func (m *Memory) Put(_ context.Context, kind, key string, value json.RawMessage)
 }
 
 // Records implements [Records].
-func (m *Memory) Records(_ context.Context, kind string) ([]Record, error) {
+func (m *Memory) Records(_ context.Context, kind string, keys ...string) ([]Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := []Record{}
 	for name, value := range m.records {
-		if name[0] == kind {
+		if name[0] == kind && (len(keys) == 0 || slices.Contains(keys, name[1])) {
 			list = append(list, Record{name[1], slices.Clone(value)})
 		}
 	}

@@ -25,8 +25,9 @@ type Store interface {
 type Records interface {
 	// Put stores a value in place of the one that the kind and key had.
 	Put(ctx context.Context, kind, key string, value json.RawMessage) error
-	// Records returns what is kept of a kind, in the order of the keys.
-	Records(ctx context.Context, kind string) ([]Record, error)
+	// Records returns what is kept of a kind under some keys, or under all if none are
+	// given, in the order of the keys.
+	Records(ctx context.Context, kind string, keys ...string) ([]Record, error)
 	// Remove removes a record, and reports whether there was one.
 	Remove(ctx context.Context, kind, key string) (bool, error)
 	// Change replaces a value by what change makes of it, while nobody else changes it. Nil

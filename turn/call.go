@@ -16,6 +16,7 @@ import (
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/span"
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
@@ -399,9 +400,12 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 		result = toldResult(*t.told(j.call.ID))
 	case err == nil:
 		limit = cmp.Or(j.entry.Definition.Timeout, limit)
-		result, err = wait(t.ctx, limit, func(ctx context.Context) (chat.Result, error) {
+		ctx, s := span.Start(t.ctx, t.config.Tracer, "execute_tool "+j.entry.Definition.Name,
+			span.Texts("gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", j.entry.Definition.Name, "gen_ai.tool.type", "function", "gen_ai.tool.call.id", j.call.ID))
+		result, err = wait(ctx, limit, func(ctx context.Context) (chat.Result, error) {
 			return j.entry.Run(tool.WithHost(ctx, host), args)
 		})
+		span.End(s, failureOf(result, err))
 	}
 	var waits *awaits
 	var question *tool.Question
@@ -415,6 +419,23 @@ func (t *run) execute(j *job, progress chan<- Progress) chat.Result {
 	}
 	j.err = t.config.Secrets.Redactor().Error(err)
 	return t.outcome(j, limit, result, err)
+}
+
+// failureOf returns a word for how a call failed; empty if it did not.
+func failureOf(r chat.Result, err error) string {
+	var question *tool.Question
+	var mismatch *tool.Mismatch
+	switch {
+	case errors.As(err, &question), err == nil && !r.Failed:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &mismatch):
+		return "arguments"
+	}
+	return "tool_error"
 }
 
 // asks returns what a call waits for that has a question.

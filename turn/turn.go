@@ -24,6 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/etui-run/etui/audit"
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/chat"
@@ -86,6 +88,8 @@ type Config struct {
 	Chooser *Chooser
 	// Embedder returns the meaning of questions as vectors; nil ranks by words alone.
 	Embedder Embedder
+	// Tracer makes a span of each call that runs; nil makes none.
+	Tracer trace.Tracer
 	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }

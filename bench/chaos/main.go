@@ -1,7 +1,8 @@
 // Chaos kills etui with SIGKILL at random moments while clients talk to it, and checks
 // that nothing was lost: `make chaos`. docs/reliability.md says what is promised. With
 // -replicas several etui share a PostgreSQL server, and are also paused with SIGSTOP; the
-// server restarts, drops connections and becomes read-only.
+// server restarts, drops connections and becomes read-only. In both sizes the disk becomes full,
+// if this user may mount one.
 //
 // Clients send numbered messages with idempotency keys, several conversations at once, and
 // send a message again until it is answered. The model, in this process, answers a message

@@ -33,12 +33,13 @@ type config struct {
 // report is what became of the messages.
 type report struct {
 	kills, sent, repeats int
+	full                 int // how often the disk was
 	mu                   sync.Mutex
 	problems             []string
 }
 
 func (r *report) String() string {
-	return fmt.Sprintf("%d times harm, %d messages, sent again %d times, %d promises broken", r.kills, r.sent, r.repeats, len(r.problems))
+	return fmt.Sprintf("%d times harm, %d times a full disk, %d messages, sent again %d times, %d promises broken", r.kills, r.full, r.sent, r.repeats, len(r.problems))
 }
 
 func (r *report) wrong() []string { return r.problems }
@@ -57,12 +58,20 @@ func run(c config) (r *report, err error) {
 	defer services.Close()
 	var db *postgrestest.Server
 	store := ""
+	var small *disk // of the database
 	if c.replicas > 0 {
 		if db, err = postgrestest.Start(); err != nil {
 			return nil, err
 		}
 		defer db.Close()
 		store = db.URL("postgres")
+		small, err = tables(db)
+	} else {
+		small, err = mount(filepath.Join(c.dir, "etui0", "state"), 128, "mode=0700")
+	}
+	defer small.unmount()
+	if err != nil {
+		return nil, err
 	}
 	gateways := make([]*gateway, max(1, c.replicas))
 	defer func() {
@@ -106,6 +115,12 @@ func run(c config) (r *report, err error) {
 			what = first[i]
 		}
 		pause(time.Duration(20+rand.IntN(600)) * time.Millisecond)
+		if small != nil && (i == 1 || rand.IntN(fills) == 0) {
+			r.full++
+			if err = small.full(time.Duration(200+rand.IntN(3000)) * time.Millisecond); err != nil {
+				break
+			}
+		}
 		if err = harm(gateways, db, what); err != nil {
 			break
 		}
@@ -120,6 +135,29 @@ func run(c config) (r *report, err error) {
 		r.sent, r.repeats = r.sent+t.n, r.repeats+t.repeats
 	}
 	return r, nil
+}
+
+// fills is after how many times other harm the disk becomes full, about.
+const fills = 12
+
+// tables puts the tables on a disk of their own. What PostgreSQL itself needs is elsewhere.
+func tables(db *postgrestest.Server) (*disk, error) {
+	dir, err := os.MkdirTemp("", "full")
+	if err != nil {
+		return nil, err
+	}
+	small, err := mount(dir, 256, "mode=0700,uid=65534,gid=65534") // as whom postgrestest runs the server for root
+	if small == nil || err != nil {
+		return nil, err
+	}
+	tables := filepath.Join(small.dir, "tables")
+	if err = os.Mkdir(tables, 0o700); err == nil {
+		err = os.Chown(tables, 65534, 65534)
+	}
+	if err == nil {
+		err = db.Exec(context.Background(), "postgres", "CREATE TABLESPACE small LOCATION '"+tables+"'", "ALTER DATABASE postgres SET default_tablespace = small")
+	}
+	return small, err
 }
 
 // kinds is how many kinds of harm there are.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/etui-run/etui/prompt"
 	"github.com/etui-run/etui/rank"
 	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
 )
 
@@ -92,7 +94,7 @@ func (a *App) newModels() (map[string]model.Model, error) {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
 		a.adapters = append(a.adapters, made)
-		models[m.Name] = model.Watch(model.Log(made, a.log))
+		models[m.Name] = model.Watch(model.Trace(model.Log(made, a.log), m.Provider, a.traces.Tracer()))
 	}
 	models[""] = models[configs[0].Name]
 	return models, nil
@@ -110,8 +112,8 @@ func modeOf(models []config.Model, name string) string {
 }
 
 // agents makes the agents.
-func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
-	w, c := a.Workspace, a.Workspace.Config
+func (a *App) agents(ctx context.Context, models map[string]model.Model, stored bool) ([]engine.Agent, error) {
+	c := a.Workspace.Config
 	list := c.Agents
 	if len(list) == 0 {
 		list = []config.Agent{{Name: "main", Custom: config.Custom{Memory: true, Runtime: true}}}
@@ -122,9 +124,10 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 		for _, name := range g.Fallback {
 			chain = append(chain, models[name])
 		}
-		remembered := memory.New(memory.Config{
-			Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Own: filepath.Join(w.State, "memory", memory.Owner(g.Name)), Days: c.Memory.Days,
-		})
+		remembered, err := a.memory(ctx, g, stored)
+		if err != nil {
+			return nil, err
+		}
 		strategy, err := prompt.ParseStrategy(g.Strategy)
 		if err != nil {
 			return nil, err
@@ -137,6 +140,28 @@ func (a *App) agents(models map[string]model.Model) ([]engine.Agent, error) {
 		a.models = append(a.models, agents[i].Model.Info().Name)
 	}
 	return agents, nil
+}
+
+// memory returns what an agent remembers: its own part is in the database if several etui may
+// share it, else in the state folder. What the folder has from the time before is moved.
+func (a *App) memory(ctx context.Context, g config.Agent, stored bool) (*memory.Store, error) {
+	w := a.Workspace
+	folder, of := filepath.Join(w.State, "memory", memory.Owner(g.Name)), memory.Config{Workspace: cmp.Or(config.Abs(w.File, g.Workspace), w.Dir), Days: w.Config.Memory.Days}
+	switch {
+	case w.Config.Store == "":
+		of.Own = folder
+	case a.shared != nil: // else a command runs that needs no database, which is away
+		of.Shared = store.Memories{Records: a.shared, Agent: memory.Owner(g.Name)}
+	}
+	s := memory.New(of)
+	if of.Shared == nil || !stored {
+		return s, nil
+	}
+	n, err := s.Move(ctx, folder)
+	if n > 0 {
+		a.log.InfoContext(ctx, "the memory of an agent is in the database now", "agent", g.Name, "files", n)
+	}
+	return s, err
 }
 
 // Models names the models that answer, and says why they were chosen when the

@@ -129,10 +129,10 @@ func (a *App) open(ctx context.Context, settings Config) error {
 		a.close = append(a.close, unlock)
 	}
 	var err error
-	if a.keys, err = identity.OpenKeys(a.Workspace.keys()); err != nil {
+	if err = a.openStore(ctx, settings); err != nil {
 		return err
 	}
-	if err = a.openStore(ctx, settings); err != nil {
+	if err = a.openKeys(ctx, settings.Stored); err != nil {
 		return err
 	}
 	if err = a.openCatalog(ctx, settings.Stored); err != nil {
@@ -240,7 +240,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 	w, c, stored := a.Workspace, a.Workspace.Config, settings.Stored
 	e := engine.Config{
 		Registry: a.registry, Skills: a.Skills, Calls: a.skills.calls, Users: func(now *catalog.Catalog) *identity.Users { return bookOf(now).users },
-		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Log: a.log,
+		MaxMessage: int(c.Limits.Message), MaxWaiting: c.Limits.Waiting, MaxTurns: c.Limits.Turns, Approvers: approvers, Tracer: a.traces.Tracer(), Log: a.log,
 	}
 	if a.store != nil && (stored || settings.Records) {
 		e.Store = a.store
@@ -255,7 +255,7 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		return e, err
 	}
 	a.byName = models
-	if e.Agents, err = a.agents(models); err != nil {
+	if e.Agents, err = a.agents(ctx, models, stored); err != nil {
 		return e, err
 	}
 	chooser, err := a.newChooser(models)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/skill/control"
 	"github.com/etui-run/etui/skill/mcp"
@@ -121,3 +122,52 @@ func (p pins) Change(ctx context.Context, server string, change func(json.RawMes
 
 // Changed implements [mcp.Shared].
 func (p pins) Changed() <-chan struct{} { return p.store.Changed(pinKind) }
+
+// keyKind and keyList are the kind and the key of the record with the API keys.
+const keyKind, keyList = "keys", "list"
+
+// openKeys reads the API keys: in the database if several etui may share it, else in the state
+// folder. What the folder has from the time before is moved.
+func (a *App) openKeys(ctx context.Context, stored bool) (err error) {
+	w := a.Workspace
+	switch {
+	case w.Config.Store == "":
+		a.keys, err = identity.OpenKeys(w.keys())
+		return err
+	case a.shared == nil: // a command that needs no database, which is away
+		a.keys = &identity.Keys{}
+		return nil
+	}
+	kept := keys{a.shared}
+	if stored {
+		left, err := identity.MoveKeys(ctx, w.keys(), kept)
+		if err != nil {
+			return err
+		}
+		for _, name := range left {
+			a.log.WarnContext(ctx, "an API key of this etui is not valid any more, because another one has its name in the database: make it again under another name", "key", name)
+		}
+	}
+	a.keys, err = identity.OpenSharedKeys(kept)
+	return err
+}
+
+// keys are the API keys in a store.
+type keys struct{ store store.Shared }
+
+// Read implements [identity.SharedKeys].
+func (k keys) Read(ctx context.Context) (json.RawMessage, error) {
+	records, err := k.store.Records(ctx, keyKind, keyList)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	return records[0].Value, nil
+}
+
+// Change implements [identity.SharedKeys].
+func (k keys) Change(ctx context.Context, change func(json.RawMessage) (json.RawMessage, error)) error {
+	return k.store.Change(ctx, keyKind, keyList, change)
+}
+
+// Changed implements [identity.SharedKeys].
+func (k keys) Changed() <-chan struct{} { return k.store.Changed(keyKind) }

@@ -174,6 +174,9 @@ func (r *reloader) look(ctx context.Context) {
 // lookAtKeys puts the file of API keys in effect if it has changed, unless a program runs
 // that could have written it.
 func (r *reloader) lookAtKeys(ctx context.Context) {
+	if r.app.shared != nil { // followKeys does it
+		return
+	}
 	still := r.steady(r.app.Workspace.keys())
 	changed, err := r.app.keys.Reload(still)
 	says := ""
@@ -186,6 +189,13 @@ func (r *reloader) lookAtKeys(ctx context.Context) {
 		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.keys.List()))
 	}
 	r.keys = says
+}
+
+// followKeys puts in effect what other etui change of the API keys, until ctx ends.
+func (a *App) followKeys(ctx context.Context) {
+	a.keys.Run(ctx, func(err error) {
+		a.log.ErrorContext(ctx, "the API keys cannot be read; the previous ones stay in effect", "error", err)
+	})
 }
 
 // wait leaves a changed file for the next look.

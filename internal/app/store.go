@@ -26,6 +26,8 @@ type shared interface {
 	store.Shared
 	// Calls returns the audit of all of them.
 	Calls() audit.Log
+	// Turns returns their record of past turns.
+	Turns(l postgres.TurnLimits) *postgres.Turns
 }
 
 // openStore opens the store if it is needed. A shared one has also what people decided about

@@ -2,35 +2,89 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/store/postgres"
 	"github.com/etui-run/etui/store/sqlite"
 	"github.com/etui-run/etui/usage"
 )
 
-// openUsage opens the record of past turns. The file is made only when turns are to
-// be kept and this process stores what it does. A file that cannot be opened stops
-// nothing: nothing is kept or learnt then, and requests for past turns fail with the
-// reason.
+// openUsage opens the record of past turns: in the database if several etui may share it,
+// else in the state folder. A record that cannot be opened stops nothing: nothing is kept or
+// learnt then, and requests for past turns fail with the reason.
 func (a *App) openUsage(ctx context.Context, stored bool) engine.Learning {
-	c := a.Workspace.Config.Usage
-	u := engine.Learning{Keep: c.Keep, Vote: c.Vote, OwnOnly: c.Share == "user"}
-	file := filepath.Join(a.Workspace.State, "usage.db")
-	if _, err := os.Stat(file); err != nil && (!c.Keep || !stored) {
-		return u
+	c := a.Workspace.Config
+	u := engine.Learning{Keep: c.Usage.Keep, Vote: c.Usage.Vote, OwnOnly: c.Usage.Share == "user"}
+	open := a.usageFile
+	if c.Store != "" {
+		open = a.sharedUsage
 	}
-	turns, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: time.Duration(c.Days) * 24 * time.Hour})
-	if err != nil {
+	var err error
+	if u.Log, err = open(ctx, time.Duration(c.Usage.Days)*24*time.Hour, stored); err != nil {
 		a.log.ErrorContext(ctx, "past turns are neither kept nor learnt from", "error", err)
 		u.Log = brokenLog{err}
-		return u
+	}
+	return u
+}
+
+// usageFile opens the file of past turns. It is made only when turns are to be kept and
+// this process stores what it does; else the log is nil where there is no file.
+func (a *App) usageFile(ctx context.Context, age time.Duration, stored bool) (usage.Log, error) {
+	file := filepath.Join(a.Workspace.State, usageFile)
+	if !exists(file) && (!a.Workspace.Config.Usage.Keep || !stored) {
+		return nil, nil
+	}
+	turns, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: age})
+	if err != nil {
+		return nil, err
 	}
 	a.close = append(a.close, turns.Close)
-	u.Log = turns
-	return u
+	return turns, nil
+}
+
+// usageFile is the file of past turns in the state folder.
+const usageFile = "usage.db"
+
+// sharedUsage opens the record that several etui share. What the state folder has from the
+// time before is moved.
+func (a *App) sharedUsage(ctx context.Context, age time.Duration, stored bool) (usage.Log, error) {
+	if a.shared == nil { // a command that needs no database, which is away
+		return nil, errAway
+	}
+	turns := a.shared.Turns(postgres.TurnLimits{Age: age})
+	if file := filepath.Join(a.Workspace.State, usageFile); stored && exists(file) {
+		n, err := moveTurns(ctx, file, age, turns)
+		if err != nil {
+			return nil, fmt.Errorf("moving the past turns of %s into the database: %w", file, err)
+		}
+		a.log.InfoContext(ctx, "past turns are in the database now", "turns", n)
+	}
+	return turns, nil
+}
+
+// moveTurns adds the turns of a file to those that several etui share, and removes it.
+func moveTurns(ctx context.Context, file string, age time.Duration, to *postgres.Turns) (n int, err error) {
+	from, err := sqlite.OpenUsage(ctx, file, sqlite.Limits{Age: age})
+	if err != nil {
+		return 0, err
+	}
+	list, err := from.List(ctx, usage.Filter{})
+	if err = errors.Join(err, from.Close()); err == nil && len(list) > 0 {
+		err = to.Move(ctx, list)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err == nil {
+			if err = os.Remove(file + suffix); errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
+		}
+	}
+	return len(list), err
 }
 
 // brokenLog is a log that could not be opened.

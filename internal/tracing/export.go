@@ -108,10 +108,17 @@ type (
 		Message string `json:"message,omitempty"`
 	}
 	keyValue struct {
-		Key   string `json:"key"`
-		Value struct {
-			String string `json:"stringValue"`
-		} `json:"value"`
+		Key   string   `json:"key"`
+		Value anyValue `json:"value"`
+	}
+	// anyValue has one of them.
+	anyValue struct {
+		String *string     `json:"stringValue,omitempty"`
+		Int    string      `json:"intValue,omitempty"`
+		Array  *arrayValue `json:"arrayValue,omitempty"`
+	}
+	arrayValue struct {
+		Values []anyValue `json:"values"`
 	}
 )
 
@@ -142,9 +149,24 @@ func requestOf(spans []sdk.ReadOnlySpan) request {
 func keyValues(list []attribute.KeyValue) []keyValue {
 	out := make([]keyValue, len(list))
 	for i, a := range list {
-		out[i].Key, out[i].Value.String = string(a.Key), a.Value.String()
+		out[i] = keyValue{string(a.Key), valueOf(a.Value)}
 	}
 	return out
+}
+
+func valueOf(v attribute.Value) anyValue {
+	switch v.Type() {
+	case attribute.INT64:
+		return anyValue{Int: strconv.FormatInt(v.AsInt64(), 10)}
+	case attribute.STRINGSLICE:
+		list := &arrayValue{Values: []anyValue{}}
+		for _, text := range v.AsStringSlice() {
+			list.Values = append(list.Values, anyValue{String: &text})
+		}
+		return anyValue{Array: list}
+	}
+	text := v.String()
+	return anyValue{String: &text}
 }
 
 func nanoseconds(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }

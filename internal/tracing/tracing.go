@@ -86,6 +86,14 @@ func (t *Tracing) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
+// Tracer returns what makes the spans of a turn; nil when nothing is traced.
+func (t *Tracing) Tracer() trace.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.tracer
+}
+
 // Start begins a span. The attributes alternate between names and values; empty
 // values are left out. end ends the span with an outcome, a failure unless ok.
 func (t *Tracing) Start(ctx context.Context, name string, attributes ...string) (_ context.Context, end func(outcome string, ok bool)) {

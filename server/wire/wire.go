@@ -157,6 +157,8 @@ var statuses = []struct {
 	{engine.ErrBusy, http.StatusTooManyRequests, "conversation_busy"},
 	{engine.ErrStopping, http.StatusServiceUnavailable, "stopping"},
 	{engine.ErrStore, http.StatusServiceUnavailable, "database_unavailable"},
+	{memory.ErrAway, http.StatusServiceUnavailable, "database_unavailable"},
+	{identity.ErrAway, http.StatusServiceUnavailable, "database_unavailable"},
 	{engine.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
 	{engine.ErrParked, http.StatusInternalServerError, "message_parked"},
 	{engine.ErrNoItem, http.StatusNotFound, "message_not_found"},

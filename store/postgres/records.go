@@ -19,9 +19,9 @@ func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage
 }
 
 // Records implements [store.Records].
-func (s *Store) Records(ctx context.Context, kind string) (list []store.Record, err error) {
+func (s *Store) Records(ctx context.Context, kind string, keys ...string) (list []store.Record, err error) {
 	err = s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 ORDER BY key COLLATE "C"`, kind)
+		rows, err := s.pool.Query(ctx, `SELECT key, value FROM records WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY($2)) ORDER BY key COLLATE "C"`, kind, keys)
 		if err != nil {
 			return err
 		}

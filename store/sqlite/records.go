@@ -19,8 +19,12 @@ func (s *Store) Put(ctx context.Context, kind, key string, value json.RawMessage
 }
 
 // Records implements [store.Records].
-func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT key, value FROM records WHERE kind = ? ORDER BY key`, kind)
+func (s *Store) Records(ctx context.Context, kind string, keys ...string) ([]store.Record, error) {
+	chosen, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT key, value FROM records WHERE kind = ?1 AND (?2 = 0 OR key IN (SELECT value FROM json_each(?3))) ORDER BY key`, kind, len(keys), string(chosen))
 	if err != nil {
 		return nil, s.explain(err)
 	}

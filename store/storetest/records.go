@@ -32,6 +32,10 @@ func records(t *testing.T, s store.Store) {
 	want("task", `a={"x":[1]} b="new" `)
 	want("other", "a=2 ")
 	want("nothing", "")
+	some, err := s.Records(t.Context(), "task", "b", "nothing")
+	if must(t, err); len(some) != 1 || some[0].Key != "b" {
+		t.Errorf("the records of two keys are %+v, want that of b", some)
+	}
 	for _, there := range []bool{true, false} {
 		if found, err := s.Remove(t.Context(), "task", "a"); found != there || err != nil {
 			t.Errorf("Remove: %v, %v, want %v", found, err, there)

@@ -36,6 +36,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Run("arguments keep their bytes", func(t *testing.T) { arguments(t, open(t)) })
 	t.Run("files are kept once, while a message refers to them", func(t *testing.T) { files(t, open(t)) })
 	t.Run("records are replaced and removed", func(t *testing.T) { records(t, open(t)) })
+	t.Run("memory is shared by processes", func(t *testing.T) { memories(t, open(t)) })
 	t.Run("limit gives the newest", func(t *testing.T) { newest(t, open(t)) })
 	t.Run("no result without its call", func(t *testing.T) { orphans(t, open(t)) })
 	t.Run("state is replaced", func(t *testing.T) { state(t, open(t)) })

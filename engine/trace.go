@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/etui-run/etui/internal/span"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+)
+
+// A message's spans belong to one trace, whatever ends processes in between: the message in
+// the inbox, the open turn and the letter name the span in which the message was received.
+
+// received begins the span in which a message is accepted. Its end says with which error it
+// was not.
+func (r *running) received(ctx context.Context, m *Message) (end func(error)) {
+	if r.config.Tracer == nil {
+		return func(error) {}
+	}
+	if m.trace != "" {
+		ctx = span.Below(ctx, m.trace)
+	}
+	ctx, s := span.Start(ctx, r.config.Tracer, "receive message", trace.WithSpanKind(trace.SpanKindConsumer), about(r.agent.Name, r.key), span.Texts("etui.channel", m.Channel))
+	m.trace = span.Parent(ctx)
+	return func(err error) { span.End(s, failureOf(err)) }
+}
+
+// traced begins the span of a turn, after one of the time that its message waited.
+func (r *running) traced(ctx context.Context, m *Message) (_ context.Context, end func(error)) {
+	if r.config.Tracer == nil {
+		return ctx, func(error) {}
+	}
+	ctx = span.Below(ctx, m.trace)
+	if !r.item.Accepted.IsZero() {
+		_, waited := span.Start(ctx, r.config.Tracer, "wait in inbox", trace.WithTimestamp(r.item.Accepted), about(r.agent.Name, r.key), trace.WithAttributes(attribute.Int("etui.tries", r.item.Tries)))
+		waited.End()
+	}
+	ctx, s := span.Start(ctx, r.config.Tracer, "invoke_agent "+r.agent.Name, about(r.agent.Name, r.key), span.Texts("gen_ai.operation.name", "invoke_agent", "etui.channel", m.Channel))
+	return ctx, func(err error) { span.End(s, failureOf(err)) }
+}
+
+// Delivery counts a try to deliver a letter over a channel, and begins its span. The caller
+// ends it.
+func (e *Engine) Delivery(ctx context.Context, l Letter, channel string) (_ context.Context, end func(error)) {
+	if l.Tries > 1 {
+		e.meter.retry("delivery")
+	}
+	if e.config.Tracer == nil {
+		return ctx, func(error) {}
+	}
+	ctx, s := span.Start(span.Below(ctx, l.trace), e.config.Tracer, "deliver reply", trace.WithSpanKind(trace.SpanKindProducer),
+		span.Texts("etui.channel", channel, "gen_ai.conversation.id", conversation(l.Session)), trace.WithAttributes(attribute.Int("etui.tries", l.Tries)))
+	return ctx, func(err error) {
+		what := ""
+		if err != nil {
+			what = "_OTHER"
+		}
+		span.End(s, what)
+	}
+}
+
+func about(agent string, key session.Key) trace.SpanStartEventOption {
+	return span.Texts("gen_ai.agent.name", agent, "gen_ai.conversation.id", conversation(key))
+}
+
+// failureOf returns a word for how a message failed; empty if it did not.
+func failureOf(err error) string {
+	switch {
+	case err == nil, errors.Is(err, turn.ErrSuspended): // it goes on
+		return ""
+	case errors.Is(err, ErrStore):
+		return "database_unavailable"
+	case errors.Is(err, store.ErrLost):
+		return "taken_over"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k.name
+		}
+	}
+	return "_OTHER"
+}
