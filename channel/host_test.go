@@ -52,6 +52,13 @@ func (echo) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, 
 			yield(model.Event{Stop: model.Done}, nil)
 			return
 		}
+		if strings.HasPrefix(said, "draw") {
+			if last := r.Messages[len(r.Messages)-1]; last.Role != chat.Tool {
+				yield(model.Event{Call: &chat.Call{ID: "c" + said, Name: "draw", Arguments: json.RawMessage(`{}`)}}, nil)
+				yield(model.Event{Stop: model.Done}, nil)
+				return
+			}
+		}
 		words := strings.Fields(fmt.Sprintf("you said %s, and %d messages were here", said, len(r.Messages)))
 		for i, w := range words {
 			if i > 0 {
@@ -110,6 +117,9 @@ func (p *place) Send(_ context.Context, m channel.Outgoing) (string, error) {
 	p.sent++
 	p.shown = append(p.shown, m.Text)
 	text := m.Text
+	for _, f := range m.Files {
+		text += fmt.Sprintf("{%s %s %d}", f.Name, f.MediaType, len(f.Data))
+	}
 	for _, b := range m.Buttons {
 		text += " [" + b.Text + "]"
 	}
@@ -163,6 +173,13 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
 		Text string `json:"text"`
 	}) (string, error) {
 		return "sent", e.Post(ctx, session.Key(tool.Caller(ctx).Session), nil, in.Text, tool.IdempotencyKey(ctx))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = registry.Register(tool.Func(tool.Definition{Name: "draw", Description: "Draws a chart.", Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) {
+		png := chat.File{Name: "chart.png", MediaType: "image/png", Data: []byte("\x89PNG chart")}
+		return chat.Result{Text: "drawn", View: &chat.View{Files: []chat.File{png, png, {Name: "huge.zip", MediaType: "application/zip", Data: make([]byte, 5000)}}}}, nil
 	}))
 	if err != nil {
 		t.Fatal(err)
