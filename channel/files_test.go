@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -94,6 +95,50 @@ func TestFilesSurvive(t *testing.T) {
 		time.Sleep(time.Hour)
 		if seen := w.seen("1"); !slices.Contains(seen, chart) || !slices.Contains(seen, drawn) {
 			t.Errorf("seen: %q", seen)
+		}
+	})
+}
+
+// keeping is a place that keeps something of people.
+type keeping struct {
+	*place
+	forgot []string
+}
+
+func (k *keeping) Forget(_ context.Context, user string) (bool, error) {
+	k.forgot = append(k.forgot, user)
+	return true, nil
+}
+
+// Who is forgotten was not let in any more, and the channel forgets the person, too.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		k := &keeping{place: p}
+		w := begin(t, &store.Memory{}, channel.Account{Pairing: true, Channel: k}, p)
+		defer w.stop()
+		w.say(t, person("7", "one"))
+		w.say(t, person("8", "two"))
+		_, waiting, err := w.host.Pairings(t.Context())
+		if err != nil || len(waiting) != 2 {
+			t.Fatalf("waiting: %+v, %v", waiting, err)
+		}
+		for _, p := range waiting {
+			if p.User == "7" {
+				if _, err := w.host.Pair(t.Context(), p.Code); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i, names := range [][]string{{"ann", "test:7", "other:8"}, {"test:8"}} {
+			if n, err := w.host.Forget(t.Context(), names); err != nil || n != 2 {
+				t.Errorf("%d: %d were forgotten, %v", i, n, err)
+			}
+		}
+		expect(t, k.forgot, "7", "8")
+		if in, waiting, err := w.host.Pairings(t.Context()); err != nil || len(in)+len(waiting) != 0 {
+			t.Errorf("still there: %+v, %+v, %v", in, waiting, err)
 		}
 	})
 }

@@ -319,6 +319,9 @@ func TestPairing(t *testing.T) {
 		if seen := w.seen("7"); len(seen) != 1 || !strings.Contains(seen[0], waiting[0].Code) {
 			t.Errorf("seen: %q", seen)
 		}
+		if err := w.host.Unpair(t.Context(), "t", "nobody"); !errors.Is(err, channel.ErrNotPaired) || !strings.Contains(err.Error(), "nobody else was") {
+			t.Errorf("unpaired: %v", err)
+		}
 		if _, err := w.host.Pair(t.Context(), "WRONG"); !errors.Is(err, channel.ErrNoCode) {
 			t.Errorf("a wrong code: %v", err)
 		}
