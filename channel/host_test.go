@@ -353,6 +353,26 @@ func TestPairing(t *testing.T) {
 	})
 }
 
+// In a group, what looks like a command of another program is left to that one.
+func TestCommandsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Groups: []string{"g"}, Allow: []string{"1"}, Always: true}, newPlace())
+		defer w.stop()
+		for _, text := range []string{"/start@otherbot", "/help@otherbot x", "/roll 2d6"} {
+			m := person("1", text)
+			m.Group, m.At.Chat = true, "g"
+			w.say(t, m)
+		}
+		named := person("1", "/hlep")
+		named.Group, named.Mentioned, named.At.Chat = true, true, "g"
+		w.say(t, named)
+		w.say(t, person("1", "/roll 2d6"))
+		time.Sleep(time.Second)
+		expect(t, w.seen("g"), "There is no command /hlep; did you mean \"help\"?\n/help lists them all.")
+		expect(t, w.seen("1"), "There is no command /roll.\n/help lists them all.")
+	})
+}
+
 func TestPlatformIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()
