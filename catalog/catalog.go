@@ -135,7 +135,7 @@ func (c *Catalog) Definitions(f chat.Facts) []tool.Definition {
 	var visible []tool.Definition
 	denied, _ := c.Denied(&f)
 	for i, e := range c.entries {
-		if denied != nil && denied[i] {
+		if denied != nil && denied[i] || !e.On(f.Channel) {
 			continue
 		}
 		if ok, _ := e.Visible(&f); ok {

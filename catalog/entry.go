@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/etui-run/etui/chat"
@@ -71,6 +72,11 @@ func (e *Entry) Position() int { return e.position }
 // Filter is the number of the filter that guards the tool, from 1 on; 0 means
 // that everybody may see it. Tools that share a filter share its number.
 func (e *Entry) Filter() int { return e.filterNumber }
+
+// On reports whether the tool exists on a channel.
+func (e *Entry) On(channel string) bool {
+	return len(e.Definition.Channels) == 0 || slices.Contains(e.Definition.Channels, channel)
+}
 
 // Visible reports whether the tool's filter lets the caller see and call the tool; for
 // rules see [Catalog.Denied]. A filter that panics hides its tool, and the panic is the

@@ -35,9 +35,13 @@ type Skill struct {
 	// Translations and Body are as in tool.Definition. Only the ranking reads them.
 	Translations map[string]string `json:"translations,omitempty"`
 	Body         string            `json:"-"`
-	// Channels are those that the skill is made for; empty means none in
-	// particular.
+	// Channels are the only ones on which the skill exists; empty means all.
 	Channels []string `json:"channels,omitempty"`
+}
+
+// On reports whether the skill exists on a channel.
+func (s *Skill) On(channel string) bool {
+	return len(s.Channels) == 0 || slices.Contains(s.Channels, channel)
 }
 
 // Guide reads the files of a skill. It is safe for concurrent use.

@@ -165,6 +165,11 @@ type (
 	Origins interface {
 		AllowsOrigin(origin string) bool
 	}
+	// Forgetter removes what the channel itself keeps of a person, by Sender.ID, and reports
+	// whether there was something.
+	Forgetter interface {
+		Forget(ctx context.Context, user string) (bool, error)
+	}
 	// Prober says which account the channel has, after it has asked the platform.
 	Prober interface {
 		Probe(ctx context.Context) (account string, err error)

@@ -56,19 +56,24 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
 		return false, nil
 	}
+	if _, bot, ok := strings.Cut(name, "@"); m.Group && ok && bot != "" {
+		return true, nil // it is for another program; adapters take the account's own name away
+	}
 	i := slices.IndexFunc(commands, func(c command) bool { return c.Name == name })
 	text := ""
 	switch {
 	case "/"+name == engine.Compact:
 		return false, nil
+	case i < 0 && name != "start" && m.Group && !m.Mentioned:
+		return true, nil // another program's, probably
 	case i < 0 && name != "start":
-		text = fmt.Sprintf("There is no command /%s%s. /help lists them.", printable.Line(name, 40), nearest.Hint(name, func(yield func(string) bool) {
+		text = fmt.Sprintf("There is no command /%s%s\n/help lists them all.", printable.Line(name, 40), cmp.Or(nearest.Hint(name, func(yield func(string) bool) {
 			for _, c := range commands {
 				if !yield(c.Name) {
 					return
 				}
 			}
-		}))
+		}), "."))
 	case name == "help" || name == "start": // Telegram's button for the first message says that
 		text = help()
 	case commands[i].run == nil:

@@ -28,6 +28,8 @@ const (
 	lately   = 10 * time.Minute
 	// underWay is why a letter waits that a process is about to send.
 	underWay = "it is being sent"
+	// letterKey begins the keys of letters.
+	letterKey = "etui-"
 )
 
 // delivered is the end of a delivery in a session: how often the letter was tried that failed,
@@ -281,8 +283,18 @@ func (a *account) failed(ctx context.Context, err error) {
 	a.log.WarnContext(ctx, "a reply could not be delivered and waits", "channel", a.Name, "error", err, "again_in", pause)
 }
 
-// sendLetter sends what a letter says: it completes the draft that people have seen grow.
+// sendLetter sends what a letter says, and then its files.
 func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) error {
+	if l.Text != "" || l.Failed != "" || len(l.Files) == 0 {
+		if err := a.sendText(ctx, to, l); err != nil {
+			return err
+		}
+	}
+	return a.sendFiles(ctx, to, l)
+}
+
+// sendText sends the text of a letter: it completes the draft that people have seen grow.
+func (a *account) sendText(ctx context.Context, to Address, l engine.Letter) error {
 	text := l.Text
 	if text == "" {
 		text = l.Failed
@@ -291,7 +303,7 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 	if a.traits.Buttons {
 		buttons = buttonsOf(l)
 	}
-	key := fmt.Sprintf("etui-%d", l.ID)
+	key := fmt.Sprint(letterKey, l.ID)
 	d := a.draft(to)
 	if d == nil {
 		return a.say(ctx, to, text, buttons, key)
@@ -302,7 +314,7 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 	if d.id == "" {
 		return a.say(ctx, to, text, buttons, key)
 	}
-	parts := split(text, a.traits)
+	parts, first := split(text, a.traits), 0
 	if editor, ok := a.Channel.(Editor); ok && len(buttons) == 0 && len(parts) > 0 {
 		if d.shown != parts[0] {
 			if err := editor.Edit(ctx, to, d.id, parts[0]); err != nil {
@@ -315,9 +327,10 @@ func (a *account) sendLetter(ctx context.Context, to Address, l engine.Letter) e
 			}
 			d.shown = parts[0]
 		}
-		parts = parts[1:]
+		first = 1
+		a.sent.Put(key, true)
 	}
-	if err := a.sayParts(ctx, to, parts, buttons, key); err != nil {
+	if err := a.sayParts(ctx, to, parts, first, buttons, key); err != nil {
 		return err
 	}
 	a.drafts.Remove(draftKey(to))
@@ -344,34 +357,28 @@ func buttonsOf(l engine.Letter) (list []Button) {
 
 // say sends a text in as many messages as it takes.
 func (a *account) say(ctx context.Context, to Address, text string, buttons []Button, key string) error {
-	parts := split(text, a.traits)
-	last := len(parts) - 1
-	for i, part := range parts {
-		m := Outgoing{To: to, Text: part, Key: key}
+	return a.sayParts(ctx, to, split(text, a.traits), 0, buttons, key)
+}
+
+// sayParts sends the parts of a text from the first one on, each once for a key of a letter.
+func (a *account) sayParts(ctx context.Context, to Address, parts []string, first int, buttons []Button, key string) error {
+	for i := first; i < len(parts); i++ {
+		m := Outgoing{To: to, Text: parts[i], Key: key}
 		if i > 0 {
 			m.Key = fmt.Sprintf("%s-%d", key, i)
 			m.To.Message = ""
 		}
-		if i == last {
-			m.Buttons = buttons
-		}
-		if _, err := a.Channel.Send(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sayParts sends what follows a draft.
-func (a *account) sayParts(ctx context.Context, to Address, parts []string, buttons []Button, key string) error {
-	to.Message = ""
-	for i, part := range parts {
-		m := Outgoing{To: to, Text: part, Key: fmt.Sprintf("%s-%d", key, i+1)}
 		if i == len(parts)-1 {
 			m.Buttons = buttons
 		}
+		if a.wasSent(m.Key) {
+			continue
+		}
 		if _, err := a.Channel.Send(ctx, m); err != nil {
 			return err
+		}
+		if strings.HasPrefix(key, letterKey) {
+			a.sent.Put(m.Key, true)
 		}
 	}
 	return nil

@@ -100,6 +100,7 @@ type account struct {
 	told    *recent.Cache[string, time.Time] // when a stranger was told something last
 	handled *recent.Cache[string, bool]      // commands that were answered here
 	drafts  *recent.Cache[string, *draft]
+	sent    *recent.Cache[string, bool] // parts of replies, so that one that is tried again repeats none
 
 	mu       sync.Mutex
 	state    State
@@ -156,7 +157,7 @@ func New(c Config) (*Host, error) {
 		h.accounts = append(h.accounts, &account{
 			Account: a, Host: h, traits: traits, state: State{Name: a.Name, Platform: traits.Platform},
 			rates: recent.New[string, *rate.Limiter](remembered), told: recent.New[string, time.Time](remembered),
-			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered),
+			handled: recent.New[string, bool](remembered), drafts: recent.New[string, *draft](remembered), sent: recent.New[string, bool](remembered),
 		})
 	}
 	return h, nil

@@ -52,6 +52,13 @@ func (echo) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, 
 			yield(model.Event{Stop: model.Done}, nil)
 			return
 		}
+		if strings.HasPrefix(said, "draw") {
+			if last := r.Messages[len(r.Messages)-1]; last.Role != chat.Tool {
+				yield(model.Event{Call: &chat.Call{ID: "c" + said, Name: "draw", Arguments: json.RawMessage(`{}`)}}, nil)
+				yield(model.Event{Stop: model.Done}, nil)
+				return
+			}
+		}
 		words := strings.Fields(fmt.Sprintf("you said %s, and %d messages were here", said, len(r.Messages)))
 		for i, w := range words {
 			if i > 0 {
@@ -110,6 +117,9 @@ func (p *place) Send(_ context.Context, m channel.Outgoing) (string, error) {
 	p.sent++
 	p.shown = append(p.shown, m.Text)
 	text := m.Text
+	for _, f := range m.Files {
+		text += fmt.Sprintf("{%s %s %d}", f.Name, f.MediaType, len(f.Data))
+	}
 	for _, b := range m.Buttons {
 		text += " [" + b.Text + "]"
 	}
@@ -163,6 +173,13 @@ func begin(t *testing.T, s store.Store, a channel.Account, p *place) *world {
 		Text string `json:"text"`
 	}) (string, error) {
 		return "sent", e.Post(ctx, session.Key(tool.Caller(ctx).Session), nil, in.Text, tool.IdempotencyKey(ctx))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = registry.Register(tool.Func(tool.Definition{Name: "draw", Description: "Draws a chart.", Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) {
+		png := chat.File{Name: "chart.png", MediaType: "image/png", Data: []byte("\x89PNG chart")}
+		return chat.Result{Text: "drawn", View: &chat.View{Files: []chat.File{png, png, {Name: "huge.zip", MediaType: "application/zip", Data: make([]byte, 5000)}}}}, nil
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -302,6 +319,9 @@ func TestPairing(t *testing.T) {
 		if seen := w.seen("7"); len(seen) != 1 || !strings.Contains(seen[0], waiting[0].Code) {
 			t.Errorf("seen: %q", seen)
 		}
+		if err := w.host.Unpair(t.Context(), "t", "nobody"); !errors.Is(err, channel.ErrNotPaired) || !strings.Contains(err.Error(), "nobody else was") {
+			t.Errorf("unpaired: %v", err)
+		}
 		if _, err := w.host.Pair(t.Context(), "WRONG"); !errors.Is(err, channel.ErrNoCode) {
 			t.Errorf("a wrong code: %v", err)
 		}
@@ -330,6 +350,26 @@ func TestPairing(t *testing.T) {
 		if _, waiting, _ = w.host.Pairings(t.Context()); len(waiting) != 0 {
 			t.Errorf("codes last for ever: %+v", waiting)
 		}
+	})
+}
+
+// In a group, what looks like a command of another program is left to that one.
+func TestCommandsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, &store.Memory{}, channel.Account{Groups: []string{"g"}, Allow: []string{"1"}, Always: true}, newPlace())
+		defer w.stop()
+		for _, text := range []string{"/start@otherbot", "/help@otherbot x", "/roll 2d6"} {
+			m := person("1", text)
+			m.Group, m.At.Chat = true, "g"
+			w.say(t, m)
+		}
+		named := person("1", "/hlep")
+		named.Group, named.Mentioned, named.At.Chat = true, true, "g"
+		w.say(t, named)
+		w.say(t, person("1", "/roll 2d6"))
+		time.Sleep(time.Second)
+		expect(t, w.seen("g"), "There is no command /hlep; did you mean \"help\"?\n/help lists them all.")
+		expect(t, w.seen("1"), "There is no command /roll.\n/help lists them all.")
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/etui-run/etui/internal/printable"
 )
 
 // The kinds of the records of people who were let in, and of those who want to be.
@@ -111,13 +113,75 @@ func (h *Host) Pair(ctx context.Context, code string) (Pairing, error) {
 	return Pairing{}, fmt.Errorf("%q: %w", code, ErrNoCode)
 }
 
-// Unpair takes back what Pair gave. It returns [ErrNoCode] where there is nothing.
+// ErrNotPaired says that nobody was let in by a code who has this name.
+var ErrNotPaired = errors.New("was not let in by a code")
+
+// Unpair takes back what Pair gave. It returns [ErrNotPaired] where there is nothing, and says
+// who was let in.
 func (h *Host) Unpair(ctx context.Context, channel, user string) error {
 	found, err := h.records.Remove(ctx, pairedKind, channel+":"+user)
-	if err == nil && !found {
-		err = fmt.Errorf("%s on %s: %w", user, channel, ErrNoCode)
+	if err != nil || found {
+		return err
 	}
-	return err
+	if _, err := h.account(channel); err != nil {
+		return err
+	}
+	list, err := h.pairings(ctx, pairedKind)
+	if err != nil {
+		return err
+	}
+	var in []string
+	for _, p := range list {
+		if p.Channel == channel && len(in) < 10 {
+			in = append(in, p.User)
+		}
+	}
+	if len(in) == 0 {
+		return fmt.Errorf("%s %w, and nobody else was; allow in etui.yaml names the others who may write to %s", printable.Line(user, 100), ErrNotPaired, channel)
+	}
+	return fmt.Errorf("%s %w; these were: %s", printable.Line(user, 100), ErrNotPaired, strings.Join(in, ", "))
+}
+
+// Forget removes what is kept of a person, who is named as in [engine.Engine.Names]: that
+// they were let in, or want to be, and what channels keep themselves. It returns how many of
+// these there were.
+func (h *Host) Forget(ctx context.Context, names []string) (n int, err error) {
+	for _, a := range h.accounts {
+		for _, name := range names {
+			platform, user, ok := strings.Cut(name, ":")
+			if !ok || platform != a.traits.Platform {
+				continue
+			}
+			more, err := a.forget(ctx, user)
+			if n += more; err != nil {
+				return n, fmt.Errorf("channel %s: %w", a.Name, err)
+			}
+		}
+	}
+	return n, nil
+}
+
+func (a *account) forget(ctx context.Context, user string) (n int, err error) {
+	found, err := a.records.Remove(ctx, pairedKind, a.Name+":"+user)
+	if err != nil {
+		return n, err
+	}
+	if found {
+		n++
+	}
+	waiting, err := a.pairings(ctx, pairingKind)
+	for _, p := range waiting {
+		if err == nil && p.Channel == a.Name && p.User == user {
+			n++
+			_, err = a.records.Remove(ctx, pairingKind, p.Code)
+		}
+	}
+	if f, ok := a.Channel.(Forgetter); ok && err == nil {
+		if found, err = f.Forget(ctx, user); found {
+			n++
+		}
+	}
+	return n, err
 }
 
 // stranger answers somebody who may not write: with a code, with the refusal, or not at

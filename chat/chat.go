@@ -111,8 +111,8 @@ type File struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type,omitempty"`
 	Data      []byte `json:"data,omitempty"`
-	// Size and SHA256, in hexadecimal, describe the bytes of a message's file, also
-	// where Data is left out. Other files have neither.
+	// Size and SHA256, in hexadecimal, describe the bytes of a message's file, and of a
+	// stored result's, also where Data is left out. Other files have neither.
 	Size   int    `json:"size,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
 }

@@ -85,7 +85,7 @@ func withPictures(m Message) (Message, error) {
 	return m, nil
 }
 
-// File returns a stored picture or PDF of a message by its [chat.File.SHA256], with its
+// File returns a stored file of a message, or of a tool's result, by its [chat.File.SHA256], with its
 // bytes. The error wraps [ErrUnknown] if no conversation has it.
 func (e *Engine) File(ctx context.Context, sha256 string) (chat.File, error) {
 	data, err := e.config.Store.File(ctx, sha256)

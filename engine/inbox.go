@@ -101,6 +101,8 @@ type result struct {
 	Done  *turn.Done `json:"done,omitempty"`
 	Error string     `json:"error,omitempty"`
 	Kind  string     `json:"kind,omitempty"`
+	// Files come with the reply. Their bytes are those of the session's messages.
+	Files []chat.File `json:"files,omitempty"`
 }
 
 // kinds are the errors that a client may get again.
@@ -113,8 +115,10 @@ var kinds = []struct {
 	{"request", model.ErrRequest}, {"unsupported", model.ErrUnsupported}, {"unavailable", model.ErrUnavailable},
 }
 
-func resultOf(done *turn.Done, err error) json.RawMessage {
-	r := result{Done: done}
+func resultOf(done *turn.Done, err error) json.RawMessage { return resultWith(done, err, nil) }
+
+func resultWith(done *turn.Done, err error, files []chat.File) json.RawMessage {
+	r := result{Done: done, Files: files}
 	if err != nil {
 		r.Error = err.Error()
 		for _, k := range kinds {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
@@ -26,6 +27,8 @@ type Letter struct {
 	// Text is what the agent says; Awaits are what it asks for.
 	Text   string
 	Awaits []session.Await
+	// Files are what tools give to the user, without their bytes: [Engine.File] has them.
+	Files []chat.File
 	// Failed says for people why there is no reply. Text is empty then.
 	Failed string
 	// Tries and Reason are those of [Engine.Undelivered].
@@ -68,6 +71,10 @@ func (e *Engine) letter(ctx context.Context, i store.Item) Letter {
 		if s, err := e.config.Store.Load(ctx, i.Session, 1); err == nil {
 			l.To = s.Reply
 		}
+	}
+	var ended result
+	if json.Unmarshal(i.Result, &ended) == nil {
+		l.Files = ended.Files
 	}
 	repeat(i, func(ev turn.Event, err error) bool {
 		switch {

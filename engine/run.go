@@ -425,7 +425,8 @@ type running struct {
 	kept  error      // why the item still waits; nil when it has ended
 	gone  bool       // the caller
 
-	replies bool // the answer goes to where the message came from, whoever waits for it
+	given   []chat.File // by tools, for the user; without bytes
+	replies bool        // the answer goes to where the message came from, whoever waits for it
 }
 
 // enter accepts a message, waits for the session and runs its turn. It reports whether the
@@ -752,6 +753,9 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 	if m.origin != nil {
 		s.Parent = m.origin.parent()
 	}
+	if s.Turn.ID != "" {
+		r.give(givenBefore(s.Messages))
+	}
 	in := r.asks(ctx, q)
 	s.Messages = nil // they are in the input
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -816,7 +820,9 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 				}
 			}
 		case m.History == nil:
-			end := store.End{Session: s.Key, State: e.Step.State, Messages: e.Step.Messages}
+			messages, given := storable(e.Step.Messages)
+			r.give(given)
+			end := store.End{Session: s.Key, State: e.Step.State, Messages: messages}
 			var stopped []session.Await
 			write := r.write
 			if e.Step.Done != nil && len(e.Step.Done.Awaits) > 0 {
@@ -828,8 +834,8 @@ func (r *running) run(ctx context.Context, q *asked, yield func(turn.Event, erro
 					r.kept = err
 					return !r.gone && yield(turn.Event{}, err) && false
 				}
-				end.ID, end.Result = r.item.ID, resultOf(e.Step.Done, e.Step.Failed)
-				end.Deliver = r.replies && (e.Step.Done == nil || e.Step.Done.Reply != "" && !r.said(ctx, e.Step.Done))
+				end.ID, end.Result = r.item.ID, resultWith(e.Step.Done, e.Step.Failed, r.given)
+				end.Deliver = r.replies && (e.Step.Done == nil || len(r.given) > 0 || e.Step.Done.Reply != "" && !r.said(ctx, e.Step.Done))
 				write = func(ctx context.Context, end store.End) error { return r.finishItem(ctx, end, open) }
 			} else if e.Step.Taken != 0 {
 				end.ID, end.Result = e.Step.Taken, resultOf(taken(), nil)

@@ -182,6 +182,9 @@ type Forgotten struct {
 	// Decisions are entries of the audit that no longer say whose call it was, nor its
 	// arguments.
 	Decisions int `json:"decisions"`
+	// Chats are what channels kept: that the person was let in, and web chats. The engine
+	// counts none.
+	Chats int `json:"chats"`
 }
 
 // ForgetUser removes what is kept of a person, on all channels: their sessions, what they

@@ -208,8 +208,10 @@ func Size(messages ...chat.Message) int {
 
 func size(m *chat.Message) int {
 	n := len(m.Text) + len(m.Note)
-	for _, f := range m.Files {
-		n += fileTokens(f) * BytesPerToken
+	if m.Role != chat.Tool { // the files of a result are for the user
+		for _, f := range m.Files {
+			n += fileTokens(f) * BytesPerToken
+		}
 	}
 	for _, c := range m.Calls {
 		n += len(c.Name) + len(c.Arguments)

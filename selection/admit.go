@@ -19,7 +19,7 @@ const (
 	Sent       Stage = iota
 	Enabled          // it is switched off in the configuration
 	Groups           // it is in none of the agent's groups
-	Visibility       // its filter or a rule hides it from this caller
+	Visibility       // it exists only on other channels, or its filter or a rule hides it from this caller
 	Toolset          // it is not part of the active skill
 	Requested        // the request excludes it, or includes only others
 	Rank             // others fit the question better
@@ -127,6 +127,7 @@ type admission struct {
 	toolset          set
 	allTools, known  bool
 	include, exclude set
+	away             []bool        // by list of channels: the question came from none of them
 	hidden           []bool        // by number of filter: it refused or panicked
 	failed           map[int]error // by number of filter
 	denied           set           // the rules refused
@@ -138,6 +139,7 @@ func (sel *Selection) admission() admission {
 	if req.Groups != "" {
 		a.groups = s.setOf(s.catalog.Groups(req.Groups))
 	}
+	a.away = s.away(req.Facts.Channel)
 	a.readSkill(&req.Facts)
 	a.include, a.exclude = s.members(req.Include), s.members(req.Exclude)
 	return a
@@ -152,7 +154,7 @@ func (a *admission) readSkill(facts *chat.Facts) {
 		return
 	}
 	i, ok := s.skills.byName[facts.Skill]
-	if a.known = ok && !set(s.catalog.DeniedSkills(facts)).has(s.skills.places[i]); !a.known {
+	if a.known = ok && s.skills.list[i].On(facts.Channel) && !set(s.catalog.DeniedSkills(facts)).has(s.skills.places[i]); !a.known {
 		return
 	}
 	if a.allTools = s.skills.allTools(i); !a.allTools {
@@ -168,6 +170,8 @@ func (a *admission) judge(i int) Stage {
 		return Enabled
 	case a.groups != nil && !a.groups[i]:
 		return Groups
+	case a.away != nil && a.away[a.sel.selector.places[i]]:
+		return Visibility
 	case filter < len(a.hidden) && a.hidden[filter] || a.denied.has(i):
 		return Visibility
 	case !a.allTools && !a.toolset.has(i):

@@ -71,6 +71,7 @@ func (m *maker) selector(c *catalog.Catalog) *Selector {
 	} else {
 		s.skills.index = m.skills.Index(s.skills.definitions(), c.SkillTexts())
 	}
+	s.placeTools()
 	s.filters, s.tokens = make([]int32, 0, c.Len()), make([]int32, 0, c.Len())
 	s.disabled = s.members(m.config.Disabled)
 	for e := range c.All() {

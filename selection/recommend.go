@@ -15,15 +15,15 @@ import (
 //
 // A candidate's score is from 0 to 100 and has four parts:
 //
-//   - channel: 1 when it is made for the question's channel, 0.5 when it is made
-//     for no particular channel, 0 when it is made for others only;
+//   - channel: 1 when it is made for the question's channel, 0.5 when it exists on
+//     all channels;
 //   - keyword: its score by words, relative to the best of this question;
 //   - history: how often it was used in this session. A use counts half after
 //     three days. One use gives 0.5, two 0.75, and so on;
 //   - recency: how long ago it was last used, half after each hour.
 //
 // A tool or skill is a candidate only if a word of the question matches or it was
-// used within the last hour, whatever its channel is. An explicit choice comes
+// used within the last hour. An explicit choice comes
 // first: nothing is recommended when the request includes certain tools or skills,
 // or when a skill is active.
 type Recommend struct {
@@ -83,22 +83,15 @@ func (sel *Selection) advise(name string, channels []string, keyword float64, e 
 	if !a.Preferred {
 		a.place = len(sel.Request.Preferred)
 	}
-	a.Channel = w.Channel * madeFor(channels, sel.Request.Facts.Channel)
+	a.Channel = w.Channel // what is admitted and has channels is made for this one
+	if len(channels) == 0 {
+		a.Channel /= 2
+	}
 	a.Keyword = w.Keyword * keyword
 	a.History = w.History * (1 - math.Exp2(-e.count))
 	a.Recency = w.Recency * e.recency
 	a.Score = a.Channel + a.Keyword + a.History + a.Recency
 	return a
-}
-
-func madeFor(channels []string, channel string) float64 {
-	switch {
-	case len(channels) == 0:
-		return 0.5
-	case slices.Contains(channels, channel):
-		return 1
-	}
-	return 0
 }
 
 // active reports whether a skill is active. Then nothing is recommended.

@@ -18,6 +18,8 @@ type Selector struct {
 	// By position. Reading them from the entries would take longer than everything
 	// else.
 	filters, tokens []int32
+	places          []int32       // of each tool: which of the lists of channels it has; nil when none has any
+	channels        [][]string    // the lists; the first one is empty
 	vectors         *rank.Vectors // nil when the selector compares no meanings
 }
 

@@ -52,8 +52,8 @@ func (s skills) allTools(i int) bool {
 	return len(s.list[i].Tools) == 0 || s.list[i].Guide != nil && len(s.tools[i]) == 0
 }
 
-// hideSkills hides skills from the caller: skills that a rule hides, and skills
-// that have no tool that the caller could use while they are active. A skill
+// hideSkills hides skills from the caller: skills that exist only on other channels,
+// skills that a rule hides, and skills that have no tool that the caller could use while they are active. A skill
 // without tools is not hidden, because its tools may only be away for now.
 func (sel *Selection) hideSkills() {
 	s := &sel.selector.skills
@@ -62,12 +62,15 @@ func (sel *Selection) hideSkills() {
 	for i, skill := range s.list {
 		ruled, tools := set(denied).has(s.places[i]), s.tools[i]
 		bounded := slices.ContainsFunc(sel.bounds, func(b *Selection) bool { return b.hidden[i] != notHidden })
-		if !ruled && !bounded && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
+		away := !skill.On(sel.Request.Facts.Channel)
+		if !away && !ruled && !bounded && (len(tools) == 0 || slices.ContainsFunc(tools, sel.Visible)) {
 			continue
 		}
 		active := sel.Request.Facts
 		active.Skill = skill.Name
 		switch {
+		case away:
+			sel.hidden[i] = byChannel
 		case bounded:
 			sel.hidden[i] = byBound
 		case ruled && set(sel.selector.catalog.DeniedSkills(&active)).has(s.places[i]):
@@ -89,6 +92,7 @@ const (
 	byRule
 	byTools
 	byBound
+	byChannel
 )
 
 // Visible reports whether the caller may see a tool. The active skill, the request
@@ -104,7 +108,7 @@ func (sel *Selection) opens(facts *chat.Facts, tools []*catalog.Entry) bool {
 	denied, _ := sel.selector.catalog.Denied(facts)
 	asked, visible := 0, true // the last filter and its answer
 	for _, e := range tools {
-		if sel.Stage(e) != Visibility || set(denied).has(e.Position()) {
+		if sel.Stage(e) != Visibility || !e.On(facts.Channel) || set(denied).has(e.Position()) {
 			continue
 		}
 		if e.Filter() != asked {

@@ -75,6 +75,8 @@ func (sel *Selection) judge(i int, v *SkillVerdict, said map[string]string) (at 
 	req, skill := &sel.Request, sel.selector.skills.list[i]
 	line, listed := said[skill.Name]
 	switch {
+	case sel.hidden[i] == byChannel:
+		return Visibility, onlyOn(skill.Channels)
 	case sel.hidden[i] == byRule:
 		return Visibility, sel.selector.catalog.WhySkillDenied(&req.Facts, sel.selector.skills.places[i])
 	case sel.hidden[i] == byTools:

@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etui-run/etui/catalog"
 	"github.com/etui-run/etui/rank"
@@ -70,6 +71,9 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	case Groups:
 		return fmt.Sprintf("in none of the groups %q", sel.Request.Groups)
 	case Visibility:
+		if !e.On(sel.Request.Facts.Channel) {
+			return onlyOn(e.Definition.Channels)
+		}
 		if err := sel.failed[e.Filter()]; err != nil {
 			return err.Error()
 		}
@@ -122,6 +126,8 @@ func (sel *reasons) reason(e *catalog.Entry, v Verdict) string {
 	}
 	return fmt.Sprintf("rank %d", v.Rank)
 }
+
+func onlyOn(channels []string) string { return "exists only on " + strings.Join(channels, ", ") }
 
 func (sel *Selection) best() float32 {
 	best := float32(0)

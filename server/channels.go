@@ -32,6 +32,19 @@ type ChannelAccount struct {
 	Account string `json:"account"`
 }
 
+// forgetUser removes what is kept of a person, and answers with an [engine.Forgotten].
+func (s *Server) forgetUser(w http.ResponseWriter, r *http.Request) {
+	if _, ok := wire.Query(w, r); !ok {
+		return
+	}
+	user := r.PathValue("user")
+	f, err := s.engine.ForgetUser(r.Context(), user)
+	if err == nil {
+		f.Chats, err = s.config.Channels.Forget(r.Context(), s.engine.Names(user))
+	}
+	wire.Answer(w, f, err)
+}
+
 func (s *Server) listChannels(w http.ResponseWriter, r *http.Request) {
 	if _, ok := wire.Query(w, r); !ok {
 		return

@@ -62,7 +62,9 @@ func (s *Server) serve(has func(Access) bool) http.Handler {
 		default:
 			// Room for the longest message, as JSON escapes it, its history, and pictures
 			// as base64.
-			r.Body = http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4))
+			if pattern != toChannel { // the host bounds deliveries
+				r.Body = http.MaxBytesReader(connection, r.Body, int64(8*s.engine.MaxMessage()+8<<20+engine.MaxPictureBytes/3*4))
+			}
 			if pattern == "" {
 				unmatched(w, r, mux)
 				return

@@ -122,7 +122,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"GET /admin/inbox/{id}", Operator, "one of them", own.InboxItem},
 		{"POST /admin/inbox/{id}/retry", Operator, "take up a parked one again: {} in", own.RetryItem},
 		{"DELETE /admin/inbox/{id}", Operator, "drop a parked one", own.DropItem},
-		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", own.ForgetUser},
+		{"DELETE /admin/users/{user}", Operator, "forget a person: counts of what was removed out", s.forgetUser},
 		{"GET /admin/skills", Operator, "every skill, and the files that give none", skills.List},
 		{"GET /admin/skills/{name}", Operator, "one skill", skills.Show},
 		{"POST /admin/skills/reload", Operator, "read the files again: a report", skills.Reload},

@@ -58,7 +58,7 @@ type Config struct {
 	Enabled      *bool             `yaml:"enabled" help:"false: loaded, but off until somebody enables it. Default: true."`
 	Tools        []string          `yaml:"tools" help:"The only tools that are shown while the skill is active: names, or group: and a group."`
 	Groups       []string          `yaml:"groups" help:"Tags that searches, agents and rules find it by."`
-	Channels     []string          `yaml:"channels" help:"Channels that it is made for. Default: none in particular."`
+	Channels     []string          `yaml:"channels" help:"The only channels on which it exists, as in telegram. Default: all."`
 	Aliases      []string          `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
 	Examples     []string          `yaml:"examples" help:"Questions that it answers, in any language. Only the ranking reads them."`
 	Translations map[string]string `yaml:"translations" help:"The description in other languages, by tag (zh). Only people and the ranking read them."`

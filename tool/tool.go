@@ -67,9 +67,9 @@ type Definition struct {
 	Parameters json.RawMessage
 	// Groups are the tags under which the tool is found.
 	Groups []string
-	// Channels are the channels that the tool is made for, as in "telegram"; empty
-	// means none in particular. They only move the tool up or down among others that
-	// fit a question; rules and filters decide who may see it.
+	// Channels are the only channels on which the tool exists, as in "telegram"; empty
+	// means all. On others it is neither ranked nor found, described or run. On its own
+	// channels the recommender puts it before tools that exist everywhere.
 	Channels []string
 	// Risk is what a call can do to the world. Zero means Write.
 	Risk Risk

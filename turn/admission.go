@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etui-run/etui/audit"
@@ -231,6 +232,9 @@ func (t *run) reason(now moment, e *catalog.Entry, stage selection.Stage) string
 	facts := &now.request.Facts
 	if stage != selection.Visibility {
 		return ""
+	}
+	if !e.On(facts.Channel) {
+		return "exists only on " + strings.Join(e.Definition.Channels, ", ")
 	}
 	if visible, _ := e.Visible(facts); !visible {
 		return "its filter hides it"

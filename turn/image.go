@@ -31,7 +31,7 @@ func (t *run) show() {
 	t.attached = size
 	n := 0
 	for i, m := range t.prompt.Messages {
-		if len(m.Files) == 0 {
+		if len(m.Files) == 0 || m.Role != chat.User { // what tools give to the user is not for the model
 			continue
 		}
 		files := slices.Clone(m.Files)
@@ -52,7 +52,7 @@ func shownFrom(messages []chat.Message) (first, size int) {
 	var sizes []int
 	last := 0 // the first picture of the message
 	for _, m := range messages {
-		if len(m.Files) == 0 {
+		if len(m.Files) == 0 || m.Role != chat.User {
 			continue
 		}
 		last = len(sizes)

@@ -253,10 +253,26 @@ func (c *Channel) forget(ctx context.Context, id string) error {
 	if len(t.windows) > 0 || len(t.taking) > 0 {
 		return nil
 	}
-	if _, err := c.config.Records.Remove(ctx, chatKind, t.key()); err != nil {
-		return err
+	_, err := t.erase(ctx)
+	return err
+}
+
+// Forget implements [channel.Forgetter]. A window that is open shows what it shows until it
+// is closed.
+func (c *Channel) Forget(ctx context.Context, user string) (bool, error) {
+	t := c.open(user)
+	defer c.close(t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.erase(ctx)
+}
+
+// erase removes what is kept, and reports whether there was something. The caller holds mu.
+func (t *talk) erase(ctx context.Context) (found bool, err error) {
+	if found, err = t.config.Records.Remove(ctx, chatKind, t.key()); err != nil {
+		return found, err
 	}
 	t.loaded, t.record = false, record{}
-	_, err := c.config.Records.Remove(ctx, seenKind, t.key())
-	return err
+	_, err = t.config.Records.Remove(ctx, seenKind, t.key())
+	return found, err
 }

@@ -79,7 +79,7 @@ func (c *Channel) take(w http.ResponseWriter, r *http.Request) (int, error) {
 		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body is longer than %d bytes", tooLarge.Limit)
 	}
 	if err != nil {
-		return http.StatusBadRequest, errors.New("the body did not arrive whole")
+		return http.StatusServiceUnavailable, errors.New("the body did not arrive whole; post it again")
 	}
 	id, err := c.verify(r.Header, body)
 	if err != nil {

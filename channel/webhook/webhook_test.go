@@ -202,6 +202,11 @@ func TestDelivery(t *testing.T) {
 }
 
 // TestRefused: what is not signed, not fresh or not a message reaches nobody.
+// broken is a connection that ends in the middle of a body.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
 func TestRefused(t *testing.T) {
 	p := start(t)
 	taken := 0
@@ -242,6 +247,7 @@ func TestRefused(t *testing.T) {
 		"a delivery of tomorrow":  {p.delivery("msg_1", now.Add(6*time.Minute), good), 401},
 		"a time out of all range": {p.delivery("msg_1", time.Unix(-1<<62, 0), good), 401},
 		"too large":               {signed(`{"user":"4711","text":"` + strings.Repeat("x", 32<<20) + `"}`), 413},
+		"a body that breaks off":  {with(func(r *http.Request) { r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(good[:9]), broken{})) }), 503},
 		"no JSON":                 {signed("hi"), 400},
 		"two values":              {signed(string(good) + string(good)), 400},
 		"an unknown field":        {signed(`{"user":"4711","text":"hi","txt":""}`), 400},

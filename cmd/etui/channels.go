@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,10 @@ func describeChannels(x server.ChannelStatus) string {
 	rows := [][]string{{"CHANNEL", "PLATFORM", "STATE", "RECEIVED", "REFUSED", "SENT", "WAITING"}}
 	for _, s := range x.Channels {
 		state := "connected"
-		if !s.Connected {
+		switch {
+		case s.Since.IsZero():
+			state = "not running"
+		case !s.Connected:
 			state = "not connected"
 		}
 		rows = append(rows, []string{s.Name, s.Platform, state, fmt.Sprint(s.Received), fmt.Sprint(s.Refused), fmt.Sprint(s.Sent), fmt.Sprint(s.Waiting)})
@@ -100,6 +104,9 @@ func describeChannels(x server.ChannelStatus) string {
 			}
 			fmt.Fprintf(&b, "%s: %s%s\n", s.Name, printable.OneLine(s.Error), until)
 		}
+	}
+	if !slices.ContainsFunc(x.Channels, func(s channel.State) bool { return !s.Since.IsZero() }) {
+		b.WriteString("\nNo gateway runs them now: etui serve starts it.\n")
 	}
 	people := func(head string, list []channel.Pairing) {
 		if len(list) == 0 {

@@ -20,7 +20,7 @@ func (a *cli) forgetCommand() *cobra.Command {
 		Use: "forget USER", Short: "Remove what is kept of a person", Args: cobra.ExactArgs(1),
 		Long: `Remove for good what etui keeps of a person: their conversations, what they wrote in conversations with
 others, their past turns with the votes for tools, the history of their calls, what agents remember of
-them, their tasks, and their lasting approvals. The audit keeps
+them, their tasks, their lasting approvals, their web chats, and that a code let them in. The audit keeps
 when which tool was called and what was decided, without the person and the arguments. USER is the
 name of a person of etui.yaml, who is then forgotten on all channels, or somebody whom only a channel
 knows: telegram:42. See docs/sessions.md for what is not removed.`,
@@ -49,7 +49,7 @@ func describeForgotten(f engine.Forgotten) string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}} {
+	}{{f.Sessions, "conversation"}, {f.Messages, "message"}, {f.Turns, "past turn"}, {f.Calls, "call"}, {f.Memories, "memory folder"}, {f.Tasks, "task"}, {f.Approvals, "lasting approval"}, {f.Chats, "record of a channel"}} {
 		if part.n > 0 {
 			did = append(did, printable.Count(part.n, part.what))
 		}

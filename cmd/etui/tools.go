@@ -130,7 +130,7 @@ func (a *cli) toolsShowCommand() *cobra.Command {
 					fmt.Fprintf(a.out, "  examples: %s\n", strings.Join(t.Examples, " | "))
 				}
 				if len(t.Channels) > 0 {
-					fmt.Fprintf(a.out, "  made for the channels: %s\n", strings.Join(t.Channels, ", "))
+					fmt.Fprintf(a.out, "  only on the channels: %s\n", strings.Join(t.Channels, ", "))
 				}
 				fmt.Fprintf(a.out, "  %s\n", judged(call))
 				fmt.Fprintf(a.out, "  risk %s, groups %s, source %s, version %s, %d tokens\n  parameters:\n", t.Risk, strings.Join(t.Groups, ", "), t.Source, t.Version, t.Tokens)

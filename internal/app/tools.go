@@ -148,6 +148,9 @@ func (a *App) toolsIn(dir string, hosts []string) ([]tool.Tool, error) {
 	}
 	a.close = append(a.close, files.Close)
 	tools := files.Registered(&builtin.Clock{})
+	if len(w.Config.Channels) > 0 {
+		tools = append(tools, files.SendFile())
+	}
 	mode := a.programs.Mode()
 	if mode == sandbox.None {
 		return tools, nil

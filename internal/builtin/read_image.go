@@ -56,7 +56,7 @@ func (s spot) large() ([]byte, error) {
 	}
 	defer file.Close()
 	if info.Size() > maxLarge {
-		return nil, fmt.Errorf("%s has %d bytes; pictures up to 20 MiB are shown", s.shown, info.Size())
+		return nil, fmt.Errorf("%s has %d bytes; at most 20 MiB are possible", s.shown, info.Size())
 	}
 	raw, err := io.ReadAll(io.LimitReader(file, maxLarge))
 	return raw, say(s.shown, err)

@@ -163,7 +163,7 @@ type Toolset struct {
 	Tools       []string `yaml:"tools" help:"Names of tools, or group: and a group. Empty: all."`
 	Aliases     []string `yaml:"aliases" help:"Other names and phrases that people use for it, in any language. Only the ranking reads them."`
 	Examples    []string `yaml:"examples" help:"Questions that it is meant for, in any language. Only the ranking reads them."`
-	Channels    []string `yaml:"channels" help:"Channels that it is made for. Empty: none in particular."`
+	Channels    []string `yaml:"channels" help:"The only channels on which it exists, as in telegram. Empty: all."`
 	Type        string   `yaml:"type" help:"Accepted in files of other programs, and not used."`
 	Params      Foreign  `yaml:"params" help:"Accepted in files of other programs, and not used."`
 }

@@ -133,7 +133,7 @@ func recommended(t *testing.T) *catalog.Catalog {
 	s := &eval.Set{}
 	for i := range 8 {
 		s.Tools = append(s.Tools, eval.Tool{ID: fmt.Sprint(i), Definition: tool.Definition{
-			Name: fmt.Sprint("show_", i), Description: "Shows records", Channels: []string{[]string{"slack", "mail"}[i%2]},
+			Name: fmt.Sprint("show_", i), Description: "Shows records", Channels: [][]string{{"slack", "mail"}, nil}[i%2],
 		}})
 	}
 	c, _, err := s.Catalog()

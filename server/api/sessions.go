@@ -87,14 +87,6 @@ func (a *API) File(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ForgetUser removes what is kept of a person, and answers with an [engine.Forgotten].
-func (a *API) ForgetUser(w http.ResponseWriter, r *http.Request) {
-	if _, ok := wire.Query(w, r); ok {
-		f, err := a.engine.ForgetUser(r.Context(), r.PathValue("user"))
-		wire.Answer(w, f, err)
-	}
-}
-
 func (a *API) listSessions(w http.ResponseWriter, r *http.Request, q url.Values, shown func(session.Summary) bool) {
 	limit, err := wire.Limit(q, "sessions")
 	f := session.Filter{Key: session.Key(q.Get("key")), Part: q.Get("part"), Limit: min(cmp.Or(limit, someSessions), maxSessions)}

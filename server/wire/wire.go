@@ -169,6 +169,7 @@ var statuses = []struct {
 	{engine.ErrNoTask, http.StatusNotFound, "task_not_found"},
 	{engine.ErrNotYours, http.StatusForbidden, "not_yours"},
 	{channel.ErrUnknown, http.StatusNotFound, "channel_not_found"},
+	{channel.ErrNotPaired, http.StatusNotFound, "not_paired"},
 	{channel.ErrNoCode, http.StatusNotFound, "code_not_found"},
 	{engine.ErrNoApproval, http.StatusNotFound, "approval_not_found"},
 	{turn.ErrStopped, http.StatusConflict, "turn_stopped"},
