@@ -45,6 +45,7 @@ const (
 	unrecognized = "M_UNRECOGNIZED"
 	duplicate    = "M_DUPLICATE_ANNOTATION"
 	badParameter = "M_INVALID_PARAM"
+	noVersion    = "M_UNSUPPORTED_ROOM_VERSION" // what Dendrite says of a room that is not there
 )
 
 // refusals are the codes that say that the account may not do anything.

@@ -112,7 +112,7 @@ func (c *Channel) post(ctx context.Context, room, kind, key string, body object)
 		Event string `json:"event_id"`
 	}
 	err = c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
-	if fails(err, forbidden, notFound) {
+	if fails(err, forbidden, notFound, noVersion) {
 		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
 	}
 	if err == nil && !eventID(answer.Event) {

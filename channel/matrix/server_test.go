@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ relay_api: {database: {connection_string: "file:relay.db"}}
 room_server: {database: {connection_string: "file:rooms.db"}}
 sync_api: {database: {connection_string: "file:sync.db"}, search: {enabled: false}}
 user_api: {bcrypt_cost: 4, account_database: {connection_string: "file:accounts.db"}}
-logging: [{type: std, level: error}]
+logging: [{type: std, level: panic}]
 `
 
 // dendrite starts Dendrite v0.15.2 on a socket of ours.
@@ -106,6 +107,7 @@ func dendrite(t *testing.T) *homeserver {
 	socket := filepath.Join(dir, "socket")
 	cmd := exec.Command(program, "-config", "d.yaml", "-unix-socket", socket)
 	var said bytes.Buffer
+	cmd.Env = append(os.Environ(), "GOGC=400", "GOMAXPROCS=1")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	began, ended := make(chan error), make(chan struct{})
@@ -314,14 +316,29 @@ type event struct {
 // sent returns what the account has sent into a room, as ann reads it, oldest first.
 func (w *world) sent(room string) (list []event) {
 	w.t.Helper()
-	var page struct{ Chunk []event }
-	w.ann.do("GET", "rooms/"+room+"/messages?dir=b&limit=500", nil, &page)
-	for _, e := range page.Chunk {
+	for _, e := range w.ann.history(room) {
 		if e.Sender == w.me && e.Type != "m.room.member" {
-			list = append([]event{e}, list...)
+			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// history returns the events of a room, oldest first. A homeserver shows some of them a moment
+// after it has taken them, in their order: so a mark is awaited.
+func (p *person) history(room string) []event {
+	p.t.Helper()
+	mark := p.send(room, "org.example.mark", object{})
+	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+		var page struct{ Chunk []event }
+		p.do("GET", "rooms/"+room+"/messages?dir=b&limit=500", nil, &page)
+		if slices.ContainsFunc(page.Chunk, func(e event) bool { return e.ID == mark }) {
+			slices.Reverse(page.Chunk)
+			return page.Chunk
+		}
+	}
+	p.t.Fatal("the homeserver does not show what it has taken")
+	panic("unreachable")
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)

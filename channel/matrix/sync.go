@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,14 +30,21 @@ const (
 // what it knew about them.
 var timelineTypes = []string{typeMessage, typeEncrypted, typeSticker, typeMember, typeLevels, typeTombstone}
 
-// record is what is kept of an account: the position in its messages, something random that
-// makes its transaction IDs differ from those of other stores, and the encrypted rooms that
-// were told so.
+// record is what is kept of an account.
 type record struct {
-	Since string   `json:"since,omitempty"`
-	Salt  string   `json:"salt"`
-	Told  []string `json:"told,omitempty"`
+	// Since is the position in its messages.
+	Since string `json:"since,omitempty"`
+	// Last are the rooms in which something was written last, each with its newest message: a
+	// homeserver may show that again when it is asked for those after the position.
+	Last []string `json:"last,omitempty"`
+	// Salt is random, and makes its transaction IDs differ from those of other stores.
+	Salt string `json:"salt"`
+	// Told are the encrypted rooms that were told so.
+	Told []string `json:"told,omitempty"`
 }
+
+// maxLast is how many rooms that are.
+const maxLast = 100
 
 // change changes the record of the account.
 func (c *Channel) change(ctx context.Context, change func(r *record)) error {
@@ -67,8 +75,10 @@ type run struct {
 	me   *account
 	work sync.WaitGroup
 
-	mu    sync.Mutex
 	since string
+
+	mu   sync.Mutex
+	last []string // as in a record
 }
 
 // Run implements [channel.Channel].
@@ -82,7 +92,7 @@ func (c *Channel) Run(ctx context.Context, in channel.Receiver) error {
 	defer r.work.Wait()
 	defer stop()
 	err = c.change(ctx, func(kept *record) {
-		r.since = kept.Since
+		r.since, r.last = kept.Since, kept.Last
 		for _, room := range kept.Told {
 			c.told.Put(room, struct{}{})
 		}
@@ -169,7 +179,8 @@ func (r *run) poll(ctx context.Context) error {
 		moved := r.since != a.Next
 		news := len(a.Rooms.Join)+len(a.Rooms.Invite)+len(a.Rooms.Leave) > 0
 		if moved && (news || r.since == "" || time.Since(kept) > time.Hour) {
-			if err := r.change(ctx, func(k *record) { k.Since = a.Next }); err != nil {
+			// Also when ctx has just ended: all of it is safe.
+			if err := r.change(context.WithoutCancel(ctx), func(k *record) { k.Since, k.Last = a.Next, r.last }); err != nil {
 				return err
 			}
 			kept = time.Now()
@@ -246,7 +257,7 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 			events = append(missed, events...)
 		}
 	}
-	last := ""
+	read, last := "", ""
 	for i, e := range events {
 		switch {
 		case e.StateKey != nil:
@@ -259,13 +270,19 @@ func (r *run) room(ctx context.Context, room string, news joined) error {
 			if err != nil {
 				return err
 			}
-			if taken {
-				last = e.ID
+			if last = e.ID; taken {
+				read = e.ID
 			}
 		}
 	}
 	if last != "" {
-		r.read(ctx, room, last)
+		r.mu.Lock()
+		others := slices.DeleteFunc(slices.Clone(r.last), func(s string) bool { return strings.HasPrefix(s, room+" ") })
+		r.last = append(others[max(0, len(others)-maxLast+1):], room+" "+last)
+		r.mu.Unlock()
+	}
+	if read != "" {
+		r.read(ctx, room, read)
 	}
 	return nil
 }
@@ -316,7 +333,7 @@ func (r *run) gap(ctx context.Context, room, from string) (list []event, err err
 			return nil, err
 		}
 		for _, e := range r.decode(ctx, page.Chunk) {
-			if _, known := r.seen.Get(e.ID); known || !e.time().IsZero() && time.Since(e.time()) > oldest {
+			if r.handled(room, e.ID) || !e.time().IsZero() && time.Since(e.time()) > oldest {
 				page.End = ""
 				break
 			}
@@ -335,10 +352,19 @@ func (r *run) gap(ctx context.Context, room, from string) (list []event, err err
 	return list, nil
 }
 
+// handled reports whether a message was handed over: by this process lately, or as the newest
+// one of its room.
+func (r *run) handled(room, id string) bool {
+	_, known := r.seen.Get(id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return known || slices.Contains(r.last, room+" "+id)
+}
+
 // take completes a message and hands it over, unless that was done before. It reports whether
 // somebody wanted it.
 func (r *run) take(ctx context.Context, room string, e event) (bool, error) {
-	if _, done := r.seen.Get(e.ID); done {
+	if r.handled(room, e.ID) {
 		return false, nil
 	}
 	a, ok := r.arrival(r.me, room, e)
