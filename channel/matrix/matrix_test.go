@@ -405,6 +405,17 @@ func testRoles(t *testing.T, w *world) {
 	check("mute", "restricted")
 	levels(0)
 	check("mod", "member")
+	// Since version 12 of rooms, who has made one may do everything there.
+	room := w.ann.room(object{"preset": "private_chat", "room_version": "12", "invite": []string{w.me, people["mod"].id}})
+	people["mod"].do("POST", "rooms/"+room+"/join", object{}, nil)
+	w.ann.say(room, "who am I?", nil)
+	if m := in.next(t); strings.Contains(room, ":") || !slices.Equal(m.From.Roles, []string{"owner", "administrator", "moderator", "member"}) {
+		t.Errorf("in %s: %v", room, m.From.Roles)
+	}
+	people["mod"].say(room, "and I?", nil)
+	if m := in.next(t); !slices.Equal(m.From.Roles, []string{"member"}) {
+		t.Errorf("somebody else in %s: %v", room, m.From.Roles)
+	}
 }
 
 func testSending(t *testing.T, w *world) {
@@ -575,6 +586,17 @@ func testRestart(t *testing.T, w *world) {
 	w.ann.say(w.direct, "last", nil)
 	if m := in.next(t); m.Text != "last" {
 		t.Errorf("then: %+v", m)
+	}
+	// A homeserver that was set up anew does not know the position.
+	w.gate.Fail(matrixtest.Failure{Method: "GET", Path: "/sync", Status: 400, Body: object{"errcode": "M_UNKNOWN", "error": "no such token"}})
+	w.Cut(t)
+	for arrived := false; !arrived; {
+		w.ann.say(w.group, "a new beginning", nil)
+		select {
+		case m := <-in.got:
+			arrived = m.Text == "a new beginning"
+		case <-time.After(100 * time.Millisecond): // it was before the position
+		}
 	}
 	// What was written before the first start is not answered.
 	stopAll := newInbox(nil)

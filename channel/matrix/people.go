@@ -184,7 +184,10 @@ func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error)
 	}
 	if !possible {
 		a.Mentioned = a.Mentioned && a.Group
-		return false, nil
+		if !a.Group && r.config.Strangers { // who lets people in by a code sees their names
+			a.From.Name, err = r.name(ctx, room, a.From.ID)
+		}
+		return false, err
 	}
 	var answers cited
 	if a.replyTo != "" {

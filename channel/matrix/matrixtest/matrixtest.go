@@ -70,6 +70,8 @@ type room struct {
 	events []*event
 	state  map[[2]string]*event
 	sent   map[string]string // events by token and transaction ID
+
+	creator string // who may do everything, since version 12 of rooms
 }
 
 type event struct {
@@ -276,7 +278,7 @@ func (m *room) membership(person string) string {
 
 func (m *room) level(person string) float64 {
 	e := m.state[[2]string{"m.room.power_levels", ""}]
-	if e == nil {
+	if e == nil || person == m.creator {
 		return 100
 	}
 	users, _ := e.Content["users"].(Object)
@@ -324,10 +326,17 @@ func (s *Server) create(u *user, r *http.Request) (any, *problem) {
 		}
 	}
 	m := &room{id: fmt.Sprintf("!room%d:%s", len(s.rooms)+1, Name), state: map[[2]string]*event{}, sent: map[string]string{}}
-	s.rooms[m.id] = m
 	none := ""
 	users := Object{u.id: 100.0}
-	s.add(m, &event{Type: "m.room.create", Sender: u.id, StateKey: &none, Content: Object{"room_version": "10", "creator": u.id}})
+	begin := &event{Type: "m.room.create", Sender: u.id, StateKey: &none, Content: Object{"room_version": "10", "creator": u.id}}
+	if o["room_version"] == "12" { // its ID is that of its first event, and its creator has no power level
+		m.id, users, m.creator = fmt.Sprintf("!begin%d", s.pos+1), Object{}, u.id
+		begin.Content = Object{"room_version": "12"}
+	}
+	s.rooms[m.id] = m
+	if s.add(m, begin); m.creator != "" {
+		begin.ID = "$" + m.id[1:]
+	}
 	s.add(m, &event{Type: "m.room.member", Sender: u.id, StateKey: &u.id, Content: Object{"membership": "join", "displayname": u.name}})
 	if o["preset"] == "trusted_private_chat" {
 		for _, id := range list(o["invite"]) {
