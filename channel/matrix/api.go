@@ -35,6 +35,9 @@ func (f *failure) Error() string {
 	if f.message != "" {
 		text += ": " + f.message
 	}
+	if f.code == "M_UNKNOWN_TOKEN" {
+		text += "; get a new access token as docs/channels/matrix.md says, and restart etui"
+	}
 	return text
 }
 

@@ -130,10 +130,8 @@ func (c *Channel) group(ctx context.Context, room string) (bool, error) {
 		Joined map[string]json.RawMessage
 	}
 	err := c.callFor(ctx, callTime, maxMembers, "GET", "v3/rooms/{}/joined_members", []string{room}, nil, nil, &answer)
-	switch {
-	case errors.Is(err, errTooLarge), denied(err): // the account is out of it again
-		err = nil
-	case err != nil:
+	// Nobody is listed if there are too many, or if the account is out of it again.
+	if err != nil && !errors.Is(err, errTooLarge) && !denied(err) {
 		return false, err
 	}
 	p := place{group: len(answer.Joined) == 0 || len(answer.Joined) > 2, until: time.Now().Add(knownFor)}

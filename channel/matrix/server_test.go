@@ -93,7 +93,7 @@ func dendrite(t *testing.T) *homeserver {
 	if err != nil {
 		t.Fatal("Dendrite is not built, which this test runs: make bin/dendrite/dendrite")
 	}
-	dir, err := os.MkdirTemp("", "dendrite") // the path of a socket has 107 bytes
+	dir, err := os.MkdirTemp("", "dendrite") //nolint:usetesting // the path of a socket has 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
