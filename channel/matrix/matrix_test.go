@@ -555,6 +555,12 @@ func testFiles(t *testing.T, w *world) {
 func testRestart(t *testing.T, w *world) {
 	in := newInbox(nil)
 	_, stop := w.begin(t, in)
+	last := w.ann.say(w.direct, "before the end", nil)
+	in.next(t)
+	await(t, "the position behind it", func() bool {
+		kept, err := w.records.Records(t.Context(), "matrix")
+		return err == nil && len(kept) == 1 && strings.Contains(string(kept[0].Value), last)
+	})
 	stop()
 	// While it is away, more is written than /sync tells at once, and it is invited.
 	var want []string
@@ -599,6 +605,7 @@ func testRestart(t *testing.T, w *world) {
 		}
 	}
 	// What was written before the first start is not answered.
+	w.ann.history(w.group) // until the homeserver shows all of it
 	stopAll := newInbox(nil)
 	w.records = nil
 	_, failed := run(t, w.new(w.config()), stopAll)

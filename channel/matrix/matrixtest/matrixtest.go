@@ -728,7 +728,7 @@ func (s *Server) messages(u *user, r *http.Request) (any, *problem) {
 		*to = n
 	}
 	w.Limit, _ = strconv.Atoi(cmp.Or(q.Get("limit"), "10"))
-	events, more := m.choose(after, from, w)
+	events, more := m.choose(after-1, from, w) // with the event at that position, as Dendrite does
 	body := Object{"start": fmt.Sprintf("s%d", from)}
 	if more {
 		body["end"] = fmt.Sprintf("s%d", events[0].pos)
