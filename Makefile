@@ -2,6 +2,7 @@
 # make test   set up what the tests need, and run them
 # make check  build, vet, lint, and prove that generated files are up to date
 # make bench  measure, and rewrite the tables in docs/benchmarks.md
+# make test-matrix  all tests of the Matrix channel on a real homeserver
 # make chaos  kill etui 300 times under load, and check that nothing was lost
 # make build  build bin/etui
 # make release  build archives, packages and the container image in dist/
@@ -47,12 +48,22 @@ PACKAGES ?= ./...
 # SQLite is C that was translated to Go, and keeps its data where the race detector does
 # not look: to instrument it doubles the time of every test with a store, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules)
+test: needs-node needs-postgres needs-ngircd $(FROM_NPM:%=%/node_modules) bin/dendrite/dendrite
 	go build -buildvcs=false -ldflags '-s -w' -o bin/etui.test ./cmd/etui
 	@race='$(RACE)'; [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 	echo 'make test: testing without the race detector; it needs a C compiler: apt-get install gcc libc6-dev'; }; \
 	set -x; TEST_ETUI=$(CURDIR)/bin/etui.test GORACE=atexit_sleep_ms=0 go test $$race -vet=off -ldflags '-s -w' $(PACKAGES)
 	cd examples/embed && go test -vet=off -ldflags '-s -w' ./...
+
+# The Matrix homeserver that the tests run. Building it takes two minutes once.
+bin/dendrite/dendrite: channel/matrix/matrixtest/dendrite/go.mod channel/matrix/matrixtest/dendrite/go.sum | needs-go
+	go -C $(<D) build -ldflags '-s -w' -o $(CURDIR)/$(@D)/ tool
+	@touch $@
+
+# All tests of the Matrix channel on it, of which make test runs some.
+.PHONY: test-matrix
+test-matrix: bin/dendrite/dendrite
+	TEST_MATRIX=all go test -count=1 ./channel/matrix
 
 %/node_modules: %/package-lock.json | needs-node
 	npm ci --prefix $* --no-audit --no-fund --ignore-scripts --loglevel error

@@ -14,6 +14,7 @@ import (
 	"github.com/etui-run/etui/channel/discord"
 	"github.com/etui-run/etui/channel/email"
 	"github.com/etui-run/etui/channel/irc"
+	"github.com/etui-run/etui/channel/matrix"
 	"github.com/etui-run/etui/channel/slack"
 	"github.com/etui-run/etui/channel/telegram"
 	webchat "github.com/etui-run/etui/channel/web"
@@ -81,6 +82,15 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			return nil, err
 		}
 		return discord.New(discord.Config{Token: string(c.Token), Always: c.Always, URL: c.URL, Client: web, Log: log})
+	case "matrix":
+		if err := only(c, "token", "url"); err != nil {
+			return nil, err
+		}
+		settings := matrix.Config{URL: c.URL, Token: string(c.Token), Groups: c.Groups, Strangers: c.Pairing || c.Refusal != "", Client: web, Log: log}
+		if a.store != nil {
+			settings.Records = a.store
+		}
+		return matrix.New(settings)
 	case "webhook":
 		if err := only(c, "secret", "url"); err != nil {
 			return nil, err

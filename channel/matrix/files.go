@@ -1,0 +1,93 @@
+package matrix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/url"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/picture"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// load returns the files of a message with their bytes. Those that are too large or encrypted,
+// or that the homeserver does not give, have no Data.
+func (r *run) load(ctx context.Context, files []file) (loaded []chat.File) {
+	left := int64(maxFiles)
+	for _, f := range files {
+		got := chat.File{Name: f.name, MediaType: f.mediaType, Size: int(f.size)}
+		if f.size <= left {
+			data, err := r.download(ctx, f.url, left)
+			if err != nil {
+				r.log.WarnContext(ctx, "a file of a matrix message was not loaded", "file", word(f.url), "error", err)
+			} else {
+				left -= int64(len(data))
+				got.Data, got.Size = data, len(data)
+			}
+		}
+		loaded = append(loaded, got)
+	}
+	return loaded
+}
+
+// download loads a file from the homeserver: from where it asks who wants it, or on one that is
+// older than version 1.11 of the specification, from where it does not.
+func (c *Channel) download(ctx context.Context, address string, most int64) ([]byte, error) {
+	server, media, ok := mxc(address)
+	if !ok {
+		return nil, errors.New("it is encrypted, or at no homeserver")
+	}
+	get := func(route string) ([]byte, error) {
+		path := route + url.PathEscape(server) + "/" + url.PathEscape(media)
+		return c.once(ctx, fileTime, most, "GET", path, "GET "+route, "", nil)
+	}
+	data, err := get("/_matrix/client/v1/media/download/")
+	var f *failure
+	if errors.As(err, &f) && (f.code == unrecognized || f.code == "") {
+		return get("/_matrix/media/v3/download/")
+	}
+	return data, err
+}
+
+// mxc takes the address of a file apart.
+func mxc(address string) (server, media string, ok bool) {
+	rest, ok := strings.CutPrefix(address, "mxc://")
+	server, media, both := strings.Cut(rest, "/")
+	ok = ok && both && server != "" && len(address) <= 2*maxID &&
+		strings.Trim(media, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == "" && media != "" &&
+		!strings.ContainsFunc(server, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/?#%\\", r) }) && strings.Trim(server, ".") != ""
+	return server, media, ok
+}
+
+// upload brings a file to the homeserver, and returns the message with it.
+func (c *Channel) upload(ctx context.Context, f chat.File) (object, error) {
+	name := cmp.Or(printable.Line(f.Name, 255), "file")
+	mediaType, _, err := mime.ParseMediaType(f.MediaType)
+	if err != nil {
+		mediaType = "application/octet-stream"
+	}
+	info := object{"size": len(f.Data)}
+	kind, _, _ := strings.Cut(mediaType, "/")
+	switch p, err := picture.Inspect(f.Data); {
+	case err == nil:
+		kind, mediaType, info["w"], info["h"] = "image", p.MediaType, p.Width, p.Height
+	case kind != "audio" && kind != "video":
+		kind = "file" // also a picture of a kind that not every client shows
+	}
+	info["mimetype"] = mediaType
+	var answer struct {
+		URI string `json:"content_uri"`
+	}
+	err = c.callFor(ctx, fileTime, maxBody, "POST", "/media/v3/upload", nil, url.Values{"filename": {name}}, upload{mediaType, f.Data}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, ok := mxc(answer.URI); !ok {
+		return nil, fmt.Errorf("matrix: the homeserver does not say where the file %s is", name)
+	}
+	return object{"msgtype": "m." + kind, "body": name, "filename": name, "url": answer.URI, "info": info, "m.mentions": object{}, agentKey: true}, nil
+}

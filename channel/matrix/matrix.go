@@ -1,0 +1,227 @@
+// Package matrix connects an account on a Matrix homeserver over the client-server API.
+//
+// The homeserver is asked for what is new since a position, and keeps everything. The position
+// moves when all messages before it are safe, and is kept in the engine's records: what people
+// write while the program is not running arrives with its next start. Messages that are older
+// than a week then are left out, and so is what was written before the first start.
+//
+// A message carries a transaction ID that is made from Outgoing.Key, and a homeserver takes the
+// same one once: Synapse remembers it for a day, Dendrite for half an hour.
+//
+// Rooms that are encrypted end to end are not supported: the channel says so there, once.
+//
+// The pages that it is written from are those of https://spec.matrix.org/v1.16/client-server-api/:
+// "Syncing", "Sending events to a room", "Instant messaging", "Event replacements",
+// "Event annotations and reactions", "Threading", "Rich replies", "User and room mentions",
+// "Content repository", "Direct messaging", "Typing notifications", "Receipts",
+// "Permissions", "Standard error response" and "Rate limiting"; and for polls the proposal
+// MSC3381, under the names that clients use.
+package matrix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/recent"
+	"github.com/etui-run/etui/store"
+)
+
+// Platform is the platform's name in facts, identities and rules.
+const Platform = "matrix"
+
+// Limits of a channel.
+const (
+	maxText    = 16_000   // bytes of a text; an event has 65,536 with its markup
+	maxHTML    = 30_000   // bytes of the markup of a text; beyond, the text comes without
+	maxFile    = 10 << 20 // bytes of a file that is sent: what Dendrite takes; Synapse takes 50 MB
+	maxFiles   = 20 << 20 // bytes of the files of a message that arrives; others have no Data
+	maxBody    = 32 << 20 // bytes of an answer; of a larger one, less is asked for
+	maxMembers = 1 << 20  // bytes of the list of a room's people; a room with a longer one is a group
+	maxKnown   = 4096     // messages, rooms, people and the like that are remembered; the oldest are forgotten
+	maxID      = 255      // bytes of the IDs of Matrix
+
+	pollTime = 30 * time.Second // for which the homeserver waits for something new
+	callTime = 30 * time.Second // of a call
+	fileTime = 2 * time.Minute  // of loading or sending files
+)
+
+// Config says which account a channel is.
+type Config struct {
+	// URL is the homeserver: https://matrix.example.org. With http it is on this machine or in
+	// its network, as the token is sent there.
+	URL string
+	// Token is an access token of the account.
+	Token string
+	// Groups are the IDs of the rooms in which the account answers, or "*" for all. A room
+	// with one other person is a direct chat, unless it is one of these.
+	Groups []string
+	// Strangers means that strangers who invite the account to a direct chat read something
+	// there, such as a code for pairing, so that it joins.
+	Strangers bool
+	// Records keeps the position; nil keeps it in memory.
+	Records store.Records
+	// Client makes all requests; nil means one that goes through the proxy of the
+	// environment. Its Timeout and CheckRedirect are not used: every call has a limit of its
+	// own, and redirects are not followed.
+	Client *http.Client
+	// Log gets what is left out and why; nil discards it.
+	Log *slog.Logger
+}
+
+// Channel is an account. It is safe for concurrent use.
+type Channel struct {
+	config Config
+	base   string // of the homeserver, without a slash at its end
+	client *http.Client
+	log    *slog.Logger
+	markup markup
+
+	self    atomic.Pointer[account] // once the homeserver was asked
+	salt    atomic.Pointer[string]  // of transaction IDs
+	tries   map[string]int          // to join a room; Run's
+	directs direct
+
+	seen    *recent.Cache[string, struct{}]    // events that are safe
+	mine    *recent.Cache[string, struct{}]    // events of the account
+	events  *recent.Cache[string, cited]       // that are answered, by ID
+	posted  *recent.Cache[string, string]      // the IDs of what was sent, by transaction ID
+	reacted *recent.Cache[string, reaction]    // by message
+	names   *recent.Cache[string, string]      // of people, by room and ID
+	places  *recent.Cache[string, place]       // by room
+	levels  *recent.Cache[string, powerLevels] // by room
+	told    *recent.Cache[string, struct{}]    // encrypted rooms that were told so
+	reading chan struct{}                      // a place for each receipt that is on its way
+	resolve sync.Mutex                         // while a direct chat is found or begun
+}
+
+var (
+	_ channel.Channel = (*Channel)(nil)
+	_ channel.Typer   = (*Channel)(nil)
+	_ channel.Editor  = (*Channel)(nil)
+	_ channel.Reactor = (*Channel)(nil)
+	_ channel.Prober  = (*Channel)(nil)
+)
+
+// New checks a configuration. It connects to nothing.
+func New(config Config) (*Channel, error) {
+	if config.URL == "" {
+		return nil, errors.New("matrix: url is missing: it is the address of the homeserver, such as https://matrix.example.org")
+	}
+	u, err := url.Parse(config.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("matrix: url is not the address of a homeserver, such as https://matrix.example.org")
+	}
+	if u.Scheme == "http" && !near(u.Hostname()) {
+		return nil, errors.New("matrix: url begins with http, and the token would be readable on its way: write https")
+	}
+	if config.Token == "" || strings.ContainsFunc(config.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("matrix: token is not an access token: docs/channels/matrix.md says how to get one")
+	}
+	for _, g := range config.Groups {
+		if g != channel.Everybody && !roomID(g) {
+			return nil, fmt.Errorf("matrix: groups has %q, which is not the ID of a room: it begins with !, and in Element it is in Room settings, Advanced, as Internal room ID", g)
+		}
+	}
+	client := http.Client{}
+	if config.Client != nil {
+		client = *config.Client
+	}
+	client.Timeout = 0
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if config.Records == nil {
+		config.Records = &store.Memory{}
+	}
+	c := &Channel{
+		config: config, base: strings.TrimRight(u.String(), "/"), client: &client, log: config.Log, markup: newMarkup(), tries: map[string]int{},
+		seen: recent.New[string, struct{}](maxKnown), mine: recent.New[string, struct{}](maxKnown), events: recent.New[string, cited](maxKnown / 4),
+		posted: recent.New[string, string](maxKnown), reacted: recent.New[string, reaction](maxKnown), names: recent.New[string, string](maxKnown),
+		places: recent.New[string, place](maxKnown), levels: recent.New[string, powerLevels](maxKnown / 8), told: recent.New[string, struct{}](maxKnown),
+		reading: make(chan struct{}, 4),
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// near reports whether a host is this machine or in its network, to which the token may go
+// without TLS.
+func near(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err != nil && !strings.Contains(host, ".") || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+}
+
+// Traits implements [channel.Channel].
+func (c *Channel) Traits() channel.Traits {
+	return channel.Traits{Platform: Platform, MaxText: maxText, Length: func(text string) int { return len(text) }, MaxFile: maxFile, Once: true}
+}
+
+// account is who the token belongs to.
+type account struct {
+	ID, Name string
+}
+
+// local is the part of a person's ID before the server's name, without the @.
+func local(id string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(id, "@"), ":")
+	return name
+}
+
+// ask asks the homeserver whose token it is.
+func (c *Channel) ask(ctx context.Context) (*account, error) {
+	var answer struct {
+		User string `json:"user_id"`
+	}
+	if err := c.call(ctx, "GET", "v3/account/whoami", nil, nil, nil, &answer); err != nil {
+		return nil, err
+	}
+	if !userID(answer.User) {
+		return nil, errors.New("matrix: the homeserver names no user of the token")
+	}
+	var profile struct {
+		Name string `json:"displayname"`
+	}
+	if err := c.call(ctx, "GET", "v3/profile/{}", []string{answer.User}, nil, nil, &profile); err != nil && !fails(err, notFound) {
+		return nil, err
+	}
+	a := &account{answer.User, cmp.Or(word(profile.Name), local(answer.User))}
+	c.self.Store(a)
+	return a, nil
+}
+
+// who returns whose token it is.
+func (c *Channel) who(ctx context.Context) (*account, error) {
+	if a := c.self.Load(); a != nil {
+		return a, nil
+	}
+	return c.ask(ctx)
+}
+
+// Probe implements [channel.Prober].
+func (c *Channel) Probe(ctx context.Context) (string, error) {
+	a, err := c.ask(ctx)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s (%s)", a.Name, a.ID), nil
+}
+
+func roomID(s string) bool  { return id(s, '!') }
+func eventID(s string) bool { return id(s, '$') }
+func userID(s string) bool  { return id(s, '@') && strings.Contains(s, ":") }
+
+// id reports whether s is an ID of Matrix with a sigil.
+func id(s string, sigil byte) bool {
+	return len(s) > 1 && len(s) <= maxID && s[0] == sigil && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' })
+}

@@ -1,0 +1,400 @@
+package matrix
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// knownFor is for how long an answer about a room or its people is believed, if no event says
+// that it changed.
+const knownFor = 5 * time.Minute
+
+// place is what is known about a room.
+type place struct {
+	group bool
+	until time.Time
+}
+
+// direct are the rooms that people have begun as direct chats: the account's m.direct.
+type direct struct {
+	mu    sync.Mutex
+	rooms map[string][]string // by person
+}
+
+// set takes the content of m.direct.
+func (d *direct) set(data []byte) {
+	var rooms map[string][]string
+	if json.Unmarshal(data, &rooms) != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rooms = rooms
+}
+
+// has reports whether a room is a direct chat.
+func (d *direct) has(room string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, rooms := range d.rooms {
+		if slices.Contains(rooms, room) {
+			return true
+		}
+	}
+	return false
+}
+
+// with returns the direct chats with a person.
+func (d *direct) with(person string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.rooms[person])
+}
+
+// loadDirects asks for the direct chats.
+func (c *Channel) loadDirects(ctx context.Context) error {
+	me, err := c.who(ctx)
+	if err != nil {
+		return err
+	}
+	var data json.RawMessage
+	err = c.call(ctx, "GET", "v3/user/{}/account_data/{}", []string{me.ID, typeDirect}, nil, nil, &data)
+	if fails(err, notFound) {
+		return nil
+	}
+	if err == nil {
+		c.directs.set(data)
+	}
+	return err
+}
+
+// mark notes that a room is a direct chat with a person.
+func (c *Channel) mark(ctx context.Context, person, room string) error {
+	c.resolve.Lock()
+	defer c.resolve.Unlock()
+	if err := c.loadDirects(ctx); err != nil {
+		return err
+	}
+	return c.marked(ctx, person, room)
+}
+
+// marked is mark with resolve held, and the direct chats known.
+func (c *Channel) marked(ctx context.Context, person, room string) error {
+	if slices.Contains(c.directs.with(person), room) {
+		return nil
+	}
+	me, err := c.who(ctx)
+	if err != nil {
+		return err
+	}
+	c.directs.mu.Lock()
+	all := map[string][]string{person: {room}}
+	for p, rooms := range c.directs.rooms {
+		all[p] = slices.Concat(all[p], rooms)
+	}
+	c.directs.mu.Unlock()
+	if err := c.call(ctx, "PUT", "v3/user/{}/account_data/{}", []string{me.ID, typeDirect}, nil, all, nil); err != nil {
+		return err
+	}
+	data, _ := json.Marshal(all) // texts
+	c.directs.set(data)
+	return nil
+}
+
+// listed reports whether the configuration says that a room is a group.
+func (c *Channel) listed(room string) bool {
+	return slices.Contains(c.config.Groups, room) || slices.Contains(c.config.Groups, channel.Everybody) && !c.directs.has(room)
+}
+
+// group reports whether a room is one for several people: one that the configuration lists, or
+// with more than two people in it. Nobody else reads what is written in a direct chat.
+func (c *Channel) group(ctx context.Context, room string) (bool, error) {
+	if c.listed(room) {
+		return true, nil
+	}
+	if p, ok := c.places.Get(room); ok && time.Now().Before(p.until) {
+		return p.group, nil
+	}
+	var answer struct {
+		Joined map[string]json.RawMessage
+	}
+	err := c.callFor(ctx, callTime, maxMembers, "GET", "v3/rooms/{}/joined_members", []string{room}, nil, nil, &answer)
+	// Nobody is listed if there are too many, or if the account is out of it again.
+	if err != nil && !errors.Is(err, errTooLarge) && !denied(err) {
+		return false, err
+	}
+	p := place{group: len(answer.Joined) == 0 || len(answer.Joined) > 2, until: time.Now().Add(knownFor)}
+	c.places.Put(room, p)
+	return p.group, nil
+}
+
+// changed forgets what an event of a room makes untrue.
+func (c *Channel) changed(ctx context.Context, room string, e event) {
+	switch e.Type {
+	case typeMember:
+		if p, ok := c.places.Get(room); ok && !p.group {
+			c.places.Remove(room)
+		}
+		c.names.Remove(room + " " + *e.StateKey)
+	case typeLevels:
+		c.levels.Remove(room)
+	case typeTombstone:
+		var t struct {
+			Room string `json:"replacement_room"`
+		}
+		_ = json.Unmarshal(e.Content, &t) // nothing to name, then
+		c.log.WarnContext(ctx, "a Matrix room was replaced by a new one: invite the account there, and write its ID into groups", "old", room, "new", word(t.Room))
+	}
+}
+
+// forget forgets what is known about a room.
+func (c *Channel) forget(room string) {
+	c.places.Remove(room)
+	c.levels.Remove(room)
+}
+
+// complete asks for what an event does not say, as far as somebody wants the message, and
+// reports whether that is so. An error means that it should arrive again.
+func (r *run) complete(ctx context.Context, a *arrival) (wanted bool, err error) {
+	room := a.At.Chat
+	if a.Group, err = r.group(ctx, room); err != nil {
+		return false, err
+	}
+	hoped := a.Incoming
+	hoped.Mentioned = true
+	possible := channel.Wanted(ctx, r.in, hoped)
+	if a.encrypted {
+		if possible || !a.Group && r.config.Strangers {
+			r.tell(ctx, room)
+		}
+		return false, nil
+	}
+	if !possible {
+		a.Mentioned = a.Mentioned && a.Group
+		if !a.Group && r.config.Strangers { // who lets people in by a code sees their names
+			a.From.Name, err = r.name(ctx, room, a.From.ID)
+		}
+		return false, err
+	}
+	var answers cited
+	if a.replyTo != "" {
+		if answers, err = r.cite(ctx, room, a.replyTo); err != nil {
+			return false, err
+		}
+	}
+	a.Mentioned = a.Mentioned || answers.sender == r.me.ID
+	if a.Group && !a.Mentioned && a.At.Thread != "" {
+		root, err := r.cite(ctx, room, a.At.Thread)
+		if err != nil {
+			return false, err
+		}
+		a.Mentioned = root.sender == r.me.ID
+	}
+	a.Mentioned = a.Mentioned && a.Group
+	if answers.sender != r.me.ID && !strings.HasPrefix(a.Text, "/") {
+		if answers.text != "" {
+			a.Text = strings.TrimSpace(quoted(answers.text) + "\n\n" + a.Text)
+		}
+		a.files = append(a.files, answers.files...)
+	}
+	if !channel.Wanted(ctx, r.in, a.Incoming) {
+		return false, nil
+	}
+	if a.From.Name, err = r.name(ctx, room, a.From.ID); err != nil {
+		return false, err
+	}
+	if a.Group {
+		if a.From.Roles, err = r.roles(ctx, room, a.From.ID); err != nil {
+			return false, err
+		}
+	}
+	a.Files = r.load(ctx, a.files)
+	return true, nil
+}
+
+// cite returns a message that is answered, as far as the homeserver shows it.
+func (c *Channel) cite(ctx context.Context, room, id string) (cited, error) {
+	if _, ok := c.mine.Get(id); ok {
+		me, err := c.who(ctx)
+		if err != nil {
+			return cited{}, err
+		}
+		return cited{sender: me.ID}, nil
+	}
+	key := room + " " + id
+	if known, ok := c.events.Get(key); ok {
+		return known, nil
+	}
+	var data json.RawMessage
+	err := c.call(ctx, "GET", "v3/rooms/{}/event/{}", []string{room, id}, nil, nil, &data)
+	if failed(err) {
+		return cited{}, nil
+	}
+	if err != nil {
+		return cited{}, err
+	}
+	e, err := parse(data)
+	if err != nil {
+		return cited{}, nil //nolint:nilerr // an event that says nothing
+	}
+	answers := citation(e)
+	c.events.Put(key, answers)
+	return answers, nil
+}
+
+// tell says in an encrypted room, once, that nothing can be read there.
+func (r *run) tell(ctx context.Context, room string) {
+	if _, done := r.told.Get(room); done {
+		return
+	}
+	r.told.Put(room, struct{}{})
+	const text = "Messages in this room are encrypted, and I cannot read them. Please write to me in a room without end-to-end encryption: it is chosen when a room is made, and cannot be switched off later."
+	if _, err := r.Send(ctx, channel.Outgoing{To: channel.Address{Chat: room}, Text: text, Key: "encrypted"}); err != nil {
+		r.log.WarnContext(ctx, "people in an encrypted room cannot be told that nothing can be read there", "room", room, "error", err)
+		return
+	}
+	err := r.change(ctx, func(k *record) {
+		const most = 1000 // rooms; those of long ago may be told again
+		k.Told = append(k.Told, room)
+		k.Told = k.Told[max(0, len(k.Told)-most):]
+	})
+	if err != nil {
+		r.log.WarnContext(ctx, "people in an encrypted room may be told again that nothing can be read there", "room", room, "error", err)
+	}
+}
+
+// name returns the name of a person in a room; empty if there is none.
+func (c *Channel) name(ctx context.Context, room, person string) (string, error) {
+	key := room + " " + person
+	if name, ok := c.names.Get(key); ok {
+		return name, nil
+	}
+	var m member
+	err := c.call(ctx, "GET", "v3/rooms/{}/state/{}/{}", []string{room, typeMember, person}, nil, nil, &m)
+	if err != nil && !failed(err) {
+		return "", err
+	}
+	name := cmp.Or(printable.Line(m.Name, 100), local(person))
+	c.names.Put(key, name)
+	return name, nil
+}
+
+// level is a power level; older rooms have them as texts.
+type level int
+
+// UnmarshalJSON reads a number, also one in a text. What is none is the level of everybody, or
+// below.
+func (l *level) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(strings.TrimSpace(strings.Trim(string(data), `"`)), " +"), 64)
+	if err != nil || n != n {
+		n = 0
+	}
+	*l = level(min(max(n, -1<<31), 1<<31))
+	return nil
+}
+
+// powerLevels is who may do how much in a room.
+type powerLevels struct {
+	Users    map[string]level `json:"users"`
+	Default  level            `json:"users_default"`
+	creators []string
+	until    time.Time
+}
+
+// roles returns what a person is in a room; nothing if the homeserver does not say, so that
+// rules see less than there may be and never more.
+func (c *Channel) roles(ctx context.Context, room, person string) ([]string, error) {
+	p, ok := c.levels.Get(room)
+	if !ok || time.Now().After(p.until) {
+		p = powerLevels{until: time.Now().Add(knownFor)}
+		err := c.call(ctx, "GET", "v3/rooms/{}/state/{}/", []string{room, typeLevels}, nil, nil, &p)
+		if err == nil {
+			p.creators, err = c.creators(ctx, room)
+		}
+		if failed(err) {
+			c.log.WarnContext(ctx, "the homeserver does not say who may do what in a room, so that people have no roles there", "room", room, "error", err)
+			p, err = powerLevels{until: p.until}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.levels.Put(room, p)
+	}
+	if p.Users == nil && p.creators == nil {
+		return nil, nil
+	}
+	has, ok := p.Users[person]
+	if !ok {
+		has = p.Default
+	}
+	switch owner := slices.Contains(p.creators, person); {
+	case owner:
+		return []string{"owner", "administrator", "moderator", "member"}, nil
+	case has >= 100:
+		return []string{"administrator", "moderator", "member"}, nil
+	case has >= 50:
+		return []string{"moderator", "member"}, nil
+	case has < 0:
+		return []string{"restricted"}, nil
+	}
+	return []string{"member"}, nil
+}
+
+// creators returns who has made a room, if they may do everything there: since version 12 of
+// rooms, whose IDs name no server and are that of their first event.
+func (c *Channel) creators(ctx context.Context, room string) ([]string, error) {
+	if strings.Contains(room, ":") {
+		return nil, nil
+	}
+	var e struct {
+		Sender  string `json:"sender"`
+		Content struct {
+			Additional []string `json:"additional_creators"`
+		} `json:"content"`
+	}
+	if err := c.call(ctx, "GET", "v3/rooms/{}/event/{}", []string{room, "$" + room[1:]}, nil, nil, &e); err != nil {
+		return nil, err
+	}
+	return append([]string{e.Sender}, e.Content.Additional...), nil
+}
+
+// person returns the direct chat with a person, and begins one if there is none.
+func (c *Channel) person(ctx context.Context, person string) (string, error) {
+	c.resolve.Lock()
+	defer c.resolve.Unlock()
+	if err := c.loadDirects(ctx); err != nil {
+		return "", err
+	}
+	for _, room := range slices.Backward(c.directs.with(person)) {
+		var m member
+		err := c.call(ctx, "GET", "v3/rooms/{}/state/{}/{}", []string{room, typeMember, person}, nil, nil, &m)
+		if err == nil && (m.Membership == "join" || m.Membership == "invite") {
+			return room, nil
+		}
+		if err != nil && !failed(err) {
+			return "", err
+		}
+	}
+	var made struct {
+		Room string `json:"room_id"`
+	}
+	err := c.call(ctx, http.MethodPost, "v3/createRoom", nil, nil, map[string]any{"is_direct": true, "preset": "trusted_private_chat", "invite": []string{person}}, &made)
+	if err != nil {
+		return "", err
+	}
+	if !roomID(made.Room) {
+		return "", errors.New("matrix: POST v3/createRoom names no room")
+	}
+	return made.Room, c.marked(ctx, person, made.Room)
+}

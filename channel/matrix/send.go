@@ -1,0 +1,215 @@
+package matrix
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/etui-run/etui/channel"
+)
+
+type object = map[string]any
+
+// Send implements [channel.Channel]. A text and each file are a message of their own; the ID is
+// the first one's. Address.Chat is the ID of a room, or of a person.
+func (c *Channel) Send(ctx context.Context, m channel.Outgoing) (string, error) {
+	if m.Text == "" && len(m.Files) == 0 {
+		return "", errors.New("matrix: the message is empty")
+	}
+	room, err := c.place(ctx, m.To.Chat)
+	if err != nil {
+		return "", err
+	}
+	first, n := "", 0
+	post := func(body object) error {
+		if to := c.relation(ctx, room, m.To, n == 0); to != nil {
+			body["m.relates_to"] = to
+		}
+		key := m.Key
+		if key != "" && n > 0 {
+			key += "/" + strconv.Itoa(n)
+		}
+		id, err := c.post(ctx, room, typeMessage, key, body)
+		first, n = cmp.Or(first, id), n+1
+		return err
+	}
+	if m.Text != "" {
+		if err := post(c.text(m.Text)); err != nil {
+			return "", err
+		}
+	}
+	for _, f := range m.Files {
+		body, err := c.upload(ctx, f)
+		if err == nil {
+			err = post(body)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return first, nil
+}
+
+// place returns the room of an address.
+func (c *Channel) place(ctx context.Context, chat string) (string, error) {
+	switch {
+	case roomID(chat):
+		return chat, nil
+	case userID(chat):
+		room, err := c.person(ctx, chat)
+		if fails(err, forbidden, notFound, badParameter) {
+			return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
+		}
+		return room, err
+	}
+	return "", fmt.Errorf("matrix: %q is not the ID of a room or person: %w", word(chat), channel.ErrGone)
+}
+
+// text is a message with a text. Nobody is notified of a name that a model writes.
+func (c *Channel) text(markdown string) object {
+	body := object{"msgtype": "m.text", "body": markdown, "m.mentions": object{}, agentKey: true}
+	if html := c.markup.render(markdown); html != "" && len(html) <= maxHTML {
+		body["format"], body["formatted_body"] = "org.matrix.custom.html", html
+	}
+	return body
+}
+
+// relation says to what a message belongs: a thread, or in a group the message that it
+// answers.
+func (c *Channel) relation(ctx context.Context, room string, to channel.Address, first bool) object {
+	if eventID(to.Thread) {
+		last := to.Thread // of the thread, for clients that know none
+		if eventID(to.Message) {
+			last = to.Message
+		}
+		return object{"rel_type": "m.thread", "event_id": to.Thread, "is_falling_back": true, "m.in_reply_to": object{"event_id": last}}
+	}
+	if !first || !eventID(to.Message) {
+		return nil
+	}
+	if group, err := c.group(ctx, room); err != nil || !group {
+		return nil // in a direct chat it stands below it anyway
+	}
+	return object{"m.in_reply_to": object{"event_id": to.Message}}
+}
+
+// post puts an event into a room, unless that was done before.
+func (c *Channel) post(ctx context.Context, room, kind, key string, body object) (string, error) {
+	transaction, err := c.transaction(ctx, room, key)
+	if err != nil {
+		return "", err
+	}
+	if id, ok := c.posted.Get(transaction); ok {
+		return id, nil
+	}
+	var answer struct {
+		Event string `json:"event_id"`
+	}
+	err = c.call(ctx, "PUT", "v3/rooms/{}/send/{}/{}", []string{room, kind, transaction}, nil, body, &answer)
+	if fails(err, forbidden, notFound, noVersion) {
+		return "", fmt.Errorf("%w: %w", channel.ErrGone, err)
+	}
+	if err == nil && !eventID(answer.Event) {
+		err = errors.New("matrix: the homeserver names no event that was sent")
+	}
+	if err != nil {
+		return "", err
+	}
+	c.mine.Put(answer.Event, struct{}{})
+	if key != "" {
+		c.posted.Put(transaction, answer.Event)
+	}
+	return answer.Event, nil
+}
+
+// transaction returns the transaction ID of a message: the same one for the same key in the
+// same room and store.
+func (c *Channel) transaction(ctx context.Context, room, key string) (string, error) {
+	if key == "" {
+		return rand.Text(), nil
+	}
+	if c.salt.Load() == nil {
+		if err := c.change(ctx, func(*record) {}); err != nil {
+			return "", err
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{*c.salt.Load(), room, key}, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:32], nil
+}
+
+// maxFallback is how many bytes of an edited text clients see that know no edits.
+const maxFallback = 2000
+
+// Edit implements [channel.Editor].
+func (c *Channel) Edit(ctx context.Context, to channel.Address, id, text string) error {
+	room, err := c.place(ctx, to.Chat)
+	if err != nil {
+		return err
+	}
+	fallback := text
+	if len(fallback) > maxFallback {
+		fallback = strings.ToValidUTF8(fallback[:maxFallback], "") + "…"
+	}
+	_, err = c.post(ctx, room, typeMessage, "", object{
+		"msgtype": "m.text", "body": "* " + fallback, "m.mentions": object{}, agentKey: true,
+		"m.new_content": c.text(text), "m.relates_to": object{"rel_type": "m.replace", "event_id": id},
+	})
+	return err
+}
+
+// reaction is the account's emoji on a message.
+type reaction struct{ emoji, event string }
+
+// React implements [channel.Reactor]. The account has one emoji on a message; another one
+// replaces it. Which one it is the channel knows until it ends.
+func (c *Channel) React(ctx context.Context, to channel.Address, emoji string) error {
+	room, err := c.place(ctx, to.Chat)
+	if err != nil {
+		return err
+	}
+	if !eventID(to.Message) {
+		return errors.New("matrix: no message is named to react to")
+	}
+	key := room + " " + to.Message
+	old, had := c.reacted.Get(key)
+	if had && old.emoji == emoji {
+		return nil
+	}
+	if had {
+		err := c.call(ctx, "PUT", "v3/rooms/{}/redact/{}/{}", []string{room, old.event, rand.Text()}, nil, object{}, nil)
+		if err != nil && !fails(err, notFound) {
+			return err
+		}
+		c.reacted.Remove(key)
+	}
+	if emoji == "" {
+		return nil
+	}
+	id, err := c.post(ctx, room, typeReaction, "", object{"m.relates_to": object{"rel_type": "m.annotation", "event_id": to.Message, "key": emoji}})
+	if fails(err, duplicate) {
+		return nil // from before the start
+	}
+	if err == nil {
+		c.reacted.Put(key, reaction{emoji, id})
+	}
+	return err
+}
+
+// Typing implements [channel.Typer].
+func (c *Channel) Typing(ctx context.Context, to channel.Address) error {
+	me, err := c.who(ctx)
+	if err != nil {
+		return err
+	}
+	room, err := c.place(ctx, to.Chat)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, "PUT", "v3/rooms/{}/typing/{}", []string{room, me.ID}, nil, object{"typing": true, "timeout": 6000}, nil)
+}
