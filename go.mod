@@ -28,6 +28,7 @@ require (
 	github.com/jackc/pgx/v5 v5.7.5
 	github.com/kaptinlin/jsonrepair v0.2.15
 	github.com/kljensen/snowball v0.10.0
+	github.com/larksuite/oapi-sdk-go/v3 v3.5.3
 	github.com/lmittmann/tint v1.2.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/rogpeppe/go-internal v1.16.0

@@ -402,7 +402,7 @@ func (c *Channel) Filled(in *form.Reader, n *yaml.Node) { c.Place = in.Position(
 
 // account is what distinguishes the accounts of a platform.
 func (c *Channel) account() string {
-	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.Nick, c.Account})
+	return fmt.Sprintf("%q", []any{c.Type, string(c.Token), string(c.Secret), c.URL, c.Corp, c.App, c.AppID, c.Nick, c.Account})
 }
 
 // Binding chooses how the messages of a place are answered.
