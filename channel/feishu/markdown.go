@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -50,14 +52,30 @@ func (m markup) length(markdown string) int {
 // escape writes a text so that nothing in it is markup. The page says to write such
 // characters as entities.
 func escape(s string) string {
-	s = escaper.Replace(s)
-	return emojiCode.ReplaceAllString(s, "&#58;$1&#58;")
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if !strings.ContainsAny(s, special) {
+		return emojiCode.ReplaceAllString(s, "&#58;$1&#58;")
+	}
+	var b strings.Builder
+	before := ' '
+	for i, r := range s {
+		after, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+		switch {
+		case !strings.ContainsRune(special, r),
+			r == '_' && letter(before) && letter(after), // as in a_name
+			r == '&' && after != '#' && !letter(after):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "&#%d;", r)
+		}
+		before = r
+	}
+	return emojiCode.ReplaceAllString(b.String(), "&#58;$1&#58;")
 }
 
-var escaper = strings.NewReplacer(
-	"&", "&#38;", "<", "&#60;", ">", "&#62;", "*", "&#42;", "_", "&#95;", "~", "&#126;", "`", "&#96;",
-	"[", "&#91;", "]", "&#93;", "\\", "&#92;", "|", "&#124;", "$", "&#36;",
-)
+const special = "&<>*_~`[]\\|$"
+
+func letter(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
 // emojiCode is what a card shows as an emoji.
 var emojiCode = regexp.MustCompile(`:([0-9A-Za-z]+):`)
@@ -273,32 +291,47 @@ func (r *renderer) inlines(n ast.Node) string {
 	return b.String()
 }
 
+// children writes what is in a node. The parser cuts texts into pieces at characters that
+// could be marks; they are put together again.
 func (r *renderer) children(b *strings.Builder, n ast.Node) {
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		r.inline(b, c)
+	said := ""
+	flush := func() {
+		r.write(b, said)
+		said = ""
 	}
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Text:
+			said += r.value(c)
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				flush()
+				b.WriteString("\n")
+			}
+		case *ast.String:
+			said += string(c.Value)
+		default:
+			flush()
+			r.inline(b, c)
+		}
+	}
+	flush()
+}
+
+// write writes a text without markup.
+func (r *renderer) write(b *strings.Builder, s string) {
+	starts := b.Len() == 0 || strings.HasSuffix(b.String(), "\n")
+	if s = escape(s); starts {
+		s = begin(s)
+	}
+	b.WriteString(s)
 }
 
 func (r *renderer) inline(b *strings.Builder, n ast.Node) {
-	write := func(s string) {
-		starts := b.Len() == 0 || strings.HasSuffix(b.String(), "\n")
-		if s = escape(s); starts {
-			s = begin(s)
-		}
-		b.WriteString(s)
-	}
 	switch n := n.(type) {
-	case *ast.Text:
-		write(r.value(n))
-		if n.SoftLineBreak() || n.HardLineBreak() {
-			b.WriteString("\n")
-		}
-	case *ast.String:
-		write(string(n.Value))
 	case *ast.CodeSpan:
 		code := r.words(n)
 		if strings.Contains(code, "`") || strings.TrimSpace(code) == "" {
-			write(code)
+			r.write(b, code)
 		} else {
 			b.WriteString("`" + untagged(code) + "`")
 		}
@@ -320,12 +353,12 @@ func (r *renderer) inline(b *strings.Builder, n ast.Node) {
 	case *ast.AutoLink:
 		target := string(n.URL(r.source))
 		if n.AutoLinkType == ast.AutoLinkEmail {
-			write(string(n.Label(r.source)))
+			r.write(b, string(n.Label(r.source)))
 			return
 		}
 		b.WriteString(link(target, string(n.Label(r.source))))
 	case *ast.RawHTML:
-		write(string(n.Segments.Value(r.source)))
+		r.write(b, string(n.Segments.Value(r.source)))
 	default:
 		r.children(b, n)
 	}

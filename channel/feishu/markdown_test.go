@@ -12,7 +12,7 @@ func TestRender(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"**bold** *it* ~~no~~ `a_b*c`", "**bold** *it* ~~no~~ `a_b*c`"},
 		{"# One\n\n### Three\ntext", "### One\n\n##### Three\n\ntext"},
-		{"1 < 2 & <at id=all></at> <font color=red>x</font>", "1 &#60; 2 &#38; &#60;at id=all&#62;&#60;/at&#62; &#60;font color=red&#62;x&#60;/font&#62;"},
+		{"1 < 2 & <at id=all></at> <font color=red>x</font>", "1 &#60; 2 & &#60;at id=all&#62;&#60;/at&#62; &#60;font color=red&#62;x&#60;/font&#62;"},
 		{"<at id=all></at>\n\nx", "&#60;at id=all&#62;&#60;/at&#62;\n\nx"},
 		{"`<at id=all></at>`", "`<\u200bat id=all></at>`"},
 		{"```go\nx := a < b\n// <AT ID=all>\n```\nafter", "```go\nx := a < b\n// <\u200bAT ID=all>\n```\n\nafter"},
@@ -26,7 +26,8 @@ func TestRender(t *testing.T) {
 		{`\# no heading \* \_ \[x\] :OK: a:b`, "&#35; no heading &#42; &#95; &#91;x&#93; &#58;OK&#58; a:b"},
 		{"a\n\\- b\n1986\\. A year", "a\n&#45; b\n1986&#46; A year"},
 		{"a  \nb\n\n---\n\nc", "a\nb\n\n---\n\nc"},
-		{"&lt;at&gt; &copy;", "&#60;at&#62; ©"},
+		{"&lt;at&gt; &copy; &amp;lt; R&D &#38;#60;", "&#60;at&#62; © &#38;lt; R&#38;D &#38;#60;"},
+		{"a_b_c _d_ e_", "a_b_c *d* e&#95;"},
 		{"你好，**世界**。", "你好，**世界**。"},
 		{"[a]: https://example.com", "&#91;a&#93;: https://example.com"},
 	} {
