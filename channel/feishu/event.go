@@ -142,7 +142,7 @@ func (s *session) readMessage(e *envelope) (*arrival, error) {
 			Group:     group,
 			Mentioned: group && (named || own),
 			Text:      text,
-			Time:      moment(m.Created),
+			Time:      written(m.Created),
 		},
 	}
 	if m.Thread != "" { // the thread is known by its first message, which can be answered
@@ -154,8 +154,8 @@ func (s *session) readMessage(e *envelope) (*arrival, error) {
 	return a, nil
 }
 
-// moment reads a time in milliseconds; the zero time means that there is none.
-func moment(milliseconds string) time.Time {
+// written reads a time in milliseconds; the zero time means that there is none.
+func written(milliseconds string) time.Time {
 	n, err := strconv.ParseInt(milliseconds, 10, 64)
 	if err != nil || n <= 0 {
 		return time.Time{}
@@ -191,7 +191,10 @@ func (s *session) readPress(e *envelope) (*arrival, error) {
 		return nil, err
 	}
 	var v value
-	if event.Action.Tag != "button" || json.Unmarshal(event.Action.Value, &v) != nil || v.Say == "" {
+	if event.Action.Tag == "button" {
+		_ = json.Unmarshal(event.Action.Value, &v) // others carry anything
+	}
+	if v.Say == "" {
 		return nil, nil // not a button of this channel
 	}
 	if event.Operator.ID == "" || e.Header.ID == "" || !isID(event.Context.Message, "om_") || event.Context.Chat == "" {

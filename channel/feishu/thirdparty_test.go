@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestThirdParty(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	s.Fail(t, channeltest.Busy)
-	if r, err := im.Message.Reply(ctx, larkim.NewReplyMessageReqBuilder().MessageId(id).Body(post).Build()); err != nil || r.Code != 99991400 || r.StatusCode != 429 || r.Header.Get("x-ogw-ratelimit-reset") != "7" {
+	if r, err := im.Message.Reply(ctx, larkim.NewReplyMessageReqBuilder().MessageId(id).Body(post).Build()); err != nil || r.Code != 99991400 || r.StatusCode != http.StatusTooManyRequests || r.Header.Get("x-ogw-ratelimit-reset") != "7" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Events: the encryption, the signature, and what a message is.

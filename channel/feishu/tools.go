@@ -51,6 +51,12 @@ func (c *Channel) here(ctx context.Context) (chat, who string, err error) {
 	return chat, who, nil
 }
 
+// moment reads a time.
+func moment(layout, s string) (time.Time, bool) {
+	t, err := time.Parse(layout, s)
+	return t, err == nil
+}
+
 func long(s string, most int) bool { return utf8.RuneCountInString(s) > most }
 
 type taskInput struct {
@@ -78,14 +84,14 @@ func (c *Channel) task(ctx context.Context, in taskInput) (chat.Result, error) {
 		body["client_token"] = sum(key)
 	}
 	if in.Due != "" {
-		day, err := time.Parse(time.DateOnly, in.Due)
-		allDay := err == nil
+		due, allDay := moment(time.DateOnly, in.Due)
 		if !allDay {
-			if day, err = time.Parse(time.RFC3339, in.Due); err != nil {
+			var ok bool
+			if due, ok = moment(time.RFC3339, in.Due); !ok {
 				return tool.Failure("the due date is %q; it looks like 2026-11-30 or 2026-11-30T18:00:00+08:00", printable.Line(in.Due, 40)), nil
 			}
 		}
-		body["due"] = map[string]any{"timestamp": strconv.FormatInt(day.UnixMilli(), 10), "is_all_day": allDay}
+		body["due"] = map[string]any{"timestamp": strconv.FormatInt(due.UnixMilli(), 10), "is_all_day": allDay}
 	}
 	var done struct {
 		Task struct {
@@ -114,9 +120,9 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 	if err != nil {
 		return chat.Result{}, err
 	}
-	start, err := time.Parse(time.RFC3339, in.Start)
+	start, ok := moment(time.RFC3339, in.Start)
 	switch {
-	case err != nil:
+	case !ok:
 		return tool.Failure("the start is %q; it looks like 2026-11-30T10:00:00+08:00", printable.Line(in.Start, 40)), nil
 	case in.Minutes < 1 || in.Minutes > 1440:
 		return tool.Failure("an event has 1 to 1440 minutes, not %d", in.Minutes), nil
@@ -144,7 +150,7 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 		return tool.Failure("the bot has no calendar"), nil
 	}
 	path := "calendar/v4/calendars/" + url.PathEscape(calendars.Calendars[0].Calendar.ID) + "/events"
-	moment := func(t time.Time) map[string]string {
+	stamp := func(t time.Time) map[string]string {
 		return map[string]string{"timestamp": strconv.FormatInt(t.Unix(), 10)}
 	}
 	query := url.Values{}
@@ -159,7 +165,7 @@ func (c *Channel) event(ctx context.Context, in eventInput) (chat.Result, error)
 	}
 	err = c.call(ctx, http.MethodPost, path, query, map[string]any{
 		"summary": printable.OneLine(in.Title), "description": printable.Text(in.About),
-		"start_time": moment(start), "end_time": moment(start.Add(time.Duration(in.Minutes) * time.Minute)),
+		"start_time": stamp(start), "end_time": stamp(start.Add(time.Duration(in.Minutes) * time.Minute)),
 		"vchat": map[string]string{"vc_type": "vc"}, "attendee_ability": "can_see_others",
 	}, &done)
 	if err != nil {

@@ -464,10 +464,14 @@ func (s *Server) Check(ctx context.Context, to string) error {
 	}
 	defer res.Body.Close()
 	var answer struct{ Challenge string }
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK || answer.Challenge != "1b6aef1a-401f" {
-		return fmt.Errorf("the URL answers with status %d and %+v, %v", res.StatusCode, answer, err)
+	body, err := io.ReadAll(res.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &answer)
 	}
-	return nil
+	if err == nil && (res.StatusCode != http.StatusOK || answer.Challenge != "1b6aef1a-401f") {
+		err = fmt.Errorf("the URL answers with status %d and %s", res.StatusCode, body)
+	}
+	return err
 }
 
 // Deliver sends what is to be delivered to an address, one after another, until the server
