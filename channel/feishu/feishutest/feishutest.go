@@ -76,7 +76,6 @@ type Server struct {
 	resources map[string][]byte
 	uploads   map[string]string // by key: NAME=CONTENT
 	people    map[string]Object
-	chats     map[string]Object
 	posting   sync.WaitGroup
 }
 
@@ -140,7 +139,7 @@ func Start() *Server {
 	s := &Server{
 		Client: &http.Client{Transport: &http.Transport{}}, mux: http.NewServeMux(), changed: make(chan struct{}),
 		uuids: map[string]*Message{}, codes: map[string][]int{}, resources: map[string][]byte{}, uploads: map[string]string{},
-		people: map[string]Object{"ou_4711": {"name": "Ann"}}, chats: map[string]Object{},
+		people: map[string]Object{"ou_4711": {"name": "Ann"}},
 	}
 	s.routes()
 	s.http = httptest.NewServer(s.mux)
@@ -197,13 +196,6 @@ func (s *Server) Person(id string, profile Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.people[id] = profile
-}
-
-// Chat sets what is known about a chat: chat_mode, owner_id, user_manager_id_list.
-func (s *Server) Chat(id string, profile Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.chats[id] = profile
 }
 
 // Write lets a person write. Fields are those of the event's message that differ from a
@@ -350,7 +342,7 @@ func (s *Server) Uploaded(key string) string {
 	return s.uploads[key]
 }
 
-// Connected returns how many long connections there have been, and Pings how many pings.
+// Connected returns how many long connections there have been.
 func (s *Server) Connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
