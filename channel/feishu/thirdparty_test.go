@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,20 @@ func TestFrameBytes(t *testing.T) {
 	}
 }
 
+// tokens is a cache of the SDK.
+type tokens struct{ sync.Map }
+
+func (t *tokens) Set(_ context.Context, key, value string, _ time.Duration) error {
+	t.Store(key, value)
+	return nil
+}
+
+func (t *tokens) Get(_ context.Context, key string) (string, error) {
+	value, _ := t.Load(key)
+	text, _ := value.(string)
+	return text, nil
+}
+
 // TestThirdParty: the platform's own client understands the server of these tests, so that
 // it is not only what this package believes. Its client of the long connection needs all of
 // the SDK, half a minute of compiling: it has been run against the server, and
@@ -41,6 +56,7 @@ func TestThirdParty(t *testing.T) {
 	s := newServer(t)
 	config := &larkcore.Config{
 		BaseUrl: s.URL, AppId: feishutest.AppID, AppSecret: feishutest.AppSecret, EnableTokenCache: true, AppType: larkcore.AppTypeSelfBuilt, HttpClient: s.Client, LogLevel: larkcore.LogLevelError,
+		TokenCache: &tokens{}, // its own would outlive the server
 	}
 	larkcore.NewLogger(config)
 	larkcore.NewCache(config)
