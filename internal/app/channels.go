@@ -13,6 +13,7 @@ import (
 	"github.com/etui-run/etui/channel"
 	"github.com/etui-run/etui/channel/discord"
 	"github.com/etui-run/etui/channel/email"
+	"github.com/etui-run/etui/channel/feishu"
 	"github.com/etui-run/etui/channel/irc"
 	"github.com/etui-run/etui/channel/matrix"
 	"github.com/etui-run/etui/channel/slack"
@@ -101,6 +102,13 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 			return nil, err
 		}
 		return wecom.New(wecom.Config{CorpID: c.Corp, Agent: c.App, Secret: string(c.Secret), Token: string(c.Token), AESKey: string(c.Key), URL: c.URL, Client: web, Log: log})
+	case "feishu":
+		if err := only(c, "app_id", "secret", "token", "key", "region", "url"); err != nil {
+			return nil, err
+		}
+		return feishu.New(feishu.Config{
+			AppID: c.AppID, AppSecret: string(c.Secret), VerificationToken: string(c.Token), EncryptKey: string(c.Key), Region: c.Region, URL: c.URL, Client: web, Log: log,
+		})
 	}
 	return nil, fmt.Errorf("there is no channel of type %q", c.Type)
 }
@@ -109,7 +117,7 @@ func (a *App) newChannel(c config.Channel) (channel.Channel, error) {
 func only(c config.Channel, keys ...string) error {
 	set := map[string]bool{
 		"token": c.Token != "", "app_token": c.AppToken != "", "user_token": c.UserToken != "", "account": c.Account != "", "secret": c.Secret != "", "key": c.Key != "", "url": c.URL != "", "webhook": c.Webhook != "",
-		"corp": c.Corp != "", "app": c.App != 0, "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
+		"corp": c.Corp != "", "app": c.App != 0, "app_id": c.AppID != "", "region": c.Region != "", "nick": c.Nick != "", "rooms": len(c.Rooms) > 0, "workflows": len(c.Workflows) > 0, "guests": c.Guests, "origins": len(c.Origins) > 0,
 		"smtp": c.SMTP != "", "address": c.Address != "", "authserv_id": c.AuthServID != "", "unproven": c.Unproven,
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {

@@ -156,6 +156,8 @@ func TestMistakes(t *testing.T) {
 		{"models: [{name: small, provider: offline}]\nsessions: {summary_model: smal}\n", "", `etui.yaml:2:27: sessions.summary_model: there is no model "smal"; did you mean "small"?`},
 		{"models: [{name: small, provider: offline}]\nrecommend: {mode: model, model: smal}\n", "", `etui.yaml:2:33: recommend.model: there is no model "smal"; did you mean "small"?`},
 		{"channels:\n  - {type: telegram, token: t}\n  - {type: telegram, token: t, name: b}\n", "", "etui.yaml:3:5: the channels telegram and b are the same account"},
+		{"channels:\n  - {type: feishu, app_id: cli_1, secret: s}\n  - {type: feishu, app_id: cli_1, secret: s, name: b}\n", "", "etui.yaml:3:5: the channels feishu and b are the same account"},
+		{"channels: [{type: feishu, app_id: cli_1, region: cn}]\n", "", "must be one of feishu, lark"},
 		{"recommend: {mode: rules, channel: 0, keyword: 0, history: 0, recency: 0}\n", "", "at least one of the weights"},
 		{"embeddings: {base_url: http://localhost}\n", "", `etui.yaml:1:13: embeddings needs the key "model"`},
 		{"embeddings: {model: m, weight: 0}\n", "", "weight and threshold must be above 0"},

@@ -300,7 +300,7 @@ func (r *reader) channels(c *Config, root *yaml.Node) {
 			r.fail(n, "there are two channels named %q: give each a name", ch.Name)
 		}
 		names[ch.Name] = true
-		if other := accounts[ch.account()]; ch.Token != "" && other != "" && other != ch.Name {
+		if other := accounts[ch.account()]; (ch.Token != "" || ch.AppID != "") && other != "" && other != ch.Name {
 			r.fail(n, "the channels %s and %s are the same account: each message would reach one of them only, so list it once", other, ch.Name)
 		}
 		accounts[ch.account()] = ch.Name

@@ -1,0 +1,237 @@
+package feishu
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// envelope is an event or a callback, version 2.0 (事件结构, event structure), or the check of
+// a URL.
+type envelope struct {
+	Type      string
+	Token     string
+	Challenge string
+	Header    struct {
+		ID        string `json:"event_id"`
+		EventType string `json:"event_type"`
+		Token     string
+		AppID     string `json:"app_id"`
+		Tenant    string `json:"tenant_key"`
+	}
+	Event json.RawMessage
+}
+
+func readEnvelope(text []byte) (*envelope, error) {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return nil, errors.New("it is not JSON")
+	}
+	return &e, nil
+}
+
+// arrival is a message that has arrived, without what has to be asked for: whether several
+// people read its chat, if a button was pressed, the sender's name and roles, and the bytes
+// of its files.
+type arrival struct {
+	channel.Incoming
+	files    []file
+	external bool   // the sender belongs to another company
+	pressed  string // the label of the button that was pressed; empty means a message
+}
+
+// pressID is the ID of the press of a button: of the event, and of the message with the
+// button, so that the reply can quote it.
+func pressID(event, message string) string { return event + "@" + message }
+
+// messageOf returns the message that an ID names, which may be that of a press; empty if it
+// names none.
+func messageOf(id string) string {
+	id = id[strings.LastIndexByte(id, '@')+1:]
+	if !isID(id, "om_") {
+		return ""
+	}
+	return id
+}
+
+// isID reports whether s is an ID of the platform with a prefix. IDs go into paths.
+func isID(s, prefix string) bool {
+	rest, ok := strings.CutPrefix(s, prefix)
+	return ok && rest != "" && len(s) <= 256 && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+// word shortens what a server calls something.
+func word(s string) string { return printable.Line(s, 200) }
+
+// read reads what the platform has delivered. It returns nil if there is nothing to hand
+// over.
+func (s *session) read(e *envelope) (*arrival, error) {
+	switch e.Header.EventType {
+	case "im.message.receive_v1":
+		return s.readMessage(e)
+	case "card.action.trigger":
+		return s.readPress(e)
+	}
+	return nil, nil
+}
+
+// userID is an ID of a person or of a bot.
+type userID struct {
+	Open string `json:"open_id"`
+}
+
+// mention is what a key such as @_user_1 in a text means.
+type mention struct {
+	Key  string
+	ID   userID
+	Name string
+}
+
+// readMessage reads a message (接收消息, im-v1/message/events/receive).
+func (s *session) readMessage(e *envelope) (*arrival, error) {
+	var event struct {
+		Sender struct {
+			ID     userID `json:"sender_id"`
+			Type   string `json:"sender_type"`
+			Tenant string `json:"tenant_key"`
+		}
+		Message struct {
+			ID       string `json:"message_id"`
+			Root     string `json:"root_id"`
+			Parent   string `json:"parent_id"`
+			Thread   string `json:"thread_id"`
+			Created  string `json:"create_time"`
+			Chat     string `json:"chat_id"`
+			ChatType string `json:"chat_type"`
+			Type     string `json:"message_type"`
+			Content  string
+			Mentions []mention
+		}
+	}
+	if err := json.Unmarshal(e.Event, &event); err != nil {
+		return nil, err
+	}
+	m, from := event.Message, event.Sender
+	if !isID(m.ID, "om_") || m.Chat == "" {
+		return nil, errors.New("a message has no ID or chat")
+	}
+	if from.ID.Open == "" || from.ID.Open == s.self.ID {
+		return nil, nil
+	}
+	text, files, err := readContent(m.Type, m.Content)
+	if err != nil {
+		return nil, err
+	}
+	text, named := replaceMentions(text, m.Mentions, s.self.ID)
+	if text == "" && len(files) == 0 && !named {
+		return nil, nil
+	}
+	group := m.ChatType != "p2p"
+	_, own := s.mine.Get(m.Parent)
+	a := &arrival{
+		files:    files,
+		external: from.Tenant != "" && e.Header.Tenant != "" && from.Tenant != e.Header.Tenant,
+		Incoming: channel.Incoming{
+			ID: m.ID, From: channel.Sender{ID: from.ID.Open, Bot: from.Type != "user"},
+			At:        channel.Address{Chat: m.Chat, Message: m.ID},
+			Group:     group,
+			Mentioned: group && (named || own),
+			Text:      text,
+			Time:      written(m.Created),
+		},
+	}
+	if m.Thread != "" { // the thread is known by its first message, which can be answered
+		a.At.Thread = m.ID
+		if isID(m.Root, "om_") {
+			a.At.Thread = m.Root
+		}
+	}
+	return a, nil
+}
+
+// written reads a time in milliseconds; the zero time means that there is none.
+func written(milliseconds string) time.Time {
+	n, err := strconv.ParseInt(milliseconds, 10, 64)
+	if err != nil || n <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(n)
+}
+
+// value is what a button of the channel carries.
+type value struct {
+	Say    string `json:"etui"`
+	Label  string `json:"label"`
+	Thread string `json:"thread,omitempty"`
+}
+
+// readPress reads the press of a button that Send has shown (卡片回传交互,
+// feishu-cards/card-callback-communication).
+func (s *session) readPress(e *envelope) (*arrival, error) {
+	var event struct {
+		Operator struct {
+			ID     string `json:"open_id"`
+			Tenant string `json:"tenant_key"`
+		}
+		Action struct {
+			Tag   string
+			Value json.RawMessage
+		}
+		Context struct {
+			Message string `json:"open_message_id"`
+			Chat    string `json:"open_chat_id"`
+		}
+	}
+	if err := json.Unmarshal(e.Event, &event); err != nil {
+		return nil, err
+	}
+	var v value
+	if event.Action.Tag == "button" {
+		_ = json.Unmarshal(event.Action.Value, &v) // others carry anything
+	}
+	if v.Say == "" {
+		return nil, nil // not a button of this channel
+	}
+	if event.Operator.ID == "" || e.Header.ID == "" || !isID(event.Context.Message, "om_") || event.Context.Chat == "" {
+		return nil, errors.New("a pressed button has no person, event, message or chat")
+	}
+	id := pressID(e.Header.ID, event.Context.Message)
+	a := &arrival{
+		pressed:  v.Label,
+		external: event.Operator.Tenant != "" && e.Header.Tenant != "" && event.Operator.Tenant != e.Header.Tenant,
+		Incoming: channel.Incoming{
+			ID: id, From: channel.Sender{ID: event.Operator.ID},
+			At:   channel.Address{Chat: event.Context.Chat, Message: id},
+			Text: v.Say,
+		},
+	}
+	if a.pressed == "" {
+		a.pressed = v.Say
+	}
+	if isID(v.Thread, "om_") {
+		a.At.Thread = v.Thread
+	}
+	return a, nil
+}
+
+// answer is what the platform gets for something that is safe. A press of a button shows
+// what was chosen; in a direct chat, where nobody else can press, the buttons go away.
+func (c *Channel) answer(a *arrival) any {
+	if a.pressed == "" {
+		return struct{}{}
+	}
+	type object map[string]any
+	chosen := "✓ " + printable.Line(a.pressed, 60)
+	reply := object{"toast": object{"type": "success", "content": chosen}}
+	message := messageOf(a.ID)
+	if text, ok := c.cards.Get(message); ok && !a.Group {
+		c.cards.Remove(message)
+		reply["card"] = object{"type": "raw", "data": card(strings.TrimSpace(text+"\n\n"+escape(chosen)), nil)}
+	}
+	return reply
+}

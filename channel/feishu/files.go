@@ -1,0 +1,122 @@
+package feishu
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// The sizes of uploads (上传图片, im-v1/image/create; 上传文件, im-v1/file/create).
+const (
+	maxFile  = 30 << 20
+	maxImage = 10 << 20
+)
+
+// load returns the files of a message with their bytes. Those that are too large or that
+// the platform does not give have no Data.
+func (s *session) load(ctx context.Context, a *arrival) (loaded []chat.File) {
+	left := int64(maxFiles)
+	for _, f := range a.files {
+		got := chat.File{Name: f.name, MediaType: f.mediaType}
+		data, err := s.fetch(ctx, a.ID, f, left)
+		if err != nil {
+			s.log.WarnContext(ctx, "a file of a feishu message was not loaded", "error", err)
+		} else {
+			left -= int64(len(data))
+			got.Data, got.Size = data, len(data)
+			if f.kind == "image" { // the event names neither name nor type
+				if t := http.DetectContentType(data); strings.HasPrefix(t, "image/") {
+					got.MediaType = t
+				}
+			}
+		}
+		if got.MediaType == "" {
+			got.MediaType, _, _ = mime.ParseMediaType(mime.TypeByExtension(path.Ext(f.name)))
+		}
+		got.MediaType = cmp.Or(got.MediaType, "application/octet-stream")
+		loaded = append(loaded, got)
+	}
+	return loaded
+}
+
+// fetch loads a file of a message (获取消息中的资源文件, im-v1/message-resource/get).
+func (c *Channel) fetch(ctx context.Context, message string, f file, limit int64) ([]byte, error) {
+	const name = "im/v1/messages/{message_id}/resources/{file_key}"
+	if !isID(f.key, "") {
+		return nil, errors.New("feishu: " + name + ": the key is not one of a file")
+	}
+	return c.request(ctx, request{
+		method: http.MethodGet, path: "im/v1/messages/" + message + "/resources/" + f.key, query: url.Values{"type": {f.kind}},
+		limit: limit, time: fileTime,
+	})
+}
+
+// kind is a type of message.
+type kind string
+
+// The types that are sent.
+const (
+	kindCard  kind = "interactive"
+	kindPost  kind = "post"
+	kindImage kind = "image"
+	kindFile  kind = "file"
+)
+
+// pictures are the types of pictures that the platform shows.
+var pictures = []string{"image/jpeg", "image/png", "image/webp", "image/gif", "image/bmp", "image/tiff"}
+
+// documents are the types of files that it knows, by their ending; others are a stream.
+var documents = map[string]string{".pdf": "pdf", ".doc": "doc", ".docx": "doc", ".xls": "xls", ".xlsx": "xls", ".ppt": "ppt", ".pptx": "ppt"}
+
+// upload hands a file to the platform, and returns what a message with it consists of.
+func (c *Channel) upload(ctx context.Context, f chat.File) (kind, any, error) {
+	mediaType, _, _ := mime.ParseMediaType(f.MediaType)
+	name := cmp.Or(printable.OneLine(f.Name), "file")
+	if slices.Contains(pictures, mediaType) && len(f.Data) <= maxImage {
+		var answer struct {
+			Key string `json:"image_key"`
+		}
+		err := c.post(ctx, "im/v1/images", map[string]string{"image_type": "message"}, "image", name, f.Data, &answer)
+		return kindImage, map[string]string{"image_key": answer.Key}, err
+	}
+	var answer struct {
+		Key string `json:"file_key"`
+	}
+	form := map[string]string{"file_type": cmp.Or(documents[strings.ToLower(path.Ext(name))], "stream"), "file_name": name}
+	err := c.post(ctx, "im/v1/files", form, "file", name, f.Data, &answer)
+	return kindFile, map[string]string{"file_key": answer.Key}, err
+}
+
+// post posts a form with a file.
+func (c *Channel) post(ctx context.Context, path string, fields map[string]string, field, name string, content []byte, out any) error {
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	var err error
+	for k, v := range fields {
+		err = errors.Join(err, form.WriteField(k, v))
+	}
+	w, failed := form.CreateFormFile(field, name)
+	if err = errors.Join(err, failed); err == nil {
+		_, err = w.Write(content)
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		return fmt.Errorf("feishu: %s: %w", path, err)
+	}
+	answer, err := c.request(ctx, request{method: http.MethodPost, path: path, body: b.Bytes(), contentType: form.FormDataContentType(), time: fileTime})
+	if err != nil {
+		return err
+	}
+	return decode(path, answer, &struct{ Data any }{out})
+}

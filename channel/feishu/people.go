@@ -1,0 +1,144 @@
+package feishu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/printable"
+)
+
+// How long the answer about a person or a chat is believed, and how long a failure.
+const (
+	knownFor   = 10 * time.Minute
+	unknownFor = time.Minute
+)
+
+// person is what the platform knows about a member of the company.
+type person struct {
+	name    string
+	manages bool // the whole company
+	until   time.Time
+}
+
+// group is what the platform knows about a chat.
+type group struct {
+	direct   bool
+	owner    string
+	managers []string
+	known    bool // owner and managers are known
+	until    time.Time
+}
+
+var openID = url.Values{"user_id_type": {"open_id"}}
+
+// place finds out whether several people read the chat in which a button was pressed, which
+// the event does not say. An error means that it should arrive again.
+func (s *session) place(ctx context.Context, a *arrival) error {
+	if a.pressed == "" {
+		if !a.Group {
+			s.peers.Put(a.At.Chat, a.From.ID)
+		}
+		return nil
+	}
+	if _, direct := s.peers.Get(a.At.Chat); !direct {
+		g := s.chat(ctx, a.At.Chat)
+		if !g.known {
+			return fmt.Errorf("feishu tells nothing about the chat %s", word(a.At.Chat))
+		}
+		a.Group, a.Mentioned = !g.direct, !g.direct
+	}
+	return nil
+}
+
+// introduce adds what the platform knows about a sender. Somebody of another company is a
+// guest, also as owner of a chat.
+func (s *session) introduce(ctx context.Context, a *arrival, m *channel.Incoming) {
+	if a.external {
+		m.From.Roles = []string{"guest"}
+		return
+	}
+	p := s.person(ctx, m.From.ID)
+	m.From.Name = p.name
+	role := "member"
+	if m.Group {
+		switch g := s.chat(ctx, m.At.Chat); {
+		case m.From.ID == g.owner:
+			m.From.Roles = append(m.From.Roles, "owner")
+			role = "administrator"
+		case slices.Contains(g.managers, m.From.ID):
+			role = "administrator"
+		}
+	}
+	m.From.Roles = append(m.From.Roles, role)
+	if p.manages {
+		m.From.Roles = append(m.From.Roles, "tenant_administrator")
+	}
+}
+
+// person returns what is known about somebody (获取单个用户信息, contact-v3/user/get). Without
+// the right to ask, it is nothing.
+func (s *session) person(ctx context.Context, id string) person {
+	p, known := s.people.Get(id)
+	if known && time.Now().Before(p.until) {
+		return p
+	}
+	var answer struct {
+		User struct {
+			Name    string
+			ID      string `json:"open_id"`
+			Manages bool   `json:"is_tenant_manager"`
+		}
+	}
+	err := errors.New("it is not an open_id")
+	if isID(id, "ou_") {
+		err = s.call(ctx, http.MethodGet, "contact/v3/users/"+id, openID, nil, &answer)
+	}
+	p = person{until: time.Now().Add(knownFor)}
+	switch {
+	case ctx.Err() != nil:
+		return person{}
+	case err != nil:
+		s.log.DebugContext(ctx, "feishu does not say who a sender is", "user", word(id), "error", err)
+		var f *failure
+		if !errors.As(err, &f) { // a code is about a right that is missing
+			p.until = time.Now().Add(unknownFor)
+		}
+	case answer.User.ID == id:
+		p.name, p.manages = printable.Line(answer.User.Name, 100), answer.User.Manages
+	}
+	s.people.Put(id, p)
+	return p
+}
+
+// chat returns what is known about a chat (获取群信息, im-v1/chat/get).
+func (s *session) chat(ctx context.Context, id string) group {
+	g, known := s.chats.Get(id)
+	if known && time.Now().Before(g.until) {
+		return g
+	}
+	var answer struct {
+		Mode     string   `json:"chat_mode"`
+		Owner    string   `json:"owner_id"`
+		Managers []string `json:"user_manager_id_list"`
+	}
+	err := errors.New("it is not a chat_id")
+	if isID(id, "oc_") {
+		err = s.call(ctx, http.MethodGet, "im/v1/chats/"+id, openID, nil, &answer)
+	}
+	if ctx.Err() != nil {
+		return group{}
+	}
+	g = group{direct: answer.Mode == "p2p", owner: answer.Owner, managers: answer.Managers, known: err == nil, until: time.Now().Add(knownFor)}
+	if err != nil {
+		s.log.WarnContext(ctx, "feishu tells nothing about a chat, whose owner and administrators are not known", "chat", word(id), "error", err)
+		g = group{until: time.Now().Add(unknownFor)}
+	}
+	s.chats.Put(id, g)
+	return g
+}

@@ -1,0 +1,319 @@
+package feishu
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/etui-run/etui/channel"
+	"github.com/etui-run/etui/internal/panics"
+)
+
+// The long connection is as package ws of the SDK v3.5.3 has it: an address from
+// /callback/ws/endpoint, frames in protobuf, a ping as a frame, and each event answered by
+// its own frame with a code. What is not answered with 200 within three seconds is sent
+// again (使用长连接接收事件, request-url-configuration-case).
+
+const (
+	pingEvery = 2 * time.Minute  // unless the platform says something else
+	pingTime  = 30 * time.Second // that a pong may take, at least
+	writeTime = 10 * time.Second
+	maxParts  = 64 // frames of one event; it has maxBody bytes at most
+	maxHalf   = 32 // events of which frames are missing
+)
+
+// The codes of the endpoint and of the handshake (ws/const.go of the SDK).
+const (
+	systemBusy   = 1
+	internal     = 1000040343
+	tooManyConns = 1000040350
+)
+
+// settings are what the platform says about a connection, in seconds.
+type settings struct{ PingInterval int }
+
+func (s settings) every() time.Duration {
+	if s.PingInterval <= 0 {
+		return pingEvery
+	}
+	return time.Duration(min(s.PingInterval, 600)) * time.Second
+}
+
+// endpoint is where a connection is opened. The address is a ticket: it belongs into no log.
+type endpoint struct {
+	URL          string
+	ClientConfig settings
+}
+
+// endpoint asks for the address of a new connection.
+func (c *Channel) endpoint(ctx context.Context) (*endpoint, error) {
+	const path = "callback/ws/endpoint"
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	body, err := json.Marshal(map[string]string{"AppID": c.config.AppID, "AppSecret": c.config.AppSecret})
+	if err != nil {
+		return nil, fmt.Errorf("feishu: %s: %w", path, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.api.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("feishu: %s: the request cannot be made", path)
+	}
+	req.Header.Set("Content-Type", contentJSON)
+	req.Header.Set("Locale", "zh")
+	res, err := c.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("feishu: %s: %w", path, plain(err))
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("feishu: %s: %w", path, plain(err))
+	}
+	if err := answered(path, res, data); err != nil {
+		var f *failure
+		if errors.As(err, &f) && !fails(err, systemBusy, internal, tooManyConns) && !errors.Is(err, channel.ErrRefused) {
+			err = fmt.Errorf("%w: %w", channel.ErrRefused, err) // the SDK gives up, too
+		}
+		return nil, err
+	}
+	var answer struct{ Data endpoint }
+	if err := decode(path, data, &answer); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(answer.Data.URL)
+	if err != nil || u.Scheme != "wss" && (u.Scheme != "ws" || !local(u.Hostname())) {
+		return nil, errors.New("feishu: " + path + " gives no address of a WebSocket")
+	}
+	return &answer.Data, nil
+}
+
+// connection receives through one long connection.
+func (s *session) connection(ctx context.Context) error {
+	at, err := s.endpoint(ctx)
+	if err != nil {
+		return err
+	}
+	dialing, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	conn, res, err := websocket.Dial(dialing, at.URL, &websocket.DialOptions{HTTPClient: s.client})
+	if res != nil && res.Body != nil {
+		defer res.Body.Close()
+	}
+	if err != nil {
+		if res != nil && res.Header.Get("Handshake-Msg") != "" {
+			err = errors.New(word(res.Header.Get("Handshake-Msg")))
+		}
+		return fmt.Errorf("feishu: opening the long connection: %w", plain(err))
+	}
+	conn.SetReadLimit(maxBody)
+	s.log.DebugContext(ctx, "feishu connection is open")
+	defer s.log.DebugContext(ctx, "feishu connection ends")
+	u, _ := url.Parse(at.URL) // endpoint has parsed it
+	service, _ := strconv.ParseInt(u.Query().Get("service_id"), 10, 32)
+	open, end := context.WithCancel(ctx)
+	l := &line{session: s, conn: conn, service: int32(service), heard: make(chan struct{}, 1), every: make(chan time.Duration, 1)}
+	var pings sync.WaitGroup
+	defer pings.Wait()
+	defer end()
+	defer func() { _ = conn.CloseNow() }()
+	pings.Go(func() {
+		defer panics.Log(s.log, "pinging Feishu")
+		l.ping(open, at.ClientConfig.every())
+	})
+	for {
+		kind, data, err := conn.Read(open)
+		if err != nil {
+			return fmt.Errorf("feishu: the long connection has ended: %w", plain(err))
+		}
+		select {
+		case l.heard <- struct{}{}:
+		default:
+		}
+		if kind != websocket.MessageBinary {
+			continue
+		}
+		f, err := decodeFrame(data)
+		if err != nil {
+			s.log.WarnContext(ctx, "feishu sent what is not a frame", "bytes", len(data))
+			continue
+		}
+		if err := l.receive(open, f); err != nil {
+			return err
+		}
+	}
+}
+
+// line is an open connection.
+type line struct {
+	*session
+	conn    *websocket.Conn
+	service int32
+	heard   chan struct{}      // something has arrived
+	every   chan time.Duration // a new time between pings
+	half    []*assembly        // events of which frames are missing, the oldest first
+}
+
+// assembly is an event in several frames.
+type assembly struct {
+	id    string
+	parts [][]byte
+	size  int
+}
+
+// receive takes a frame.
+func (l *line) receive(ctx context.Context, f *frame) error {
+	if f.method == control {
+		var said settings
+		if f.header("type") == "pong" && json.Unmarshal(f.payload, &said) == nil && said.PingInterval > 0 {
+			select {
+			case l.every <- said.every():
+			default: // the last one is not read yet
+			}
+		}
+		return nil
+	}
+	if f.method != data {
+		return nil
+	}
+	payload, ok := l.assemble(f)
+	if !ok {
+		return nil
+	}
+	begun := time.Now()
+	acknowledge := func(code int, answer any) { l.acknowledge(ctx, f, code, answer, time.Since(begun)) }
+	// A callback comes as an event, too; the SDK knows the type card and leaves it out.
+	e, err := readEnvelope(payload)
+	var a *arrival
+	if err == nil && (f.header("type") == "event" || f.header("type") == "card") {
+		a, err = l.read(e)
+	}
+	if err != nil {
+		l.log.WarnContext(ctx, "feishu sent an event that etui cannot read", "error", err)
+	}
+	if a == nil {
+		acknowledge(http.StatusOK, nil) // again it would be no better
+		return nil
+	}
+	return l.start(ctx, a, func(err error) {
+		if err != nil {
+			l.log.WarnContext(ctx, "a feishu message was not taken; Feishu sends it again", "error", err)
+			acknowledge(http.StatusInternalServerError, nil)
+			return
+		}
+		if a.pressed == "" {
+			acknowledge(http.StatusOK, nil)
+			return
+		}
+		acknowledge(http.StatusOK, l.answer(a))
+	})
+}
+
+// assemble returns the payload of an event when its last frame has come.
+func (l *line) assemble(f *frame) ([]byte, bool) {
+	sum, seq, id := f.number("sum"), f.number("seq"), f.header("message_id")
+	if sum <= 1 {
+		return f.payload, true
+	}
+	if sum > maxParts || seq < 0 || seq >= sum || id == "" {
+		return nil, false
+	}
+	at := -1
+	for i, a := range l.half {
+		if a.id == id && len(a.parts) == sum {
+			at = i
+		}
+	}
+	if at < 0 {
+		if len(l.half) == maxHalf {
+			l.half = l.half[1:]
+		}
+		l.half = append(l.half, &assembly{id: id, parts: make([][]byte, sum)})
+		at = len(l.half) - 1
+	}
+	a := l.half[at]
+	a.size += len(f.payload) - len(a.parts[seq])
+	a.parts[seq] = f.payload
+	whole := true
+	for _, p := range a.parts {
+		whole = whole && len(p) > 0
+	}
+	if !whole && a.size <= maxBody {
+		return nil, false
+	}
+	l.half = append(l.half[:at], l.half[at+1:]...)
+	return bytes.Join(a.parts, nil), whole && a.size <= maxBody
+}
+
+// acknowledge answers an event. If that fails, the platform sends it again.
+func (l *line) acknowledge(ctx context.Context, f *frame, code int, answer any, took time.Duration) {
+	reply := struct {
+		Code    int               `json:"code"`
+		Headers map[string]string `json:"headers"`
+		Data    []byte            `json:"data"`
+	}{Code: code}
+	var err error
+	if answer != nil {
+		reply.Data, err = json.Marshal(answer)
+	}
+	own := *f
+	own.headers = append(append([]header{}, f.headers...), header{"biz_rt", strconv.FormatInt(took.Milliseconds(), 10)})
+	if err == nil {
+		own.payload, err = json.Marshal(reply)
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, writeTime)
+		defer cancel()
+		err = l.conn.Write(ctx, websocket.MessageBinary, own.encode())
+	}
+	if err != nil {
+		l.log.DebugContext(ctx, "feishu gets no answer to an event", "error", plain(err))
+	}
+}
+
+// ping pings the platform, and closes a connection on which nothing comes back.
+func (l *line) ping(ctx context.Context, every time.Duration) {
+	ping := frame{service: l.service, method: control, headers: []header{{"type", "ping"}}}
+	for {
+		writing, cancel := context.WithTimeout(ctx, writeTime)
+		err := l.conn.Write(writing, websocket.MessageBinary, ping.encode())
+		cancel()
+		if err != nil {
+			_ = l.conn.CloseNow() // the reader reports it
+			return
+		}
+		patience := time.NewTimer(pingTime)
+		select {
+		case <-l.heard:
+		case <-patience.C:
+			_ = l.conn.CloseNow()
+			return
+		case <-ctx.Done():
+			return
+		}
+		next := time.NewTimer(every)
+		for waiting := true; waiting; {
+			select {
+			case every = <-l.every:
+				next.Reset(every)
+			case <-next.C:
+				waiting = false
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-l.heard: // before the ping that comes now
+		default:
+		}
+	}
+}
