@@ -83,6 +83,10 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 		return r.refuse(ctx, err, yield)
 	}
 	s.Skill = m.Skill
+	if s.Flow.Runs() {
+		s.Flow = s.Flow.Clone()
+		s.Flow.Skill = m.Skill
+	}
 	return r.says(ctx, m, s, "The skill "+m.Skill+" is active.", yield)
 }
 

@@ -183,7 +183,7 @@ func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session,
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
-	case s.Turn.ID == "" && len(subAgents(s.State)) == 0:
+	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
 		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies})
 	default:
 		done, err = r.halt(ctx, s, r.item.ID, r.replies)

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/workflow"
 )
 
 // ErrStopped is the cause with which a host cancels the context of a turn that a person
@@ -27,6 +28,9 @@ const notRun = "the turn was cancelled before this call was run"
 func (t *run) halt(said string) {
 	note := stopNote(t.prompt.Messages, t.state.Turn.Calls)
 	t.done.Stopped = true
+	if t.flows() {
+		workflow.End(t.state.Flow, workflow.Stopped, "a person stopped it")
+	}
 	text := note
 	if said != "" {
 		note = "\n\n" + note
@@ -101,6 +105,10 @@ func Beside(s session.State, m chat.Message) (session.State, []chat.Message) {
 func Halt(s session.Session, c *catalog.Catalog, now time.Time) (state session.State, left []chat.Message, reply string) {
 	reply = stopNote(s.Messages, s.Turn.Calls)
 	state, left = Close(s, c, "the user stopped it", now)
+	if state.Flow.Runs() {
+		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
+		state.Skill = state.Flow.Before
+	}
 	state, end := counted(state, []chat.Message{{Role: chat.Assistant, Text: reply, Time: now}})
 	return state, append(left, end...), reply
 }
