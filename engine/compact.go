@@ -92,7 +92,11 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 
 // says ends a message with a text that no model wrote, and stores what has changed.
 func (r *running) says(ctx context.Context, m Message, s session.Session, text string, yield func(turn.Event, error) bool) bool {
-	done := turn.Done{Reply: text}
+	return r.ends(ctx, m, s, turn.Done{Reply: text}, yield)
+}
+
+// ends is says with more than a text.
+func (r *running) ends(ctx context.Context, m Message, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
 	if m.History == nil {
 		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
 		if err := r.write(ctx, end); err != nil {

@@ -2,16 +2,20 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etui-run/etui/internal/nearest"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
 	"github.com/etui-run/etui/workflow"
 )
 
-// Run is the text of a message that begins a workflow: "/run NAME", and its input.
+// Run is the text of a message that begins a workflow: "/run NAME", and its input. Alone, it
+// goes on with the one of the conversation, or says how that ended.
 const Run = "/run"
 
 // Workflows returns the workflows in effect.
@@ -87,4 +91,47 @@ func (e *Engine) flow(m Message, s *session.Session) *workflow.Plan {
 		s.Flow.Skill = m.Skill
 	}
 	return p
+}
+
+// following is where the events go of a turn that is taken up before a message is answered:
+// to the sender of [Run].
+func (r *running) following(m Message, f *follower) func(turn.Event, error) bool {
+	if m.Text != Run {
+		return silent
+	}
+	return func(e turn.Event, err error) bool {
+		if e.Done != nil {
+			r.resumed = e.Done
+		}
+		return f.hand(e, err)
+	}
+}
+
+// goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
+// it ended.
+func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
+	says := ""
+	switch {
+	case r.resumed != nil: // the sender has seen it
+		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(r.resumed, nil), Deliver: r.replies}); err != nil {
+			return r.refuse(ctx, err, yield)
+		}
+		return true
+	case s.Flow == nil:
+		says = "No workflow has run here. " + Run + " NAME begins one: " + strings.Join(r.Workflows().Names(), ", ") + "."
+	case turn.PhaseOf(s) == turn.Waiting:
+		var waiting []session.Await
+		for _, a := range s.Awaits {
+			if a.For == session.Approval {
+				waiting = append(waiting, a)
+			}
+		}
+		return r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow}, yield)
+	case s.Flow.Runs():
+		m.Text = "Go on."
+		return r.run(ctx, m, s, yield)
+	default:
+		says = fmt.Sprintf("The workflow %s ended: %s. %s", s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason)
+	}
+	return r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow}, yield)
 }

@@ -51,7 +51,9 @@ func workshop() []tool.Tool {
 	}
 }
 
-func says(calls ...chat.Call) fake.Step { return fake.Step{Calls: calls, Usage: model.Tokens{Input: 100, Output: 10}} }
+func says(calls ...chat.Call) fake.Step {
+	return fake.Step{Calls: calls, Usage: model.Tokens{Input: 100, Output: 10}}
+}
 
 func called(name, args string) chat.Call { return fake.Call("", name, args) }
 

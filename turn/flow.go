@@ -84,7 +84,9 @@ func (t *run) takePhase() {
 	if t.state.Flow != nil {
 		t.state.Skill = skill
 	}
-	if m := t.config.Models[ph.Model]; m != nil {
+	if script := t.in.Plan.Offline; script != nil && t.agent.model.Info().Offline {
+		t.Runner = t.agent.asking(script)
+	} else if m := t.config.Models[ph.Model]; m != nil {
 		t.Runner = t.agent.with(ph.Model, m)
 	} else if ph.Model != "" {
 		t.warn("the model %s of the phase %s does not exist; the agent's model answers", ph.Model, ph.Name)
@@ -124,18 +126,23 @@ func (t *run) toolset(ph workflow.Phase) (name, warning string) {
 	return ph.Skill, ""
 }
 
-// with returns the runner that asks another model.
+// with returns the runner that asks another model, by its name.
 func (r *Runner) with(name string, m model.Model) *Runner {
 	if other, ok := r.others.Load(name); ok {
 		if other, ok := other.(*Runner); ok {
 			return other
 		}
 	}
-	other := New(m, r.selector, r.prompt, r.config)
-	other.broken = r.broken
-	now, _ := r.others.LoadOrStore(name, other)
+	now, _ := r.others.LoadOrStore(name, r.asking(m))
 	kept, _ := now.(*Runner)
 	return kept
+}
+
+// asking returns a runner like r that asks another model.
+func (r *Runner) asking(m model.Model) *Runner {
+	other := New(m, r.selector, r.prompt, r.config)
+	other.broken = r.broken
+	return other
 }
 
 // spend counts what an answer of the model has used, given what the turn had used before.

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 
 	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/model"
 	"github.com/etui-run/etui/rules"
 )
 
@@ -58,6 +59,9 @@ type Workflow struct {
 	Phases      []Phase
 	// Limits bound a run; Visits is not used.
 	Limits Limits
+	// Offline, if not nil, answers where the agent's model is no language model, as a
+	// script does: so people can see the workflow without a key.
+	Offline model.Model
 	// Place is where it is written, for messages; zero means unknown.
 	Place rules.Place
 }

@@ -202,6 +202,9 @@ func (r *reloader) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
+		return err
+	}
 	p, err := rulebookOf(c)
 	if err != nil {
 		return err
@@ -264,7 +267,9 @@ func onlyPolicyDiffers(a, b config.Config) bool {
 	expire := a.Policy.Approvals.Expire
 	a.Visibility, a.Policy, a.Users = b.Visibility, b.Policy, b.Users
 	a.Policy.Approvals.Expire = expire
-	a.Names = b.Names
+	a.Names, a.Workflows = b.Names, b.Workflows
+	a.Workflow.Name, a.Workflow.Description, a.Workflow.Limits, a.Workflow.Phases, a.Workflow.Place = b.Workflow.Name, b.Workflow.Description, b.Workflow.Limits, b.Workflow.Phases, b.Workflow.Place
+	a.Workflow.Script = b.Workflow.Script
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }
