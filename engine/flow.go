@@ -131,7 +131,7 @@ func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield 
 		m.Text = "Go on."
 		return r.run(ctx, m, s, yield)
 	default:
-		says = fmt.Sprintf("The workflow %s ended: %s. %s", s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason)
+		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}
 	return r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow}, yield)
 }
