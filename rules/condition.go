@@ -184,6 +184,9 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 		m.reason = fmt.Sprintf("the condition reads %q: what a caller sees is decided before there is a call. Write a rule under policy", name)
 		return m
 	}
+	if c.own != nil { // they have no dots in their names
+		name, _, _ = strings.Cut(name, ".")
+	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
 		m.reason += "; the facts are " + strings.Join(c.factNames(), ", ")
