@@ -77,7 +77,7 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+".", yield)
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
 	if err := r.named(r.agent, m, s); err != nil {
 		return r.refuse(ctx, err, yield)
@@ -87,7 +87,18 @@ func (r *running) switchSkill(ctx context.Context, m Message, s session.Session,
 		s.Flow = s.Flow.Clone()
 		s.Flow.Skill = m.Skill
 	}
-	return r.says(ctx, m, s, "The skill "+m.Skill+" is active.", yield)
+	return r.says(ctx, m, s, "The skill "+m.Skill+" is active."+inPhase(s.Flow), yield)
+}
+
+// inPhase says which phase of a workflow a conversation is in, and who chose its tools.
+func inPhase(f *session.Flow) string {
+	switch {
+	case !f.Runs():
+		return ""
+	case f.Skill != "":
+		return fmt.Sprintf(" The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase)
+	}
+	return fmt.Sprintf(" It belongs to the phase %s of the workflow %s.", f.Phase, f.Workflow)
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.

@@ -135,3 +135,10 @@ func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield 
 	}
 	return r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow}, yield)
 }
+
+// Flow returns the run of a workflow in a session, as it was stored last; nil when there was
+// none. The caller must not change it.
+func (e *Engine) Flow(ctx context.Context, key session.Key) (*session.Flow, error) {
+	s, err := e.config.Store.Load(ctx, key, 1)
+	return s.Flow, err
+}

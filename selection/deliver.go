@@ -22,7 +22,7 @@ func (sel *Selection) deliver() {
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
 	}
-	if finish, _ := metaEntry(FinishPhase); sel.Request.Phased && !slices.Contains(sel.Declared, finish) {
+	if finish, _ := metaEntry(FinishPhase); sel.Request.Phase != "" && !slices.Contains(sel.Declared, finish) {
 		sel.Declared = append(sel.Declared, finish) // the workflow began in a session that was there
 	}
 	announced := sel.announced()

@@ -68,7 +68,7 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 		name := e.Definition.Name
 		switch {
 		case name == FinishPhase:
-			if sel.Request.Phased {
+			if sel.Request.Phase != "" {
 				tools = append(tools, e)
 			}
 		case sel.selector.config.Off,

@@ -87,6 +87,14 @@ type Switch struct {
 // Runs reports whether a workflow is running.
 func (f *Flow) Runs() bool { return f != nil && f.Outcome == "" }
 
+// Place is the workflow that runs, a slash and its phase; empty when none runs.
+func (f *Flow) Place() string {
+	if !f.Runs() {
+		return ""
+	}
+	return f.Workflow + "/" + f.Phase
+}
+
 // Clone returns a copy that shares nothing with f that changes.
 func (f *Flow) Clone() *Flow {
 	if f == nil {

@@ -220,7 +220,14 @@ func (t *run) say(note string, before ...chat.Message) bool {
 // hostSays makes a message of the host to the model.
 func (t *run) hostSays(note, text string) chat.Message {
 	t.state.Turn.Steps, t.state.Turn.Calls = t.done.Steps, t.called
-	m := prompt.NewMessage(text, note, t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
+	announced, named := t.selected.Announced, t.selected.Named
+	if text == "" { // they were announced when the phase began
+		announced, named = nil, nil
+	}
+	m := prompt.NewMessage(text, note, t.selected.Request.Facts, announced, named, t.in.Options)
+	if text != "" {
+		m.Why = t.why()
+	}
 	m.Note = t.config.Secrets.Redactor().Text(m.Note)
 	return m
 }
@@ -276,7 +283,7 @@ func (t *run) enter(to, why string, before ...chat.Message) bool {
 	t.prompt.Messages = append(t.prompt.Messages, before...)
 	entered := t.switchPhase()
 	t.prompt.Messages = t.prompt.Messages[:len(t.prompt.Messages)-len(before)]
-	if !t.remember(append(before, t.hostSays(t.phaseNote(), ""))...) {
+	if !t.remember(append(before, t.hostSays(t.phaseNote(), fmt.Sprintf("The phase %s begins.", f.Phase)))...) {
 		return false
 	}
 	e := t.phase()

@@ -175,7 +175,7 @@ func (t *run) resume() {
 	if asked >= 0 {
 		t.in.Text = t.in.Session.Messages[asked].Text
 	}
-	if t.in.Text == "" && t.flows() {
+	if t.flows() {
 		t.in.Text = t.phaseQuestion()
 	}
 	t.in = t.know(t.in)

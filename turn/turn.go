@@ -308,7 +308,9 @@ type Used struct {
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
-	return r.choose(ctx, r.selector(), r.know(in))
+	t := &run{Runner: r, agent: r, ctx: ctx, in: in, selector: r.selector()}
+	t.takePhase()
+	return t.choose(ctx, t.selector, t.know(t.in))
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -346,7 +348,7 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: announced(in.kept),
 		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
-		Phased: in.Session.Flow.Runs(), Held: in.Session.Front.Held && in.cold == "",
+		Phase: in.Session.Flow.Place(), Held: in.Session.Front.Held && in.cold == "",
 	}
 	if s.Recommends() {
 		req.Used = uses(in.Session.Messages)

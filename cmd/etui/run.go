@@ -217,8 +217,6 @@ func (a *cli) runTurn(ctx context.Context, c *client.Client, m api.Message) (don
 			if err := json.NewEncoder(a.out).Encode(e); err != nil {
 				return done, err
 			}
-		case e.Phase != nil:
-			r.phase(*e.Phase)
 		case e.Selected == nil:
 			r.show(e)
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,7 @@ type reloader struct {
 	found  bool // the file has been there
 	served *config.Config
 	limits control.Limits // in effect
+	flows  string         // stamps of the files of workflows, as they were read last
 	keys   string         // why the file of API keys cannot be used; empty if it can
 	status atomic.Pointer[api.Configuration]
 }
@@ -70,6 +72,7 @@ func newReloader(a *App) *reloader {
 		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config),
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
+	r.flows, _ = r.stampFlows()
 	return r
 }
 
@@ -113,9 +116,11 @@ func (r *reloader) run(ctx context.Context) {
 				written.Reset(settle)
 			}
 			r.lookAtKeys(ctx)
+			r.lookAtFlows(ctx)
 		case <-r.asked:
 			r.look(ctx)
 			r.lookAtKeys(ctx)
+			r.lookAtFlows(ctx)
 		case <-written.C:
 			r.look(ctx)
 		}
@@ -186,6 +191,44 @@ func (r *reloader) lookAtKeys(ctx context.Context) {
 		r.log.InfoContext(ctx, "API keys were changed by hand and are in effect", "keys", len(r.app.keys.List()))
 	}
 	r.keys = says
+}
+
+// lookAtFlows puts changed files of workflows in effect, unless a program runs that could
+// have written them. Then, or if one of them cannot be used, what was in effect stays.
+func (r *reloader) lookAtFlows(ctx context.Context) {
+	still := r.steady(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
+	now, err := r.stampFlows()
+	if err == nil && now == r.flows || !still() {
+		return
+	}
+	if now != r.flows {
+		r.flows = now
+		err = r.apply(ctx)
+	}
+	before := r.status.Load()
+	switch {
+	case err == nil:
+		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
+	case before.Error != err.Error():
+		r.log.ErrorContext(ctx, "the changed workflows cannot be used; the previous ones stay in effect", "error", err)
+		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+	}
+}
+
+// stampFlows distinguishes versions of the files of workflows, and of their scripts beside
+// them, without reading them.
+func (r *reloader) stampFlows() (string, error) {
+	entries, err := os.ReadDir(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.flows, err
+	}
+	var stamp strings.Builder
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			fmt.Fprintln(&stamp, e.Name(), info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return stamp.String(), nil
 }
 
 // wait leaves a changed file for the next look.
