@@ -105,10 +105,6 @@ func Beside(s session.State, m chat.Message) (session.State, []chat.Message) {
 func Halt(s session.Session, c *catalog.Catalog, now time.Time) (state session.State, left []chat.Message, reply string) {
 	reply = stopNote(s.Messages, s.Turn.Calls)
 	state, left = Close(s, c, "the user stopped it", now)
-	if state.Flow.Runs() {
-		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
-		state.Skill = state.Flow.Before
-	}
 	state, end := counted(state, []chat.Message{{Role: chat.Assistant, Text: reply, Time: now}})
 	return state, append(left, end...), reply
 }
