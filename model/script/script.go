@@ -203,3 +203,6 @@ func size(m chat.Message) int {
 	}
 	return n
 }
+
+// Script returns what the model plays. The caller must not change it.
+func (m *Model) Script() Script { return m.script }
