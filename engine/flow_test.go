@@ -291,7 +291,7 @@ func TestNoWorkflow(t *testing.T) {
 		t.Errorf("the model read %q", last.Text)
 	}
 	e := flowEngine(t, fake.New(), work(), toolsets(), nil)
-	for _, text := range []string{"/run wrok", "/run nothing"} {
+	for _, text := range []string{"/run wor", "/run nothing"} {
 		if o := flow(t, e, engine.Message{Text: text}); o.err == nil || !strings.Contains(o.err.Error(), "work") {
 			t.Errorf("%s: %v", text, o.err)
 		}

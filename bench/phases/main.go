@@ -7,7 +7,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -25,18 +27,18 @@ import (
 )
 
 func main() {
-	if err := measure(); err != nil {
+	if err := measure(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "phases:", err)
 		os.Exit(1)
 	}
 }
 
-func measure() error {
+func measure(out io.Writer) (err error) {
 	home, err := os.MkdirTemp("", "phases")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(home)
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	if err := os.Setenv("XDG_STATE_HOME", home); err != nil {
 		return err
 	}
@@ -48,8 +50,8 @@ func measure() error {
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	fmt.Println("| run | provider | tools | tokens of definitions, mean | tokens sent | cost | switches |\n|---|---|---|---|---|---|---|")
+	defer func() { err = errors.Join(err, a.Close()) }()
+	fmt.Fprintln(out, "| run | provider | tools | tokens of definitions, mean | tokens sent | cost | switches |\n|---|---|---|---|---|---|---|")
 	for _, looks := range []int{0, 12} {
 		for _, p := range replay.Providers() {
 			p.Deferral = false
@@ -65,7 +67,7 @@ func measure() error {
 				} else {
 					change = fmt.Sprintf(" (%+.0f %%)", 100*(bill.Dollars-base)/base)
 				}
-				fmt.Printf("| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", bill.Requests, p.Name, way, tools, bill.Input, bill.Dollars, change, switches)
+				fmt.Fprintf(out, "| %d rounds | %s | %s | %d | %d | $%.4f%s | %s |\n", bill.Requests, p.Name, way, tools, bill.Input, bill.Dollars, change, switches)
 			}
 		}
 	}

@@ -55,7 +55,16 @@ const (
 
 // Read reads a script from a YAML file. The error has the place of each mistake.
 func Read(file string) (*Model, error) {
-	f, err := os.Open(file)
+	dir, err := os.OpenRoot(filepath.Dir(file)) // a link must not lead out of the folder
+	if err != nil {
+		return nil, fmt.Errorf("reading the script: %w", err)
+	}
+	defer dir.Close()
+	name := filepath.Base(file)
+	if info, err := dir.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading the script: %s is not a regular file", file)
+	}
+	f, err := dir.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the script: %w", err)
 	}
