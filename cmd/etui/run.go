@@ -234,7 +234,7 @@ func (r *reply) phase(p turn.PhaseEvent) {
 	case p.Outcome != "":
 		r.note("■ %s: %s after %s, %d tokens%s", p.Workflow, p.Outcome, printable.Count(p.Rounds, "round"), p.AllTokens, cost)
 	case p.Began:
-		r.note("▶ phase %s (visit %d), skill %s, %d tools%s; %s", p.Name, p.Visit, p.Skill, tools(p.Switch), delivered(p.Switch), p.Why)
+		r.note("▶ phase %s (visit %d), skill %s, %s%s; %s", p.Name, p.Visit, p.Skill, printable.Count(tools(p.Switch), "tool"), delivered(p.Switch), p.Why)
 	default:
 		r.note("· %s round %d, %d tokens so far%s", p.Name, p.Round+1, p.AllTokens, cost)
 	}

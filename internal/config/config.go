@@ -85,10 +85,10 @@ type Model struct {
 
 // Price is what a million tokens cost.
 type Price struct {
-	Input      float64 `yaml:"input" help:"Tokens of a request."`
-	Output     float64 `yaml:"output" help:"Tokens of an answer."`
-	CacheRead  float64 `yaml:"cache_read" help:"What a token costs that the provider's cache has, as a share of input. Default: 0.1."`
-	CacheWrite float64 `yaml:"cache_write" help:"What a token costs that goes into that cache, as a share of input. Default: 1.25 for anthropic, else 1."`
+	Input      float64 `yaml:"input" max:"100000" help:"Tokens of a request."`
+	Output     float64 `yaml:"output" max:"100000" help:"Tokens of an answer."`
+	CacheRead  float64 `yaml:"cache_read" max:"1" help:"What a token costs that the provider's cache has, as a share of input. Default: 0.1."`
+	CacheWrite float64 `yaml:"cache_write" max:"10" help:"What a token costs that goes into that cache, as a share of input. Default: 1.25 for anthropic, else 1."`
 }
 
 // The defaults of a model's Timeout and Retries.
