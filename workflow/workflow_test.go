@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/etui-run/etui/chat"
@@ -181,4 +182,32 @@ func TestAlwaysEnds(t *testing.T) {
 			t.Fatalf("seed %d: the state has %d bytes", seed, len(raw))
 		}
 	}
+}
+
+// TestTogether: sets are compiled while others judge.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	w := phases(workflow.Phase{Name: "a", Next: []workflow.Next{{When: `finished && results.x.count > 0 && results.x.text.matches("^a+")`, To: "done"}, {When: `reply != "" && files.exists(f, f.startsWith("x"))`, To: "done"}}})
+	p := plan(t, w)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 20 {
+				set, err := workflow.Compile(w)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mine, _ := set.Get("w")
+				for _, p := range []*workflow.Plan{p, mine} {
+					f := p.Begin("", "", nil)
+					workflow.Observe(f, "x", chat.Result{Text: "aaa"})
+					if p.Judge(f, &workflow.Finish{}).To != "done" || p.Judge(f, nil).To != "" {
+						t.Error("judged otherwise")
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
 }
