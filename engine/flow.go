@@ -126,14 +126,14 @@ func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield 
 				waiting = append(waiting, a)
 			}
 		}
-		return r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow}, yield)
+		return r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
 	case s.Flow.Runs():
 		m.Text = "Go on."
 		return r.run(ctx, m, s, yield)
 	default:
 		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
 	}
-	return r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow}, yield)
+	return r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
 }
 
 // Flow returns the run of a workflow in a session, as it was stored last; nil when there was

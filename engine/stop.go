@@ -153,7 +153,7 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 	if state.Flow.Runs() {
 		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
 		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
-		done.Flow, done.Reply = state.Flow, strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
+		done.Flow, done.Reply = state.Flow.Brief(), strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
 	}
 	err := e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
 	if err == nil {

@@ -95,6 +95,17 @@ func (f *Flow) Place() string {
 	return f.Workflow + "/" + f.Phase
 }
 
+// Brief returns a copy without the evidence, for those who only want to know where the run
+// is.
+func (f *Flow) Brief() *Flow {
+	if f == nil {
+		return nil
+	}
+	c := f.Clone()
+	c.Results, c.Earlier, c.Files = nil, nil, nil
+	return c
+}
+
 // Clone returns a copy that shares nothing with f that changes.
 func (f *Flow) Clone() *Flow {
 	if f == nil {

@@ -333,7 +333,6 @@ func (t *run) leaveFlow() {
 	if f == nil || f.Outcome == "" || t.in.Plan == nil {
 		return
 	}
-	t.done.Flow = f.Clone()
 	t.state.Skill = f.Before
 	f.Results, f.Earlier, f.Files, f.Before = nil, nil, nil, ""
 }

@@ -286,8 +286,8 @@ type Done struct {
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
-	// Flow is the run of a workflow in the session, as the turn left it; nil when there is
-	// none.
+	// Flow is the run of a workflow in the session, as the turn left it, without its
+	// evidence; nil when there is none.
 	Flow *session.Flow `json:"flow,omitempty"`
 	// Skill is the toolset that is active at the end, unless it is hidden from the caller, and Tokens what its tools cost in
 	// the turn's last request, and what that saved.
@@ -616,7 +616,7 @@ func (t *run) store(messages ...chat.Message) bool {
 	t.state.Sent += len(messages)
 	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
 	if t.ending {
-		t.done.Flow = t.state.Flow.Clone()
+		t.done.Flow = t.state.Flow.Brief()
 		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
 		step.Done = &t.done
 	}
