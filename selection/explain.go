@@ -13,9 +13,9 @@ import (
 // Explanation says what a selection did and why. It is for operators, because it
 // names tools that the caller may not see.
 type Explanation struct {
-	Query string     `json:"query"`
+	Query string `json:"query"`
 	// Phase is that of the workflow that runs, as in [Request].
-	Phase string `json:"phase,omitempty"`
+	Phase string     `json:"phase,omitempty"`
 	Facts chat.Facts `json:"facts"`
 	// Mode is how the selection reaches the model, and Why the reason for it.
 	Mode Mode   `json:"mode"`
