@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/tool"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Config says what a gateway consists of. The zero value is one agent without tools
@@ -34,6 +35,10 @@ type Config struct {
 	Tools []tool.Tool
 	// Skills are named choices of tools that messages can switch to.
 	Skills []catalog.Skill
+	// Workflows are phases of work that messages can begin by name.
+	Workflows []workflow.Workflow
+	// Models are the models that phases of Workflows may name.
+	Models map[string]model.Model
 	// Folder is a folder of skills. It is loaded and followed as [skill.Open] does,
 	// with FolderConfig. Empty means none.
 	Folder       string
@@ -78,9 +83,14 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		}
 		cfg.Turn.Decide = approving(cfg.Approve)
 	}
+	flows := &workflow.Table{}
+	set, err := workflow.Compile(cfg.Workflows...)
+	if err != nil {
+		return nil, err
+	}
+	flows.Store(set)
 	g := &Gateway{Registry: registry}
 	if cfg.Folder != "" {
-		var err error
 		if g.folder, err = skill.Open(cfg.Folder, registry, cfg.FolderConfig); err != nil {
 			return nil, err
 		}
@@ -96,9 +106,9 @@ func New(m model.Model, cfg Config) (*Gateway, error) {
 		}
 		agents[i].Groups = cmp.Or(agents[i].Groups, cfg.Groups)
 	}
-	var err error
 	g.Engine, err = engine.New(engine.Config{
 		Registry: registry, Agents: agents, Store: cfg.Store, Selection: cfg.Selection, Turn: cfg.Turn, Log: cfg.Log,
+		Workflows: flows, Models: cfg.Models,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.Close())

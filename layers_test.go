@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"selection/meta", "store/*"},
 	{"catalog", "model/*", "internal/demo"},
 	{"selection", "rules", "skill", "internal/builtin", "internal/builtin/*"},
-	{"skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
+	{"workflow", "skill/markdown", "hub/scan", "hub/internal/archive", "internal/eval"},
 	{"prompt", "embedding", "internal/tune", "internal/enrich", "skill/*", "hub", "hub/hubtest"},
 	{"turn"},
 	{"engine"},

@@ -20,7 +20,8 @@ const None = "none"
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Tools are names of tools, or "group:" and the name of a group. An empty list
+	// Tools are names of tools, or "group:" and the name of a group. A name that ends in
+	// Tool, as a class in other programs, also means the tool without that. An empty list
 	// means all tools; in a skill with instructions it means no toolset, see
 	// [Catalog.Switches].
 	Tools []string `json:"tools"`
@@ -152,6 +153,9 @@ func (c *Catalog) Members(s Skill) (members []*Entry, unknown []string) {
 	}
 	for _, target := range s.Tools {
 		found := c.byName[target]
+		if found == nil {
+			found = c.byName[strings.TrimSuffix(target, "Tool")] // the class of a tool, in files of other programs
+		}
 		group, isGroup := strings.CutPrefix(target, "group:")
 		switch {
 		case isGroup && len(c.byGroup[group]) > 0:

@@ -62,7 +62,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	i := slices.IndexFunc(commands, func(c command) bool { return c.Name == name })
 	text := ""
 	switch {
-	case "/"+name == engine.Compact:
+	case "/"+name == engine.Compact, "/"+name == engine.Run && len(a.engine.Workflows().Names()) > 0:
 		return false, nil
 	case i < 0 && name != "start" && m.Group && !m.Mentioned:
 		return true, nil // another program's, probably
@@ -75,7 +75,7 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 			}
 		}), "."))
 	case name == "help" || name == "start": // Telegram's button for the first message says that
-		text = help()
+		text = help(a.engine.Workflows().Names())
 	case commands[i].run == nil:
 		return false, nil
 	default:
@@ -97,8 +97,11 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 	return true, nil
 }
 
-func help() string {
+func help(workflows []string) string {
 	var b strings.Builder
+	if len(workflows) > 0 {
+		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", engine.Run, strings.Join(workflows, ", "))
+	}
 	for _, c := range commands {
 		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.args), c.Help)
 	}
@@ -139,6 +142,9 @@ func (a *account) status(ctx context.Context, em engine.Message, _ string) (stri
 	agent := cmp.Or(em.Agent, a.engine.Agents()[0])
 	var b strings.Builder
 	fmt.Fprintf(&b, "The agent %s answers here.", agent)
+	if f, err := a.engine.Flow(ctx, w.Session); err == nil && f.Runs() {
+		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
+	}
 	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
 	for _, w := range waiting {
 		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", w.Tool, printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)

@@ -77,18 +77,37 @@ func (r *running) anew(ctx context.Context, m Message, s session.Session, yield 
 func (r *running) switchSkill(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) bool {
 	m.Skill = strings.TrimSpace(strings.TrimPrefix(m.Text, Switch))
 	if m.Skill == "" {
-		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+".", yield)
+		return r.says(ctx, m, s, "Name a skill: /skill NAME. /skill full takes all tools. Now active: "+cmp.Or(s.Skill, r.agent.controls.load().skill, catalog.Full)+"."+inPhase(s.Flow), yield)
 	}
 	if err := r.named(r.agent, m, s); err != nil {
 		return r.refuse(ctx, err, yield)
 	}
 	s.Skill = m.Skill
-	return r.says(ctx, m, s, "The skill "+m.Skill+" is active.", yield)
+	if s.Flow.Runs() {
+		s.Flow = s.Flow.Clone()
+		s.Flow.Skill = m.Skill
+	}
+	return r.says(ctx, m, s, "The skill "+m.Skill+" is active."+inPhase(s.Flow), yield)
+}
+
+// inPhase says which phase of a workflow a conversation is in, and who chose its tools.
+func inPhase(f *session.Flow) string {
+	switch {
+	case !f.Runs():
+		return ""
+	case f.Skill != "":
+		return fmt.Sprintf(" The workflow %s is in the phase %s and keeps to this skill, as a person chose.", f.Workflow, f.Phase)
+	}
+	return fmt.Sprintf(" It belongs to the phase %s of the workflow %s.", f.Phase, f.Workflow)
 }
 
 // says ends a message with a text that no model wrote, and stores what has changed.
 func (r *running) says(ctx context.Context, m Message, s session.Session, text string, yield func(turn.Event, error) bool) bool {
-	done := turn.Done{Reply: text}
+	return r.ends(ctx, m, s, turn.Done{Reply: text}, yield)
+}
+
+// ends is says with more than a text.
+func (r *running) ends(ctx context.Context, m Message, s session.Session, done turn.Done, yield func(turn.Event, error) bool) bool {
 	if m.History == nil {
 		end := store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies, Session: s.Key, State: s.State}
 		if err := r.write(ctx, end); err != nil {

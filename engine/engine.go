@@ -38,6 +38,7 @@ import (
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Config says what an engine is made of.
@@ -59,6 +60,11 @@ type Config struct {
 	// Embedder adds meaning to the ranking; nil means that only words count. The
 	// caller owns it and closes it after the last turn.
 	Embedder *embedding.Embedder
+	// Workflows are what messages can begin by name; nil means none. The caller may replace
+	// them at any time.
+	Workflows *workflow.Table
+	// Models are the models that phases of workflows may name.
+	Models map[string]model.Model
 	// Turn bounds how turns run. Its Log and Embedder are set from this Config's. Its
 	// Secrets are hidden in messages, too.
 	Turn turn.Config
@@ -239,7 +245,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Log = panics.Counted(cfg.Log)
-	cfg.Turn.Log, cfg.Turn.Tracer = cfg.Log, cfg.Tracer
+	cfg.Turn.Log, cfg.Turn.Tracer, cfg.Turn.Models = cfg.Log, cfg.Tracer, cfg.Models
 	e := &Engine{config: cfg, holder: rand.Text(), turns: lines{width: cfg.MaxTurns}, looks: lines{width: looking}, agents: map[string]*agent{}, replays: newReplays(), letters: make(chan struct{}, 1), selector: selection.Follow(cfg.Registry, cfg.Selection)}
 	if cfg.Turn.Approvals {
 		e.config.Turn.Granted = e.granted

@@ -22,6 +22,8 @@ type news struct {
 	Progress *turn.Progress `json:"progress,omitempty"`
 	Result   *chat.Result   `json:"result,omitempty"`
 	Done     *turn.Done     `json:"done,omitempty"`
+
+	Phase *turn.PhaseEvent `json:"phase,omitempty"`
 }
 
 // tell lets senders of the item at other processes see what happens.
@@ -29,7 +31,7 @@ func (r *running) tell(e turn.Event) {
 	if r.shared == nil || r.item.ID == 0 || e.Step != nil || e.Selection != nil {
 		return
 	}
-	n := news{Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Done: e.Done}
+	n := news{Text: e.Text, Call: e.Call, Await: e.Await, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Done: e.Done}
 	if n.Result != nil {
 		short := *n.Result
 		short.View = nil
@@ -75,7 +77,7 @@ func (f *follower) news(told []byte) {
 			f.done = n.Done // it is handed over once it is stored
 			continue
 		}
-		f.gone = !f.hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result}, nil)
+		f.gone = !f.hand(turn.Event{Text: n.Text, Call: n.Call, Await: n.Await, Progress: n.Progress, Result: n.Result, Phase: n.Phase}, nil)
 	}
 }
 

@@ -310,7 +310,7 @@ func (e *Engine) retry(ctx context.Context, id int64, crashed bool) error {
 		return nil
 	}
 	if err == nil && i.State == store.Waiting {
-		err = e.finish(ctx, i.Session) // it may be the item's own turn
+		err = e.finish(ctx, i.Session, silent) // it may be the item's own turn
 	}
 	if err != nil {
 		return err

@@ -51,6 +51,13 @@ type Message struct {
 	Attrs         map[string]string `json:"attrs,omitempty"`
 	// Skill, when not empty, is the active toolset from this message on.
 	Skill string `json:"skill,omitempty"`
+	// Workflow, when not empty, names the workflow that this message begins, in place of one
+	// that runs in the conversation; Text is its input. Target is what it works on, as a file
+	// name, and Params are named texts for its conditions. Skill is the toolset of all its
+	// phases then; empty means that each has its own.
+	Workflow string            `json:"workflow,omitempty"`
+	Target   string            `json:"target,omitempty"`
+	Params   map[string]string `json:"params,omitempty"`
 	// Strategy overrides the agent's for this message.
 	Strategy *prompt.Strategy `json:"strategy,omitempty"`
 	// IncludeSkills, when not empty, names the only skills that the model sees;
@@ -128,6 +135,9 @@ func (e *Engine) ready(m Message) (*agent, Message, error) {
 		return nil, m, err
 	}
 	secrets := e.config.Turn.Secrets.Redactor()
+	if m, err = e.beginning(m); err != nil {
+		return nil, m, err
+	}
 	m.Text, m.Instructions = secrets.Text(m.Text), secrets.Text(m.Instructions)
 	switch {
 	case len(m.Text) > e.config.MaxMessage:
@@ -248,6 +258,7 @@ func (e *Engine) stored(m Message) json.RawMessage {
 		return nil
 	}
 	m.Text, m.Files, m.Skill, m.Answers, m.Wait, m.IdempotencyKey = "", nil, "", nil, false, ""
+	m.Workflow, m.Target, m.Params = "", "", nil                                 // the session has them
 	raw, _ := json.Marshal(record{Message: m, Origin: m.origin, Trace: m.trace}) // texts, numbers and lists of them
 	return raw
 }
@@ -266,6 +277,7 @@ func (e *Engine) seen(a *agent, m Message, s session.Session) *selection.Selecti
 // input makes what a turn may know of a message that is ready.
 func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	now := a.controls.load()
+	plan := e.flow(m, &s)
 	if m.Skill != "" {
 		s.Skill = m.Skill
 	}
@@ -282,8 +294,8 @@ func (e *Engine) input(a *agent, m Message, s session.Session) turn.Input {
 	}
 	include, exclude := now.filter(m.IncludeSkills, m.ExcludeSkills)
 	in := turn.Input{
-		Settings: m.Settings,
-		Session:  s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
+		Settings: m.Settings, Plan: plan,
+		Session: s, Unstored: m.History != nil, Text: m.Text, Files: m.Files, File: e.file(m), Outcome: m.outcome, Answers: m.Answers, Request: e.stored(m), Groups: now.groups, Limit: m.Limit, Budget: m.Budget, Mode: cmp.Or(m.Mode, a.Mode),
 		Facts: facts,
 		Options: prompt.Options{
 			Strategy: strategy, IncludeTools: m.Include, ExcludeTools: m.Exclude, IncludeSkills: include, ExcludeSkills: exclude,

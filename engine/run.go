@@ -284,7 +284,7 @@ func (e *Engine) resumeOne(ctx context.Context, key session.Key) (more bool, err
 	if err := e.lost(ctx, key); err != nil {
 		return false, err
 	}
-	if err := e.finish(ctx, key); err != nil || len(left) == 0 {
+	if err := e.finish(ctx, key, silent); err != nil || len(left) == 0 {
 		return false, err
 	}
 	switch now, err := e.item(ctx, left[0].ID); {
@@ -338,13 +338,13 @@ func (e *Engine) lost(ctx context.Context, key session.Key) error {
 // leftovers works on the items that ended processes have left in a session before an item,
 // in their order. The open turn of the session comes first. The caller has the session to
 // itself.
-func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item) error {
+func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.Item, yield func(turn.Event, error) bool) error {
 	for {
 		left, err := e.config.Store.Items(ctx, store.ItemFilter{Session: key, State: store.Waiting, NotOf: e.holder, Limit: 1})
 		if err != nil || len(left) == 0 || e.shared != nil && !left[0].Before(before) {
 			return err
 		}
-		if err := e.finish(ctx, key); err != nil { // it may be the item's own turn
+		if err := e.finish(ctx, key, yield); err != nil { // it may be the item's own turn
 			return err
 		}
 		switch now, err := e.item(ctx, left[0].ID); {
@@ -362,8 +362,8 @@ func (e *Engine) leftovers(ctx context.Context, key session.Key, before store.It
 
 // finish runs the open turn of a session to its end, or until it waits. The caller has
 // the session to itself. An error means that the turn is still open; that a turn failed
-// is none.
-func (e *Engine) finish(ctx context.Context, key session.Key) error {
+// is none. What happens is yielded.
+func (e *Engine) finish(ctx context.Context, key session.Key, yield func(turn.Event, error) bool) error {
 	s, err := e.config.Store.Load(ctx, key, session.Sent)
 	if err != nil || s.Turn.ID == "" || turn.PhaseOf(s) == turn.Waiting {
 		return err
@@ -379,7 +379,7 @@ func (e *Engine) finish(ctx context.Context, key session.Key) error {
 	defer ended()
 	r := &running{Engine: e, agent: a, key: key, item: store.Item{ID: s.Turn.Item}, late: newLate(false)}
 	defer r.late.close()
-	r.run(ctx, &asked{m, s}, silent)
+	r.run(ctx, &asked{m, s}, yield)
 	return r.kept
 }
 
@@ -426,6 +426,7 @@ type running struct {
 	gone  bool       // the caller
 
 	given   []chat.File // by tools, for the user; without bytes
+	resumed *turn.Done  // how the open turn ended that the sender of Run followed
 	replies bool        // the answer goes to where the message came from, whoever waits for it
 }
 
@@ -590,7 +591,7 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 	}
 	defer end()
 	err = r.guard("running a turn", r.key, func() error {
-		ended, err := r.catchUp(ctx, alone)
+		ended, err := r.catchUp(ctx, alone, r.following(*m, f))
 		switch {
 		case errors.Is(err, store.ErrLost):
 			r.kept = err
@@ -624,8 +625,8 @@ func (r *running) unasked(ctx context.Context, why error, yield func(turn.Event,
 
 // catchUp works on what ended processes have left in the session before the item. It
 // returns the item if it has ended.
-func (r *running) catchUp(ctx context.Context, alone bool) (*store.Item, error) {
-	if err := r.leftovers(ctx, r.key, r.item); err != nil || alone {
+func (r *running) catchUp(ctx context.Context, alone bool, yield func(turn.Event, error) bool) (*store.Item, error) {
+	if err := r.leftovers(ctx, r.key, r.item, yield); err != nil || alone {
 		return nil, err
 	}
 	now, err := r.Engine.item(ctx, r.item.ID)
@@ -663,7 +664,7 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 	s, err := r.load(ctx, r.agent, m)
 	if err == nil && s.Turn.ID != "" && turn.PhaseOf(s) != turn.Waiting {
 		// The process that ran it ended, and nobody has taken it up. It may be the item's own.
-		if err = r.finish(ctx, r.key); err == nil {
+		if err = r.finish(ctx, r.key, r.following(m, &follower{yield: yield})); err == nil {
 			s, err = r.load(ctx, r.agent, m)
 		}
 		if err == nil && r.item.ID != 0 {
@@ -714,6 +715,9 @@ func (r *running) shortly(ctx context.Context, said *Message, yield func(turn.Ev
 		return nil, r.stopWaiting(ctx, m, s, yield)
 	case Anew:
 		return nil, r.anew(ctx, m, s, yield)
+	}
+	if m.Text == Run && (s.Flow != nil || len(r.Workflows().Names()) > 0) {
+		return r.goOn(ctx, m, s, yield)
 	}
 	if m.Text == Switch || strings.HasPrefix(m.Text, Switch+" ") {
 		return nil, r.switchSkill(ctx, m, s, yield)

@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/store"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Stop is the text of a message that ends the running turn of its conversation, on every
@@ -149,6 +150,11 @@ func (e *Engine) halt(ctx context.Context, s session.Session, item int64, delive
 		state, left, reply = turn.Halt(s, e.Catalog(), e.config.Now())
 		told, done.Reply = append(left, told...), strings.TrimSpace(reply+" "+done.Reply)
 	}
+	if state.Flow.Runs() {
+		state.Flow, state.Skill = state.Flow.Clone(), state.Flow.Before
+		workflow.End(state.Flow, workflow.Stopped, "a person stopped it")
+		done.Flow, done.Reply = state.Flow.Brief(), strings.TrimSpace(done.Reply+" The workflow "+state.Flow.Workflow+" is stopped.")
+	}
 	err := e.write(ctx, store.End{ID: item, Result: resultOf(&done, nil), Deliver: deliver, Session: s.Key, State: state, Messages: told})
 	if err == nil {
 		e.stopAll(ctx, stopped)
@@ -183,7 +189,7 @@ func (r *running) stopWaiting(ctx context.Context, m Message, s session.Session,
 	switch {
 	case m.History != nil:
 		done.Reply = "The client keeps this conversation, so it can only be stopped there: close the connection of the request."
-	case s.Turn.ID == "" && len(subAgents(s.State)) == 0:
+	case s.Turn.ID == "" && len(subAgents(s.State)) == 0 && !s.Flow.Runs():
 		err = r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(&done, nil), Deliver: r.replies})
 	default:
 		done, err = r.halt(ctx, s, r.item.ID, r.replies)

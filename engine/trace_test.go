@@ -45,7 +45,9 @@ func (s spanSent) attribute(name string) string {
 }
 
 func (c *collector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	var body struct{ ResourceSpans []struct{ ScopeSpans []struct{ Spans []spanSent } } }
+	var body struct {
+		ResourceSpans []struct{ ScopeSpans []struct{ Spans []spanSent } }
+	}
 	raw := json.NewDecoder(r.Body)
 	var text json.RawMessage
 	if raw.Decode(&text) != nil || json.Unmarshal(text, &body) != nil {

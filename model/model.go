@@ -9,6 +9,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,9 +53,40 @@ type Info struct {
 	// CacheLife is how long the provider caches the beginning of a request for later
 	// requests that begin in the same way; 0 means that it has no prompt cache.
 	CacheLife time.Duration
+	// Price is what its tokens cost; the zero value is unknown.
+	Price Price
 	// Deferral reports whether the provider accepts tools that the model does not read
 	// until a result names them, see [Request].
 	Deferral bool
+}
+
+// Price is what a million tokens cost, in a currency of the operator's. The parts of a
+// request that a provider caches have prices of their own.
+type Price struct {
+	Input, Output float64
+	// CacheRead and CacheWrite are shares of Input: what a token costs that is read from the
+	// prompt cache, and one that is written to it. 0 means as [CacheRead] and [CacheWrite]
+	// say.
+	CacheRead, CacheWrite float64
+}
+
+// The shares that apply where an adapter states none: reading costs a tenth, and writing is
+// free.
+const (
+	CacheRead  = 0.1
+	CacheWrite = 1
+)
+
+// Cached returns the shares, with the defaults.
+func (p Price) Cached() (read, write float64) {
+	return cmp.Or(p.CacheRead, CacheRead), cmp.Or(p.CacheWrite, CacheWrite)
+}
+
+// Of returns what tokens cost; 0 when the price is unknown.
+func (p Price) Of(t Tokens) float64 {
+	read, write := p.Cached()
+	plain := t.Input - t.CacheRead - t.CacheWrite
+	return (p.Input*(float64(plain)+read*float64(t.CacheRead)+write*float64(t.CacheWrite)) + p.Output*float64(t.Output)) / 1e6
 }
 
 // Request is one question to a model.

@@ -50,8 +50,9 @@ func (c *condition) failed(err error) outcome {
 
 // compiler compiles conditions, each text once.
 type compiler struct {
-	calls      bool     // conditions may read facts about calls
-	env        *cel.Env // created when first needed: that takes a moment
+	calls      bool       // conditions may read facts about calls
+	own        []Variable // instead of facts: those of [Conditions]
+	env        *cel.Env   // created when first needed: that takes a moment
 	conditions []*condition
 	known      map[string]int
 }
@@ -82,8 +83,13 @@ func (c *compiler) environment() (*cel.Env, error) {
 		cel.ExpressionNodeLimit(MaxCondition),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateDurationLiterals()),
 	}
-	for _, f := range c.facts() {
-		options = append(options, cel.Variable(f.String(), f.kind()))
+	for _, v := range c.own {
+		options = append(options, cel.Variable(v.Name, v.Kind.cel()))
+	}
+	if c.own == nil {
+		for _, f := range c.facts() {
+			options = append(options, cel.Variable(f.String(), f.kind()))
+		}
 	}
 	return cel.NewEnv(options...)
 }
@@ -106,7 +112,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 	if issues.Err() != nil {
 		return 0, c.explain(text, issues)
 	}
-	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls) { // the type of an argument is known only in the call
+	if of := checked.OutputType(); of != cel.BoolType && (of != cel.DynType || !c.calls && c.own == nil) { // the type of an argument is known only in the call
 		return 0, wrong("the condition is of type %s; it must be true or false, as in channel == \"web\"", checked.OutputType())
 	}
 	if zone, err := badZone(checked.NativeRep()); err != nil {
@@ -123,7 +129,7 @@ func (c *compiler) compile(text string) (number int, problem *mistake) {
 		return 0, wrong("the pattern of matches must be a text in quotes: how long a match takes depends on it")
 	}
 	facts, limit, match := factsOf(checked.NativeRep()), uint64(MaxCost), maxMatch
-	if facts.ofCall() {
+	if facts.ofCall() || c.own != nil {
 		limit, match = MaxCallCost, maxCallMatch
 	}
 	if problem := unknownRisk(checked.NativeRep()); problem != "" {
@@ -174,9 +180,12 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 			name = cmp.Or(identifier.FindString(string(line[m.column:])), name)
 		}
 	}
-	if begin, _, _ := strings.Cut(name, "."); !c.calls && (begin == "args" || begin == "command") {
+	if begin, _, _ := strings.Cut(name, "."); !c.calls && c.own == nil && (begin == "args" || begin == "command") {
 		m.reason = fmt.Sprintf("the condition reads %q: what a caller sees is decided before there is a call. Write a rule under policy", name)
 		return m
+	}
+	if c.own != nil { // they have no dots in their names
+		name, _, _ = strings.Cut(name, ".")
 	}
 	m.reason = fmt.Sprintf("the condition reads %q, which is no fact and no function%s", name, nearest.Hint(name, c.names()))
 	if !strings.Contains(m.reason, "did you mean") {
@@ -186,6 +195,12 @@ func (c *compiler) explain(text string, issues *cel.Issues) *mistake {
 }
 
 func (c *compiler) factNames() (names []string) {
+	if c.own != nil {
+		for _, v := range c.own {
+			names = append(names, v.Name)
+		}
+		return names
+	}
 	for _, f := range c.facts() {
 		names = append(names, f.String())
 	}

@@ -20,6 +20,8 @@ type Compact struct {
 	// Mode is how the selection reached the model; empty in explanations that an
 	// older etui stored.
 	Mode Mode `json:"mode,omitempty"`
+	// Phase is that of the workflow that ran, as in [Request].
+	Phase string `json:"phase,omitempty"`
 	// All, Usable, Sent, Meta and Budget count tokens as [Tokens] does. In explanations
 	// that an older etui stored, All is 0, and Sent includes Meta.
 	All    int `json:"tokens_all,omitempty"`
@@ -60,7 +62,7 @@ type Scored struct {
 // have one.
 func (sel *Selection) Compact() Compact {
 	t := sel.Tokens()
-	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
+	c := Compact{Tools: len(sel.stages), Mode: sel.Mode, Phase: sel.Request.Phase, All: t.All, Usable: t.Usable, Sent: t.Sent, Meta: t.Meta, Budget: t.Budget, Dropped: map[Stage]int{}}
 	best := rank.NewTop[Match](compactNear, compareMatches)
 	for i, stage := range sel.stages {
 		if stage != Sent && sel.ranking.Scores[i] > 0 {

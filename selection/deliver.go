@@ -22,6 +22,9 @@ func (sel *Selection) deliver() {
 	if use, _ := metaEntry(UseSkill); sel.Mode == Direct && !sel.selector.config.Off && sel.hasSkills() && !slices.Contains(sel.Declared, use) {
 		sel.Declared = append(sel.Declared, use) // the first skill came after the session began, and there is no call_tool
 	}
+	if finish, _ := metaEntry(FinishPhase); sel.Request.Phase != "" && !slices.Contains(sel.Declared, finish) {
+		sel.Declared = append(sel.Declared, finish) // the workflow began in a session that was there
+	}
 	announced := sel.announced()
 	for _, e := range sent {
 		switch {
@@ -81,9 +84,15 @@ func (sel *Selection) keep() {
 // declare adds a tool to the front, if it may be used.
 func (sel *Selection) declare(name string) {
 	e, ok := sel.selector.catalog.Get(name)
-	if ok && sel.stages[e.Position()].Usable() && !slices.Contains(sel.Declared, e) {
+	if !ok || slices.Contains(sel.Declared, e) {
+		return
+	}
+	switch {
+	case sel.stages[e.Position()].Usable():
 		sel.stages[e.Position()] = Sent
 		sel.Declared = append(sel.Declared, e)
+	case sel.holds(e):
+		sel.Declared = append(sel.Declared, e) // shown, and refused when it is called
 	}
 }
 

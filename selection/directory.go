@@ -83,7 +83,13 @@ func (sel *Selection) revoked(directory string) bool {
 // hides reports whether a tool has that name and may not be used.
 func (sel *Selection) hides(name string) bool {
 	e, ok := sel.selector.catalog.Get(name)
-	return ok && !sel.Stage(e).Usable()
+	return ok && !sel.Stage(e).Usable() && !sel.holds(e)
+}
+
+// holds reports whether the session's front may go on showing a tool that only the active
+// toolset leaves out.
+func (sel *Selection) holds(e *catalog.Entry) bool {
+	return sel.Request.Held && !sel.anew && sel.Stage(e) == Toolset
 }
 
 // hidesGroup reports whether a group with its count, as in "file 7", has tools and
@@ -91,7 +97,7 @@ func (sel *Selection) hides(name string) bool {
 func (sel *Selection) hidesGroup(counted string) bool {
 	name, _, _ := strings.Cut(counted, " ")
 	members := sel.selector.catalog.Groups(name)
-	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() })
+	return len(members) > 0 && !slices.ContainsFunc(members, func(e *catalog.Entry) bool { return sel.Stage(e).Usable() || sel.holds(e) })
 }
 
 // linesWithin joins n lines. It reports false when they have more than the given

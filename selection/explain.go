@@ -13,7 +13,9 @@ import (
 // Explanation says what a selection did and why. It is for operators, because it
 // names tools that the caller may not see.
 type Explanation struct {
-	Query string     `json:"query"`
+	Query string `json:"query"`
+	// Phase is that of the workflow that runs, as in [Request].
+	Phase string     `json:"phase,omitempty"`
 	Facts chat.Facts `json:"facts"`
 	// Mode is how the selection reaches the model, and Why the reason for it.
 	Mode Mode   `json:"mode"`
@@ -57,7 +59,7 @@ const MaxParts = 64
 // Explain says what was done and why, for every tool.
 func (sel *Selection) Explain() Explanation {
 	x := Explanation{
-		Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
+		Phase: sel.Request.Phase, Query: sel.Request.Query, Facts: sel.Request.Facts, Mode: sel.Mode, Why: sel.Why, Deferred: len(sel.Deferred),
 		Funnel: sel.funnel(), Tokens: sel.Tokens(), Counts: sel.Counts(),
 		Declared: names(sel.Declared), Announced: names(sel.Announced),
 		Tools: make([]Verdict, 0, len(sel.stages)), Skills: sel.Skills(),

@@ -1,6 +1,10 @@
 package selection
 
-import "github.com/etui-run/etui/catalog"
+import (
+	"slices"
+
+	"github.com/etui-run/etui/catalog"
+)
 
 // fit cuts the usable tools down to the ones that are sent: all of them in the
 // mode direct, otherwise the pinned tools and the best ranked ones that fit the
@@ -11,7 +15,11 @@ func (sel *Selection) fit() {
 		sel.Ranked = sel.Ranked[:min(len(sel.Ranked), sel.limit)]
 		return
 	}
-	left, sent := sel.budget, 0
+	left, sent, limit := sel.budget, 0, sel.limit
+	if sel.Request.Phase != "" && sel.few() { // the tools of a phase are chosen, whatever the words
+		sel.rankAll()
+		limit = len(sel.Ranked)
+	}
 	for i, stage := range sel.stages {
 		if stage != Sent {
 			continue
@@ -24,7 +32,7 @@ func (sel *Selection) fit() {
 	kept := sel.Ranked[:0]
 	for _, m := range sel.Ranked {
 		switch {
-		case sent == sel.limit:
+		case sent == limit:
 			continue
 		case sel.stages[m.Position()] != Sent: // not pinned
 			sel.stages[m.Position()] = sel.spend(&left, m.Entry)
@@ -37,6 +45,17 @@ func (sel *Selection) fit() {
 		}
 	}
 	sel.Ranked = kept
+}
+
+// rankAll puts the usable tools that no word of the question found behind the others.
+func (sel *Selection) rankAll() {
+	var rest []Match
+	for _, e := range sel.Usable() {
+		if !slices.ContainsFunc(sel.Ranked, func(m Match) bool { return m.Entry == e }) {
+			rest = append(rest, Match{Entry: e})
+		}
+	}
+	sel.Ranked = append(slices.Clip(sel.Ranked), rest...)
 }
 
 // spend takes a tool's tokens from the rest of the budget, if they fit.

@@ -22,11 +22,13 @@ const (
 	// UseSkill takes a skill up: it returns the skill's instructions and switches
 	// the session to its tools.
 	UseSkill = "use_skill"
+	// FinishPhase ends a phase of a workflow, if the host finds that it may end.
+	FinishPhase = "finish_phase"
 )
 
 // metaTools are their definitions, in the order in which they are declared. Their
 // bytes are the same in every request.
-var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill)}
+var metaTools = []*catalog.Entry{declared(FindTools), declared(DescribeTool), declared(CallTool), declared(UseSkill), declared(FinishPhase)}
 
 // declared makes an entry of the definition of that name in package meta.
 func declared(name string) *catalog.Entry {
@@ -65,6 +67,10 @@ func (sel *Selection) metaTools() []*catalog.Entry {
 	for _, e := range metaTools {
 		name := e.Definition.Name
 		switch {
+		case name == FinishPhase:
+			if sel.Request.Phase != "" {
+				tools = append(tools, e)
+			}
 		case sel.selector.config.Off,
 			name == UseSkill && !sel.hasSkills(),
 			name != UseSkill && sel.Mode == Direct,

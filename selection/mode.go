@@ -110,7 +110,7 @@ func (sel *Selection) few() bool {
 func (sel *Selection) auto() (Mode, string) {
 	req := &sel.Request
 	switch {
-	case sel.few():
+	case sel.few() && (req.Phase == "" || req.Uncached):
 		return Direct, "few enough to send all"
 	case req.Native && sel.usable <= maxDeferred:
 		return Native, "the model's provider can defer tools"

@@ -60,6 +60,13 @@ type Request struct {
 	// Cold is set when the provider's cache no longer holds the session, so that
 	// making its front anew costs nothing.
 	Cold bool
+	// Phase is set while a workflow runs in the session, to its name, a slash and that of the
+	// phase: the model can end the phase, and the toolset will change, so that Auto prefers a
+	// mode in which tools can be announced.
+	Phase string
+	// Held keeps declared tools and the directory although the active toolset leaves some
+	// of their tools out. Calls of these are refused all the same.
+	Held bool
 	// Called names the tools that were called in the part of the session that is
 	// still sent, in order. They are declared when the front is made anew.
 	Called []string

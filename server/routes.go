@@ -79,6 +79,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 		{"POST /api/tools/{name}", Person, "a CallRequest in, the result of the tool out", own.Call},
 		{"POST /api/tools/{name}/judge", Person, "a CallRequest in: what would become of the call", own.Judge},
 		{"GET /api/skills", Person, "the toolsets that the sender may see, for operators all, and which one is active: ?agent=", own.Toolsets},
+		{"GET /api/workflows", Person, "the workflows that a message can begin", own.Workflows},
 		{"PUT /api/skills", Operator, `make a toolset active: {"agent": "", "skill": ""}`, own.SetToolset},
 		{"GET /api/agents", Client, "an AgentStatus for each agent", own.Agents},
 		{"PUT /api/agents/{name}", Operator, "a Control in, the AgentStatus out", own.Control},

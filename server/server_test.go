@@ -64,6 +64,7 @@ func ExampleServer_Routes() {
 	// person    POST /api/tools/{name}
 	// person    POST /api/tools/{name}/judge
 	// person    GET /api/skills
+	// person    GET /api/workflows
 	// operator  PUT /api/skills
 	// client    GET /api/agents
 	// operator  PUT /api/agents/{name}

@@ -65,6 +65,8 @@ type State struct {
 	Spawned int `json:"spawned,omitempty"`
 	// Tokens are what the provider has counted since then, where they are limited.
 	Tokens int `json:"tokens,omitempty"`
+	// Flow is the run of a workflow, also after its end; nil when there was none.
+	Flow *Flow `json:"flow,omitempty"`
 }
 
 // Open reports whether something is left to do: a turn has not ended, or a call waits.
@@ -192,6 +194,8 @@ type Front struct {
 	Strategy string `json:"strategy,omitempty"`
 	Skill    string `json:"skill,omitempty"`
 	Groups   string `json:"groups,omitempty"`
+	// Held reports that the tools stayed when a phase began that has others.
+	Held bool `json:"held,omitempty"`
 	// Tools, System and First are hashes of the declared tools, of the system
 	// prompt and of the first message.
 	Tools  string `json:"tools,omitempty"`
@@ -213,6 +217,7 @@ func (s State) Clone() State {
 	s.Awaits = slices.Clone(s.Awaits)
 	s.Granted = slices.Clone(s.Granted)
 	s.Reply = slices.Clone(s.Reply)
+	s.Flow = s.Flow.Clone()
 	return s
 }
 

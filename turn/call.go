@@ -20,6 +20,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 // round is the calls of one answer of the model.
@@ -171,6 +172,9 @@ func (t *run) result(j *job) chat.Message {
 	t.done.Calls++
 	if j.entry != nil {
 		name := j.entry.Definition.Name
+		if t.flows() {
+			workflow.Observe(t.state.Flow, name, j.result)
+		}
 		t.done.Used = append(t.done.Used, Used{Tool: name, Failed: j.result.Failed, Version: j.entry.Hash(), Searches: t.found[name]})
 	}
 	for name, queries := range j.found {
@@ -283,6 +287,10 @@ func (t *run) resolve(j *job) {
 		j.meta, j.alone, j.whole = t.useSkill, true, true
 		return
 	}
+	if name == selection.FinishPhase {
+		j.meta, j.alone = t.finishPhase, true
+		return
+	}
 	now := t.now()
 	entry, stage := t.admit(now, name)
 	if j.broken && (entry == nil || !stage.Usable()) {
@@ -311,6 +319,9 @@ func (t *run) resolve(j *job) {
 // refuse is the result for a tool that may not be called. If only the active skill
 // excludes the tool, the result says how to get to it.
 func (t *run) refuse(name string, entry *catalog.Entry, stage selection.Stage) chat.Result {
+	if t.flows() && entry != nil && stage == selection.Toolset {
+		return tool.Failure("%q is not among the tools of the phase %s; %s ends the phase when its work is done", name, t.state.Flow.Phase, selection.FinishPhase)
+	}
 	if active := t.selected.ActiveSkill(); entry != nil && stage == selection.Toolset && active != "" {
 		return tool.Failure("%q is not among the tools of the active skill %s; %s with the name %s takes up all tools", name, active, selection.UseSkill, catalog.Full)
 	}

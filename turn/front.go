@@ -26,6 +26,7 @@ const (
 	Idle              Break = "idle"       // longer than the provider keeps its cache
 	Compaction        Break = "compaction" // the oldest messages were dropped
 	SkillSwitch       Break = "skill_switch"
+	PhaseSwitch       Break = "phase_switch"  // the same, by a workflow
 	GroupsChange      Break = "groups_change" // the agent has other tools
 	ModeChange        Break = "mode_change"
 	StrategyChange    Break = "strategy_change"
@@ -37,11 +38,11 @@ const (
 
 // Breaks lists the causes. When several come together, the first one counts.
 func Breaks() []Break {
-	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, GroupsChange, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
+	return []Break{NewSession, ModelSwitch, Idle, Compaction, SkillSwitch, PhaseSwitch, GroupsChange, ModeChange, StrategyChange, Revocation, ToolsAppended, DefinitionChanged, PromptChanged}
 }
 
 // breaks counts cache breaks by their place in Breaks.
-type breaks [12]atomic.Int64
+type breaks [13]atomic.Int64
 
 // CacheBreaks returns how often the turns of r broke the prompt cache, by cause.
 // Causes that did not occur are left out; a model without a prompt cache has none.
@@ -69,6 +70,8 @@ func (r *Runner) cold(in Input) Break {
 		return Idle
 	case front.First != "" && (len(in.kept) == 0 || front.First != said(in.kept[0])):
 		return Compaction
+	case front.Skill != in.skill() && in.Session.Flow.Runs():
+		return PhaseSwitch
 	case front.Skill != in.skill():
 		return SkillSwitch
 	case front.Groups != in.Groups:
@@ -101,7 +104,7 @@ func (r *Runner) advance(in Input, sel *selection.Selection) session.State {
 	}
 	state.Front = session.Front{
 		Mode: string(sel.Mode), Model: r.model.Info().Name, Strategy: in.Options.Strategy.String(), Skill: in.skill(), Groups: in.Groups,
-		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time,
+		Tools: definitions(sel.Declared), First: state.Front.First, Used: in.Facts.Time, Held: sel.Request.Held,
 	}
 	return state
 }
@@ -140,7 +143,7 @@ func broke(cold Break, before, after session.State) Break {
 		return slices.ContainsFunc(from, func(name string) bool { return !slices.Contains(of, name) })
 	}
 	switch {
-	case cold != "" && (cold != SkillSwitch && cold != GroupsChange || !same):
+	case cold != "" && (cold != SkillSwitch && cold != PhaseSwitch && cold != GroupsChange || !same):
 		return cold
 	case same:
 		return ""

@@ -139,7 +139,9 @@ const minGuess = 2048
 // states it, or it is smaller than the request. Pictures are no measure.
 func (t *run) learn(err error, bytes int) {
 	window := max(bytes/prompt.BytesPerToken, minGuess)
-	if slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool { return len(m.Files) > 0 && m.Role == chat.User || m.Result != nil && len(m.Result.Images) > 0 }) {
+	if slices.ContainsFunc(t.prompt.Messages, func(m chat.Message) bool {
+		return len(m.Files) > 0 && m.Role == chat.User || m.Result != nil && len(m.Result.Images) > 0
+	}) {
 		window = 0
 	}
 	if stated := model.WindowOf(err); stated > 0 {

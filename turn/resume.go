@@ -175,6 +175,9 @@ func (t *run) resume() {
 	if asked >= 0 {
 		t.in.Text = t.in.Session.Messages[asked].Text
 	}
+	if t.flows() {
+		t.in.Text = t.phaseQuestion()
+	}
 	t.in = t.know(t.in)
 	t.before = t.in.stored[:max(0, lastQuestion(t.in.stored))]
 	if t.summarize(); t.stopped {

@@ -87,7 +87,10 @@ func (t *run) takeUp(skill catalog.Skill, file string) chat.Result {
 	if skill.Guide != nil {
 		instructions = t.once(instructionsOf+skill.Name, instructions)
 	}
-	if !t.selector.Catalog().Switches(skill) {
+	switch switches := t.selector.Catalog().Switches(skill); {
+	case switches && t.flows() && instructions == "":
+		return tool.Failure("the phase %s has tools of its own; %s ends it when its work is done", t.state.Flow.Phase, selection.FinishPhase)
+	case !switches || t.flows(): // the tools are those of the phase
 		return tool.Text(instructions)
 	}
 	if t.selected.Request.Facts.Skill != skill.Name {

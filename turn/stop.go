@@ -12,6 +12,7 @@ import (
 	"github.com/etui-run/etui/chat"
 	"github.com/etui-run/etui/identity"
 	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/workflow"
 )
 
 // ErrStopped is the cause with which a host cancels the context of a turn that a person
@@ -27,6 +28,9 @@ const notRun = "the turn was cancelled before this call was run"
 func (t *run) halt(said string) {
 	note := stopNote(t.prompt.Messages, t.state.Turn.Calls)
 	t.done.Stopped = true
+	if t.flows() {
+		workflow.End(t.state.Flow, workflow.Stopped, "a person stopped it")
+	}
 	text := note
 	if said != "" {
 		note = "\n\n" + note

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +40,7 @@ import (
 	"github.com/etui-run/etui/selection"
 	"github.com/etui-run/etui/session"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Config says how turns run. Zero values have sensible limits.
@@ -86,6 +89,8 @@ type Config struct {
 	// Chooser decides which tools and skills come first when the recommender's rules
 	// are unsure; nil leaves it to the rules.
 	Chooser *Chooser
+	// Models are the models that phases of workflows may name.
+	Models map[string]model.Model
 	// Embedder returns the meaning of questions as vectors; nil ranks by words alone.
 	Embedder Embedder
 	// Tracer makes a span of each call that runs; nil makes none.
@@ -106,7 +111,8 @@ type Runner struct {
 	selector func() *selection.Selector
 	prompt   *prompt.Builder
 	config   Config
-	broken   breaks
+	broken   *breaks
+	others   sync.Map                                   // of *Runner, by the models that phases name
 	learned  atomic.Int64                               // the model's window, as the provider stated it; 0 when it did not
 	clean    [prompt.Custom + 1]atomic.Pointer[cleaned] // by strategy: the last system prompt
 }
@@ -132,7 +138,7 @@ func New(m model.Model, selector func() *selection.Selector, p *prompt.Builder, 
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{model: m, selector: selector, prompt: p, config: cfg}
+	return &Runner{model: m, selector: selector, prompt: p, config: cfg, broken: &breaks{}}
 }
 
 // Input is one message and everything that its turn may use.
@@ -180,6 +186,8 @@ type Input struct {
 	// up results of sub-agents. A turn that reaches one
 	// of them ends with a reply that says so.
 	MaxSteps, MaxTokens int
+	// Plan is the workflow that the session's Flow runs; nil when none runs.
+	Plan *workflow.Plan
 	// Unasked makes a tool's question to the user fail: nobody would read it.
 	Unasked bool
 	// Options choose the strategy and limit the tools and skills.
@@ -220,6 +228,9 @@ type Event struct {
 	Progress *Progress
 	// Result is what a call gave.
 	Result *chat.Result
+	// Phase is how far a workflow has come. It comes when a phase begins, before each
+	// question to the model, and when the run ends.
+	Phase *PhaseEvent
 	// Step has become part of the conversation. Store it before the next event is read.
 	Step *Step
 	// Done ends the turn.
@@ -279,6 +290,9 @@ type Done struct {
 	CacheBreaks []Break `json:"cache_breaks,omitempty"`
 	// Used are the tools that the calls reached, in the order of the calls.
 	Used []Used `json:"used,omitempty"`
+	// Flow is the run of a workflow in the session, as the turn left it, without its
+	// evidence; nil when there is none.
+	Flow *session.Flow `json:"flow,omitempty"`
 	// Skill is the toolset that is active at the end, unless it is hidden from the caller, and Tokens what its tools cost in
 	// the turn's last request, and what that saved.
 	Skill  string           `json:"skill"`
@@ -298,7 +312,9 @@ type Used struct {
 
 // Select makes the selection of a turn without running it.
 func (r *Runner) Select(ctx context.Context, in Input) *selection.Selection {
-	return r.choose(ctx, r.selector(), r.know(in))
+	t := &run{Runner: r, agent: r, ctx: ctx, in: in, selector: r.selector()}
+	t.takePhase()
+	return t.choose(ctx, t.selector, t.know(t.in))
 }
 
 // choose selects. When the recommender is unsure, the chooser is asked first.
@@ -336,6 +352,7 @@ func (r *Runner) request(s *selection.Selector, in Input) selection.Request {
 		Mode: in.Mode, Native: info.Deferral, Uncached: info.CacheLife == 0,
 		Began: selection.Mode(in.Session.Front.Mode), Declared: in.Session.Declared, Announced: announced(in.kept),
 		Cold: in.cold != "", Called: called(in.kept), SkillList: in.Session.SkillList,
+		Phase: in.Session.Flow.Place(), Held: in.Session.Front.Held && in.cold == "",
 	}
 	if s.Recommends() {
 		req.Used = uses(in.Session.Messages)
@@ -355,9 +372,18 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 		t := r.begin(ctx, &in, yield)
 		for t.running() {
 			if t.round == nil {
+				if !t.proceed() {
+					return
+				}
 				answer, ok := t.ask()
 				if !ok {
 					return
+				}
+				if len(answer.Calls) == 0 && t.flows() {
+					if !t.reply(answer) {
+						return
+					}
+					continue
 				}
 				if len(answer.Calls) == 0 {
 					t.finish(answer)
@@ -376,6 +402,7 @@ func (r *Runner) Run(ctx context.Context, in Input) iter.Seq2[Event, error] {
 // run is a turn in progress.
 type run struct {
 	*Runner
+	agent    *Runner         // of the agent's own model
 	ctx      context.Context //nolint:containedctx // a run lives as long as the call of Run that made it
 	in       Input
 	yield    func(Event, error) bool
@@ -397,11 +424,13 @@ type run struct {
 	found    map[string][]string // by tool: the queries of the turn's searches that found it
 	shown    int                 // bytes of the pictures of results
 	attached int                 // bytes of the pictures of messages
+	warning  string              // of the phase: why it has all tools
 }
 
 // begin selects, builds the prompt and yields both.
 func (r *Runner) begin(ctx context.Context, in *Input, yield func(Event, error) bool) *run {
-	t := &run{Runner: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
+	t := &run{Runner: r, agent: r, ctx: tool.WithHost(ctx, tool.Host{Facts: in.Facts}), in: *in, yield: yield, selector: r.selector(), begun: time.Now(), waits: r.config.Approvals && !in.Unstored}
+	t.takePhase()
 	if in.resumes() {
 		t.resume()
 		return t
@@ -435,6 +464,7 @@ func (t *run) open() chat.Message {
 	t.selected = t.choose(t.ctx, t.selector, t.in)
 	t.state = t.advance(t.in, t.selected)
 	question := prompt.NewMessage(t.in.Text, t.withInstructions(t.note()), t.selected.Request.Facts, t.selected.Announced, t.selected.Named, t.in.Options)
+	question.Note = below(question.Note, t.phaseNote())
 	question.Files = t.in.Files
 	if t.in.Outcome != nil && t.in.Outcome.System {
 		question.Channel = identity.System
@@ -462,7 +492,12 @@ func (t *run) running() bool {
 	return !t.stopped && (t.round != nil || t.done.Steps < t.maxSteps() && !t.spent())
 }
 
-func (t *run) maxSteps() int { return cmp.Or(max(t.in.MaxSteps, 0), t.config.MaxSteps) }
+func (t *run) maxSteps() int {
+	if t.in.MaxSteps <= 0 && t.flows() {
+		return math.MaxInt // the workflow has limits of its own
+	}
+	return cmp.Or(max(t.in.MaxSteps, 0), t.config.MaxSteps)
+}
 
 // spent reports whether the turn has used the tokens that it may.
 func (t *run) spent() bool { return t.in.MaxTokens > 0 && t.state.Tokens >= t.in.MaxTokens }
@@ -505,6 +540,7 @@ const maxShrinks = 4
 func (t *run) ask() (answer chat.Message, ok bool) {
 	t.done.Steps++
 	t.fit()
+	defer t.spend(t.done.Usage)
 	answer, err := t.listen()
 	for n := 0; n < maxShrinks && err != nil && answer.Text == "" && t.shrink(err); n++ {
 		answer, err = t.listen()
@@ -584,6 +620,7 @@ func (t *run) store(messages ...chat.Message) bool {
 	t.state.Sent += len(messages)
 	step := &Step{State: t.state.Clone(), Messages: withoutImages(messages), Failed: t.failed, Taken: t.taken}
 	if t.ending {
+		t.done.Flow = t.state.Flow.Brief()
 		t.done.Skill, t.done.Tokens = t.selected.ActiveSkill(), t.selected.Tokens()
 		step.Done = &t.done
 	}
@@ -611,6 +648,7 @@ func (t *run) steer() bool {
 
 func (t *run) finish(answer chat.Message) {
 	t.done.Reply = answer.Text
+	t.leaveFlow()
 	var told []chat.Message
 	t.state, told = closed(t.state, t.in.Facts.Time)
 	t.ending = true

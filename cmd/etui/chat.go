@@ -135,6 +135,8 @@ func (r *reply) show(e api.Event) {
 	switch {
 	case e.Selected != nil:
 		r.note("· %d of %d tools sent, %d tokens (%.0f %% saved)", e.Selected.Sent, e.Selected.All, e.Selected.TokensSent+e.Selected.TokensMeta, e.Selected.SavedPercent)
+	case e.Phase != nil:
+		r.phase(*e.Phase)
 	case e.Text != "":
 		if r.text == nil {
 			r.text = r.answer()
@@ -240,6 +242,7 @@ func chatCommands() []chatCommand {
 			_, err := fmt.Fprintf(t.out, "%s goes with the next message.\n", printable.OneLine(path))
 			return err
 		}},
+		{engine.Run, "[NAME] [TEXT]", "run a workflow; without a name, go on with it", answer(engine.Run)},
 		{engine.Compact, "", "summarize the conversation so far, to save tokens", answer(engine.Compact)},
 		{engine.Stop, "", "end the turn of this conversation that runs elsewhere, or waits", answer(engine.Stop)},
 		{engine.Approve, "[ID]", "let a call run that waits; add session or always to approve more", answer(engine.Approve)},

@@ -173,6 +173,7 @@ var declared = map[string]string{
 	selection.FindTools:    "in the modes preselect, bridge and native",
 	selection.CallTool:     "in the modes preselect, bridge and native",
 	selection.DescribeTool: "in the mode bridge",
+	selection.FinishPhase:  "in every mode, while a [workflow](workflows.md) runs",
 	selection.UseSkill:     "in every mode, when there is a skill that the caller may take up",
 }
 

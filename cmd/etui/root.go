@@ -69,9 +69,12 @@ func codes(err error) (exit int, code string) {
 	var usage app.UsageError
 	var misconfigured config.Error
 	var refused *client.Error
+	var run ended
 	switch {
 	case err == nil:
 		return exitOK, ""
+	case errors.As(err, &run):
+		return run.code, "workflow"
 	case errors.As(err, &misconfigured):
 		return exitUsage, "configuration"
 	case errors.As(err, &usage), isUsage(err):
@@ -149,7 +152,7 @@ Start with "etui demo", then, in a second terminal, "etui chat".`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.Usagef("%w%s; see %q", plainFlag(err), nearestFlag(c, err), c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.channelsCommand(), a.approvalsCommand(), a.cronCommand(), a.evalCommand(), a.replayCommand(),
+	root.AddCommand(a.initCommand(), without(a.serveCommand(), "url", "json"), without(a.demoCommand(), "url", "json"), a.chatCommand(), a.runCommand(), a.selectCommand(), a.whoamiCommand(), a.keysCommand(), a.inboxCommand(), a.channelsCommand(), a.approvalsCommand(), a.cronCommand(), a.evalCommand(), a.replayCommand(),
 		a.toolsCommand(), a.skillsCommand(), a.mcpCommand(), a.agentsCommand(), a.sessionsCommand(), a.memoryCommand(), a.usageCommand(), a.auditCommand(), a.forgetCommand(), without(a.backupCommand(), "url"), without(a.restoreCommand(), "url"), a.tuneCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand(), a.manCommand())
 	a.addCompletion(root)
 	plainArgs(root)

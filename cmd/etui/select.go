@@ -115,6 +115,9 @@ func render(x selection.Explanation, all bool, width int) string {
 	steps = append(steps, fmt.Sprintf("%d sent", sent(x)))
 	fmt.Fprintf(&b, "%s\n", strings.Join(steps, " → "))
 	fmt.Fprintf(&b, "mode %s: %s\n", x.Mode, x.Why)
+	if x.Phase != "" {
+		fmt.Fprintf(&b, "phase %s of the workflow that runs\n", x.Phase)
+	}
 	fmt.Fprintf(&b, "%d of %d tokens sent, %d saved (%.1f %%), budget %d\n", x.Tokens.Sent, x.Tokens.All, x.Tokens.Saved, x.Tokens.SavedPercent, x.Tokens.Budget)
 	if x.Tokens.Usable < x.Tokens.All {
 		fmt.Fprintf(&b, "the skill and the request leave %d tools with %d tokens\n", x.Counts.Usable, x.Tokens.Usable)

@@ -52,6 +52,9 @@ func renderTurn(t engine.Turn, width int) string {
 	if c.Mode != "" {
 		head += fmt.Sprintf("mode %s\n", c.Mode)
 	}
+	if c.Phase != "" {
+		head += fmt.Sprintf("phase %s\n", c.Phase)
+	}
 	if extra := metaTools(names); extra != "" {
 		head += fmt.Sprintf("beside them: %s\n", extra)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/etui-run/etui/model/anthropic"
 	"github.com/etui-run/etui/model/offline"
 	"github.com/etui-run/etui/model/openai"
+	"github.com/etui-run/etui/model/script"
 	"github.com/etui-run/etui/sandbox"
 	"github.com/etui-run/etui/secret"
 	"github.com/etui-run/etui/selection"
@@ -38,7 +39,7 @@ const (
 
 // newModel makes a model. This is the one list of adapters: a new one costs its
 // folder and a line here.
-func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
+func newModel(file string, m config.Model, registry *catalog.Registry) (model.Model, error) {
 	transport := model.TransportConfig{Timeout: m.Timeout, Retries: m.Retries}
 	if m.Retries == 0 {
 		transport.Retries = -1
@@ -49,14 +50,15 @@ func newModel(m config.Model, registry *catalog.Registry) (model.Model, error) {
 	}
 	adapters := map[string]func() (model.Model, error){
 		"openai": func() (model.Model, error) {
-			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Blind: m.Blind, Headers: headers, Transport: model.Transport(transport)})
+			return openai.New(openai.Config{Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind, Headers: headers, Transport: model.Transport(transport)})
 		},
 		"anthropic": func() (model.Model, error) {
 			return anthropic.New(anthropic.Config{
-				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Blind: m.Blind,
+				Model: m.Model, BaseURL: m.BaseURL, APIKey: string(m.APIKey), Window: m.Window, MaxTokens: m.MaxTokens, CacheLife: m.CacheLife, Price: model.Price(m.Price), Blind: m.Blind,
 				Deferral: m.Mode == string(selection.Native), Headers: headers, Transport: model.Transport(transport),
 			})
 		},
+		"scripted": func() (model.Model, error) { return script.Read(config.Abs(file, m.Script)) },
 		"offline": func() (model.Model, error) {
 			return offline.New(offline.Config{Lookup: func(name string) (tool.Definition, bool) {
 				e, ok := registry.Catalog().Get(name)

@@ -89,7 +89,7 @@ func (a *App) newModels() (map[string]model.Model, error) {
 	}
 	models := map[string]model.Model{}
 	for _, m := range configs {
-		made, err := newModel(m, a.registry)
+		made, err := newModel(a.Workspace.File, m, a.registry)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ import (
 	"github.com/etui-run/etui/server/api"
 	"github.com/etui-run/etui/skill"
 	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
 )
 
 // Config says how an [App] runs.
@@ -90,6 +92,7 @@ type App struct {
 	texts    *texts
 	byName   map[string]model.Model // the models; the empty name is the first one
 	accounts []channel.Account
+	flows    workflow.Table
 	channels *channel.Host
 	close    []func() error
 }
@@ -255,6 +258,8 @@ func (a *App) engineConfig(ctx context.Context, settings Config) (engine.Config,
 		return e, err
 	}
 	a.byName = models
+	e.Workflows, e.Models = &a.flows, maps.Clone(models)
+	delete(e.Models, "")
 	if e.Agents, err = a.agents(ctx, models, stored); err != nil {
 		return e, err
 	}

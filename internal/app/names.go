@@ -128,7 +128,7 @@ func (x existing) missing(r config.Name) string {
 	case isGroup:
 		what, name, known = "group", group, x.groups
 	}
-	if known[name] {
+	if known[name] || r.Kind == config.Tool && known[strings.TrimSuffix(name, "Tool")] {
 		return ""
 	}
 	candidates := slices.Sorted(maps.Keys(known))

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,7 @@ type reloader struct {
 	found  bool // the file has been there
 	served *config.Config
 	limits control.Limits // in effect
+	flows  string         // stamps of the files of workflows, as they were read last
 	keys   string         // why the file of API keys cannot be used; empty if it can
 	status atomic.Pointer[api.Configuration]
 }
@@ -70,6 +72,7 @@ func newReloader(a *App) *reloader {
 		steady: a.steady, log: a.log, asked: make(chan struct{}, 1), text: w.Text, found: w.Found, served: w.Config, limits: limits(w.Config),
 	}
 	r.status.Store(&api.Configuration{File: w.File, Since: time.Now()})
+	r.flows, _ = r.stampFlows()
 	return r
 }
 
@@ -113,9 +116,11 @@ func (r *reloader) run(ctx context.Context) {
 				written.Reset(settle)
 			}
 			r.lookAtKeys(ctx)
+			r.lookAtFlows(ctx)
 		case <-r.asked:
 			r.look(ctx)
 			r.lookAtKeys(ctx)
+			r.lookAtFlows(ctx)
 		case <-written.C:
 			r.look(ctx)
 		}
@@ -198,6 +203,44 @@ func (a *App) followKeys(ctx context.Context) {
 	})
 }
 
+// lookAtFlows puts changed files of workflows in effect, unless a program runs that could
+// have written them. Then, or if one of them cannot be used, what was in effect stays.
+func (r *reloader) lookAtFlows(ctx context.Context) {
+	still := r.steady(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
+	now, err := r.stampFlows()
+	if err == nil && now == r.flows || !still() {
+		return
+	}
+	if now != r.flows {
+		r.flows = now
+		err = r.apply(ctx)
+	}
+	before := r.status.Load()
+	switch {
+	case err == nil:
+		r.status.Store(&api.Configuration{File: r.file, Since: time.Now()})
+	case before.Error != err.Error():
+		r.log.ErrorContext(ctx, "the changed workflows cannot be used; the previous ones stay in effect", "error", err)
+		r.status.Store(&api.Configuration{File: r.file, Since: before.Since, Error: err.Error()})
+	}
+}
+
+// stampFlows distinguishes versions of the files of workflows, and of their scripts beside
+// them, without reading them.
+func (r *reloader) stampFlows() (string, error) {
+	entries, err := os.ReadDir(filepath.Join(r.app.Workspace.Dir, config.FlowFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.flows, err
+	}
+	var stamp strings.Builder
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			fmt.Fprintln(&stamp, e.Name(), info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return stamp.String(), nil
+}
+
 // wait leaves a changed file for the next look.
 func (r *reloader) wait(ctx context.Context, seen fileStamp) {
 	if seen == r.seen || r.waits {
@@ -210,6 +253,9 @@ func (r *reloader) wait(ctx context.Context, seen fileStamp) {
 func (r *reloader) apply(ctx context.Context) error {
 	c, err := config.Parse(r.file, r.text, r.environ)
 	if err != nil {
+		return err
+	}
+	if err := c.AddFlows(r.app.Workspace.Dir, r.environ); err != nil {
 		return err
 	}
 	p, err := rulebookOf(c)
@@ -274,7 +320,9 @@ func onlyPolicyDiffers(a, b config.Config) bool {
 	expire := a.Policy.Approvals.Expire
 	a.Visibility, a.Policy, a.Users = b.Visibility, b.Policy, b.Users
 	a.Policy.Approvals.Expire = expire
-	a.Names = b.Names
+	a.Names, a.Workflows = b.Names, b.Workflows
+	a.Workflow.Name, a.Workflow.Description, a.Workflow.Limits, a.Workflow.Phases, a.Workflow.Place = b.Workflow.Name, b.Workflow.Description, b.Workflow.Limits, b.Workflow.Phases, b.Workflow.Place
+	a.Workflow.Script = b.Workflow.Script
 	a.Skills.Toolsets, a.Skills.Allow, a.Skills.Deny = b.Skills.Toolsets, b.Skills.Allow, b.Skills.Deny
 	return reflect.DeepEqual(a, b)
 }

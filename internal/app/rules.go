@@ -9,6 +9,7 @@ import (
 	"github.com/etui-run/etui/internal/config"
 	"github.com/etui-run/etui/rules"
 	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/workflow"
 )
 
 // rulebook is the part of the configuration that takes effect while etui serves:
@@ -22,6 +23,7 @@ type rulebook struct {
 	calls    *rules.Rules
 	// approvers allow or deny the answers of people; ask means that no rule decides.
 	approvers *rules.Rules
+	flows     *workflow.Set
 }
 
 // rulebookOf compiles the rules of a configuration. The error joins a
@@ -37,7 +39,9 @@ func rulebookOf(c *config.Config) (*rulebook, error) {
 	r.visible, wrong = compileRules(rules.Visibility, visible, config.CallDefaults(c.Visibility.Default))
 	r.calls, alsoWrong = compileRules(rules.Policy, c.Policy.Rules, c.Policy.Default)
 	r.approvers, notApprovers = compileRules(rules.Policy, c.Policy.Approvals.Rules, config.CallDefaults{Read: "ask", Write: "ask", Destructive: "ask"})
-	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers)
+	var noFlows error
+	r.flows, noFlows = compileFlows(c)
+	return r, errors.Join(unclear, wrong, alsoWrong, notApprovers, noFlows)
 }
 
 func compileRules(kind rules.Kind, from []config.CallRule, defaults config.CallDefaults) (*rules.Rules, error) {
@@ -86,6 +90,9 @@ func bookOf(c *catalog.Catalog) *rulebook {
 // apply puts the people, toolsets and rules into effect.
 func (r *rulebook) apply(a *App) error {
 	_, err := a.registry.Update(r.toolsets, r)
+	if err == nil {
+		a.flows.Store(r.flows)
+	}
 	return err
 }
 

@@ -243,7 +243,7 @@ func innerFolders(w *Workspace, dir string) (list []string, err error) {
 // trusted returns the files and folders that configure etui, and the memory that all
 // conversations read: those of the workspace, and those that a folder would have if etui were started in it.
 func trusted(w *Workspace, dir string) []string {
-	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"))
+	list := append(skillFolders(w), w.File, filepath.Join(dir, config.File), filepath.Join(dir, "memory"), filepath.Join(dir, config.FlowFolder))
 	for _, name := range workspaceFolders {
 		list = append(list, filepath.Join(dir, name))
 	}

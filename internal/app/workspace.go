@@ -79,6 +79,9 @@ func open(dir, file string, optional bool, environ []string) (*Workspace, error)
 	if w.Config, err = config.Parse(w.File, w.Text, environ); err != nil {
 		return nil, err
 	}
+	if err := w.Config.AddFlows(w.Dir, environ); err != nil {
+		return nil, err
+	}
 	if w.State = config.Abs(w.File, w.Config.State); w.State == "" {
 		w.State, err = stateFolder(w.Dir)
 		return w, err

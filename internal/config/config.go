@@ -30,7 +30,8 @@ type Config struct {
 	Admin      string       `yaml:"admin" default:"127.0.0.1:3885" help:"Loopback address of the admin API if listen is not a loopback address; otherwise the API is at listen. Empty: no admin API there."`
 	Skills     Skills       `yaml:"skills" help:"Abilities that come and go while etui runs, see skills.md. A plain list means toolsets."`
 	Sandbox    Sandbox      `yaml:"sandbox" help:"How etui runs the programs of skills and of the exec tool."`
-	Workflow   Workflow     `yaml:"workflow" help:"Which skill is active at first."`
+	Workflow   Workflow     `yaml:"workflow" help:"Which skill is active at first; and a workflow, as in workflows."`
+	Workflows  []Flow       `yaml:"workflows" help:"Work in phases, see workflows.md. Files workflows/NAME.yaml in the workspace have one each. Changes take effect while etui serves."`
 	Users      []User       `yaml:"users" help:"The people whom etui knows, see people.md. Changes take effect while etui serves."`
 	Visibility Visibility   `yaml:"visibility" help:"Who may see which tools, see docs/visibility.md. Changes take effect while etui serves."`
 	Policy     Policy       `yaml:"policy" help:"Which calls of visible tools may run, see docs/policy.md. Changes take effect while etui serves."`
@@ -66,7 +67,7 @@ type API struct {
 // Model is a language model.
 type Model struct {
 	Name      string                  `yaml:"name" required:"true" help:"Name by which agents refer to it."`
-	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline" help:"openai is any server with OpenAI's chat completions API."`
+	Provider  string                  `yaml:"provider" required:"true" enum:"openai,anthropic,offline,scripted" help:"openai is any server with OpenAI's chat completions API; scripted plays the answers of a file, for tests and first looks."`
 	Model     string                  `yaml:"model" help:"The provider's name of the model."`
 	BaseURL   string                  `yaml:"base_url" help:"URL of the provider, for a server of your own: http://127.0.0.1:11434/v1."`
 	APIKey    secret.Value            `yaml:"api_key" help:"Use ${NAME}."`
@@ -75,9 +76,19 @@ type Model struct {
 	Headers   map[string]secret.Value `yaml:"headers" help:"Sent with every request."`
 	Timeout   time.Duration           `yaml:"timeout" default:"60s" help:"How long the model may take to begin an answer."`
 	CacheLife time.Duration           `yaml:"cache_life" negative:"true" help:"How long the provider caches the beginning of a request. Default: 5m for anthropic, 1h for openai. -1s: not at all."`
+	Price     Price                   `yaml:"price" help:"What a million tokens cost, in any currency: for the cost of workflows."`
+	Script    string                  `yaml:"script" help:"scripted: file with its answers, see workflows.md."`
 	Mode      string                  `yaml:"mode" enum:"auto,direct,preselect,bridge,native" help:"How the tools reach this model. Default: selection.mode."`
 	Blind     bool                    `yaml:"blind" help:"The model takes neither pictures nor PDFs: it reads about them instead."`
 	Retries   int                     `yaml:"retries" default:"2" help:"How often a request is retried after 429, 5xx and lost connections."`
+}
+
+// Price is what a million tokens cost.
+type Price struct {
+	Input      float64 `yaml:"input" max:"100000" help:"Tokens of a request."`
+	Output     float64 `yaml:"output" max:"100000" help:"Tokens of an answer."`
+	CacheRead  float64 `yaml:"cache_read" max:"1" help:"What a token costs that the provider's cache has, as a share of input. Default: 0.1."`
+	CacheWrite float64 `yaml:"cache_write" max:"10" help:"What a token costs that goes into that cache, as a share of input. Default: 1.25 for anthropic, else 1."`
 }
 
 // The defaults of a model's Timeout and Retries.
@@ -171,9 +182,71 @@ type Toolset struct {
 // Foreign is a value of another program, of any kind. It is accepted and not kept.
 type Foreign string
 
-// Workflow says which skill is active at first.
+// Workflow says which skill is active at first. With phases it is a workflow, too.
 type Workflow struct {
 	DefaultSkill string `yaml:"default_skill" also:"defaultSkill,default-skill" default:"full" help:"Skill that is active until another is chosen. Files of other programs may write defaultSkill or default-skill."`
+
+	Name        string     `yaml:"name" default:"main" help:"Name of the workflow, if it has phases."`
+	Description string     `yaml:"description" help:"What it does, for people."`
+	Limits      FlowLimits `yaml:"limits" help:"Limits of a run."`
+	Phases      []Phase    `yaml:"phases" help:"Phases of the workflow, see workflows."`
+	Script      string     `yaml:"script" help:"As in workflows."`
+	// Place is where it begins.
+	Place Position `yaml:"-"`
+}
+
+// Filled notes the place of the workflow.
+func (w *Workflow) Filled(in *form.Reader, n *yaml.Node) { w.Place = in.Position(n) }
+
+// Flow is a workflow: work in phases.
+type Flow struct {
+	Name        string     `yaml:"name" help:"Name by which messages and etui run call it. Default: that of the file workflows/NAME.yaml; in etui.yaml it is required."`
+	Description string     `yaml:"description" help:"What it does, for people."`
+	Limits      FlowLimits `yaml:"limits" help:"Limits of a run: rounds (default: 200) and tokens."`
+	Phases      []Phase    `yaml:"phases" required:"true" help:"Its phases. The first one begins."`
+	Script      string     `yaml:"script" help:"File beside this one with answers that are played where the model is the offline model, so that people can see the workflow without a key."`
+	// Place is where it begins.
+	Place Position `yaml:"-"`
+}
+
+// Filled notes the place of the workflow.
+func (f *Flow) Filled(in *form.Reader, n *yaml.Node) { f.Place = in.Position(n) }
+
+// Phase is a phase of a workflow.
+type Phase struct {
+	Name         string     `yaml:"name" required:"true" help:"Name of the phase."`
+	Skill        string     `yaml:"skill" help:"Skill or toolset whose tools it has. Default, and if it or one of its tools is missing: full, with a warning."`
+	Instructions string     `yaml:"instructions" help:"What the model reads when the phase begins."`
+	Model        string     `yaml:"model" help:"Name of the model that answers in it. Default: the agent's."`
+	Limits       FlowLimits `yaml:"limits" help:"Limits of a visit of the phase: rounds (default: 16), tokens, and visits (default: 8)."`
+	Next         []Next     `yaml:"next" help:"What ends the phase. The first condition that holds counts."`
+	Otherwise    string     `yaml:"otherwise" help:"Phase that begins when a limit is reached, or done or failed. Default: the run ends with the outcome limit."`
+	// Place is where it begins.
+	Place Position `yaml:"-"`
+}
+
+// Filled notes the place of the phase.
+func (p *Phase) Filled(in *form.Reader, n *yaml.Node) { p.Place = in.Position(n) }
+
+// Next is a way from a phase to another one.
+type Next struct {
+	When string `yaml:"when" help:"Condition in CEL over what happened in the phase, see workflows.md: results, calls, failures, round, visit, tokens, reply, files, finished and others. Default: finished, which holds when the model says so with finish_phase."`
+	To   string `yaml:"to" required:"true" help:"Phase that begins then, or done or failed, which end the run."`
+	// Place and WhenPlace are the places of the way and of its condition.
+	Place     Position `yaml:"-"`
+	WhenPlace Position `yaml:"-"`
+}
+
+// Filled notes the places of the way.
+func (x *Next) Filled(in *form.Reader, n *yaml.Node) {
+	x.Place, x.WhenPlace = rulePlaces(in, n, x.When)
+}
+
+// FlowLimits bound a phase or a run.
+type FlowLimits struct {
+	Rounds int `yaml:"rounds" help:"How many answers the model may give."`
+	Visits int `yaml:"visits" help:"How often the phase may begin."`
+	Tokens int `yaml:"tokens" help:"How many tokens may be used, requests and answers together. Default: any number."`
 }
 
 // Visibility says who may see which tools.

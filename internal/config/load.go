@@ -249,11 +249,15 @@ func (r *reader) relations(c *Config, root *yaml.Node) {
 		if models[m.Name] {
 			r.fail(n, "the model %q is defined twice", m.Name)
 		}
-		if m.Provider != "offline" && m.Model == "" {
+		if m.Provider != "offline" && m.Provider != "scripted" && m.Model == "" {
 			r.fail(n, "model %s: the key \"model\" must hold the provider's name of the model", m.Name)
+		}
+		if (m.Provider == "scripted") != (m.Script != "") {
+			r.fail(n, "model %s: the provider scripted needs the key \"script\", and no other one has it", m.Name)
 		}
 		models[m.Name] = true
 	}
+	r.flows(c, root, models)
 	known := slices.Values(slices.Sorted(maps.Keys(models)))
 	at := find(root, "recommend")
 	switch {

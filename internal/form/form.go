@@ -6,7 +6,8 @@
 // is wrong, with file, line and column.
 //
 // The tags of a field are: yaml, its key ("-" for a field that is none); required;
-// enum, the values that it may have; min and max of an integer; negative, for a
+// enum, the values that it may have; min and max of an integer, and max of another
+// number, by default 1; negative, for a
 // number that may be below zero; default and help, for [Reader.SetDefaults] and
 // [Schema].
 package form

@@ -301,8 +301,12 @@ func (r *Reader) scalar(n *yaml.Node, v reflect.Value, f reflect.StructField, pa
 		v.SetBool(b)
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || x < 0 || x > 1 {
-			r.Fail(n, path, "%s is %q; it must be a number from 0 to 1", path, Short(text))
+		most := 1.0
+		if tag, bad := strconv.ParseFloat(f.Tag.Get("max"), 64); bad == nil {
+			most = tag
+		}
+		if err != nil || !(x >= 0 && x <= most) {
+			r.Fail(n, path, "%s is %q; it must be a number from 0 to %g", path, Short(text), most)
 		}
 		v.SetFloat(x)
 	default:

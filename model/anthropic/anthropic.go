@@ -9,6 +9,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,9 @@ type Config struct {
 	// CacheLife is how long the provider caches the beginning of a request; 0 means
 	// five minutes, the API's default, and a negative value means no cache.
 	CacheLife time.Duration
+	// Price is what its tokens cost; zero means unknown, but that writing to the cache costs
+	// a quarter more.
+	Price model.Price
 	// Deferral reports whether the model accepts tools with defer_loading. It is
 	// implied for Anthropic's own API with models of the fourth generation and later.
 	Deferral bool
@@ -99,13 +103,14 @@ func New(cfg Config) (*Model, error) {
 	if cfg.CacheLife == 0 {
 		cfg.CacheLife = 5 * time.Minute
 	}
+	cfg.Price.CacheWrite = cmp.Or(cfg.Price.CacheWrite, 1.25)
 	cfg.Deferral = cfg.Deferral || base.Hostname() == "api.anthropic.com" && !old.MatchString(cfg.Model)
 	return &Model{cfg, base, model.Client(cfg.Transport)}, nil
 }
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Deferral: m.config.Deferral, Price: m.config.Price}
 }
 
 // Stream implements [model.Model].

@@ -189,7 +189,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000, Answer: 8192, CacheLife: 5 * time.Minute, Deferral: true}); got != want {
+	if got, want := m.Info(), (model.Info{Name: "anthropic/m", Window: 200_000, Answer: 8192, CacheLife: 5 * time.Minute, Price: model.Price{CacheWrite: 1.25}, Deferral: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

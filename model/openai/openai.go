@@ -45,6 +45,8 @@ type Config struct {
 	// CacheLife is how long the server caches the beginning of a request; 0 means one
 	// hour, OpenAI's maximum, and a negative value means no cache.
 	CacheLife time.Duration
+	// Price is what its tokens cost; the zero value is unknown.
+	Price model.Price
 	// MaxTokens limits answers to requests without a limit; 0 leaves it to the server.
 	MaxTokens int
 	// Blind says that the model takes neither pictures nor PDFs: it reads about them
@@ -95,7 +97,7 @@ func New(cfg Config) (*Model, error) {
 
 // Info implements [model.Model].
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0)}
+	return model.Info{Name: m.config.Name, Window: m.config.Window, Answer: m.config.MaxTokens, CacheLife: max(m.config.CacheLife, 0), Price: m.config.Price}
 }
 
 // Stream implements [model.Model].

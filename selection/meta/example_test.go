@@ -14,5 +14,6 @@ func Example() {
 	// call_tool
 	// describe_tool
 	// find_tools
+	// finish_phase
 	// use_skill
 }

@@ -35,6 +35,16 @@ type CallTool struct {
 	Arguments map[string]json.RawMessage `json:"arguments"` // arguments as the tool's parameters say
 }
 
+// FinishPhase ends the current phase of the workflow. The program checks whether what
+// the phase needs has happened, and refuses otherwise.
+//
+//etui:tool
+//etui:zh 结束工作流的当前阶段。程序会检查该阶段的条件是否满足，否则拒绝。
+type FinishPhase struct {
+	Summary string `json:"summary"`        // what was done, for the phases that follow
+	Next    string `json:"next,omitempty"` // the phase that should begin; leave it out if there is only one
+}
+
 // UseSkill takes up a skill: reads its instructions, and switches to its tools if it
 // has any; full switches back to all tools.
 //

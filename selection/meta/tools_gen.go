@@ -37,6 +37,14 @@ func Definitions() []tool.Definition {
 			Source:       "etui",
 		},
 		{
+			Name:         "finish_phase",
+			Description:  "Ends the current phase of the workflow. The program checks whether what the phase needs has happened, and refuses otherwise.",
+			Translations: map[string]string{"zh": "结束工作流的当前阶段。程序会检查该阶段的条件是否满足，否则拒绝。"},
+			Parameters:   json.RawMessage(`{"type":"object","properties":{"summary":{"type":"string","description":"what was done, for the phases that follow"},"next":{"type":"string","description":"the phase that should begin; leave it out if there is only one"}},"required":["summary"]}`),
+			Risk:         "read",
+			Source:       "etui",
+		},
+		{
 			Name:         "use_skill",
 			Description:  "Takes up a skill: reads its instructions, and switches to its tools if it has any; full switches back to all tools.",
 			Translations: map[string]string{"zh": "启用一个技能：读取其说明并切换到它的工具；full 恢复全部工具。"},
@@ -65,6 +73,13 @@ func ReadDescribeTool(args json.RawMessage) (in DescribeTool, err error) {
 func ReadFindTools(args json.RawMessage) (in FindTools, err error) {
 	r := wire.Read(args)
 	readFindToolsJSON(&r, &in)
+	return in, r.End()
+}
+
+// ReadFinishPhase reads the arguments of finish_phase.
+func ReadFinishPhase(args json.RawMessage) (in FinishPhase, err error) {
+	r := wire.Read(args)
+	readFinishPhaseJSON(&r, &in)
 	return in, r.End()
 }
 
@@ -125,6 +140,20 @@ func readFindToolsJSON(r *wire.Reader, v *FindTools) {
 					v.Queries = append(v.Queries, e1)
 				}
 			}
+		default:
+			r.Skip()
+		}
+	}
+}
+
+func readFinishPhaseJSON(r *wire.Reader, v *FinishPhase) {
+	r.Object()
+	for name, ok := r.Field(); ok; name, ok = r.Field() {
+		switch name {
+		case "summary":
+			v.Summary = r.String()
+		case "next":
+			v.Next = r.String()
 		default:
 			r.Skip()
 		}

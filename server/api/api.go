@@ -73,6 +73,8 @@ type Event struct {
 	Call     *chat.Call     `json:"call,omitempty"`
 	Progress *turn.Progress `json:"progress,omitempty"`
 	Result   *chat.Result   `json:"result,omitempty"`
+	// Phase is how far a workflow has come.
+	Phase *turn.PhaseEvent `json:"phase,omitempty"`
 	// Await is a call for which the turn waits; its done comes next.
 	Await *session.Await `json:"await,omitempty"`
 	Done  *turn.Done     `json:"done,omitempty"`
@@ -102,7 +104,7 @@ type Selected struct {
 }
 
 func eventOf(e turn.Event) Event {
-	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Await: e.Await, Done: e.Done}
+	out := Event{Text: e.Text, Call: e.Call, Progress: e.Progress, Result: e.Result, Phase: e.Phase, Await: e.Await, Done: e.Done}
 	if s := e.Selection; s != nil {
 		t, n := s.Tokens(), s.Counts()
 		out.Selected = &Selected{

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
+)
+
+// Run is the text of a message that begins a workflow: "/run NAME", and its input. Alone, it
+// goes on with the one of the conversation, or says how that ended.
+const Run = "/run"
+
+// Workflows returns the workflows in effect.
+func (e *Engine) Workflows() *workflow.Set { return e.config.Workflows.Load() }
+
+// maxParams is how many named texts a message may have for a workflow.
+const maxParams = 50
+
+// beginning reads which workflow a message begins, and refuses one that does not exist.
+// Without any workflow, a text is only a text.
+func (e *Engine) beginning(m Message) (Message, error) {
+	set := e.Workflows()
+	names := set.Names()
+	if rest, ok := strings.CutPrefix(m.Text, Run+" "); ok && len(names) > 0 && m.Workflow == "" {
+		name, input, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		m.Workflow, m.Text = name, strings.TrimSpace(input)
+	}
+	if m.Workflow == "" {
+		return m, nil
+	}
+	if _, ok := set.Get(m.Workflow); !ok {
+		return m, fmt.Errorf("workflow %q: %w%s", m.Workflow, ErrUnknown, cmp.Or(nearest.Hint(m.Workflow, slices.Values(names)), "; the workflows are "+cmp.Or(strings.Join(names, ", "), "none")))
+	}
+	switch {
+	case m.History != nil:
+		return m, fmt.Errorf("%w: a workflow needs a conversation that is stored; leave the history out and name a session", ErrInvalid)
+	case len(m.Answers) > 0:
+		return m, fmt.Errorf("%w: a message begins a workflow or has answers, not both", ErrInvalid)
+	case len(m.Params) > maxParams:
+		return m, fmt.Errorf("%w: a workflow takes at most %d params", ErrInvalid, maxParams)
+	}
+	secrets := e.config.Turn.Secrets.Redactor()
+	size := len(m.Target)
+	m.Target = secrets.Text(m.Target)
+	params := make(map[string]string, len(m.Params))
+	for name, value := range m.Params {
+		size += len(name) + len(value)
+		params[name] = secrets.Text(value)
+	}
+	if m.Params = params; size > e.config.MaxMessage {
+		return m, fmt.Errorf("%w: its target and params have %d bytes, at most %d are accepted", ErrTooLong, size, e.config.MaxMessage)
+	}
+	if m.Text == "" {
+		m.Text = strings.TrimSpace("Run the workflow " + m.Workflow + " " + m.Target)
+	}
+	return m, nil
+}
+
+// flow begins the workflow that a message names in its session, and returns the plan of the
+// one that runs there; nil when none does.
+func (e *Engine) flow(m Message, s *session.Session) *workflow.Plan {
+	set := e.Workflows()
+	if m.Workflow != "" {
+		if p, ok := set.Get(m.Workflow); ok {
+			before := s.Skill
+			if s.Flow.Runs() {
+				before = s.Flow.Before
+			}
+			s.Flow = p.Begin(m.Text, m.Target, m.Params)
+			s.Flow.Skill, s.Flow.Before = m.Skill, before
+			return p
+		}
+	}
+	if !s.Flow.Runs() {
+		return nil
+	}
+	p, ok := set.Get(s.Flow.Workflow)
+	s.Flow = s.Flow.Clone()
+	switch {
+	case !ok:
+		workflow.End(s.Flow, workflow.Failed, "the workflow "+s.Flow.Workflow+" does not exist any more")
+	case m.Skill != "":
+		s.Flow.Skill = m.Skill
+	}
+	return p
+}
+
+// following is where the events go of a turn that is taken up before a message is answered:
+// to the sender of [Run].
+func (r *running) following(m Message, f *follower) func(turn.Event, error) bool {
+	if m.Text != Run {
+		return silent
+	}
+	return func(e turn.Event, err error) bool {
+		if e.Done != nil {
+			r.resumed = e.Done
+		}
+		return f.hand(e, err)
+	}
+}
+
+// goOn answers [Run] without a name: it goes on with the workflow of the session, or says how
+// it ended.
+func (r *running) goOn(ctx context.Context, m Message, s session.Session, yield func(turn.Event, error) bool) (*asked, bool) {
+	says := ""
+	switch {
+	case r.resumed != nil: // the sender has seen it
+		if err := r.write(ctx, store.End{ID: r.item.ID, Result: resultOf(r.resumed, nil), Deliver: r.replies}); err != nil {
+			return nil, r.refuse(ctx, err, yield)
+		}
+		return nil, true
+	case s.Flow == nil:
+		says = "No workflow has run here. " + Run + " NAME begins one: " + strings.Join(r.Workflows().Names(), ", ") + "."
+	case turn.PhaseOf(s) == turn.Waiting:
+		var waiting []session.Await
+		for _, a := range s.Awaits {
+			if a.For == session.Approval {
+				waiting = append(waiting, a)
+			}
+		}
+		return nil, r.ends(ctx, m, s, turn.Done{Reply: asking(waiting), Awaits: waiting, Flow: s.Flow.Brief()}, yield)
+	case s.Flow.Runs():
+		m.Text = "Go on."
+		return &asked{m, s}, false
+	default:
+		says = strings.TrimSpace(fmt.Sprintf("%s\n\nThe workflow %s ended: %s (%s).", s.Flow.Reply, s.Flow.Workflow, s.Flow.Outcome, s.Flow.Reason))
+	}
+	return nil, r.ends(ctx, m, s, turn.Done{Reply: says, Flow: s.Flow.Brief()}, yield)
+}
+
+// Flow returns the run of a workflow in a session, as it was stored last; nil when there was
+// none. The caller must not change it.
+func (e *Engine) Flow(ctx context.Context, key session.Key) (*session.Flow, error) {
+	s, err := e.config.Store.Load(ctx, key, 1)
+	return s.Flow, err
+}

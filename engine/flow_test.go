@@ -1,0 +1,390 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/engine"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/rules"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/store"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
+)
+
+// work is a workflow of three phases: look until something is found, mend it until the
+// check passes, and report.
+func work() workflow.Workflow {
+	return workflow.Workflow{Name: "work", Phases: []workflow.Phase{
+		{Name: "look", Skill: "looking", Instructions: "Find what is broken.", Next: []workflow.Next{{When: "finished && results.look.count > 0", To: "mend"}}},
+		{Name: "mend", Skill: "mending", Instructions: "Mend it, and check.", Limits: workflow.Limits{Rounds: 6}, Otherwise: "report", Next: []workflow.Next{{When: "results.check.data.ok", To: "report"}}},
+		{Name: "report", Skill: "looking", Next: []workflow.Next{{When: `reply != ""`, To: workflow.Done}}},
+	}}
+}
+
+func toolsets() []catalog.Skill {
+	return []catalog.Skill{{Name: "looking", Tools: []string{"look"}}, {Name: "mending", Tools: []string{"look", "mend", "check"}}}
+}
+
+// workshop has the tools of work. The check passes once something was mended twice.
+func workshop() []tool.Tool {
+	mended := 0
+	return []tool.Tool{
+		tool.Func(tool.Definition{Name: "look", Description: "Look", Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) { return tool.Text("a crack"), nil }),
+		tool.Func(tool.Definition{Name: "mend", Description: "Mend", Risk: tool.Write}, func(context.Context, struct{}) (chat.Result, error) {
+			mended++
+			return tool.Text("mended"), nil
+		}),
+		tool.Func(tool.Definition{Name: "check", Description: "Check", Risk: tool.Read}, func(context.Context, struct{}) (chat.Result, error) {
+			return tool.Text(fmt.Sprintf(`{"ok": %v}`, mended > 1)), nil
+		}),
+		tool.Func(tool.Definition{Name: "burn", Description: "Burn it down", Risk: tool.Destructive}, func(context.Context, struct{}) (chat.Result, error) {
+			return tool.Text("burnt"), nil
+		}),
+	}
+}
+
+func says(calls ...chat.Call) fake.Step {
+	return fake.Step{Calls: calls, Usage: model.Tokens{Input: 100, Output: 10}}
+}
+
+func called(name, args string) chat.Call { return fake.Call("", name, args) }
+
+// flowed runs a message through an engine, and returns the phases, the results and the end.
+type flowed struct {
+	phases   []string
+	results  []string
+	warnings []string
+	done     *turn.Done
+	err      error
+}
+
+func flow(t *testing.T, e *engine.Engine, m engine.Message) (o flowed) {
+	t.Helper()
+	for ev, err := range e.Send(t.Context(), m) {
+		switch {
+		case err != nil:
+			o.err = err
+		case ev.Phase != nil:
+			if n := ev.Phase.Name; len(o.phases) == 0 || o.phases[len(o.phases)-1] != n {
+				o.phases = append(o.phases, n)
+			}
+			if w := ev.Phase.Warning; w != "" && !slices.Contains(o.warnings, w) {
+				o.warnings = append(o.warnings, w)
+			}
+		case ev.Result != nil:
+			o.results = append(o.results, ev.Result.Text)
+		case ev.Done != nil:
+			o.done = ev.Done
+		}
+	}
+	return o
+}
+
+func flowEngine(t *testing.T, m model.Model, w workflow.Workflow, skills []catalog.Skill, s store.Store) *engine.Engine {
+	t.Helper()
+	r := catalog.NewRegistry(nil)
+	must(t, r.Register(workshop()...))
+	if _, err := r.SetSkills(skills...); err != nil {
+		t.Fatal(err)
+	}
+	set, err := workflow.Compile(w)
+	must(t, err)
+	flows := &workflow.Table{}
+	flows.Store(set)
+	e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Store: s})
+	must(t, err)
+	return e
+}
+
+func TestWorkflow(t *testing.T) {
+	t.Parallel()
+	m := fake.New(
+		says(called("finish_phase", `{"summary":"all well"}`)), // refused: nothing was looked at
+		says(called("look", `{}`)),
+		says(called("mend", `{}`)), // refused: not in this phase
+		says(called("finish_phase", `{"summary":"a crack"}`)),
+		says(called("mend", `{}`)),
+		says(called("check", `{}`)),
+		fake.Step{Text: "It is fine now."}, // it is not
+		says(called("mend", `{}`), called("check", `{}`)),
+		fake.Step{Text: "Mended in two goes."},
+	)
+	st := &store.Memory{}
+	e := flowEngine(t, m, work(), toolsets(), st)
+	o := flow(t, e, engine.Message{Workflow: "work", Text: "the bridge", Session: "s"})
+	if o.err != nil || o.done == nil {
+		t.Fatalf("%+v", o)
+	}
+	if want := []string{"look", "mend", "report"}; !slices.Equal(o.phases, want) {
+		t.Errorf("phases %v, want %v", o.phases, want)
+	}
+	if !strings.Contains(o.results[0], "The phase look is not finished") || !strings.Contains(o.results[2], "not among the tools of the phase look") || !strings.Contains(o.results[3], "is finished. Next: mend") {
+		t.Errorf("results %q", o.results)
+	}
+	if f := o.done.Flow; f == nil || f.Outcome != workflow.Done || o.done.Reply != "Mended in two goes." || f.Rounds != 9 {
+		t.Errorf("end %+v, reply %q", o.done.Flow, o.done.Reply)
+	}
+	var s session.Session
+	for _, key := range keysOf(t, st) {
+		s, _ = st.Load(t.Context(), key, 0)
+	}
+	if s.Skill != "" || s.Flow.Runs() || s.Turn.ID != "" {
+		t.Errorf("after the run: skill %q, %+v", s.Skill, s.Flow)
+	}
+}
+
+func keysOf(t *testing.T, st store.Store) (keys []session.Key) {
+	t.Helper()
+	list, err := st.List(t.Context(), session.Filter{})
+	must(t, err)
+	for _, s := range list {
+		keys = append(keys, s.Key)
+	}
+	return keys
+}
+
+// TestWorkflowLimits: conditions that never hold end a run in time, and the reply says so.
+func TestWorkflowLimits(t *testing.T) {
+	t.Parallel()
+	stubborn := fake.New(slices.Repeat([]fake.Step{says(called("finish_phase", `{"summary":"believe me"}`)), {Text: "All is done."}}, 20)...)
+	w := work()
+	w.Phases[0].Limits.Rounds = 5
+	o := flow(t, flowEngine(t, stubborn, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
+	if f := o.done.Flow; o.err != nil || f.Outcome != workflow.Limit || f.Phase != "look" || f.Rounds != 5 || !strings.Contains(o.done.Reply, "limit. The phase look may have 5 rounds.") {
+		t.Errorf("%+v, reply %q", o.done.Flow, o.done.Reply)
+	}
+	if !slices.Equal(o.phases, []string{"look"}) || len(stubborn.Requests()) != 5 {
+		t.Errorf("phases %v after %d questions", o.phases, len(stubborn.Requests()))
+	}
+	// Where otherwise says what comes then, that comes.
+	w.Phases[0].Otherwise = "report"
+	m := fake.New(says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), says(called("burn", `{}`)), fake.Step{Text: "I found nothing."})
+	o = flow(t, flowEngine(t, m, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
+	if f := o.done.Flow; f.Outcome != workflow.Done || o.done.Reply != "I found nothing." || f.AllTokens != 550 {
+		t.Errorf("%+v, reply %q", o.done.Flow, o.done.Reply)
+	}
+	for _, r := range o.results {
+		if r == "burnt" {
+			t.Error("a tool ran that the phase does not have")
+		}
+	}
+	// Tokens bound a run, too.
+	w.Limits.Tokens = 200
+	m = fake.New(slices.Repeat([]fake.Step{says(called("look", `{}`))}, 9)...)
+	o = flow(t, flowEngine(t, m, w, toolsets(), nil), engine.Message{Workflow: "work", Text: "go"})
+	if f := o.done.Flow; f.Outcome != workflow.Limit || len(m.Requests()) != 2 {
+		t.Errorf("%+v after %d questions", f, len(m.Requests()))
+	}
+}
+
+// TestWorkflowFallback: a phase whose toolset is missing, or names a tool that is, has all
+// tools, and says so.
+func TestWorkflowFallback(t *testing.T) {
+	t.Parallel()
+	for want, skills := range map[string][]catalog.Skill{
+		"names the skill looking, which does not exist":        {{Name: "mending", Tools: []string{"mend", "check"}}},
+		"the skill looking of the phase look names tools that": {{Name: "looking", Tools: []string{"look", "telescope"}}, {Name: "mending", Tools: []string{"mend", "check"}}},
+	} {
+		m := fake.New(says(called("burn", `{}`)), says(called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"})
+		o := flow(t, flowEngine(t, m, work(), skills, nil), engine.Message{Workflow: "work", Text: "go"})
+		if o.err != nil || len(o.warnings) == 0 || !strings.Contains(o.warnings[0], want) || o.results[0] != "burnt" || o.done.Flow.Outcome != workflow.Done {
+			t.Errorf("%s: %+v", want, o)
+		}
+	}
+	// A class name of another program is the tool.
+	class := []catalog.Skill{{Name: "looking", Tools: []string{"lookTool"}}, {Name: "mending", Tools: []string{"mend", "checkTool"}}}
+	m := fake.New(says(called("burn", `{}`)), says(called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"})
+	o := flow(t, flowEngine(t, m, work(), class, nil), engine.Message{Workflow: "work", Text: "go"})
+	if len(o.warnings) != 0 || o.results[0] == "burnt" || o.done.Flow.Outcome != workflow.Done {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestWorkflowSkill: a person's choice of a skill counts in all phases, and ends with the run.
+func TestWorkflowSkill(t *testing.T) {
+	t.Parallel()
+	m := fake.New(says(called("burn", `{}`)), says(called("mend", `{}`), called("look", `{}`)), says(called("finish_phase", `{}`)), says(called("mend", `{}`), called("mend", `{}`), called("check", `{}`)), fake.Step{Text: "ok"}, fake.Step{Text: "hello"})
+	e := flowEngine(t, m, work(), toolsets(), nil)
+	o := flow(t, e, engine.Message{Workflow: "work", Text: "go", Skill: "mending", Session: "s"})
+	if o.err != nil || o.done.Flow.Outcome != workflow.Done || o.results[0] == "burnt" || o.results[1] != "mended" {
+		t.Errorf("%+v", o)
+	}
+	o = flow(t, e, engine.Message{Text: engine.Switch, Session: "s"})
+	if !strings.Contains(o.done.Reply, "Now active: full.") {
+		t.Errorf("after the run: %q", o.done.Reply)
+	}
+	o = flow(t, e, engine.Message{Text: engine.Run, Session: "s"})
+	if o.done.Flow == nil || !strings.Contains(o.done.Reply, "The workflow work ended: done") {
+		t.Errorf("asked for the run: %+v", o.done)
+	}
+}
+
+// TestWorkflowAfterFailure: a run whose model fails goes on with /run, and one that a person
+// stops does not.
+func TestWorkflowAfterFailure(t *testing.T) {
+	t.Parallel()
+	m := fake.New(says(called("look", `{}`)), fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}}, says(called("finish_phase", `{}`)), says(called("mend", `{}`)), fake.Step{Err: &model.Error{Kind: model.ErrUnavailable}})
+	e := flowEngine(t, m, work(), toolsets(), nil)
+	if o := flow(t, e, engine.Message{Workflow: "work", Text: "go", Session: "s"}); o.err == nil {
+		t.Fatalf("%+v", o)
+	}
+	if o := flow(t, e, engine.Message{Text: engine.Run, Session: "s"}); o.err == nil || !slices.Equal(o.phases, []string{"look", "mend"}) {
+		t.Errorf("it did not go on: %+v", o)
+	}
+	if o := flow(t, e, engine.Message{Text: engine.Stop, Session: "s"}); o.err != nil {
+		t.Errorf("%+v", o)
+	}
+	if o := flow(t, e, engine.Message{Text: engine.Run, Session: "s"}); !strings.Contains(o.done.Reply, "ended: stopped") {
+		t.Errorf("after /stop: %+v", o.done)
+	}
+}
+
+// TestNoWorkflow: what does not begin a workflow is as without any.
+func TestNoWorkflow(t *testing.T) {
+	t.Parallel()
+	requests := func(ws ...workflow.Workflow) []model.Request {
+		m := fake.New(says(called("look", `{}`)), fake.Step{Text: "a crack"}, fake.Step{Text: "hm"})
+		r := catalog.NewRegistry(nil)
+		must(t, r.Register(workshop()...))
+		_, err := r.SetSkills(toolsets()...)
+		must(t, err)
+		set, err := workflow.Compile(ws...)
+		must(t, err)
+		flows := &workflow.Table{}
+		flows.Store(set)
+		e, err := engine.New(engine.Config{Registry: r, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Now: func() time.Time { return time.Unix(1e9, 0) }})
+		must(t, err)
+		flow(t, e, engine.Message{Text: "look", Session: "s"})
+		if len(ws) == 0 {
+			flow(t, e, engine.Message{Text: "/run work", Session: "s"}) // only a text
+		} else {
+			flow(t, e, engine.Message{Text: "no workflow", Session: "s"})
+		}
+		return m.Requests()
+	}
+	with, without := requests(work()), requests()
+	if len(with) != 3 || len(without) != 3 {
+		t.Fatalf("%d and %d requests", len(with), len(without))
+	}
+	for i := range 2 {
+		a, err := json.Marshal(with[i])
+		must(t, err)
+		b, err := json.Marshal(without[i])
+		must(t, err)
+		if string(a) != string(b) {
+			t.Errorf("request %d differs:\n%s\n%s", i, a, b)
+		}
+	}
+	if last := without[2].Messages[len(without[2].Messages)-1]; last.Text != "/run work" {
+		t.Errorf("the model read %q", last.Text)
+	}
+	e := flowEngine(t, fake.New(), work(), toolsets(), nil)
+	for _, text := range []string{"/run wor", "/run nothing"} {
+		if o := flow(t, e, engine.Message{Text: text}); o.err == nil || !strings.Contains(o.err.Error(), "work") {
+			t.Errorf("%s: %v", text, o.err)
+		}
+	}
+	if o := flow(t, e, engine.Message{Workflow: "work", History: []chat.Message{}}); o.err == nil {
+		t.Error("a run in a conversation that nobody stores")
+	}
+}
+
+// TestRightsInPhases: whatever the toolsets, the rules, the request and the model, no phase
+// runs a tool that its caller could not run without a workflow.
+func TestRightsInPhases(t *testing.T) {
+	t.Parallel()
+	names := []string{"look", "mend", "check", "burn"}
+	calls := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		some := func() (list []string) {
+			for _, n := range names {
+				if r.IntN(2) == 0 {
+					list = append(list, n)
+				}
+			}
+			return list
+		}
+		reg := catalog.NewRegistry(nil)
+		must(t, reg.Register(workshop()...))
+		_, err := reg.SetSkills(catalog.Skill{Name: "looking", Tools: append(some(), "look")}, catalog.Skill{Name: "mending", Tools: append(some(), []string{"mend", "nothing"}[r.IntN(2)])})
+		must(t, err)
+		deny := append(some(), []string{"burn", "skill:mending"}[r.IntN(2)])
+		visible, err := rules.Compile(rules.Visibility, []rules.Rule{{Deny: deny, When: `user.id == "bob"`}}, nil)
+		must(t, err)
+		reg.SetRules(visible)
+		denied := some()
+		policy, err := rules.Compile(rules.Policy, []rules.Rule{{Deny: append(denied, "nobody"), When: `user.id == "bob"`}}, nil)
+		must(t, err)
+		exclude := []string(nil)
+		if r.IntN(2) == 0 && !slices.Contains(deny, "skill:mending") {
+			exclude = []string{names[r.IntN(len(names))]}
+		}
+		engineOf := func(m model.Model, ws ...workflow.Workflow) *engine.Engine {
+			set, err := workflow.Compile(ws...)
+			must(t, err)
+			flows := &workflow.Table{}
+			flows.Store(set)
+			e, err := engine.New(engine.Config{Registry: reg, Agents: []engine.Agent{{Name: "main", Model: m}}, Workflows: flows, Turn: turn.Config{Decide: policy.Decide}})
+			must(t, err)
+			return e
+		}
+		// The model calls everything, in each phase, by name and by call_tool, and tries to
+		// switch the skill.
+		var everything []chat.Call
+		for _, n := range names {
+			everything = append(everything, called(n, `{}`), called("call_tool", `{"name":"`+n+`"}`))
+		}
+		all := append(slices.Clone(everything), called("use_skill", `{"name":"full"}`))
+		all = append(all, everything...)
+		w := work()
+		for i := range w.Phases {
+			w.Phases[i].Next = []workflow.Next{{When: "round > 1", To: []string{"mend", "report", "done"}[i]}}
+		}
+		steps := slices.Repeat([]fake.Step{says(all...)}, 9)
+		may := map[string]bool{}
+		ran := func(o map[string]bool, e *engine.Engine, m engine.Message) {
+			for ev, err := range e.Send(t.Context(), m) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ev.Done != nil {
+					for _, u := range ev.Done.Used {
+						if !u.Failed {
+							o[u.Tool] = true
+						}
+					}
+				}
+			}
+		}
+		ran(may, engineOf(fake.New(append(slices.Clone(steps[:1]), fake.Step{Text: "end"})...)), engine.Message{Text: "go", User: "bob", Skill: catalog.Full, Exclude: existing(exclude, deny)})
+		did := map[string]bool{}
+		ran(did, engineOf(fake.New(steps...), w), engine.Message{Workflow: "work", Text: "go", User: "bob", Exclude: existing(exclude, deny)})
+		calls += len(did)
+		for tool := range did {
+			if !may[tool] {
+				t.Errorf("seed %d: %s ran in a phase; without a workflow only %v", seed, tool, may)
+			}
+		}
+	}
+	if calls < 20 {
+		t.Errorf("only %d tools ran in phases: the test shows nothing", calls)
+	}
+}
+
+// existing leaves out what a rule hides: naming it is a mistake.
+func existing(list, hidden []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(n string) bool { return slices.Contains(hidden, n) })
+}

@@ -1,0 +1,96 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+)
+
+// ValueKind is what kind of value a [Variable] has.
+type ValueKind uint8
+
+// The kinds.
+const (
+	Text    ValueKind = iota // string
+	Number                   // int
+	Truth                    // bool
+	Texts                    // []string
+	TextMap                  // map[string]string
+	Numbers                  // map[string]int
+	Values                   // map[string]any, whose values are as JSON has them
+)
+
+func (k ValueKind) cel() *cel.Type {
+	switch k {
+	case Number:
+		return cel.IntType
+	case Truth:
+		return cel.BoolType
+	case Texts:
+		return cel.ListType(cel.StringType)
+	case TextMap:
+		return cel.MapType(cel.StringType, cel.StringType)
+	case Numbers:
+		return cel.MapType(cel.StringType, cel.IntType)
+	case Values:
+		return cel.MapType(cel.StringType, cel.DynType)
+	default:
+		return cel.StringType
+	}
+}
+
+// Variable is something that a condition of [Conditions] may read.
+type Variable struct {
+	Name string
+	Kind ValueKind
+}
+
+// Conditions compiles conditions over variables of the caller's own, with the same
+// language, bounds and messages as the conditions of rules. It is not safe for
+// concurrent use; what it compiles is.
+type Conditions struct{ compiler *compiler }
+
+// NewConditions returns a compiler of conditions that read the given variables.
+func NewConditions(variables ...Variable) *Conditions {
+	return &Conditions{&compiler{own: slices.Clone(variables), known: map[string]int{}}}
+}
+
+// Condition is a compiled condition of [Conditions]. It is immutable and safe for
+// concurrent use.
+type Condition struct {
+	text      string
+	condition *condition
+}
+
+// Compile compiles a condition that begins at a place. The error is an [*Error] with the
+// place of the first mistake in it.
+func (c *Conditions) Compile(text string, at Place) (*Condition, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, &Error{at, "the condition is empty"}
+	}
+	i, problem := c.compiler.compile(text)
+	if problem != nil {
+		return nil, &Error{at.plus(problem.line, problem.column), problem.reason}
+	}
+	return &Condition{text, c.compiler.conditions[i]}, nil
+}
+
+// String returns the condition as it was written.
+func (c *Condition) String() string { return c.text }
+
+// Holds evaluates the condition for the values of the variables. It fails when the
+// condition reads something that is not there, such as a missing key, and when it costs
+// more than [MaxCallCost].
+func (c *Condition) Holds(values map[string]any) (bool, error) {
+	value, _, err := c.condition.program.Eval(values)
+	if _, ok := value.(types.Bool); err == nil && !ok {
+		err = fmt.Errorf("it is of type %s, not true or false", value.Type().TypeName())
+	}
+	if err != nil {
+		return false, c.condition.failed(err).err
+	}
+	return value == types.True, nil
+}

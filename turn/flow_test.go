@@ -1,0 +1,111 @@
+package turn_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etui-run/etui/catalog"
+	"github.com/etui-run/etui/chat"
+	"github.com/etui-run/etui/model"
+	"github.com/etui-run/etui/model/fake"
+	"github.com/etui-run/etui/prompt"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/session"
+	"github.com/etui-run/etui/tool"
+	"github.com/etui-run/etui/turn"
+	"github.com/etui-run/etui/workflow"
+)
+
+// priced is a model with a prompt cache and its prices.
+type priced struct {
+	*fake.Model
+	price model.Price
+}
+
+func (p priced) Info() model.Info {
+	info := p.Model.Info()
+	info.Price = p.price
+	return info
+}
+
+// TestPhaseDelivery: a phase's tools are declared anew where the requests before were short,
+// and announced where a long conversation would have to be read again. Each new front counts
+// as a cache break; an announced one leaves the front as it was.
+func TestPhaseDelivery(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a line of what was found\n", 1200)
+	for name, c := range map[string]struct {
+		result   string
+		life     time.Duration
+		price    model.Price
+		delivery string
+		broken   bool
+	}{
+		"long, cheap cache":  {long, time.Hour, model.Price{}, "announced", false},
+		"long, no cache":     {long, 0, model.Price{}, "declared", false},
+		"short, no discount": {"found", time.Hour, model.Price{CacheRead: 1, CacheWrite: 1}, "declared", true},
+		"long, dear writing": {long, time.Hour, model.Price{CacheWrite: 1.25}, "announced", false},
+	} {
+		var looks, mends []string
+		var tools []tool.Tool
+		add := func(list *[]string, n int, verb string) {
+			for i := range n {
+				d := tool.Definition{Name: fmt.Sprintf("%s_%d", verb, i), Description: verb + " the part number " + fmt.Sprint(i) + strings.Repeat(" with care", 20), Risk: tool.Read}
+				*list = append(*list, d.Name)
+				tools = append(tools, tool.Func(d, func(context.Context, struct{}) (chat.Result, error) { return tool.Text(c.result), nil }))
+			}
+		}
+		add(&looks, 12, "look")
+		add(&mends, 3, "mend")
+		r := catalog.NewRegistry(nil)
+		if err := r.Register(tools...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.SetSkills(catalog.Skill{Name: "looking", Tools: looks}, catalog.Skill{Name: "mending", Tools: mends}); err != nil {
+			t.Fatal(err)
+		}
+		set, err := workflow.Compile(workflow.Workflow{Name: "w", Phases: []workflow.Phase{
+			{Name: "look", Skill: "looking", Instructions: "look at all parts", Next: []workflow.Next{{When: "calls > 0", To: "mend"}}},
+			{Name: "mend", Skill: "mending", Instructions: "mend the parts", Next: []workflow.Next{{When: `reply != ""`, To: "done"}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _ := set.Get("w")
+		mend := fake.Call("2", "call_tool", `{"name":"mend_1"}`)
+		m := fake.New(fake.Step{Calls: []chat.Call{fake.Call("1", "look_1", "{}")}}, fake.Step{Calls: []chat.Call{mend, fake.Call("3", "look_2", "{}")}}, fake.Step{Text: "mended"})
+		m.CacheLife = c.life
+		b := &bench{turn.New(priced{m, c.price}, selection.Follow(r, selection.Config{}), prompt.New(prompt.Config{}), turn.Config{}), m}
+		in := turn.Input{Text: "mend the machine", Plan: plan, Session: session.Session{Key: "s"}}
+		in.Session.Flow = plan.Begin(in.Text, "", nil)
+		o := run(b, t.Context(), in)
+		if o.err != nil || o.done == nil || o.done.Flow.Outcome != workflow.Done {
+			t.Fatalf("%s: %v, %+v", name, o.err, o.done)
+		}
+		last := o.done.Flow.Path[1]
+		if last.Delivery != c.delivery || last.Tools != 3 || last.FullTokens == 0 || last.ToolTokens == 0 {
+			t.Errorf("%s: %+v, want %s", name, last, c.delivery)
+		}
+		if n := b.CacheBreaks()[turn.PhaseSwitch]; (n == 1) != c.broken {
+			t.Errorf("%s: %d cache breaks by a phase", name, n)
+		}
+		before, after := m.Requests()[0], m.Requests()[1]
+		if same := fmt.Sprint(names(before.Tools)) == fmt.Sprint(names(after.Tools)) && before.System == after.System; same != (c.delivery == "announced") {
+			t.Errorf("%s: the front was %v and is %v", name, names(before.Tools), names(after.Tools))
+		}
+		results := o.results()
+		if results[1].Failed || !results[2].Failed || !strings.Contains(results[2].Text, "not among the tools of the phase mend") {
+			t.Errorf("%s: in the phase mend, mend_1: %+v; look_2: %+v", name, results[1].Failed, results[2])
+		}
+	}
+}
+
+func names(list []tool.Definition) (names []string) {
+	for _, d := range list {
+		names = append(names, d.Name)
+	}
+	return names
+}
