@@ -95,7 +95,7 @@ func (cfg TransportConfig) withDefaults() TransportConfig {
 	}
 	if cfg.Base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
-		base.MaxIdleConnsPerHost = base.MaxIdleConns // all of them, because an adapter has one host
+		base.MaxIdleConnsPerHost = base.MaxIdleConns             // all of them, because an adapter has one host
 		base.ReadBufferSize, base.WriteBufferSize = 2<<10, 2<<10 // of each request that waits for its answer
 		cfg.Base = base
 	}
