@@ -88,12 +88,9 @@ func (a *account) command(ctx context.Context, m Incoming, em engine.Message) (d
 			text = engine.Excuse(err)
 		}
 	}
-	key := m.At.Chat + "\x00" + m.ID
-	if _, again := a.handled.Get(key); again {
-		return true, nil
+	if a.handled.Add(m.key(), true) {
+		a.answer(m, text)
 	}
-	a.handled.Put(key, true)
-	a.answer(m, text)
 	return true, nil
 }
 

@@ -456,6 +456,30 @@ func TestDraftsGrow(t *testing.T) {
 	})
 }
 
+// A platform may deliver a message twice, also long after it was answered.
+func TestStopOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		w := begin(t, &store.Memory{}, channel.Account{Allow: []string{"*"}, Channel: editing{p}}, p)
+		defer w.stop()
+		stop := person("1", "/stop")
+		stop.ID = "s"
+		w.say(t, person("1", "slow one two three four five six seven eight nine ten"))
+		time.Sleep(2 * time.Second)
+		w.say(t, stop)
+		w.say(t, stop)
+		time.Sleep(time.Minute)
+		w.say(t, person("1", "slow eleven twelve thirteen"))
+		time.Sleep(time.Second)
+		w.say(t, stop)
+		time.Sleep(time.Minute)
+		seen := strings.Join(w.seen("1"), "|")
+		if strings.Count(seen, "Stopped.") != 1 || strings.Contains(seen, "Nothing") || !strings.Contains(seen, "you said slow eleven twelve thirteen") {
+			t.Errorf("seen: %s", seen)
+		}
+	})
+}
+
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace()
@@ -506,7 +530,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		if n := len(w.seen("1")); n != 17 {
-			t.Errorf("%d answers", n)
+			t.Errorf("%d answers: %q", n, w.seen("1"))
 		}
 	})
 }

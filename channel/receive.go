@@ -168,6 +168,9 @@ const maxTextFile = 64 << 10
 
 // send puts a message into the inbox, and follows its turn.
 func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error {
+	if _, again := a.handled.Get(m.key()); again { // a second [engine.Stop] would stop what runs by now
+		return nil
+	}
 	accepted := make(chan error, 1)
 	var once sync.Once
 	settle := func(err error) { once.Do(func() { accepted <- err }) }
@@ -187,7 +190,7 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 				break
 			}
 			live.see(event)
-			if event.Done != nil && !taken { // the engine has answered it at once
+			if event.Done != nil && !taken && a.handled.Add(m.key(), true) { // the engine has answered it at once
 				a.answer(m, event.Done.Reply)
 			}
 		}
@@ -202,6 +205,9 @@ func (a *account) send(ctx context.Context, m Incoming, em engine.Message) error
 		return ctx.Err()
 	}
 }
+
+// key tells messages of an account apart.
+func (m Incoming) key() string { return m.At.Chat + "\x00" + m.ID }
 
 // refused decides about a message that the engine did not accept: the platform sends it
 // again after an error.

@@ -569,13 +569,11 @@ func (r *running) attempt(ctx context.Context, place *place, m *Message, alone b
 		return r.elsewhere(ctx, f)
 	}
 	end := func() {}
-	if err == nil {
+	if err == nil && m.Text != Stop { // it asks no model, sub-agents may have the places of all turns, and a second one stops no first
 		stoppable, ended := r.stops.begin(ctx, r.key)
 		defer ended()
 		ctx = stoppable
-		if m.Text != Stop { // it asks no model, and sub-agents may have the places of all turns
-			end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
-		}
+		end, err = r.turns.enter(ctx, "", r.item.User, r.item.Priority, unbounded)
 	}
 	if err == nil && r.life.Err() != nil { // ctx learns it a moment later
 		end()

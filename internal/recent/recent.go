@@ -47,6 +47,17 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
+// Add stores a value under a key that has none, and reports whether it had none.
+func (c *Cache[K, V]) Add(key K, value V) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[key] != nil {
+		return false
+	}
+	c.put(key, value)
+	return true
+}
+
 // Remove forgets the value of a key.
 func (c *Cache[K, V]) Remove(key K) {
 	c.mu.Lock()
@@ -56,9 +67,13 @@ func (c *Cache[K, V]) Remove(key K) {
 
 // Put stores a value under a key.
 func (c *Cache[K, V]) Put(key K, value V) {
-	size := c.size(value)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.put(key, value)
+}
+
+func (c *Cache[K, V]) put(key K, value V) {
+	size := c.size(value)
 	c.remove(c.entries[key])
 	c.entries[key] = c.byUse.PushFront(entry[K, V]{key, value, size})
 	for c.used += size; c.used > c.limit; {
