@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -194,8 +196,12 @@ func TestLongConversation(t *testing.T) {
 	for _, window := range []int{0, 32_000} {
 		for _, stateless := range []bool{false, true} {
 			turns := 530 // with four messages each: past every limit of what is loaded and replayed
+			var before []chat.Message
 			if stateless {
-				turns = 460 // past every limit of what is replayed, and of two processes
+				turns = 80 // after others: past every limit of what is replayed, and of two processes
+				for i := range 380 {
+					before = append(before, chat.Message{Role: chat.User, Text: fmt.Sprint("tell the weather, number ", i)}, chat.Message{Role: chat.Assistant, Text: strings.Repeat("sunny ", 9)})
+				}
 			}
 			t.Run(fmt.Sprintf("window=%d stateless=%t", window, stateless), func(t *testing.T) {
 				t.Parallel()
@@ -207,12 +213,12 @@ func TestLongConversation(t *testing.T) {
 					})
 					return g
 				}
-				c := talker{Engine: newEngine(), stateless: stateless}
+				c := talker{Engine: newEngine(), stateless: stateless, history: before}
 				var last []byte
 				broken := 0
 				for i := range turns {
 					now = now.Add(time.Second)
-					if i%300 == 150 && stateless { // another process begins in the same way
+					if i == 40 && stateless { // another process begins in the same way
 						c.Engine = newEngine()
 					}
 					must(t, c.say(t.Context(), fmt.Sprint("echo and tell the weather, number ", i, strings.Repeat(" please", i%20))))
@@ -236,11 +242,7 @@ func TestLongConversation(t *testing.T) {
 
 // common is how many bytes two texts begin with.
 func common(a, b []byte) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
+	return sort.Search(min(len(a), len(b)), func(n int) bool { return !bytes.Equal(a[:n+1], b[:n+1]) })
 }
 
 // TestSummary: what is not sent any more is summarized, by the model that is named for

@@ -65,10 +65,11 @@ func TestFollowIsExact(t *testing.T) {
 			}
 		}
 		registry.Supply("test", supply)
+		fresh := selection.New(registry.Catalog(), cfg)
 		for range 3 {
 			req := selection.Request{Query: said(r, 3) + " serach", History: []chat.Message{{Role: chat.User, Text: said(r, 2)}}}
 			got, _ := json.Marshal(follow().Select(req).Explain())
-			want, _ := json.Marshal(selection.New(registry.Catalog(), cfg).Select(req).Explain())
+			want, _ := json.Marshal(fresh.Select(req).Explain())
 			if string(got) != string(want) {
 				t.Fatalf("step %d, %q:\n%s\n%s", step, req.Query, got, want)
 			}

@@ -81,6 +81,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			e.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 			e.Setenv("COLUMNS", "110")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer under -race
+			e.Setenv("GOGC", "400")                 // a third of a short command is the collector's
 			// For scripts that build Go: nothing is fetched.
 			e.Setenv("REPO", repository)
 			e.Setenv("GOCACHE", cache)

@@ -172,6 +172,7 @@ func TestDoctorAsksProviders(t *testing.T) {
 
 // TestModelFailures: what a user reads, without the key.
 func TestModelFailures(t *testing.T) {
+	dir := t.TempDir()
 	for says, reply := range map[string]modeltest.Reply{
 		"the provider refused the key (HTTP 401)":                {Status: 401, Message: "Incorrect API key provided: " + modeltest.Key},
 		"the provider does not have the model (HTTP 404)":        {Status: 404, Message: "no such model"},
@@ -185,7 +186,7 @@ func TestModelFailures(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		t.Setenv("ETUI_LISTEN", "127.0.0.1:0")
 		t.Setenv("ETUI_MODELS", `[{name: a, provider: openai, model: m, base_url: "`+server.URL+`", api_key: `+modeltest.Key+`, retries: 0}]`)
-		_, errs := etui(t, exitFailed, "--demo", "chat", "-m", "hello")
+		_, errs := etui(t, exitFailed, "-w", dir, "chat", "-m", "hello")
 		if !strings.Contains(errs, says) || strings.Contains(errs, modeltest.Key) {
 			t.Errorf("got  %q\nwant %q", errs, says)
 		}
