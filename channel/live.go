@@ -15,6 +15,11 @@ const (
 	editing = time.Second
 	// typing is how often people are shown that an answer is being written.
 	typing = 4 * time.Second
+	// reacting is after how long a message gets an emoji until its answer has come, where
+	// nothing shows that one is being written.
+	reacting, seen = 2 * time.Second, "👀"
+	// maxReact bounds the time to take it away again.
+	maxReact = 10 * time.Second
 	// minDraft is how many characters an answer has before a draft of it is shown.
 	minDraft = 24
 )
@@ -53,9 +58,12 @@ func (a *account) follow(to Address) *live {
 	typer, types := a.Channel.(Typer)
 	editor, edits := a.Channel.(Editor)
 	edits = edits && !a.Whole
-	if !types && !edits {
+	reactor, reacts := a.Channel.(Reactor)
+	reacts = reacts && !types && to.Message != ""
+	if !types && !edits && !reacts {
 		return l
 	}
+	began := time.Now()
 	a.turns.Go(func() {
 		defer panics.Log(a.log, "showing that an answer is being written")
 		var d *draft
@@ -71,6 +79,15 @@ func (a *account) follow(to Address) *live {
 			if now := time.Now(); types && (d == nil || d.id == "") && now.Sub(shown) >= typing && !a.resting() {
 				shown = now
 				_ = typer.Typing(ctx, to) // it is only a hint
+			}
+			if reacts && time.Since(began) >= reacting && !a.resting() {
+				reacts = false
+				_ = reactor.React(ctx, to, seen) // a hint, too
+				defer func() {
+					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReact)
+					defer cancel()
+					_ = reactor.React(ctx, to, "")
+				}()
 			}
 			if !sleep(ctx, editing) {
 				return

@@ -72,6 +72,7 @@ func table(s *Server, chat *openai.API, own *api.API, skills *admin.API) []Route
 
 		{"POST /api/chat", Person, "a Message in, a line of JSON for each Event out", own.Chat},
 		{"POST /api/whoami", Person, "a Message without a text in, who its sender is out", own.Whoami},
+		{"POST /api/command", Person, "a Message with a command such as /status in, a Reply out", own.Command},
 		{"POST /api/select", Person, "a Question in, an Answer out: what a message would get", own.Select},
 		{"POST /api/why", Person, "a Look in: what earlier messages of a conversation got", own.Why},
 		{"GET /api/status", Client, "agents and cache breaks; for operators also rules in effect and the configuration", own.Status},

@@ -57,6 +57,7 @@ func ExampleServer_Routes() {
 	// person    POST /v1/chat/completions
 	// person    POST /api/chat
 	// person    POST /api/whoami
+	// person    POST /api/command
 	// person    POST /api/select
 	// person    POST /api/why
 	// client    GET /api/status

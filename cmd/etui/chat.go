@@ -216,7 +216,7 @@ type chatCommand struct {
 
 // chatCommands lists the commands of a conversation.
 func chatCommands() []chatCommand {
-	return []chatCommand{
+	list := []chatCommand{
 		{"/skills", "", "list the skills, and which one is active", func(ctx context.Context, t *conversation, _ string) error {
 			return t.printSkills(ctx, t.client, t.who.Agent, t.who.Skill)
 		}},
@@ -255,6 +255,26 @@ func chatCommands() []chatCommand {
 		{"/help", "", "this list", func(_ context.Context, t *conversation, _ string) error { return t.help() }},
 		{"/quit", "", "leave (or Ctrl-D)", func(context.Context, *conversation, string) error { return terminal.ErrLeave }},
 	}
+	for _, c := range engine.Commands() { // the rest of what all channels have
+		name := "/" + c.Name
+		if !slices.ContainsFunc(list, func(own chatCommand) bool { return own.name == name }) {
+			list = append(list, chatCommand{name, c.Args, c.Help, tell(name)})
+		}
+	}
+	return list
+}
+
+// tell asks for the answer to a command that needs no turn.
+func tell(command string) func(context.Context, *conversation, string) error {
+	return func(ctx context.Context, t *conversation, rest string) error {
+		m := t.who
+		m.Text = strings.TrimSpace(command + " " + rest)
+		var reply api.Reply
+		if err := t.client.Do(ctx, http.MethodPost, "/api/command", m, &reply); err != nil {
+			return err
+		}
+		return t.print(reply, func() string { return strings.TrimRight(reply.Reply, "\n") + "\n" })
+	}
 }
 
 // answer sends a command as a message.
@@ -268,7 +288,7 @@ func answer(command string) func(context.Context, *conversation, string) error {
 
 func (t *conversation) help() error {
 	for _, c := range chatCommands() {
-		if _, err := fmt.Fprintf(t.out, "%-15s %s\n", strings.TrimSpace(c.name+" "+c.args), c.help); err != nil {
+		if _, err := fmt.Fprintf(t.out, "%-19s %s\n", strings.TrimSpace(c.name+" "+c.args), c.help); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etui-run/etui/internal/nearest"
+	"github.com/etui-run/etui/internal/printable"
+	"github.com/etui-run/etui/selection"
+	"github.com/etui-run/etui/usage"
+)
+
+// Command is what people can write instead of a message, the same in every channel.
+type Command struct {
+	Name, Args, Help string
+	// answer is nil for a command that is a message: Send answers it.
+	answer func(e *Engine, ctx context.Context, m Message, rest string) (string, error)
+}
+
+// Commands lists the commands. [Run] comes in addition where there are workflows.
+func Commands() []Command {
+	return []Command{
+		{"help", "", "this list", (*Engine).help},
+		{"new", "", "start a new conversation", nil},
+		{"stop", "", "stop what is running", nil},
+		{"status", "", "what runs, and what waits for you", (*Engine).status},
+		{"skill", "NAME", "make a skill active; full is everything", nil},
+		{"tools", "WORDS", "find the tools that you can use", (*Engine).tools},
+		{"why", "", "which tools your last message got, and why", (*Engine).whyLast},
+		{"model", "", "which model answers", (*Engine).modelOf},
+		{"usage", "", "which tools your last turns used", (*Engine).used},
+		{"memory", "", "what is remembered of this conversation", (*Engine).remembers},
+		{"approve", "[ID]", "let a call run that waits", nil},
+		{"deny", "[ID] [WHY]", "decline a call that waits", nil},
+		{"whoami", "", "who you are here", (*Engine).whoIs},
+	}
+}
+
+// maxCommand is how long a command may take that needs no turn.
+const maxCommand = 20 * time.Second
+
+// Command answers a message whose text is a command that needs no turn. Without done it is
+// a message for [Engine.Send], as are /stop and /approve. Mistakes of the sender are in the
+// reply; an error is the engine's, such as [ErrStore].
+func (e *Engine) Command(ctx context.Context, m Message) (reply string, done bool, err error) {
+	name, rest, _ := strings.Cut(m.Text, " ")
+	name, found := strings.CutPrefix(strings.TrimSpace(name), "/")
+	if !found || name == "" || strings.ContainsAny(name, "/.\n") {
+		return "", false, nil
+	}
+	if "/"+name == Compact || "/"+name == Run && len(e.Workflows().Names()) > 0 {
+		return "", false, nil
+	}
+	list := Commands()
+	i := slices.IndexFunc(list, func(c Command) bool { return c.Name == name })
+	if i < 0 {
+		return fmt.Sprintf("There is no command /%s%s\n/help lists them all.", printable.Line(name, 40), cmp.Or(nearest.Hint(name, names(list)), ".")), true, nil
+	}
+	if list[i].answer == nil {
+		return "", false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxCommand)
+	defer cancel()
+	reply, err = list[i].answer(e, ctx, m, strings.TrimSpace(rest))
+	if err != nil && !errors.Is(err, ErrStore) && !errors.Is(err, ErrBusy) {
+		return Excuse(err), true, nil
+	}
+	return reply, true, err
+}
+
+func names(list []Command) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, c := range list {
+			if !yield(c.Name) {
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) help(context.Context, Message, string) (string, error) {
+	var b strings.Builder
+	if workflows := e.Workflows().Names(); len(workflows) > 0 {
+		fmt.Fprintf(&b, "- %s NAME TEXT: run a workflow (%s); alone: go on with it\n", Run, strings.Join(workflows, ", "))
+	}
+	for _, c := range Commands() {
+		fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Help)
+	}
+	return b.String(), nil
+}
+
+func (e *Engine) whoIs(_ context.Context, m Message, _ string) (string, error) {
+	w, err := e.Whoami(m)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "You are %s on %s (%s).", cmp.Or(w.User, "unknown"), w.Channel, w.Kind)
+	for _, l := range []struct {
+		what string
+		list []string
+	}{{"Roles", w.Roles}, {"Groups", w.Groups}, {"Roles here", w.PlatformRoles}} {
+		if len(l.list) > 0 {
+			fmt.Fprintf(&b, "\n%s: %s", l.what, strings.Join(l.list, ", "))
+		}
+	}
+	return b.String(), nil
+}
+
+func (e *Engine) status(ctx context.Context, m Message, _ string) (string, error) {
+	w, err := e.Whoami(m)
+	if err != nil {
+		return "", err
+	}
+	n, err := e.Waiting(ctx, w.Session)
+	if err != nil {
+		return "", err
+	}
+	waiting, err := e.ApprovalsFor(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	agent := cmp.Or(m.Agent, e.Agents()[0])
+	var b strings.Builder
+	fmt.Fprintf(&b, "The agent %s answers here.", agent)
+	if f, err := e.Flow(ctx, w.Session); err == nil && f.Runs() {
+		fmt.Fprintf(&b, "\nThe workflow %s is in the phase %s: visit %d, round %d, %d tokens so far.", f.Workflow, f.Phase, f.Visits[f.Phase], f.Round, f.AllTokens)
+	}
+	fmt.Fprintf(&b, "\nMessages that run or wait: %d", n)
+	for _, w := range waiting {
+		fmt.Fprintf(&b, "\nWaits for you: %s %s (/approve %s or /deny %s)", w.Tool, printable.Line(cmp.Or(w.Question, w.Arguments), 120), w.ID, w.ID)
+	}
+	return b.String(), nil
+}
+
+// tools lists what the sender's words find among what the sender may use.
+func (e *Engine) tools(ctx context.Context, m Message, words string) (string, error) {
+	if words == "" {
+		return "Say what to find: /tools WORDS", nil
+	}
+	m.Text, m.Files, m.Reply = words, nil, nil
+	sel, err := e.Select(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	x := sel.Explain()
+	var b strings.Builder
+	n := 0
+	for _, v := range x.Tools {
+		if !v.Stage.Usable() || v.Score <= 0 || n == 10 {
+			continue
+		}
+		if e, ok := sel.Catalog().Get(v.Tool); ok {
+			n++
+			fmt.Fprintf(&b, "- %s: %s\n", v.Tool, printable.Line(e.Definition.Description, 100))
+		}
+	}
+	if n == 0 {
+		return "Nothing that you can use fits these words.", nil
+	}
+	return b.String(), nil
+}
+
+func (e *Engine) whyLast(ctx context.Context, m Message, _ string) (string, error) {
+	m.Text, m.Files = "", nil
+	turns, err := e.Why(ctx, m, 1, true)
+	if err != nil {
+		return "", err
+	}
+	if len(turns) == 0 {
+		return "There is no message yet that could be explained.", nil
+	}
+	t := turns[0]
+	var b strings.Builder
+	fmt.Fprintf(&b, "For “%s” the model was shown these tools:\n", printable.Line(t.Text, 100))
+	n := 0
+	for _, s := range slices.Concat(t.Selection.Declared, t.Selection.Announced) {
+		if n++; n <= 15 {
+			fmt.Fprintf(&b, "- %s%s\n", s.Tool, reason(s))
+		}
+	}
+	if n > 15 {
+		fmt.Fprintf(&b, "and %d more\n", n-15)
+	}
+	if n == 0 {
+		b.WriteString("none\n")
+	}
+	return b.String(), nil
+}
+
+func (e *Engine) modelOf(_ context.Context, m Message, _ string) (string, error) {
+	s, err := e.AgentStatus(m.Agent)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s answers with the model %s.", s.Name, s.Model), nil
+}
+
+func (e *Engine) used(ctx context.Context, m Message, _ string) (string, error) {
+	w, err := e.Whoami(m)
+	if err != nil {
+		return "", err
+	}
+	past, err := e.PastTurns(ctx, usage.Filter{User: w.Sender, Limit: 20})
+	if err != nil {
+		return "", err
+	}
+	if !past.Keep || w.Sender == "" {
+		return "No record of past turns is kept.", nil
+	}
+	used := map[string]int{}
+	for _, t := range past.Turns {
+		for _, name := range t.Tools {
+			used[name]++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your last %s used:", printable.Count(len(past.Turns), "turn"))
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		fmt.Fprintf(&b, "\n- %s: %d", name, used[name])
+	}
+	if len(used) == 0 {
+		b.WriteString(" no tool")
+	}
+	return b.String(), nil
+}
+
+func (e *Engine) remembers(_ context.Context, m Message, _ string) (string, error) {
+	f, err := e.Caller(m)
+	if err != nil {
+		return "", err
+	}
+	r, unable := e.Remembered(f, 3)
+	if unable != nil {
+		return "Nothing is remembered here: " + unable.Error() + ".", nil //nolint:nilerr // that is the answer
+	}
+	var b strings.Builder
+	b.WriteString(r.Text)
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\n\n%s\n%s", n.Day, n.Text)
+	}
+	if strings.TrimSpace(b.String()) == "" {
+		return "Nothing is remembered yet.", nil
+	}
+	return b.String(), nil
+}
+
+// reason says how a tool came to be shown.
+func reason(s selection.Scored) string {
+	switch {
+	case s.Score > 0:
+		return fmt.Sprintf(" (fits your words, score %.1f)", s.Score)
+	case s.Kept:
+		return " (from an earlier message)"
+	}
+	return ""
+}
